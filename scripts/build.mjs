@@ -1,0 +1,93 @@
+// Compiles src, test and scripts into dist, and the web page into dist/web. Does nothing when nothing changed.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dist = join(root, "dist");
+
+/** Every file below a folder, as paths relative to the root. */
+function filesBelow(folder) {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+/** Changes when a file is added, removed, renamed or written; reads no contents. */
+function fingerprint(files) {
+  const hash = createHash("sha256").update(process.version);
+  for (const file of files) {
+    const stat = statSync(join(root, file), { throwIfNoEntry: false });
+    if (stat) hash.update(`${file}\0${stat.mtimeMs}\0${stat.size}\n`);
+  }
+  return hash.digest("hex");
+}
+
+function isStamped(name, stamp) {
+  const file = join(dist, name);
+  return existsSync(file) && readFileSync(file, "utf8") === stamp;
+}
+
+function run(program, args) {
+  const command = join(root, "node_modules", ".bin", program);
+  if (!existsSync(command)) {
+    console.error(`Cannot build: ${program} is not installed. Run "npm ci" first.`);
+    process.exit(1);
+  }
+  const result = spawnSync(command, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
+  if (result.error) console.error(`Cannot build: ${program} did not start: ${result.error.message}`);
+  if (result.status !== 0) process.exit(result.status || 1);
+}
+
+function isOfPage(file) {
+  return file.startsWith(join("src", "web", ""));
+}
+
+/** Removes what was compiled from a file that is gone, and has everything compiled again when an output is missing. */
+function settleOutputs(sources) {
+  const expected = new Set();
+  for (const file of sources) {
+    if (file.endsWith(".ts") && !file.endsWith(".d.ts")) expected.add(`${file.slice(0, -3)}.js`);
+  }
+  for (const folder of ["src", "test", "scripts"]) {
+    for (const file of filesBelow(join("dist", folder))) {
+      const output = relative("dist", file).replace(/\.map$/, "");
+      const isStale = output.endsWith(".json") ? !sources.includes(output) : !expected.has(output);
+      if (isStale) rmSync(join(root, file));
+    }
+  }
+  // Of the page only what tests import is compiled here.
+  const isMissing = [...expected].some((output) => !isOfPage(output) && !existsSync(join(dist, output)));
+  if (isMissing) rmSync(join(dist, ".tsbuildinfo"), { force: true });
+}
+
+function buildProgram() {
+  const sources = [...filesBelow("src"), ...filesBelow("test"), ...filesBelow("scripts")];
+  const stamp = fingerprint([...sources, "tsconfig.json", "package-lock.json"]);
+  if (isStamped(".program-stamp", stamp)) return;
+  rmSync(join(dist, ".program-stamp"), { force: true });
+  settleOutputs(sources);
+  run("tsc", ["-p", "tsconfig.json"]);
+  writeFileSync(join(dist, ".program-stamp"), stamp);
+}
+
+function buildPage() {
+  const config = join("src", "web", "vite.config.ts");
+  if (!existsSync(join(root, config))) {
+    console.log(`No web page: ${config} does not exist.`);
+    return;
+  }
+  const stamp = fingerprint([...filesBelow("src/web"), ...filesBelow("src/client"), "package-lock.json"]);
+  if (isStamped(".page-stamp", stamp) && existsSync(join(dist, "web", "index.html"))) return;
+  rmSync(join(dist, ".page-stamp"), { force: true });
+  run("vite", ["build", "--config", config, "--logLevel", "warn"]);
+  writeFileSync(join(dist, ".page-stamp"), stamp);
+}
+
+mkdirSync(dist, { recursive: true });
+buildProgram();
+buildPage();

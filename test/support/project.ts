@@ -1,0 +1,19 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Absolute path of a file of the project, from wherever the tests were compiled to. */
+export function projectFile(path: string): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, "package.json"))) {
+    const parent = dirname(folder);
+    if (parent === folder) throw new Error("The project's package.json was not found above the tests");
+    folder = parent;
+  }
+  return join(folder, path);
+}
+
+/** Absolute path of a compiled file, e.g. `src/cli/main.js`, beside the tests that run. */
+export function compiledFile(path: string): string {
+  return fileURLToPath(new URL(`../../${path}`, import.meta.url));
+}
