@@ -1,0 +1,144 @@
+/** Codes that people and programs see; each has its own plain sentence in `sentences`. */
+export type ErrorCode =
+  | "RATE_LIMIT"
+  | "CONTEXT_OVERFLOW"
+  | "TOOL_ERROR"
+  | "AUTH_FAILED"
+  | "TIMEOUT"
+  | "CIRCUIT_OPEN"
+  | "PERSISTENCE_FAILED"
+  | "BUFFER_FULL"
+  | "VALIDATION_ERROR"
+  | "BUDGET_EXCEEDED"
+  | "INTERRUPTED_BY_RESTART"
+  | "UNKNOWN";
+
+interface FaultOptions {
+  readonly cause?: unknown;
+  readonly retryable?: boolean;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** A fault that some caller branches on. Its message says what was tried and never holds a secret. */
+abstract class Fault extends Error {
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, options: FaultOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.retryable = options.retryable ?? false;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** The configuration, or the folder it names, cannot be used. The message says what to change. */
+export class ConfigError extends Fault {}
+
+/** A channel's connection or one of its sends failed. */
+export class ChannelError extends Fault {
+  /** `refused`: nothing was shown. `unknown`: the request had left and its fate cannot be told from here. */
+  readonly outcome: "refused" | "unknown";
+
+  constructor(message: string, options: FaultOptions & { readonly outcome?: "refused" | "unknown" } = {}) {
+    super(message, options);
+    this.outcome = options.outcome ?? "refused";
+  }
+}
+
+export type ProviderErrorKind =
+  | "auth"
+  | "billing"
+  | "rate_limit"
+  | "overloaded"
+  | "timeout"
+  | "context_overflow"
+  | "bad_request"
+  | "not_found"
+  | "network"
+  | "garbage";
+
+/** A model call failed. `kind` decides what happens next; `status` is the HTTP status where there was one. */
+export class ProviderError extends Fault {
+  readonly kind: ProviderErrorKind;
+  readonly status: number | undefined;
+
+  constructor(
+    message: string,
+    options: FaultOptions & { readonly kind: ProviderErrorKind; readonly status?: number | undefined },
+  ) {
+    super(message, {
+      ...options,
+      retryable: options.retryable ?? ["rate_limit", "overloaded", "timeout", "network"].includes(options.kind),
+    });
+    this.kind = options.kind;
+    this.status = options.status;
+  }
+
+  /** The code that events and people see for this failure. */
+  get code(): ErrorCode {
+    return providerErrorCodes[this.kind];
+  }
+}
+
+const providerErrorCodes: Readonly<Record<ProviderErrorKind, ErrorCode>> = {
+  auth: "AUTH_FAILED",
+  billing: "AUTH_FAILED",
+  rate_limit: "RATE_LIMIT",
+  overloaded: "RATE_LIMIT",
+  timeout: "TIMEOUT",
+  context_overflow: "CONTEXT_OVERFLOW",
+  bad_request: "VALIDATION_ERROR",
+  not_found: "VALIDATION_ERROR",
+  network: "UNKNOWN",
+  garbage: "UNKNOWN",
+};
+
+export type EngineErrorKind =
+  /** The chat, or the gateway, has as much waiting as it may hold. Nothing was stored. */
+  | "buffer_full"
+  /** The disk refused the write. Nothing was stored. */
+  | "persistence"
+  /** The journal or a session log is damaged in a place where only a person can decide. */
+  | "corrupt"
+  /** Another process holds the home or the workspace. */
+  | "locked"
+  /** The engine was closed. */
+  | "closed"
+  /** A stale attempt tried to write, or another event holds that sequence number. */
+  | "fenced";
+
+/** Making work durable failed. */
+export class EngineError extends Fault {
+  readonly kind: EngineErrorKind;
+
+  constructor(message: string, options: FaultOptions & { readonly kind: EngineErrorKind }) {
+    super(message, {
+      ...options,
+      retryable: options.retryable ?? ["buffer_full", "persistence"].includes(options.kind),
+    });
+    this.kind = options.kind;
+  }
+}
+
+/** The request itself is wrong. `code` is what HTTP and WebSocket clients see; `status` its HTTP status. */
+export class RequestError extends Fault {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(message: string, options: FaultOptions & { readonly status: number; readonly code: string }) {
+    super(message, options);
+    this.status = options.status;
+    this.code = options.code;
+  }
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** True for the rejection that an aborted signal causes. */
+export function isAbortError(error: unknown): boolean {
+  return error instanceof Error && (error.name === "AbortError" || error.name === "APIUserAbortError");
+}

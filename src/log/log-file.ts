@@ -1,0 +1,55 @@
+import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+
+export interface LogFile {
+  /** Appends at once. A line that the disk refuses is lost: a log must not stop what it tells about. */
+  write(line: string): void;
+  /** Waits for the disk. */
+  flush(): void;
+}
+
+/**
+ * Appends to a file of mode 0600 and creates its folder. When it is longer than `maxBytes` it becomes `<path>.1`, the one
+ * before that `<path>.2`, and what was `<path>.2` goes.
+ */
+export function openLogFile(path: string, maxBytes = 10 * 1024 * 1024): LogFile {
+  let handle: number | undefined;
+  let size = 0;
+
+  const open = (): number => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const opened = openSync(path, "a", 0o600);
+    size = fstatSync(opened).size;
+    return opened;
+  };
+  const rotate = (): void => {
+    if (handle !== undefined) closeSync(handle);
+    handle = undefined;
+    attempt(() => renameSync(`${path}.1`, `${path}.2`));
+    attempt(() => renameSync(path, `${path}.1`));
+  };
+
+  return {
+    write(line) {
+      attempt(() => {
+        handle ??= open();
+        if (size >= maxBytes) {
+          rotate();
+          handle = open();
+        }
+        size += writeSync(handle, line);
+      });
+    },
+    flush() {
+      attempt(() => handle !== undefined && fsyncSync(handle));
+    },
+  };
+}
+
+function attempt(action: () => unknown): void {
+  try {
+    action();
+  } catch {
+    // Nowhere is left to tell it.
+  }
+}

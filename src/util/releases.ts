@@ -1,0 +1,38 @@
+/** What must be undone at the end, in reverse order. Each release runs once, also when an earlier one failed. */
+export class Releases implements AsyncDisposable {
+  #releases: (() => void | Promise<void>)[] = [];
+
+  defer(release: () => void | Promise<void>): void {
+    this.#releases.push(release);
+  }
+
+  /** Disposes `resource` with the rest and returns it. */
+  use<R extends AsyncDisposable | Disposable>(resource: R): R {
+    this.defer(async () => {
+      if (Symbol.asyncDispose in resource) await resource[Symbol.asyncDispose]();
+      else resource[Symbol.dispose]();
+    });
+    return resource;
+  }
+
+  /** Hands the releases over to a new owner; disposing this one then does nothing. */
+  move(): Releases {
+    const owner = new Releases();
+    owner.#releases = this.#releases;
+    this.#releases = [];
+    return owner;
+  }
+
+  /** @throws AggregateError with what the releases threw, after all of them have run */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const errors: unknown[] = [];
+    for (let release = this.#releases.pop(); release !== undefined; release = this.#releases.pop()) {
+      try {
+        await release();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw new AggregateError(errors, "Not everything could be released");
+  }
+}
