@@ -1,0 +1,212 @@
+import PQueue from "p-queue";
+import type { Delivery, Engine } from "../engine/engine.js";
+import { ChannelError, messageOf } from "../errors.js";
+import type { DeliveryStatus } from "../events/catalogue.js";
+import { draft, type EventDraft } from "../events/event.js";
+import type { Logger } from "../log.js";
+import { sleep } from "../util/sleep.js";
+import type { OutboundMessage } from "./messages.js";
+
+/** The part of a channel that sends. */
+export interface Sender {
+  /** @throws {ChannelError} `refused` (nothing was shown) or `unknown` (it may have arrived) */
+  send(message: OutboundMessage, signal: AbortSignal): Promise<{ readonly platformMessageId: string }>;
+}
+
+export interface DeliveryOptions {
+  readonly engine: Pick<Engine, "consume" | "events" | "lastSequence">;
+  readonly channels: ReadonlyMap<string, Sender>;
+  readonly log: Logger;
+  /** Sends at the same time, per channel. Default 32. */
+  readonly parallel?: number;
+  /** Attempts that may have shown the message before it is buried. Default 8. */
+  readonly maxAttempts?: number;
+  /**
+   * Attempts that showed nothing go on for this long, at least `maxAttempts` of them, so that an outage of hours loses
+   * no reply. Default 24 h.
+   */
+  readonly keepTryingMs?: number;
+  /** First wait after a failed attempt; doubled with each further one, up to 60 times this. Default 1000. */
+  readonly retryDelayMs?: number;
+  /** How long a send that is under way may still take, asked when `signal` aborts. Default 10,000. */
+  readonly graceMs?: () => number;
+}
+
+/** Lanes at work at once. Those of a stuck channel wait here, and leave room for the others. */
+const lanesAtWork = 1024;
+/** Events older than the message by more than this need not be looked at. */
+const clockSlackMs = 60_000;
+const keepForChannelMs = 7 * 24 * 3600 * 1000;
+/** Lanes without a channel leave their place to others this often. */
+const parkMs = 60_000;
+
+/** Sends what waits in the outbound queue through the channels, in order per chat, until `signal` aborts. */
+export async function deliverOutbound(options: DeliveryOptions, signal: AbortSignal): Promise<void> {
+  const { engine, graceMs = () => 10_000 } = options;
+  const sending = new AbortController();
+  let graceTimer: ReturnType<typeof setTimeout> | undefined;
+  const onAbort = (): void => {
+    graceTimer = setTimeout(() => sending.abort(signal.reason), graceMs());
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  const queues = new Map(
+    [...options.channels.keys()].map((name) => [name, new PQueue({ concurrency: options.parallel ?? 32 })]),
+  );
+  try {
+    // The attempts are counted here, because those that showed nothing are not limited by their number alone.
+    const limits = { parallel: lanesAtWork, maxAttempts: Number.MAX_SAFE_INTEGER };
+    await engine.consume(
+      "outbound",
+      limits,
+      async (delivery) => {
+        const { channel } = delivery.work.body;
+        const queue = queues.get(channel);
+        const sender = options.channels.get(channel);
+        if (queue === undefined || sender === undefined) return await keepForChannel(delivery, signal);
+        await queue.add(() =>
+          signal.aborted ? delivery.release() : deliver(delivery, sender, options, sending.signal),
+        );
+      },
+      signal,
+    );
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    clearTimeout(graceTimer);
+  }
+}
+
+/**
+ * A mistake in the config must not cost a reply: it waits for its channel to come back, for a week. Waiting counts as
+ * no attempt and names no time, so that the reply goes out as soon as a start finds the channel on again.
+ */
+async function keepForChannel(delivery: Delivery<"outbound">, signal: AbortSignal): Promise<void> {
+  const { channel } = delivery.work.body;
+  const reason = `The channel ${channel} is not configured any more, or is off.`;
+  if (Date.now() - delivery.work.acceptedAt < keepForChannelMs) {
+    await sleep(parkMs, signal).catch(() => undefined);
+    return await delivery.release();
+  }
+  await delivery.bury({ reason, emit: [], events: [change(delivery, "dead_letter", false, { error: reason })] });
+}
+
+async function deliver(
+  delivery: Delivery<"outbound">,
+  sender: Sender,
+  options: DeliveryOptions,
+  sending: AbortSignal,
+): Promise<void> {
+  const { log, maxAttempts = 8 } = options;
+  const unclear = await countUnclear(delivery, options.engine);
+  if (delivery.exhausted || unclear >= maxAttempts) {
+    return bury(delivery, unclear, "It may have been sent several times, and no attempt was confirmed.");
+  }
+  const [begun] = await delivery.append([change(delivery, "sending", unclear > 0)], { durable: false });
+  try {
+    const receipt = await sender.send(delivery.work.body, sending);
+    const detail = { platform_message_id: receipt.platformMessageId };
+    await delivery.commit({ events: [change(delivery, "sent", unclear > 0, detail, begun?.event_id)], emit: [] });
+  } catch (error) {
+    if (!(error instanceof ChannelError)) throw error;
+    log.warn("an outbound message was not sent", {
+      outboundId: delivery.work.id,
+      attempt: delivery.attempt,
+      outcome: error.outcome,
+      error: error.message,
+    });
+    await settleFailure(delivery, error, { unclear, begunAs: begun?.event_id }, options);
+  }
+}
+
+async function settleFailure(
+  delivery: Delivery<"outbound">,
+  failure: ChannelError,
+  before: { readonly unclear: number; readonly begunAs: string | undefined },
+  options: DeliveryOptions,
+): Promise<void> {
+  const { maxAttempts = 8, keepTryingMs = 24 * 3600 * 1000, retryDelayMs = 1000 } = options;
+  const error = messageOf(failure);
+  const isUnknown = failure.outcome === "unknown";
+  const unclear = before.unclear + (isUnknown ? 1 : 0);
+  if (!isUnknown && !failure.retryable) {
+    await delivery.commit({ events: [change(delivery, "refused", unclear > 0, { error }, before.begunAs)], emit: [] });
+    return;
+  }
+  const failed = change(delivery, isUnknown ? "unknown" : "retrying", unclear > 0, { error }, before.begunAs);
+  const isOld = delivery.attempt >= maxAttempts && Date.now() - delivery.work.acceptedAt >= keepTryingMs;
+  if (unclear >= maxAttempts || isOld) return bury(delivery, unclear, error, [failed]);
+  const longest = delivery.attempt > maxAttempts ? 300 : 60;
+  const backoffMs = retryDelayMs * Math.min(2 ** (delivery.attempt - 1), longest);
+  await delivery.retry({ reason: error, delayMs: failure.retryAfterMs ?? backoffMs, events: [failed] });
+}
+
+async function bury(
+  delivery: Delivery<"outbound">,
+  unclear: number,
+  reason: string,
+  before: readonly EventDraft[] = [],
+): Promise<void> {
+  const dead = change(delivery, "dead_letter", unclear > 0, { error: reason }, before.at(-1)?.event_id);
+  await delivery.bury({ reason, emit: [], events: [...before, dead] });
+}
+
+/**
+ * How many earlier attempts may have shown the message: their end is unknown, or they were under way at a crash. The
+ * log is read backwards to where the message was queued or buried, and only from the second attempt on.
+ */
+async function countUnclear(
+  delivery: Delivery<"outbound">,
+  engine: Pick<Engine, "events" | "lastSequence">,
+): Promise<number> {
+  if (delivery.attempt === 1) return 0;
+  const { id, sessionKey, acceptedAt } = delivery.work;
+  const page = 200;
+  let unclear = 0;
+  let hasEnd = false;
+  let before = (await engine.lastSequence(sessionKey)) + 1;
+  while (before > 1) {
+    const afterSeq = Math.max(before - 1 - page, 0);
+    const { events } = await engine.events(sessionKey, { afterSeq, limit: before - 1 - afterSeq });
+    for (const event of events.toReversed()) {
+      if (event.type !== "outbound_delivery_changed" || event.payload.outbound_id !== id) continue;
+      const { status } = event.payload;
+      // A dead letter that was sent for again begins anew.
+      if (status === "queued" || status === "dead_letter") return unclear;
+      if (status === "unknown" || (status === "sending" && !hasEnd)) unclear += 1;
+      hasEnd = status !== "sending";
+    }
+    const oldest = events[0];
+    if (oldest === undefined || Date.parse(oldest.timestamp) < acceptedAt - clockSlackMs) break;
+    before = oldest.seq;
+  }
+  return unclear;
+}
+
+function change(
+  delivery: Delivery<"outbound">,
+  status: DeliveryStatus,
+  mayRepeat: boolean,
+  detail: { readonly platform_message_id?: string; readonly error?: string } = {},
+  causedBy?: string,
+): EventDraft {
+  const { id, body } = delivery.work;
+  const causationId = causedBy ?? body.queuedEventId;
+  return draft(
+    "outbound_delivery_changed",
+    {
+      outbound_id: id,
+      channel: body.channel,
+      chat_id: body.chatId,
+      status,
+      attempt: delivery.attempt,
+      ...(mayRepeat ? { maybe_duplicate: true } : {}),
+      ...detail,
+    },
+    {
+      source: `channel:${body.channel}`,
+      ...(body.turnId === undefined ? {} : { turn_id: body.turnId }),
+      ...(body.correlationId === undefined ? {} : { correlation_id: body.correlationId }),
+      ...(causationId === undefined ? {} : { causation_id: causationId }),
+    },
+  );
+}

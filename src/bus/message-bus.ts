@@ -1,0 +1,124 @@
+import type { Acceptance, ConsumeOptions, Engine, Handler } from "../engine/engine.js";
+import { EngineError } from "../errors.js";
+import type { ContentPart } from "../events/content.js";
+import { draft, type EventDraft } from "../events/event.js";
+import type { InboundMessage, OutboundMessage } from "./messages.js";
+
+/** The typed, bounded front of the engine: what channels and the agent exchange. */
+export interface MessageBus {
+  /**
+   * Resolves once the message is durable. Waits while the bus is full, 10 s at most.
+   *
+   * @throws {EngineError} `buffer_full`, `persistence`, or `closed` after {@link close}
+   */
+  publishInbound(
+    message: InboundMessage,
+    cursor?: { readonly name: string; readonly value: string },
+  ): Promise<Acceptance>;
+  consumeInbound(options: ConsumeOptions, handler: Handler<"inbound">, signal: AbortSignal): Promise<void>;
+  /** For messages outside any turn; a turn's replies are part of its commit. */
+  publishOutbound(message: OutboundMessage): Promise<Acceptance>;
+  consumeOutbound(options: ConsumeOptions, handler: Handler<"outbound">, signal: AbortSignal): Promise<void>;
+  /** From now on publishing fails by name; what is queued drains. */
+  close(): void;
+}
+
+export function createMessageBus(engine: Pick<Engine, "accept" | "consume" | "waiting">): MessageBus {
+  const state = { closed: false };
+  const assertOpen = (): void => {
+    if (state.closed) throw new EngineError("The message bus is closed: the gateway is stopping", { kind: "closed" });
+  };
+  return {
+    async publishInbound(message, cursor) {
+      assertOpen();
+      const position = engine.waiting("inbound", message.sessionKey).length;
+      return await engine.accept(
+        {
+          queue: "inbound",
+          id: message.id,
+          key: message.sessionKey,
+          sessionKey: message.sessionKey,
+          dedupId: message.dedupId,
+          body: message,
+        },
+        { events: [queuedEvent(message, position)], ...(cursor === undefined ? {} : { cursor }) },
+      );
+    },
+    consumeInbound: (options, handler, signal) => engine.consume("inbound", options, handler, signal),
+    async publishOutbound(message) {
+      assertOpen();
+      return await engine.accept(outboundWork(message), { events: [outboundQueued(message, undefined)] });
+    },
+    consumeOutbound: (options, handler, signal) => engine.consume("outbound", options, handler, signal),
+    close() {
+      state.closed = true;
+    },
+  };
+}
+
+/** An outbound message as a piece of work: its lane is the chat it goes to. */
+export function outboundWork(message: OutboundMessage): {
+  readonly queue: "outbound";
+  readonly id: string;
+  readonly key: string;
+  readonly sessionKey: string;
+  readonly body: OutboundMessage;
+} {
+  return {
+    queue: "outbound",
+    id: message.id,
+    key: `${message.channel}:${message.chatId}`,
+    sessionKey: message.sessionKey,
+    body: message,
+  };
+}
+
+/** The event that a commit writes beside each outbound message it emits. */
+export function outboundQueued(message: OutboundMessage, causationId: string | undefined): EventDraft {
+  const queued = draft(
+    "outbound_delivery_changed",
+    {
+      outbound_id: message.id,
+      channel: message.channel,
+      chat_id: message.chatId,
+      status: "queued",
+      attempt: 0,
+      content: message.content,
+    },
+    {
+      source: "agent",
+      ...(message.turnId === undefined ? {} : { turn_id: message.turnId }),
+      ...(message.correlationId === undefined ? {} : { correlation_id: message.correlationId }),
+      ...(causationId === undefined ? {} : { causation_id: causationId }),
+    },
+  );
+  return message.queuedEventId === undefined ? queued : { ...queued, event_id: message.queuedEventId };
+}
+
+function queuedEvent(message: InboundMessage, position: number) {
+  const content: ContentPart[] = message.content === "" ? [] : [{ type: "text", text: message.content }];
+  for (const file of message.attachments)
+    content.push({
+      type: "file",
+      path: file.path,
+      filename: file.filename,
+      mime_type: file.mimeType,
+      size_bytes: file.sizeBytes,
+    });
+  return draft(
+    "user_message_queued",
+    {
+      message_id: message.id,
+      ...(message.platformMessageId === undefined ? {} : { platform_message_id: message.platformMessageId }),
+      channel: message.channel,
+      chat_id: message.chatId,
+      ...(message.thread === undefined ? {} : { thread: message.thread }),
+      sender_id: message.senderId,
+      ...(message.senderName === undefined ? {} : { sender_name: message.senderName }),
+      content,
+      mode: message.mode ?? "next",
+      position,
+    },
+    { source: `channel:${message.channel}`, correlation_id: message.id },
+  );
+}

@@ -1,0 +1,57 @@
+/** A file that came with a message or goes with one. `path` is absolute, in the workspace's `.uploads` or below it. */
+export interface Attachment {
+  readonly path: string;
+  readonly filename: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+}
+
+/** How a message that arrives during a turn is treated. `next` starts its own turn, `append` joins, `cancel` replaces. */
+export type MessageMode = "next" | "append" | "cancel";
+
+/** One message of a person (or an internal one) on its way to the agent. Ids are strings, as the platform gives them. */
+export interface InboundMessage {
+  /** Our own id, `msg_…`. */
+  readonly id: string;
+  readonly channel: string;
+  readonly chatId: string;
+  readonly thread?: string | undefined;
+  readonly senderId: string;
+  readonly senderName?: string | undefined;
+  readonly sessionKey: string;
+  readonly content: string;
+  readonly attachments: readonly Attachment[];
+  /** The platform's own id of this message. */
+  readonly platformMessageId?: string | undefined;
+  /** What the platform repeats when it delivers the same message again: `channel:account:update id`. */
+  readonly dedupId?: string | undefined;
+  readonly replyTo?: string | undefined;
+  /** Skill names, or `["all"]`, or `["none"]`; absent: by the text and the configuration. */
+  readonly selectedSkills?: readonly string[] | undefined;
+  readonly mode?: MessageMode | undefined;
+  /** Heartbeat, scheduled and sub-agent messages: nobody waits for an answer. */
+  readonly internal?: boolean | undefined;
+  /** Unix ms. */
+  readonly receivedAt: number;
+}
+
+/** One platform message on its way out. */
+export interface OutboundMessage {
+  /** `<replyId>#<n>`; nonce, Message-ID and client ids derive from it. */
+  readonly id: string;
+  readonly channel: string;
+  readonly chatId: string;
+  readonly thread?: string | undefined;
+  /** The session whose log tells what became of it. */
+  readonly sessionKey: string;
+  /** Platform id of the message that is answered. */
+  readonly replyTo?: string | undefined;
+  /** Markdown. */
+  readonly content: string;
+  readonly attachments: readonly Attachment[];
+  /** The turn and the accepted message that this answers, for the trail of causes. */
+  readonly turnId?: string | undefined;
+  readonly correlationId?: string | undefined;
+  /** Id of the event that tells that it was queued, which all that is told of it follows from. */
+  readonly queuedEventId?: string | undefined;
+}

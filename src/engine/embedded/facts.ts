@@ -1,0 +1,48 @@
+import { EngineError } from "../../errors.js";
+import type { Engine, Records } from "../engine.js";
+import { cloneJson } from "./files.js";
+import type { Operation } from "./operations.js";
+import type { Parts } from "./parts.js";
+
+/** Makes one change durable. */
+export type Store = (operations: readonly Operation[]) => Promise<void>;
+
+/** Small durable facts of one kind. */
+export function createRecords({ records }: Parts, kind: string, store: Store): Records {
+  return {
+    get: (id) => records.facts.get(kind)?.get(id),
+    async put(id, value) {
+      const copy = value === undefined ? undefined : cloneJson(value);
+      if (copy === undefined) throw new TypeError(`The record ${kind}/${id} must be JSON`);
+      await store([{ o: "put", kind, id, value: copy }]);
+    },
+    async delete(id) {
+      if (records.facts.get(kind)?.has(id) === true) await store([{ o: "remove", kind, id }]);
+    },
+    list: () => [...(records.facts.get(kind) ?? [])].map(([id, value]) => ({ id, value })),
+  };
+}
+
+/** What to do with buried work. */
+export function createDeadLetters({ records, lanes, now }: Parts, store: Store): Engine["dead"] {
+  return {
+    list: () => [...records.work.dead.values()],
+    async redrive(id) {
+      const letter = records.work.dead.get(id);
+      if (letter === undefined) return false;
+      await store([{ o: "redrive", id, at: now() }]);
+      const item = records.work.item(letter.work.queue, id);
+      if (item !== undefined) lanes.makeAvailable(item);
+      return true;
+    },
+    async drop(id) {
+      if (!records.work.dead.has(id)) return false;
+      await store([{ o: "drop", id }]);
+      return true;
+    },
+  };
+}
+
+export function closedError(): EngineError {
+  return new EngineError("The engine is closed", { kind: "closed" });
+}

@@ -1,0 +1,153 @@
+import * as fs from "node:fs";
+import { join } from "node:path";
+import type { StoredEvent } from "../../events/event.js";
+import { type Logger, silentLog } from "../../log.js";
+import type { LedgerEntry } from "../engine.js";
+import { codeOf } from "./files.js";
+import { applyLines } from "./load.js";
+import { parseEventLine } from "./log-reading.js";
+import { journalFolder, listSegments, parseSegment, readIfThere } from "./segment.js";
+import { LiveRecords } from "./state.js";
+
+const logSuffix = ".events.jsonl";
+const kinds = ["user_message_queued", "turn_execution_", "error_occurred"].map((kind) =>
+  Buffer.from(`"type":"${kind}`),
+);
+
+interface Ended {
+  readonly end: "answered" | "failed" | "cancelled" | "refused";
+  readonly seq: number;
+}
+
+interface Account {
+  readonly messageId: string;
+  readonly sessionKey: string;
+  readonly acceptedSeq: number;
+  /** In which pass over the files it was found first. */
+  readonly pass: number;
+}
+
+/**
+ * How each accepted message ended, read from the journal and the session logs alone; changes nothing. A gateway may be
+ * at work meanwhile. Reads the logs as streams, so their size does not matter. Damaged lines are logged and skipped.
+ */
+export async function readLedger(
+  home: string,
+  sessionsDir: string,
+  log: Logger = silentLog,
+): Promise<readonly LedgerEntry[]> {
+  const accounts = new Map<string, Account>();
+  const ends = new Map<string, Ended>();
+  let entries: LedgerEntry[] = [];
+  // What was accepted while the logs were being read is not in the journal as it was before them: what looks lost is
+  // looked up once more in everything that is newer than the first look.
+  for (let pass = 1; pass <= 2; pass += 1) {
+    const records = readRecords(home);
+    const note = (event: StoredEvent): void => noteEvent(event, pass, accounts, ends);
+    for (const session of records.sessions.all()) for (const { event } of session.tail) note(event);
+    for (const path of listLogs(sessionsDir)) await readLog(path, note, log);
+    entries = [];
+    for (const [id, account] of accounts) {
+      const entry = settle(account, ends.get(id), records);
+      const isTooNew = pass > 1 && account.pass === pass;
+      if (entry !== undefined && !(entry.end === "lost" && isTooNew)) entries.push(entry);
+    }
+    if (entries.every(({ end }) => end !== "lost")) break;
+  }
+  return entries;
+}
+
+function settle(account: Account, ended: Ended | undefined, records: LiveRecords): LedgerEntry | undefined {
+  const { messageId, sessionKey, acceptedSeq } = account;
+  if (acceptedSeq <= (records.sessions.tombstones.get(sessionKey)?.seq ?? 0)) return undefined;
+  const about = { messageId, sessionKey, acceptedSeq };
+  if (ended !== undefined && ended.end !== "refused") return { ...about, end: ended.end, endSeq: ended.seq };
+  if (records.work.item("inbound", messageId) !== undefined) return { ...about, end: "pending" };
+  if (ended !== undefined) return { ...about, end: "refused", endSeq: ended.seq };
+  return { ...about, end: records.work.dead.has(messageId) ? "refused" : "lost" };
+}
+
+/** The live records as they stand in the journal's newest complete segment. */
+function readRecords(home: string): LiveRecords {
+  const folder = journalFolder(home);
+  const records = new LiveRecords();
+  if (!fs.existsSync(folder)) return records;
+  for (const { path } of listSegments(folder).reverse()) {
+    const bytes = readIfThere(path);
+    // A running gateway has just replaced it: the one that replaces it is there now.
+    if (bytes === undefined) return readRecords(home);
+    const content = parseSegment(path, bytes);
+    if (content.checkpointEnd === undefined) continue;
+    applyLines(records, content, content.size);
+    return records;
+  }
+  return records;
+}
+
+function listLogs(sessionsDir: string): readonly string[] {
+  try {
+    const names = fs.readdirSync(sessionsDir).filter((name) => name.endsWith(logSuffix));
+    return names.sort().map((name) => join(sessionsDir, name));
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+async function readLog(path: string, note: (event: StoredEvent) => void, log: Logger): Promise<void> {
+  let rest: Buffer = Buffer.alloc(0);
+  let lineNumber = 0;
+  try {
+    for await (const chunk of fs.createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+      const bytes: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+      let start = 0;
+      for (let lf = bytes.indexOf(0x0a); lf !== -1; lf = bytes.indexOf(0x0a, start)) {
+        lineNumber += 1;
+        const line = bytes.subarray(start, lf + 1);
+        start = lf + 1;
+        if (!kinds.some((kind) => line.includes(kind))) continue;
+        const event = parseEventLine(line);
+        if (event === undefined)
+          log.warn("a damaged line of a session log was left out of the ledger", { file: path, line: lineNumber });
+        else note(event);
+      }
+      rest = bytes.subarray(start);
+    }
+  } catch (error) {
+    // Its session was deleted meanwhile.
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+}
+
+function noteEvent(event: StoredEvent, pass: number, accounts: Map<string, Account>, ends: Map<string, Ended>): void {
+  const { session_key: sessionKey, seq } = event;
+  const idOf = (messageId: string): string => `${sessionKey}\n${messageId}`;
+  const end = (messageIds: readonly string[], how: Ended["end"]): void => {
+    for (const id of messageIds.map(idOf)) {
+      const known = ends.get(id);
+      if (known === undefined || (how === "answered" && known.end !== "answered")) ends.set(id, { end: how, seq });
+    }
+  };
+  switch (event.type) {
+    case "user_message_queued": {
+      const messageId = event.payload.message_id;
+      const id = idOf(messageId);
+      if (!accounts.has(id)) accounts.set(id, { messageId, sessionKey, acceptedSeq: seq, pass });
+      break;
+    }
+    case "turn_execution_complete":
+      end(event.payload.message_ids, "answered");
+      break;
+    case "turn_execution_failed":
+      end(event.payload.message_ids, "failed");
+      break;
+    case "turn_execution_cancelled":
+      end(event.payload.message_ids, "cancelled");
+      break;
+    case "error_occurred":
+      // Written when a message is buried or turned away; an error that a turn survives is recoverable.
+      if (event.correlation_id !== undefined && !event.payload.recoverable) end([event.correlation_id], "refused");
+      break;
+    default:
+  }
+}

@@ -1,0 +1,192 @@
+import * as fs from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import type { StoredEvent } from "../../events/event.js";
+import { decodeLine } from "./line.js";
+import { isStoredEventShape } from "./operations.js";
+
+const chunkBytes = 64 * 1024;
+
+interface ReadRequest {
+  readonly position: number;
+  readonly length: number;
+}
+
+/** A way through a file, told as the reads it needs: run it with blocking reads or without. */
+type Reading<T> = Generator<ReadRequest, T, Buffer>;
+
+export function runBlocking<T>(fd: number, reading: Reading<T>): T {
+  let step = reading.next();
+  while (!step.done) {
+    const { position, length } = step.value;
+    const buffer = Buffer.allocUnsafe(length);
+    step = reading.next(buffer.subarray(0, fs.readSync(fd, buffer, 0, length, position)));
+  }
+  return step.value;
+}
+
+export async function run<T>(file: FileHandle, reading: Reading<T>): Promise<T> {
+  let step = reading.next();
+  while (!step.done) {
+    const { position, length } = step.value;
+    const buffer = Buffer.allocUnsafe(length);
+    const { bytesRead } = await file.read(buffer, 0, length, position);
+    step = reading.next(buffer.subarray(0, bytesRead));
+  }
+  return step.value;
+}
+
+export interface LogLine {
+  readonly start: number;
+  readonly end: number;
+  /** Undefined when the line is damaged or has no end. */
+  readonly event: StoredEvent | undefined;
+}
+
+/** The lines of a session log from an offset on. */
+class LineCursor {
+  #start: number;
+  readonly #end: number;
+  #buffer: Buffer = Buffer.alloc(0);
+
+  constructor(start: number, end: number) {
+    this.#start = start;
+    this.#end = end;
+  }
+
+  /** Moves behind the next LF. */
+  *skipLine(): Reading<void> {
+    yield* this.#nextBytes();
+  }
+
+  *next(): Reading<LogLine | undefined> {
+    const start = this.#start;
+    const bytes = yield* this.#nextBytes();
+    return bytes === undefined ? undefined : { start, end: this.#start, event: parseEventLine(bytes) };
+  }
+
+  *#nextBytes(): Reading<Buffer | undefined> {
+    for (let searched = 0; ; ) {
+      const lf = this.#buffer.indexOf(0x0a, searched);
+      if (lf !== -1) return this.#take(lf + 1);
+      searched = this.#buffer.length;
+      const position = this.#start + searched;
+      const length = Math.min(this.#end - position, Math.max(chunkBytes, searched));
+      const chunk = length > 0 ? yield { position, length } : undefined;
+      if (chunk === undefined || chunk.length === 0) return searched === 0 ? undefined : this.#take(searched);
+      this.#buffer = searched === 0 ? chunk : Buffer.concat([this.#buffer, chunk]);
+    }
+  }
+
+  #take(length: number): Buffer {
+    const bytes = this.#buffer.subarray(0, length);
+    this.#buffer = this.#buffer.subarray(length);
+    this.#start += length;
+    return bytes;
+  }
+}
+
+/** The event of a line; undefined when the line is damaged or not ended. */
+export function parseEventLine(bytes: Buffer): StoredEvent | undefined {
+  if (bytes.at(-1) !== 0x0a) return undefined;
+  const value = decodeLine(bytes);
+  return isStoredEventShape(value) ? value : undefined;
+}
+
+/** The start of a line before which all events are below `seq`, at most a chunk and some long lines from the first one that is not. */
+function* seek(size: number, seq: number): Reading<number> {
+  let low = 0;
+  let high = size;
+  while (high - low > chunkBytes) {
+    const middle = low + Math.floor((high - low) / 2);
+    const cursor = new LineCursor(middle, size);
+    yield* cursor.skipLine();
+    let line = yield* cursor.next();
+    // A damaged line tells nothing: ask the ones behind it.
+    while (line !== undefined && line.event === undefined && line.start < high) line = yield* cursor.next();
+    if (line?.event !== undefined && line.event.seq < seq) low = line.end;
+    else high = middle;
+  }
+  return low;
+}
+
+export interface LogRange {
+  readonly events: readonly StoredEvent[];
+  /** Offset of a damaged line in the place of a wanted event. */
+  readonly damagedAt: number | undefined;
+}
+
+/** Up to `limit` events with seq > afterSeq from a log of this size. */
+export function* readRange(size: number, afterSeq: number, limit: number): Reading<LogRange> {
+  const cursor = new LineCursor(yield* seek(size, afterSeq + 1), size);
+  const events: StoredEvent[] = [];
+  let last = afterSeq;
+  let damagedAt: number | undefined;
+  while (events.length < limit) {
+    const line = yield* cursor.next();
+    if (line === undefined) return { events, damagedAt };
+    if (line.event === undefined) {
+      damagedAt ??= line.start;
+      continue;
+    }
+    if (line.event.seq <= last) {
+      // Whatever was damaged before it was not asked for.
+      damagedAt = undefined;
+      continue;
+    }
+    if (damagedAt !== undefined && line.event.seq > last + 1) return { events, damagedAt };
+    damagedAt = undefined;
+    last = line.event.seq;
+    events.push(line.event);
+  }
+  return { events, damagedAt: undefined };
+}
+
+export interface LogEnd {
+  /** Behind the last good line. */
+  readonly goodEnd: number;
+  readonly lastSeq: number;
+  /** Unix ms. */
+  readonly lastTime: number;
+}
+
+const emptyLog: LogEnd = { goodEnd: 0, lastSeq: 0, lastTime: 0 };
+
+/** The last good line, looked for from the end of the file. */
+export function* findEnd(size: number): Reading<LogEnd> {
+  let end = size;
+  let bytes: Buffer = Buffer.alloc(0);
+  while (end > 0) {
+    const lf = bytes.length < 2 ? -1 : bytes.lastIndexOf(0x0a, bytes.length - 2);
+    const start = end - bytes.length;
+    if (lf === -1 && start > 0) {
+      const length = Math.min(start, Math.max(chunkBytes, bytes.length));
+      bytes = Buffer.concat([yield { position: start - length, length }, bytes]);
+      continue;
+    }
+    const event = parseEventLine(bytes.subarray(lf + 1));
+    if (event !== undefined) return { goodEnd: end, lastSeq: event.seq, lastTime: Date.parse(event.timestamp) };
+    end = start + lf + 1;
+    bytes = bytes.subarray(0, lf + 1);
+  }
+  return emptyLog;
+}
+
+/**
+ * The end of the good lines, where everything from `seq` on may be half on the disk: from there each line must be
+ * undamaged and in sequence.
+ */
+export function* checkEnd(size: number, seq: number): Reading<LogEnd> {
+  const start = yield* seek(size, seq);
+  const cursor = new LineCursor(start, size);
+  let end: LogEnd | undefined;
+  for (let line = yield* cursor.next(); line !== undefined; line = yield* cursor.next()) {
+    const isUncertain = (end?.lastSeq ?? 0) >= seq;
+    if (line.event === undefined) {
+      if (isUncertain) break;
+      continue;
+    }
+    if (line.event.seq >= seq && line.event.seq !== (isUncertain && end !== undefined ? end.lastSeq + 1 : seq)) break;
+    end = { goodEnd: line.end, lastSeq: line.event.seq, lastTime: Date.parse(line.event.timestamp) };
+  }
+  return end ?? (yield* findEnd(start));
+}

@@ -1,0 +1,24 @@
+import type { GatewayEvent } from "../../events/event.js";
+import type { Logger } from "../../log.js";
+
+export interface EmbeddedEngineOptions {
+  /** Holds `journal/`. Created when missing. */
+  readonly home: string;
+  /** Absolute path of a session's log, e.g. `…/.sessions/telegram_42.events.jsonl`. Stable for a key. */
+  readonly sessionLogPath: (sessionKey: string) => string;
+  /** Called with each event, per session in seq order, once it is written (and synced, where that was asked). */
+  readonly publish: (event: GatewayEvent) => void;
+  readonly instanceId: string;
+  readonly log: Logger;
+  /** Called when the process must not go on: a failed fsync. Default: log and `process.exit(74)`. */
+  readonly onFatal?: (error: Error) => void;
+  /** Unix ms. Default `Date.now`. */
+  readonly now?: () => number;
+  /** A new segment begins once the current one is longer. Default 16 MB. */
+  readonly segmentBytes?: number;
+  /** Session logs are written this long after a session's last event. Default 1000. */
+  readonly quietMs?: number;
+  readonly limits?: { readonly acceptsWaiting?: number; readonly pendingPerKey?: number; readonly waitMs?: number };
+  /** Called with the name of each boundary that is passed, so that a test can kill the process there. */
+  readonly onBoundary?: (name: string) => void;
+}

@@ -1,0 +1,82 @@
+import { AcceptListeners } from "./accept-listeners.js";
+import { Admission } from "./admission.js";
+import { Journal } from "./journal.js";
+import { Lanes } from "./lanes.js";
+import type { LoadedJournal } from "./load.js";
+import { Maintenance } from "./maintenance.js";
+import type { EmbeddedEngineOptions } from "./options.js";
+import { Publisher } from "./publisher.js";
+import { QuietFlush } from "./quiet-flush.js";
+import { SessionLogs } from "./session-logs.js";
+import type { LiveRecords } from "./state.js";
+import { Writer } from "./writer.js";
+
+const exitCode = 74;
+
+export interface Parts {
+  readonly now: () => number;
+  readonly boundary: (name: string) => void;
+  readonly records: LiveRecords;
+  readonly journal: Journal;
+  readonly logs: SessionLogs;
+  readonly quiet: QuietFlush;
+  readonly maintenance: Maintenance;
+  readonly writer: Writer;
+  readonly admission: Admission;
+  readonly listeners: AcceptListeners;
+  readonly lanes: Lanes;
+}
+
+/** Builds what an engine is made of and joins it. */
+export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJournal): Parts {
+  const { log, limits = {}, now = Date.now, quietMs = 1000, segmentBytes = 16 * 1024 * 1024 } = options;
+  const { records } = loaded;
+  const boundary = options.onBoundary ?? (() => {});
+  const journal: Journal = new Journal(loaded, {
+    log,
+    onFatal: options.onFatal ?? stopProcess,
+    onWritable: () => {
+      lanes.resume("inbound");
+      lanes.resume("outbound");
+    },
+  });
+  const logs = new SessionLogs(records.sessions, {
+    pathOf: options.sessionLogPath,
+    log,
+    boundary,
+    syncedPosition: () => journal.syncedPosition,
+  });
+  const quiet = new QuietFlush(logs, records.sessions, quietMs, log);
+  const maintenance = new Maintenance({ journal, records, logs, quiet, log, segmentBytes, boundary });
+  const publisher = new Publisher(options.publish, log);
+  const { instanceId } = options;
+  const writer = new Writer({
+    journal,
+    records,
+    logs,
+    quiet,
+    publisher,
+    instanceId,
+    now,
+    onWritten: () => maintenance.check(),
+  });
+  const admission = new Admission(
+    {
+      acceptsWaiting: limits.acceptsWaiting ?? 100,
+      pendingPerKey: limits.pendingPerKey ?? 100,
+      waitMs: limits.waitMs ?? 10_000,
+    },
+    (lane) => records.work.lengthOf(lane),
+  );
+  const listeners = new AcceptListeners(log);
+  const lanes = new Lanes(
+    { writer, journal, records, now, boundary, log, onShorter: () => admission.recheck() },
+    (item) => listeners.tell(item),
+  );
+  return { now, boundary, records, journal, logs, quiet, maintenance, writer, admission, listeners, lanes };
+
+  function stopProcess(error: Error): void {
+    log.error("the process stops: what is on the disk is not known any more", { error });
+    process.exit(exitCode);
+  }
+}

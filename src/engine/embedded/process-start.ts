@@ -1,0 +1,36 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+/**
+ * Something that tells this process from a later one with the same pid; undefined when no process has this pid.
+ * Linux: the start time in ticks since boot (field 22 of `/proc/<pid>/stat`, see proc(5)); elsewhere what `ps` says.
+ */
+export function processStart(pid: number): string | undefined {
+  if (!isAlive(pid)) return undefined;
+  if (process.platform === "linux") {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+      // The second field is the program's name in parentheses and may hold anything.
+      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+    } catch {
+      return undefined;
+    }
+  }
+  try {
+    const started = execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8", timeout: 5000 });
+    return started.trim() || undefined;
+  } catch {
+    // Alive, but nothing is known of it: better to take it for the holder than to run twice.
+    return "unknown";
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}

@@ -1,0 +1,57 @@
+import * as fs from "node:fs";
+import { syncFolder } from "./files.js";
+import { applyLines, createSegment } from "./load.js";
+import { journalFolder, listSegments, parseSegment } from "./segment.js";
+import { LiveRecords } from "./state.js";
+
+export interface JournalRepair {
+  /** The damaged files under their new names; empty when nothing was damaged. */
+  readonly setAside: readonly string[];
+  /** Bytes in lines that could not be read. */
+  readonly lostBytes: number;
+  readonly keptTransactions: number;
+}
+
+/**
+ * Writes a new segment from every undamaged transaction of the journal, then sets the old files aside as
+ * `<name>.damaged-<time>`. Changes nothing when nothing is damaged. No gateway may run on this home meanwhile.
+ *
+ * @throws {EngineError} `corrupt` when a file was written by a newer version
+ */
+export async function repairJournal(home: string): Promise<JournalRepair> {
+  const folder = journalFolder(home);
+  const all = (fs.existsSync(folder) ? listSegments(folder) : []).map((segment) => ({
+    ...segment,
+    content: parseSegment(segment.path, fs.readFileSync(segment.path)),
+  }));
+  // What stands before the newest complete checkpoint is history.
+  const start = Math.max(
+    0,
+    all.findLastIndex(({ content }) => content.checkpointEnd !== undefined),
+  );
+  const segments = all.slice(start);
+  const isDamaged = segments.some(
+    ({ content }, index) =>
+      content.goodEnd < Math.min(content.size, content.synced) || (index === 0 && content.checkpointEnd === undefined),
+  );
+  if (!isDamaged) return { setAside: [], lostBytes: 0, keptTransactions: 0 };
+
+  const records = new LiveRecords();
+  let tx = 0;
+  let lostBytes = 0;
+  let keptTransactions = 0;
+  // An unfinished segment repeats part of the one before it; applying both in order keeps what either one lost.
+  for (const { content } of segments) {
+    tx = Math.max(tx, applyLines(records, content, content.size));
+    lostBytes += content.size - content.lines.reduce((sum, line) => sum + line.bytes, 0);
+    keptTransactions += content.lines.filter(({ line }) => line.kind === "transaction").length;
+  }
+  const time = new Date().toISOString().replaceAll(":", "-");
+  const setAside = segments.map(({ path }) => `${path}.damaged-${time}`);
+  // Linked first and unlinked last: at no moment is the journal without its files.
+  for (const [index, { path }] of segments.entries()) fs.linkSync(path, setAside[index] ?? `${path}.damaged`);
+  await createSegment(folder, (all.at(-1)?.number ?? 0) + 1, tx, records);
+  for (const { path } of all) fs.unlinkSync(path);
+  await syncFolder(folder);
+  return { setAside, lostBytes, keptTransactions };
+}

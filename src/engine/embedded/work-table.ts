@@ -1,0 +1,197 @@
+import type { DeadLetter, QueueName, StoredWork, Work } from "../engine.js";
+import { deepFreeze } from "./files.js";
+import type { Operation } from "./operations.js";
+
+/** A piece of work that waits or runs. */
+export interface WorkItem {
+  readonly work: Work;
+  readonly acceptedAt: number;
+  attempts: number;
+  /** Unix ms; 0 when it may run at once. */
+  notBefore: number;
+  /** False until the transaction that brought it is synced: nobody may see it before. */
+  isDurable: boolean;
+  /** The attempt that runs or has claimed it. */
+  takenBy: object | undefined;
+}
+
+export interface Lane {
+  /** Names the lane among those of both queues. */
+  readonly id: string;
+  readonly queue: QueueName;
+  readonly key: string;
+  /** In the order of accepting; the head runs. */
+  readonly items: WorkItem[];
+}
+
+type WorkOperation = Extract<
+  Operation,
+  { o: "work" | "attempt" | "retry" | "ack" | "bury" | "dead" | "redrive" | "drop" }
+>;
+
+/** Work that is accepted and not acknowledged, by lane, and the dead letters. */
+export class WorkTable {
+  readonly #lanes = new Map<string, Lane>();
+  readonly #items: Record<QueueName, Map<string, WorkItem>> = { inbound: new Map(), outbound: new Map() };
+  readonly #dead = new Map<string, DeadLetter>();
+
+  apply(operation: WorkOperation, isDurable: boolean): void {
+    switch (operation.o) {
+      case "work":
+        this.#add(operation, isDurable);
+        break;
+      case "attempt":
+        this.#change(operation, (item) => {
+          item.attempts = operation.attempts;
+        });
+        break;
+      case "retry":
+        this.#change(operation, (item) => {
+          item.notBefore = operation.notBefore;
+        });
+        break;
+      case "ack":
+        this.#change(operation, (item) => this.#take(item));
+        break;
+      case "bury":
+        this.#change(operation, (item) => {
+          this.#take(item);
+          this.#bury(toStored(item), operation.reason, operation.at);
+        });
+        break;
+      case "dead":
+        this.#bury(
+          { ...operation.work, acceptedAt: operation.acceptedAt, attempts: operation.attempts },
+          operation.reason,
+          operation.at,
+        );
+        break;
+      case "redrive": {
+        const letter = this.#dead.get(operation.id);
+        if (letter === undefined) break;
+        this.#dead.delete(operation.id);
+        const { acceptedAt: _acceptedAt, attempts: _attempts, ...work } = letter.work;
+        this.#add({ work, at: operation.at }, isDurable);
+        break;
+      }
+      case "drop":
+        this.#dead.delete(operation.id);
+        break;
+      default:
+        operation satisfies never;
+    }
+  }
+
+  /** Drops everything that belongs to a deleted session. */
+  removeSession(sessionKey: string): void {
+    for (const items of Object.values(this.#items)) {
+      for (const item of items.values()) if (item.work.sessionKey === sessionKey) this.#take(item);
+    }
+    for (const [id, letter] of this.#dead) if (letter.work.sessionKey === sessionKey) this.#dead.delete(id);
+  }
+
+  lane(queue: QueueName, key: string): Lane | undefined {
+    return this.#lanes.get(laneId(queue, key));
+  }
+
+  lanes(queue: QueueName): readonly Lane[] {
+    return [...this.#lanes.values()].filter((lane) => lane.queue === queue);
+  }
+
+  /** How much is in a lane. */
+  lengthOf(lane: string): number {
+    return this.#lanes.get(lane)?.items.length ?? 0;
+  }
+
+  item(queue: QueueName, id: string): WorkItem | undefined {
+    return this.#items[queue].get(id);
+  }
+
+  has(item: WorkItem): boolean {
+    return this.#items[item.work.queue].get(item.work.id) === item;
+  }
+
+  /** True while work of this id waits, runs or is buried. */
+  holds(id: string): boolean {
+    return this.#items.inbound.has(id) || this.#items.outbound.has(id) || this.#dead.has(id);
+  }
+
+  hasWorkOf(sessionKey: string): boolean {
+    for (const items of Object.values(this.#items)) {
+      for (const item of items.values()) if (item.work.sessionKey === sessionKey) return true;
+    }
+    return [...this.#dead.values()].some((letter) => letter.work.sessionKey === sessionKey);
+  }
+
+  count(queue: QueueName): number {
+    return this.#items[queue].size;
+  }
+
+  get dead(): ReadonlyMap<string, DeadLetter> {
+    return this.#dead;
+  }
+
+  *checkpoint(): Iterable<Operation> {
+    for (const { work, reason, buriedAt } of this.#dead.values()) {
+      const { acceptedAt, attempts, ...bare } = work;
+      yield { o: "dead", work: bare, acceptedAt, attempts, reason, at: buriedAt };
+    }
+    for (const lane of this.#lanes.values()) {
+      for (const { work, acceptedAt, attempts, notBefore } of lane.items) {
+        yield { o: "work", work, at: acceptedAt, attempts, notBefore };
+      }
+    }
+  }
+
+  #add(
+    added: {
+      readonly work: Work;
+      readonly at: number;
+      readonly attempts?: number | undefined;
+      readonly notBefore?: number | undefined;
+    },
+    isDurable: boolean,
+  ): void {
+    const { queue, id, key } = added.work;
+    if (this.#items[queue].has(id)) return;
+    const item: WorkItem = {
+      work: deepFreeze(added.work),
+      acceptedAt: added.at,
+      attempts: added.attempts ?? 0,
+      notBefore: added.notBefore ?? 0,
+      isDurable,
+      takenBy: undefined,
+    };
+    this.#items[queue].set(id, item);
+    const laneName = laneId(queue, key);
+    const lane = this.#lanes.get(laneName);
+    if (lane === undefined) this.#lanes.set(laneName, { id: laneName, queue, key, items: [item] });
+    else lane.items.push(item);
+  }
+
+  #change(target: { readonly queue: QueueName; readonly id: string }, change: (item: WorkItem) => void): void {
+    const item = this.#items[target.queue].get(target.id);
+    if (item !== undefined) change(item);
+  }
+
+  #take(item: WorkItem): void {
+    const { queue, id, key } = item.work;
+    this.#items[queue].delete(id);
+    const lane = this.#lanes.get(laneId(queue, key));
+    if (lane === undefined) return;
+    lane.items.splice(lane.items.indexOf(item), 1);
+    if (lane.items.length === 0) this.#lanes.delete(lane.id);
+  }
+
+  #bury(work: StoredWork, reason: string, buriedAt: number): void {
+    this.#dead.set(work.id, deepFreeze({ work, reason, buriedAt }));
+  }
+}
+
+export function toStored(item: WorkItem): StoredWork {
+  return { ...item.work, acceptedAt: item.acceptedAt, attempts: item.attempts };
+}
+
+export function laneId(queue: QueueName, key: string): string {
+  return `${queue} ${key}`;
+}

@@ -1,0 +1,211 @@
+import type { InboundMessage, OutboundMessage } from "../bus/messages.js";
+import type { EventDraft, GatewayEvent, StoredEvent } from "../events/event.js";
+
+/** What each queue carries. */
+export interface QueueBodies {
+  readonly inbound: InboundMessage;
+  readonly outbound: OutboundMessage;
+}
+export type QueueName = keyof QueueBodies;
+
+/** A piece of work on its way in. */
+export interface Work<Q extends QueueName = QueueName> {
+  readonly queue: Q;
+  /** Unique for ever; accepting the same id again is a duplicate. */
+  readonly id: string;
+  /** The lane: session key for inbound, `channel:chat` for outbound. One at a time, in the order of accepting. */
+  readonly key: string;
+  /** The session whose log tells of this work; for inbound the same as `key`. */
+  readonly sessionKey: string;
+  /** What the platform repeats on redelivery; remembered for 7 days. */
+  readonly dedupId?: string | undefined;
+  readonly body: QueueBodies[Q];
+}
+
+/** A piece of work that is in the engine. */
+export interface StoredWork<Q extends QueueName = QueueName> extends Work<Q> {
+  /** Unix ms of accepting. */
+  readonly acceptedAt: number;
+  /** Deliveries begun so far, those before a crash included. */
+  readonly attempts: number;
+}
+
+export type Acceptance =
+  | { readonly status: "accepted"; readonly events: readonly StoredEvent[] }
+  /** The id or dedup id is known: nothing was stored, and the platform may be told that it arrived. */
+  | { readonly status: "duplicate" };
+
+export interface AcceptOptions {
+  readonly events: readonly EventDraft[];
+  /** Moves with the work or not at all, e.g. `telegram:offset`. */
+  readonly cursor?: { readonly name: string; readonly value: string };
+}
+
+export interface AppendOptions {
+  /** Wait for fdatasync. Without it the events are written: they survive `kill -9`, not a power cut. */
+  readonly durable: boolean;
+}
+
+export interface Commit {
+  /** For the work's own session. */
+  readonly events: readonly EventDraft[];
+  /** New work that exists from this commit on. */
+  readonly emit: readonly Work[];
+}
+
+/**
+ * One attempt at one piece of work. What it appends or commits has been published when the promise resolves, so that a
+ * fold over the published events is up to date. Ends with exactly one of commit, retry, release or bury.
+ */
+export interface Delivery<Q extends QueueName = QueueName> {
+  readonly work: StoredWork<Q>;
+  /** From 1. Counts attempts that a crash ended. */
+  readonly attempt: number;
+  /** True once `attempt` is above maxAttempts: the handler may only bury. */
+  readonly exhausted: boolean;
+
+  /** @throws {EngineError} `fenced` once this attempt has ended or the lane has moved on */
+  append(events: readonly EventDraft[], options: AppendOptions): Promise<readonly StoredEvent[]>;
+
+  /**
+   * Takes waiting work of the same lane into this delivery, so that its commit acknowledges it too. If the attempt
+   * ends without a commit they are waiting again, in their old place. Ids that do not wait in this lane are left out.
+   */
+  claim(ids: readonly string[]): Promise<readonly StoredWork<Q>[]>;
+
+  /** Events, new work and the acknowledgement of this and all claimed work: all or nothing, and durable. */
+  commit(commit: Commit): Promise<readonly StoredEvent[]>;
+
+  /** Runs again after `delayMs`; the lane waits, so that order is kept. `events` tell why. */
+  retry(options: {
+    readonly reason: string;
+    readonly delayMs: number;
+    readonly events?: readonly EventDraft[];
+  }): Promise<void>;
+
+  /** Gives the work back without counting the attempt: for a shutdown. */
+  release(): Promise<void>;
+
+  /** Moves the work to the dead letters and acknowledges it in one commit, so that poison never blocks its chat. */
+  bury(options: Commit & { readonly reason: string }): Promise<readonly StoredEvent[]>;
+}
+
+export interface ConsumeOptions {
+  /** Lanes at work at the same time. */
+  readonly parallel: number;
+  readonly maxAttempts: number;
+}
+
+export type Handler<Q extends QueueName> = (delivery: Delivery<Q>, signal: AbortSignal) => Promise<void>;
+
+export interface DeadLetter {
+  readonly work: StoredWork;
+  readonly reason: string;
+  /** Unix ms. */
+  readonly buriedAt: number;
+}
+
+/** Small durable facts: pairing codes, allowed senders, approvals. Values are JSON. */
+export interface Records {
+  get(id: string): unknown;
+  put(id: string, value: unknown): Promise<void>;
+  delete(id: string): Promise<void>;
+  list(): readonly { readonly id: string; readonly value: unknown }[];
+}
+
+/** How an accepted inbound message ended, for the ledger. */
+export interface LedgerEntry {
+  readonly messageId: string;
+  readonly sessionKey: string;
+  readonly acceptedSeq: number;
+  readonly end: "answered" | "refused" | "cancelled" | "failed" | "pending" | "lost";
+  readonly endSeq?: number;
+}
+
+export interface EngineStatus {
+  /** False while the disk refuses writes. */
+  readonly writable: boolean;
+  readonly reason?: string;
+  readonly inboundWaiting: number;
+  readonly outboundWaiting: number;
+  readonly deadLetters: number;
+  /** fdatasyncs that somebody waited for, since opening. */
+  readonly syncs: number;
+}
+
+/**
+ * Makes work durable and hands it out again, in order per lane, until it is acknowledged. The engine's single writer
+ * gives each stored event its place in its session and alone publishes it, in that order, after it is in the file.
+ */
+export interface Engine extends AsyncDisposable {
+  /**
+   * Resolves once the work is durable. Calls are ordered: work is accepted in the order of the calls. Waits while
+   * 100 accepts are on their way to the disk or the lane holds 100 pieces, 10 s at most.
+   *
+   * @throws {EngineError} `buffer_full` after that wait, `persistence` when the disk refuses, `closed`
+   */
+  accept<Q extends QueueName>(work: Work<Q>, options: AcceptOptions): Promise<Acceptance>;
+
+  /**
+   * Hands out the queue's work until `signal` aborts, then resolves once the handlers have settled. A handler that
+   * throws is logged and retried with growing delay; when the attempts are used up it is called once more with
+   * `exhausted` set, and if that throws too the engine buries the work by itself.
+   */
+  consume<Q extends QueueName>(
+    queue: Q,
+    options: ConsumeOptions,
+    handler: Handler<Q>,
+    signal: AbortSignal,
+  ): Promise<void>;
+
+  /**
+   * Adds events to a session outside of any delivery. Idempotent by event_id.
+   *
+   * @throws {EngineError} `persistence`, `closed`
+   */
+  append(sessionKey: string, events: readonly EventDraft[], options: AppendOptions): Promise<readonly StoredEvent[]>;
+
+  /** Publishes an event that is never stored (stream layer, internal), after the session's last stored one. */
+  publish(sessionKey: string, event: EventDraft): GatewayEvent;
+
+  /** Calls back with each piece of inbound work accepted for this session from now on. Returns the undo. */
+  onAccepted(sessionKey: string, listener: (work: StoredWork<"inbound">) => void): () => void;
+
+  /** Events with seq > afterSeq, oldest first, at most `limit`. `hasMore` is exact at the time of reading. */
+  events(
+    sessionKey: string,
+    range: { readonly afterSeq: number; readonly limit: number },
+  ): Promise<{ readonly events: readonly StoredEvent[]; readonly hasMore: boolean }>;
+
+  /** The session's last seq, 0 when it has none. */
+  lastSequence(sessionKey: string): Promise<number>;
+
+  /**
+   * Sessions whose newest events the journal still holds: what a crash may have left without its document is among
+   * them. After an orderly stop there are none.
+   */
+  recentSessions(): readonly string[];
+
+  /** Work of this lane that is accepted and not acknowledged, the running one included, oldest first. */
+  waiting<Q extends QueueName>(queue: Q, key: string): readonly StoredWork<Q>[];
+
+  /**
+   * Drops the session's log and its waiting work. Nothing brings it back; a new life continues the sequence.
+   */
+  deleteSession(sessionKey: string): Promise<void>;
+
+  cursor(name: string): string | undefined;
+  records(kind: string): Records;
+
+  readonly dead: {
+    list(): readonly DeadLetter[];
+    /** Puts it at the end of its lane again, with no attempts counted. False when the id is unknown. */
+    redrive(id: string): Promise<boolean>;
+    drop(id: string): Promise<boolean>;
+  };
+
+  status(): EngineStatus;
+
+  /** Writes what is in memory to the session logs and syncs everything. Disposing does this too. */
+  flush(): Promise<void>;
+}
