@@ -1,0 +1,131 @@
+import { resolve } from "node:path";
+import { expandTilde } from "./home.js";
+import type { Config, McpServerConfig } from "./schema.js";
+import { type OffSection, type Settled, settle } from "./settle.js";
+import { isObject, type JsonObject, substitute } from "./substitute.js";
+import { isSecretKey } from "./wording.js";
+
+export interface Surroundings {
+  readonly home: string;
+  readonly homedir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What `<home>/secrets.json` holds. */
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export interface Interpreted {
+  readonly config: Config;
+  readonly problems: readonly string[];
+  readonly off: readonly OffSection[];
+  /** Every secret value of the config, to be masked wherever text leaves the gateway. */
+  readonly secrets: readonly string[];
+}
+
+/** Turns the parsed file into a config: variables filled in, mistakes set aside and told, paths made absolute. */
+export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
+  const filled = substitute(raw, (name) => around.env[name] ?? around.secrets[name]);
+  const settled = settle(withMcpServers(isObject(filled) ? filled : {}));
+  const problems = [...settled.problems];
+  const off = [...settled.off];
+  const { agents, gateway, channels, tools, providers } = settled.config;
+
+  const token = around.env.MAXCLAW_TOKEN?.trim() || gateway.token;
+  const hostProblem = openHostProblem(gateway.host, token);
+  if (hostProblem !== undefined) problems.push(hostProblem);
+
+  const telegram = channels.telegram;
+  if (telegram?.enabled === true && telegram.token === undefined) {
+    const reason = "channels.telegram is enabled but has no token";
+    problems.push(`${reason}; channels.telegram is off`);
+    off.push({ section: "channels.telegram", reason });
+  }
+
+  const mcpServers = startable(tools.mcpServers, problems, off);
+  const serverNames = Object.keys(mcpServers);
+  if (serverNames.length > 0)
+    problems.push(`tools.mcpServers is configured (${serverNames.join(", ")}), but maxclaw has no MCP client yet`);
+
+  const workspace = expandTilde(agents.defaults.workspace ?? "workspace", around.homedir);
+  const config: Config = {
+    ...settled.config,
+    agents: { defaults: { ...agents.defaults, workspace: resolve(around.home, workspace) } },
+    gateway: { ...gateway, token },
+    channels: telegram?.enabled === true && telegram.token !== undefined ? { telegram } : {},
+    providers: onlyKeyed(providers),
+    tools: { ...tools, mcpServers },
+  };
+  return { config, problems, off, secrets: secretsOf(config, around.secrets) };
+}
+
+/** The sentence for an address that others can reach while nothing tells them from strangers. */
+function openHostProblem(host: string, token: string | undefined): string | undefined {
+  if (token !== undefined || isLoopback(host)) return undefined;
+  return (
+    `gateway.host is ${host}, but gateway.token is not set: only this machine can reach the gateway until it is ` +
+    "(gateway.token in the config, or MAXCLAW_TOKEN)"
+  );
+}
+
+/** Where to listen: the configured address, or loopback as long as no token guards another one. */
+export function listenHost({ host, token }: Pick<Config["gateway"], "host" | "token">): string {
+  return token === undefined && !isLoopback(host) ? "127.0.0.1" : host;
+}
+
+/** True for addresses that only this machine can reach. */
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** The config files of other programs hold `mcpServers` at the top: merged, and `tools.mcpServers` wins. */
+function withMcpServers(raw: JsonObject): JsonObject {
+  const { mcpServers, ...rest } = raw;
+  if (mcpServers === undefined) return raw;
+  const tools = raw.tools ?? {};
+  if (!isObject(tools)) return rest;
+  const own = tools.mcpServers ?? {};
+  const merged = isObject(mcpServers) && isObject(own) ? { ...mcpServers, ...own } : isObject(own) ? mcpServers : own;
+  return { ...rest, tools: { ...tools, mcpServers: merged } };
+}
+
+function startable(
+  servers: Config["tools"]["mcpServers"],
+  problems: string[],
+  off: OffSection[],
+): Config["tools"]["mcpServers"] {
+  const usable: Record<string, McpServerConfig> = {};
+  for (const [name, server] of Object.entries(servers)) {
+    const section = `tools.mcpServers.${name}`;
+    if ((server.command === undefined) === (server.url === undefined)) {
+      const reason = `${section} needs either a command or a url`;
+      problems.push(`${reason}; ${section} is off`);
+      off.push({ section, reason });
+      continue;
+    }
+    // `"command": "npx -y server"` without args is what people paste.
+    const [command, ...args] =
+      server.args.length === 0 ? (server.command?.split(/\s+/) ?? []) : [server.command, ...server.args];
+    usable[name] = { ...server, command, args: args.filter((arg) => arg !== undefined) };
+  }
+  return usable;
+}
+
+/** The Go maxclaw wrote all providers that it knows; those without key and address count as absent. */
+function onlyKeyed(providers: Config["providers"]): Config["providers"] {
+  return Object.fromEntries(
+    Object.entries(providers).filter(([, { apiKey, apiBase }]) => apiKey !== undefined || apiBase !== undefined),
+  );
+}
+
+function secretsOf(config: Settled["config"], stored: Readonly<Record<string, string>>): readonly string[] {
+  const found = new Set(Object.values(stored));
+  const walk = (value: unknown, isSecret: boolean): void => {
+    if (typeof value === "string" && isSecret) found.add(value);
+    if (Array.isArray(value)) for (const entry of value) walk(entry, isSecret);
+    if (!isObject(value)) return;
+    for (const [key, entry] of Object.entries(value))
+      walk(entry, isSecret || isSecretKey(key) || key === "headers" || key === "env");
+  };
+  walk(config, false);
+  // Masking shorter ones would tear holes into ordinary text.
+  return [...found].filter((secret) => secret.length >= 8);
+}

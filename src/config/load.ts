@@ -1,0 +1,138 @@
+import { readFile, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { extname, join } from "node:path";
+import { ConfigError, messageOf } from "../errors.js";
+import { type Interpreted, interpret } from "./interpret.js";
+import { type Fault, findJsonFault, placeOf } from "./json-place.js";
+import { isObject, type JsonObject } from "./substitute.js";
+
+export interface LoadedConfig extends Interpreted {
+  /** The file it came from; absent when there was none. */
+  readonly path?: string;
+  /** Set when the file could not be read: `config` is then all defaults, with every channel and provider off. */
+  readonly unparsable?: Fault & { readonly path: string };
+}
+
+export interface LoadOptions {
+  readonly home: string;
+  /** A file that must exist. Default: `config.json`, else `config.yaml`, in the home. */
+  readonly configPath?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Reads the config and never writes it. Whatever is wrong in it becomes a problem in words, without any value that
+ * may be secret; what is right still counts.
+ *
+ * @throws {ConfigError} only when `configPath` names no file
+ */
+export async function loadConfig({ home, configPath, env }: LoadOptions): Promise<LoadedConfig> {
+  const secrets = await readSecrets(home);
+  const around = { home, homedir: env.HOME ?? homedir(), env, secrets: secrets.values };
+  const chosen = configPath === undefined ? await defaultFile(home) : { path: configPath, problems: [] };
+  const settled = (raw: JsonObject): Interpreted => {
+    const result = interpret(raw, around);
+    return { ...result, problems: [...secrets.problems, ...chosen.problems, ...result.problems] };
+  };
+  const { path } = chosen;
+  if (path === undefined) return settled({});
+  const content = await readConfigFile(path);
+  if ("raw" in content) return { ...settled(content.raw), path };
+  if (content.fault === undefined) {
+    if (configPath !== undefined) throw new ConfigError(`The config file ${path} does not exist. Check --config.`);
+    return settled({});
+  }
+  const { line, column, message } = content.fault;
+  const result = settled({});
+  const problem = `${path} cannot be read, line ${line}, column ${column}: ${message}. All channels are off until it is corrected`;
+  return { ...result, problems: [problem, ...result.problems], path, unparsable: { path, ...content.fault } };
+}
+
+async function defaultFile(home: string): Promise<{ readonly path?: string; readonly problems: readonly string[] }> {
+  const json = join(home, "config.json");
+  const yaml = join(home, "config.yaml");
+  const [hasJson, hasYaml] = await Promise.all([exists(json), exists(yaml)]);
+  if (hasJson && hasYaml) return { path: json, problems: [`both ${json} and ${yaml} exist: the first one counts`] };
+  if (hasJson) return { path: json, problems: [] };
+  return hasYaml ? { path: yaml, problems: [] } : { problems: [] };
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
+}
+
+type Content = { readonly raw: JsonObject } | { readonly fault: Fault | undefined };
+
+/** A fault that is undefined means: no such file. */
+async function readConfigFile(path: string): Promise<Content> {
+  let text: string;
+  try {
+    text = (await readFile(path, "utf8")).replace(/^\uFEFF/, "");
+  } catch (error) {
+    if (isMissing(error)) return { fault: undefined };
+    return { fault: { line: 1, column: 1, message: messageOf(error) } };
+  }
+  if (text.trim() === "")
+    return { fault: { line: 1, column: 1, message: "the file is empty (an empty config is {})" } };
+  const parsed = [".yaml", ".yml"].includes(extname(path).toLowerCase()) ? await parseYaml(text) : parseJson(text);
+  if ("fault" in parsed) return parsed;
+  if (isObject(parsed.value)) return { raw: parsed.value };
+  return { fault: { line: 1, column: 1, message: "an object is expected, with keys such as providers and channels" } };
+}
+
+type Parsed = { readonly value: unknown } | { readonly fault: Fault };
+
+function parseJson(text: string): Parsed {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return { fault: findJsonFault(text) ?? { line: 1, column: 1, message: "this is not JSON" } };
+  }
+}
+
+async function parseYaml(text: string): Promise<Parsed> {
+  const { parseDocument } = await import("yaml");
+  const document = parseDocument(text, { prettyErrors: false });
+  const [error] = document.errors;
+  // The library's message may quote the file, and with it a key: its code says enough.
+  if (error !== undefined)
+    return {
+      fault: { ...placeOf(text, error.pos[0]), message: `YAML: ${error.code.toLowerCase().replaceAll("_", " ")}` },
+    };
+  try {
+    return { value: document.toJS() };
+  } catch {
+    return { fault: { line: 1, column: 1, message: "YAML: an alias that cannot be resolved" } };
+  }
+}
+
+interface Secrets {
+  readonly values: Readonly<Record<string, string>>;
+  readonly problems: readonly string[];
+}
+
+async function readSecrets(home: string): Promise<Secrets> {
+  const path = join(home, "secrets.json");
+  const problems: string[] = [];
+  const values: Record<string, string> = {};
+  const content = await readConfigFile(path);
+  if ("fault" in content) {
+    if (content.fault !== undefined) {
+      const { line, column, message } = content.fault;
+      problems.push(`${path} cannot be read, line ${line}, column ${column}: ${message}`);
+    }
+    return { values, problems };
+  }
+  const { mode } = await stat(path);
+  if ((mode & 0o077) !== 0 && process.platform !== "win32")
+    problems.push(`${path} can be read by others on this machine: chmod 600 ${path}`);
+  for (const [name, value] of Object.entries(content.raw)) {
+    if (typeof value === "string") values[name] = value;
+    else problems.push(`${path}: ${name} is left out, because it is not a text`);
+  }
+  return { values, problems };
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}

@@ -1,0 +1,214 @@
+import { z } from "zod";
+
+// Numbers and booleans also arrive as text, from ${NAME} and from YAML quotes.
+const toNumber = (value: unknown): unknown =>
+  typeof value === "string" && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value;
+const toFlag = (value: unknown): unknown => (value === "true" ? true : value === "false" ? false : value);
+
+const number = (schema: z.ZodNumber) => z.preprocess(toNumber, schema);
+const whole = (min: number, max: number, byDefault: number) =>
+  number(z.number().int().min(min).max(max)).default(byDefault);
+const flag = (byDefault: boolean) => z.preprocess(toFlag, z.boolean()).default(byDefault);
+
+/** A text that counts as absent when it is empty, as the Go maxclaw wrote what was never set. */
+const optionalText = z
+  .string()
+  .trim()
+  .transform((value) => (value === "" ? undefined : value))
+  .optional();
+const optionalAddress = z
+  .string()
+  .trim()
+  .refine((value) => value === "" || /^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(value), "an address such as https://host/path")
+  .transform((value) => (value === "" ? undefined : value))
+  .optional();
+
+/** An id as the platform gives it. People often leave out the quotes. */
+const id = z
+  .union([z.string(), z.number().int()], "a text, or a number below 2^53 (longer ones need quotes)")
+  .transform((value) => String(value).trim());
+const ids = z.array(id).default([]);
+
+const agentDefaults = z.strictObject({
+  /** The folder that tools may read. `~` and `${NAME}` work; a relative path starts at the home. */
+  workspace: optionalText,
+  /** `provider/model`, or an id from some provider's `models`. Without one the provider's first model is used. */
+  model: optionalText,
+  /** Upper bound of one model answer, in tokens. */
+  maxTokens: whole(1, 1_000_000, 8192),
+  temperature: number(z.number().min(0).max(2)).default(0.7),
+  /** Model calls in one turn. */
+  maxToolIterations: whole(1, 1000, 20),
+  /** `safe`: tools only read. `ask`: risky calls need a yes. `auto`: nothing asks. */
+  executionMode: z.enum(["safe", "ask", "auto"]).default("ask"),
+  /** Also offer the skills in `~/.agents/skills`. */
+  enableGlobalSkills: flag(true),
+});
+
+/** One model API. Without `apiKey` and `apiBase` it counts as absent. */
+const provider = z.strictObject({
+  apiKey: optionalText,
+  /** Address of the API, if it is not the provider's own. */
+  apiBase: optionalAddress,
+  /** The wire format. Default: `anthropic` for anthropic, `openai` for all others. */
+  apiFormat: z.preprocess(
+    (value) => (typeof value === "string" ? value.trim().toLowerCase() || undefined : value),
+    z.enum(["openai", "anthropic"]).optional(),
+  ),
+  models: z
+    .array(
+      z.preprocess(
+        (value) => (typeof value === "string" ? { id: value } : value),
+        z.strictObject({
+          /** As the provider's API names it. */
+          id: z.string().trim().min(1, "a name of at least one character"),
+          name: optionalText,
+          /** Upper bound of one answer of this model; 0 means `agents.defaults.maxTokens`. */
+          maxTokens: number(z.number().int().min(0)).optional(),
+          enabled: flag(true),
+          supportsImageInput: z.preprocess(toFlag, z.boolean()).optional(),
+        }),
+      ),
+    )
+    .default([]),
+});
+
+const gateway = z.strictObject({
+  /** The address to listen on. Any other than loopback makes the token necessary. */
+  host: z.string().trim().min(1, "an address such as 127.0.0.1").default("127.0.0.1"),
+  port: whole(0, 65535, 18890),
+  /** Needed by everybody who does not come from this machine. `MAXCLAW_TOKEN` goes first. */
+  token: z
+    .union([z.string(), z.number()], "a text")
+    .transform((value) => String(value).trim() || undefined)
+    .optional(),
+  /** Web origins beside the gateway's own that a browser may call from, e.g. `https://chat.example.org`. */
+  allowedOrigins: z.array(z.string()).default([]),
+});
+
+/** A server that offers tools: `command` starts it here, `url` reaches it elsewhere. */
+const mcpServer = z.strictObject({
+  command: optionalText,
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.string()).default({}),
+  url: optionalAddress,
+  headers: z.record(z.string(), z.string()).default({}),
+});
+
+const tools = z.strictObject({
+  web: z
+    .strictObject({
+      search: z.strictObject({ apiKey: optionalText, maxResults: whole(1, 20, 5) }).prefault({}),
+      /** `timeout` in seconds. */
+      fetch: z.strictObject({ timeout: whole(1, 300, 30), userAgent: optionalText }).prefault({}),
+    })
+    .prefault({}),
+  /** `timeout` in seconds. */
+  exec: z.strictObject({ timeout: whole(1, 300, 60) }).prefault({}),
+  /** Tools may not touch anything outside of the workspace. */
+  restrictToWorkspace: flag(true),
+  mcpServers: z.record(z.string(), mcpServer).default({}),
+});
+
+const telegram = z.strictObject({
+  enabled: flag(false),
+  /** From @BotFather. */
+  token: optionalText,
+  /** Numeric sender ids. Empty: strangers get a pairing code. `["*"]`: anyone. */
+  allowFrom: ids,
+  /** HTTP proxy for the Bot API. */
+  proxy: optionalAddress,
+  /** A Bot API server of your own. */
+  apiRoot: optionalAddress,
+});
+
+const price = number(z.number().min(0));
+
+/** The whole config file. Everything has a default; what is absent here exists nowhere else. */
+export const configSchema = z.strictObject({
+  agents: z.strictObject({ defaults: agentDefaults.prefault({}) }).prefault({}),
+  providers: z.record(z.string(), provider).default({}),
+  gateway: gateway.prefault({}),
+  tools: tools.prefault({}),
+  channels: z.strictObject({ telegram: telegram.optional() }).prefault({}),
+  /** Who may command everything from a chat: `channel:sender`, e.g. `telegram:42`. */
+  owners: z
+    .array(
+      z
+        .string()
+        .trim()
+        .regex(/^[a-z0-9-]+:\S+$/, "channel:sender, e.g. telegram:42"),
+    )
+    .default([]),
+  /** What a message without `@skill:name` brings along: `auto`, `all` or `none`. */
+  skills: z.strictObject({ default: z.enum(["auto", "all", "none"]).default("auto") }).prefault({}),
+  engine: z.strictObject({ kind: z.enum(["embedded"]).default("embedded") }).prefault({}),
+  /** Decorations, each of which can be left out. */
+  reactors: z.strictObject({ typing: flag(true), metrics: flag(true), log: flag(true) }).prefault({}),
+  events: z
+    .strictObject({
+      /** Keep the events that only tell of progress. */
+      persistDetail: flag(true),
+      /** Keep the model's thinking in stored messages. */
+      persistThoughts: flag(true),
+      /** Recent events of a session kept in memory. */
+      ringSize: whole(0, 1_000_000, 10_000),
+      /** How long the text of an ended stream can still be joined. */
+      snapshotTtlSeconds: whole(0, 86_400, 300),
+    })
+    .prefault({}),
+  /** By model, in USD for a million tokens. */
+  prices: z
+    .record(
+      z.string(),
+      z.strictObject({ input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() }),
+    )
+    .default({}),
+  policy: z.strictObject({}).prefault({}),
+  log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
+});
+
+/** The config with every default filled in. */
+type Parsed = z.output<typeof configSchema>;
+type AgentDefaults = Parsed["agents"]["defaults"];
+export type Config = Omit<Parsed, "agents"> & {
+  readonly agents: { readonly defaults: Omit<AgentDefaults, "workspace"> & { readonly workspace: string } };
+};
+export type McpServerConfig = z.output<typeof mcpServer>;
+
+/** Channels that the Go maxclaw or its relatives have and this one has not: accepted, and told when switched on. */
+export const absentChannels: readonly string[] = [
+  "dingtalk",
+  "discord",
+  "email",
+  "feishu",
+  "line",
+  "matrix",
+  "mattermost",
+  "mochat",
+  "msteams",
+  "qq",
+  "signal",
+  "slack",
+  "websocket",
+  "wecom",
+  "weixin",
+  "whatsapp",
+];
+
+/** Keys that the Go maxclaw wrote into every file and that steer nothing here: dropped without a word. */
+export const silentKeys: Readonly<Record<string, readonly string[]>> = {
+  "tools.web.fetch": [
+    "mode",
+    "nodePath",
+    "scriptPath",
+    "waitUntil",
+    "renderWaitMs",
+    "smartWaitMs",
+    "stableWaitMs",
+    "waitForSelector",
+    "waitForText",
+    "waitForNoText",
+    "chrome",
+  ],
+};

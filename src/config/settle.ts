@@ -1,0 +1,146 @@
+import { randomBytes } from "node:crypto";
+import type { z } from "zod";
+import { absentChannels, configSchema, silentKeys } from "./schema.js";
+import { configKeys, keysAt } from "./shape.js";
+import { isObject, type JsonObject } from "./substitute.js";
+import { plain, suggest } from "./suggest.js";
+import { describe, expectation, titled } from "./wording.js";
+
+/** A part of the config that does not run, because it is written wrongly. */
+export interface OffSection {
+  /** E.g. `channels.telegram`. */
+  readonly section: string;
+  readonly reason: string;
+}
+
+export interface Settled {
+  readonly config: z.output<typeof configSchema>;
+  readonly problems: readonly string[];
+  readonly off: readonly OffSection[];
+}
+
+type Path = readonly PropertyKey[];
+
+/**
+ * Reads what can be read. An unknown key is left out and told. A wrong value turns off the channel, provider or MCP
+ * server it stands in; anywhere else that one key takes its default.
+ */
+export function settle(raw: JsonObject): Settled {
+  const root: unknown = structuredCloneOf(raw);
+  const problems: string[] = [];
+  const off: OffSection[] = [];
+  // Each round mends at least one place; the bound only guards against a mistake in here.
+  for (let round = 0; round < 1000; round++) {
+    const parsed = configSchema.safeParse(root);
+    if (parsed.success) return { config: parsed.data, problems, off };
+    const [issue] = parsed.error.issues;
+    if (issue === undefined) break;
+    if (issue.code === "unrecognized_keys") {
+      for (const key of issue.keys) mendKey(root, issue.path, key, problems);
+    } else {
+      mendValue(root, issue, problems, off);
+    }
+  }
+  return { config: configSchema.parse({}), problems: [...problems, "the config could not be read at all"], off };
+}
+
+function mendKey(root: unknown, path: Path, key: string, problems: string[]): void {
+  const parent = at(root, path);
+  if (!isObject(parent)) return;
+  const value = parent[key];
+  remove(root, [...path, key]);
+  const known = keysAt(path) ?? [];
+  // Go compares keys without regard to case, so its users' files may hold any spelling.
+  const exact = known.find((candidate) => plain(candidate) === plain(key));
+  if (exact !== undefined) {
+    if (!(exact in parent)) put(parent, exact, value);
+    return;
+  }
+  const where = path.join(".");
+  if (silentKeys[where]?.includes(key)) return;
+  if (where === "channels" && absentChannels.includes(plain(key))) {
+    if (isObject(value) && (value.enabled === true || value.enabled === "true"))
+      problems.push(`channels.${key} is configured, but maxclaw has no ${titled(key)} channel yet`);
+    return;
+  }
+  const near = suggest(key, where === "channels" ? [...known, ...absentChannels] : known) ?? elsewhere(key);
+  const hint = near === undefined ? "" : `; did you mean "${near}"?`;
+  problems.push(`unknown key "${[...path, key].join(".")}" is ignored${hint}`);
+}
+
+function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], off: OffSection[]): void {
+  const key = issue.path.join(".");
+  const found = at(root, issue.path);
+  const finding = `${key}: expected ${expectation(issue)}, got ${describe(found, key)}${meant(issue, found)}`;
+  const section = switchable(issue.path);
+  if (section !== undefined) {
+    const value = at(root, section);
+    const isAsleep =
+      section[0] === "channels" && isObject(value) && [undefined, false, "false"].some((no) => value.enabled === no);
+    remove(root, section);
+    if (isAsleep) return;
+    problems.push(`${finding}; ${section.join(".")} is off`);
+    off.push({ section: section.join("."), reason: finding });
+    return;
+  }
+  const firstEntry = issue.path.findIndex((part) => typeof part === "number");
+  const unit = firstEntry === -1 ? issue.path : issue.path.slice(0, firstEntry);
+  const isMissing = found === undefined;
+  remove(root, isMissing ? unit.slice(0, -1) : unit);
+  if (key === "gateway.token") {
+    // Falling back to no token would open what was meant to be closed.
+    const gateway = at(root, ["gateway"]);
+    if (isObject(gateway)) put(gateway, "token", randomBytes(24).toString("hex"));
+    problems.push(`${finding}; until that is corrected, no token is accepted`);
+    return;
+  }
+  problems.push(`${finding}; ${isMissing ? `${unit.slice(0, -1).join(".")} is ignored` : "its default is used"}`);
+}
+
+/** The channel, provider or MCP server that a path leads into. */
+function switchable(path: Path): Path | undefined {
+  const [first, second] = path;
+  if ((first === "channels" || first === "providers") && path.length >= 2) return path.slice(0, 2);
+  if (first === "tools" && second === "mcpServers" && path.length >= 3) return path.slice(0, 3);
+  return undefined;
+}
+
+function meant(issue: z.core.$ZodIssue, found: unknown): string {
+  if (issue.code !== "invalid_value" || typeof found !== "string") return "";
+  const near = suggest(found, issue.values.map(String));
+  return near === undefined ? "" : ` (did you mean "${near}"?)`;
+}
+
+function elsewhere(key: string): string | undefined {
+  const places = configKeys().flatMap((path) => prefixes(path.split(".")));
+  return places.find((path) => plain(path.slice(path.lastIndexOf(".") + 1)) === plain(key));
+}
+
+function prefixes(parts: readonly string[]): readonly string[] {
+  return parts.map((_, index) => parts.slice(0, index + 1).join("."));
+}
+
+function at(root: unknown, path: Path): unknown {
+  let value = root;
+  for (const part of path) {
+    if (Array.isArray(value)) value = value[Number(part)];
+    else if (isObject(value)) value = value[String(part)];
+    else return undefined;
+  }
+  return value;
+}
+
+function remove(root: unknown, path: Path): void {
+  const parent = at(root, path.slice(0, -1));
+  if (isObject(parent)) Reflect.deleteProperty(parent, String(path.at(-1)));
+}
+
+function put(parent: JsonObject, key: string, value: unknown): void {
+  Object.defineProperty(parent, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function structuredCloneOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(structuredCloneOf);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, structuredCloneOf(entry)]));
+}

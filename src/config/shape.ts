@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { configSchema } from "./schema.js";
+
+/** The keys that may stand at a path of the config; undefined where names are free or nothing may be nested. */
+export function keysAt(path: readonly PropertyKey[]): readonly string[] | undefined {
+  let schema: unknown = configSchema;
+  for (const key of path) {
+    const inner = unwrapped(schema);
+    if (inner instanceof z.ZodObject) schema = inner.shape[String(key)];
+    else if (inner instanceof z.ZodRecord) schema = inner.valueType;
+    else if (inner instanceof z.ZodArray) schema = inner.element;
+    else return undefined;
+  }
+  const found = unwrapped(schema);
+  return found instanceof z.ZodObject ? Object.keys(found.shape) : undefined;
+}
+
+/** Every key that holds a value, as `a.b`, with `*` for free names and `[]` for the entries of a list. */
+export function configKeys(): readonly string[] {
+  return leaves(configSchema, "");
+}
+
+function leaves(schema: unknown, path: string): readonly string[] {
+  const inner = unwrapped(schema);
+  if (inner instanceof z.ZodObject) {
+    const entries = Object.entries(inner.shape);
+    if (entries.length === 0) return [path];
+    return entries.flatMap(([key, value]) => leaves(value, path === "" ? key : `${path}.${key}`));
+  }
+  if (inner instanceof z.ZodRecord) {
+    const below = leaves(inner.valueType, `${path}.*`);
+    return below.length === 1 && below[0] === `${path}.*` ? [path] : below;
+  }
+  if (inner instanceof z.ZodArray) {
+    const below = leaves(inner.element, `${path}[]`);
+    return below.length === 1 && below[0] === `${path}[]` ? [path] : below;
+  }
+  return [path];
+}
+
+/** The schema below defaults, options and conversions. */
+function unwrapped(schema: unknown): unknown {
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional)
+    return unwrapped(schema.unwrap());
+  // A conversion before the check keeps the check on its right side; one after it has it on the left.
+  if (schema instanceof z.ZodPipe) return unwrapped(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
+  return schema;
+}

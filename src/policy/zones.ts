@@ -1,0 +1,88 @@
+import path from "node:path";
+import { isInside, resolveFolderSync } from "./paths.js";
+
+/**
+ * What a place means to the gateway.
+ * `own`: the session's folder. `private`: the gateway's config, secrets and journal. `hidden`: other sessions and every
+ * other name with a dot in front. `steering`: what the assistant is told by. `workspace`: the rest of it.
+ */
+export type Zone = "own" | "private" | "hidden" | "steering" | "workspace" | "outside";
+
+export interface Places {
+  readonly workspace: string;
+  readonly home?: string | undefined;
+}
+
+export interface Zones {
+  /** `target` is absolute and resolved. */
+  zoneOf(target: string, folder: string): Zone;
+  /** A path below the configured workspace as it truly is, when the workspace is reached over a link. */
+  toReal(target: string): string;
+  /** How a sentence names the place. */
+  nameOf(target: string): string;
+}
+
+// Compared in lower case, because some file systems do not tell AGENTS.md from agents.md.
+const steeringFiles: ReadonlySet<string> = new Set([
+  "agents.md",
+  "claude.md",
+  "soul.md",
+  "user.md",
+  "memory/heartbeat.md",
+  "config.json",
+  "config.yaml",
+  "config.yml",
+]);
+const privateNames: ReadonlySet<string> = new Set([
+  "config.json",
+  "config.yaml",
+  "config.yml",
+  "secrets.json",
+  "journal",
+]);
+
+export function createZones(places: Places): Zones {
+  const configured = path.resolve(places.workspace);
+  const workspace = resolveFolderSync(places.workspace);
+  // May be a link to another disk; a session's folder below it may not.
+  const sessions = resolveFolderSync(path.join(workspace, ".sessions"));
+  const skills = resolveFolderSync(path.join(workspace, "skills"));
+  const home = places.home === undefined ? undefined : resolveFolderSync(places.home);
+
+  const toReal = (target: string): string => {
+    const full = path.resolve(target);
+    return isInside(configured, full) ? path.join(workspace, path.relative(configured, full)) : full;
+  };
+
+  const isPrivate = (target: string): boolean => {
+    if (home === undefined || !isInside(home, target)) return false;
+    if (!isInside(workspace, target)) return true;
+    const first = path.relative(home, target).split(path.sep)[0] ?? "";
+    return privateNames.has(first.toLowerCase());
+  };
+
+  const zoneOf = (target: string, folder: string): Zone => {
+    if (isPrivate(target)) return "private";
+    if (isInside(sessions, target)) {
+      const name = sessionFolderName(path.relative(path.join(workspace, ".sessions"), toReal(folder)));
+      return name !== undefined && isInside(path.join(sessions, name), target) ? "own" : "hidden";
+    }
+    if (!isInside(workspace, target)) return "outside";
+    const parts = path.relative(workspace, target).split(path.sep);
+    const name = parts.join("/").toLowerCase();
+    if (name === ".skills_state.json") return "steering";
+    if (parts.some((part) => part.startsWith("."))) return "hidden";
+    return isInside(skills, target) || name.startsWith("skills/") || steeringFiles.has(name) ? "steering" : "workspace";
+  };
+
+  return {
+    zoneOf,
+    toReal,
+    nameOf: (target) => (isInside(workspace, target) ? path.relative(workspace, target) || "the workspace" : target),
+  };
+}
+
+/** Only a folder directly in `.sessions` is a session's own: a wider one would open what belongs to others. */
+function sessionFolderName(relative: string): string | undefined {
+  return relative === "" || relative === ".." || relative.includes(path.sep) ? undefined : relative;
+}

@@ -1,0 +1,44 @@
+const agents = `# How the assistant should work
+
+Write here what it should know about your projects and how you like things done. For example:
+
+- Which folders hold what
+- How files should be named
+- What it should ask about first
+`;
+
+const soul = `# Who the assistant is
+
+Write here how it should sound and what matters to it. For example:
+
+- Short answers first, details on request
+- Honest about what it does not know
+`;
+
+const user = `# About you
+
+Write here what it should know about you. For example:
+
+- Name and language
+- Time zone
+- What you do, what you like
+`;
+
+const memory = `# Memory
+
+What should be remembered over all chats, one fact a line.
+`;
+
+const heartbeat = `# Heartbeat
+
+What should be looked after from time to time, one task a line. Nothing happens while there is none.
+`;
+
+/** The files that steer the assistant as a new workspace has them, by their path in it. */
+export const workspaceTemplates: Readonly<Record<string, string>> = {
+  "AGENTS.md": agents,
+  "SOUL.md": soul,
+  "USER.md": user,
+  "memory/MEMORY.md": memory,
+  "memory/heartbeat.md": heartbeat,
+};
