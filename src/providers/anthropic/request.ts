@@ -1,0 +1,134 @@
+import type {
+  ContentBlockParam,
+  MessageCreateParamsStreaming,
+  MessageParam,
+  Tool,
+} from "@anthropic-ai/sdk/resources/messages";
+import type { ImagePart, TextPart, ThinkingPart, ToolUsePart } from "../../events/content.js";
+import type { Adjustments } from "../adjustments.js";
+import { toCompactSchema } from "../compact-schema.js";
+import { loadImage } from "../images.js";
+import type { ModelMessage, ModelRequest } from "../provider.js";
+import { toValidMessages } from "../valid-messages.js";
+import { fromRedacted } from "./redacted.js";
+
+const goodId = /^[a-zA-Z0-9_-]{1,64}$/;
+/** Everything up to here is cached for the next request. At most four marks are allowed. */
+const mark = { cache_control: { type: "ephemeral" } } as const;
+
+/** The request as the messages API wants it. */
+export async function toMessagesRequest(
+  request: ModelRequest,
+  adjustments: Adjustments,
+): Promise<MessageCreateParamsStreaming> {
+  const valid = toValidMessages(request.messages, goodId);
+  const messages = withMarks(await Promise.all(oneSidePerMessage(valid).map((side) => toWire(side, adjustments))));
+  const tools = adjustments.has("no_tools") ? [] : request.tools.map(toWireTool);
+  return {
+    model: request.model,
+    max_tokens: request.maxTokens,
+    ...(request.system === "" ? {} : { system: [{ type: "text", text: request.system, ...mark }] }),
+    ...toolFields(tools, valid),
+    messages,
+    ...(request.temperature === undefined || adjustments.has("no_temperature")
+      ? {}
+      : { temperature: Math.min(1, request.temperature) }),
+    stream: true,
+  };
+}
+
+function toWireTool({ name, description, inputSchema }: ModelRequest["tools"][number]): Tool {
+  return { name, description, input_schema: toCompactSchema(inputSchema) };
+}
+
+/** A conversation that holds tool calls is refused without tools, so those it used are named and forbidden. */
+function toolFields(
+  tools: readonly Tool[],
+  messages: readonly ModelMessage[],
+): Pick<MessageCreateParamsStreaming, "tools" | "tool_choice"> {
+  const last = tools.at(-1);
+  if (last !== undefined) return { tools: [...tools.slice(0, -1), { ...last, ...mark }] };
+  const used = new Set(
+    messages.flatMap((message) =>
+      message.role === "assistant"
+        ? message.content.flatMap((part) => (part.type === "tool_use" ? [part.name] : []))
+        : [],
+    ),
+  );
+  if (used.size === 0) return {};
+  return {
+    tools: [...used].sort().map((name) => ({ name, input_schema: { type: "object", properties: {} } })),
+    tool_choice: { type: "none" },
+  };
+}
+
+type AssistantMessage = Extract<ModelMessage, { role: "assistant" }>;
+type UserSide = readonly Exclude<ModelMessage, AssistantMessage>[];
+
+/** Tool results stand on the user's side here, in one message with the text that follows them. */
+function oneSidePerMessage(messages: readonly ModelMessage[]): readonly (AssistantMessage | UserSide)[] {
+  const sides: (AssistantMessage | Exclude<ModelMessage, AssistantMessage>[])[] = [];
+  for (const message of messages) {
+    const last = sides.at(-1);
+    if (message.role === "assistant") sides.push(message);
+    else if (Array.isArray(last)) last.push(message);
+    else sides.push([message]);
+  }
+  return sides;
+}
+
+async function toWire(side: AssistantMessage | UserSide, adjustments: Adjustments): Promise<MessageParam> {
+  if ("role" in side) {
+    return { role: "assistant", content: side.content.flatMap((part) => assistantBlock(part, adjustments)) };
+  }
+  const blocks = await Promise.all(side.map(userBlocks));
+  return { role: "user", content: blocks.flat() };
+}
+
+function assistantBlock(part: TextPart | ThinkingPart | ToolUsePart, adjustments: Adjustments): ContentBlockParam[] {
+  switch (part.type) {
+    case "text":
+      return [{ type: "text", text: part.text }];
+    case "tool_use":
+      return [{ type: "tool_use", id: part.id, name: part.name, input: part.input }];
+    case "thinking": {
+      if (part.signature === undefined || part.signature === "" || adjustments.has("no_thinking_back")) return [];
+      const redacted = fromRedacted(part.signature);
+      if (redacted !== undefined) return [{ type: "redacted_thinking", data: redacted }];
+      return [{ type: "thinking", thinking: part.text, signature: part.signature }];
+    }
+    default:
+      return part satisfies never;
+  }
+}
+
+async function userBlocks(message: UserSide[number]): Promise<ContentBlockParam[]> {
+  if (message.role === "user") return Promise.all(message.content.map(toWirePart));
+  return message.content.map((result) => ({
+    type: "tool_result",
+    tool_use_id: result.tool_call_id,
+    content: result.content,
+    ...(result.is_error ? { is_error: true } : {}),
+  }));
+}
+
+async function toWirePart(part: TextPart | ImagePart): Promise<ContentBlockParam> {
+  if (part.type === "text") return { type: "text", text: part.text };
+  const image = await loadImage(part);
+  if (image.kind === "missing") return { type: "text", text: image.text };
+  return { type: "image", source: { type: "base64", media_type: image.mimeType, data: image.base64 } };
+}
+
+/**
+ * Marks the last message, which the next request repeats, and the user's side before it: the API looks back 20 blocks
+ * only, and one answer may call more tools than that.
+ */
+function withMarks(messages: readonly MessageParam[]): MessageParam[] {
+  return messages.map((message, index) => {
+    const isMarked = message.role === "user" && index >= messages.length - 3;
+    if (!isMarked || typeof message.content === "string") return message;
+    const last = message.content.at(-1);
+    if (last === undefined || last.type === "thinking" || last.type === "redacted_thinking") return message;
+    return { ...message, content: [...message.content.slice(0, -1), { ...last, ...mark }] };
+  });
+}

@@ -1,0 +1,76 @@
+import type { OpenAI } from "openai";
+import { createAdjustmentMemory } from "../adjustments.js";
+import { callModel, type HttpProviderOptions, secretsOf } from "../model-call.js";
+import type { Provider } from "../provider.js";
+import { toSdkHeaders } from "../sdk-headers.js";
+import { defaultTimeLimits } from "../timeouts.js";
+import { createChatReader } from "./read-answer.js";
+import { toChatRequest } from "./request.js";
+
+/** Any server that speaks OpenAI's chat completions. The SDK is loaded at the first call. */
+export function createOpenAIProvider(options: HttpProviderOptions): Provider {
+  const limits = { ...defaultTimeLimits, ...options.limits };
+  const apiBase = toChatBase(options.apiBase);
+  const failure = {
+    provider: options.name,
+    apiBase,
+    secrets: secretsOf(options),
+  };
+  const memory = createAdjustmentMemory();
+  let client: Promise<OpenAI> | undefined;
+
+  return {
+    name: options.name,
+    stream: (request, signal) =>
+      memory.adjusting(request.model, async function* (known) {
+        client ??= openClient(options, apiBase, limits.totalMs);
+        const [sdk, body, { Stream }] = await Promise.all([
+          client,
+          toChatRequest(request, known),
+          import("openai/core/streaming"),
+        ]);
+        yield* callModel(
+          {
+            limits,
+            failure,
+            reader: createChatReader(options.name),
+            send: (callSignal) => sdk.chat.completions.create(body, { signal: callSignal }).asResponse(),
+            events: (response, controller) => Stream.fromSSEResponse(response, controller, sdk),
+            eventsOfWhole: (whole) => [whole],
+          },
+          signal,
+        );
+      }),
+  };
+}
+
+async function openClient(options: HttpProviderOptions, baseURL: string, totalMs: number): Promise<OpenAI> {
+  const { OpenAI } = await import("openai");
+  const hasKey = options.apiKey !== undefined && options.apiKey !== "";
+  return new OpenAI({
+    // What is not given here the SDK takes from OPENAI_* variables, which belong to another address.
+    baseURL,
+    apiKey: hasKey ? options.apiKey : "none",
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    defaultHeaders: toSdkHeaders(
+      process.env.OPENAI_CUSTOM_HEADERS,
+      { authorization: hasKey ? `Bearer ${options.apiKey}` : null },
+      options.headers,
+    ),
+    // A redirect would carry the key to another address.
+    fetchOptions: { redirect: "manual" },
+    maxRetries: 0,
+    // The watch is stricter; this only keeps the SDK's own limit out of the way.
+    timeout: totalMs + 60_000,
+    logLevel: "off",
+  });
+}
+
+/** People write the server's root or the whole path of the call; the SDK wants what stands before `/chat/completions`. */
+function toChatBase(apiBase: string): string {
+  const base = apiBase.replace(/\/+$/, "").replace(/\/chat\/completions$/, "");
+  return /^https?:\/\/[^/]+$/.test(base) ? `${base}/v1` : base;
+}

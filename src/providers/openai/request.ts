@@ -1,0 +1,110 @@
+import type {
+  ChatCompletionContentPart,
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionMessageParam,
+} from "openai/resources/chat/completions";
+import { type ImagePart, type TextPart, type ThinkingPart, type ToolUsePart, textOf } from "../../events/content.js";
+import type { Adjustments } from "../adjustments.js";
+import { toCompactSchema } from "../compact-schema.js";
+import { loadImage } from "../images.js";
+import type { ModelMessage, ModelRequest } from "../provider.js";
+import { toValidMessages } from "../valid-messages.js";
+
+/** OpenAI takes ids of at most 40 characters; some models want back exactly the id that they gave. */
+const goodId = /^[\x21-\x7e]{1,40}$/;
+
+type AssistantMessage = Extract<ChatCompletionMessageParam, { role: "assistant" }> & {
+  readonly reasoning_content?: string;
+};
+
+/** The request as the chat completions API wants it. */
+export async function toChatRequest(
+  request: ModelRequest,
+  adjustments: Adjustments,
+): Promise<ChatCompletionCreateParamsStreaming> {
+  const messages: ChatCompletionMessageParam[] = [];
+  if (request.system !== "") messages.push({ role: "system", content: request.system });
+  for (const message of toValidMessages(request.messages, goodId)) {
+    const wire = toWire(message, adjustments);
+    // Only images have to be waited for: a long conversation of text takes no detour over the event loop.
+    messages.push(...(wire instanceof Promise ? await wire : wire));
+  }
+  const tools = adjustments.has("no_tools") ? [] : request.tools;
+  return {
+    model: request.model,
+    messages,
+    ...(tools.length === 0 ? {} : { tools: tools.map(toWireTool) }),
+    ...(adjustments.has("max_completion_tokens")
+      ? { max_completion_tokens: request.maxTokens }
+      : { max_tokens: request.maxTokens }),
+    ...(request.temperature === undefined || adjustments.has("no_temperature")
+      ? {}
+      : { temperature: request.temperature }),
+    stream: true,
+    ...(adjustments.has("no_stream_options") ? {} : { stream_options: { include_usage: true } }),
+  };
+}
+
+function toWireTool(tool: ModelRequest["tools"][number]) {
+  const { name, description, inputSchema } = tool;
+  return { type: "function" as const, function: { name, description, parameters: toCompactSchema(inputSchema) } };
+}
+
+type WireMessages = readonly ChatCompletionMessageParam[];
+
+function toWire(message: ModelMessage, adjustments: Adjustments): WireMessages | Promise<WireMessages> {
+  switch (message.role) {
+    case "user":
+      if (message.content.every((part) => part.type === "text"))
+        return [{ role: "user", content: message.content.map((part) => part.text).join("\n\n") }];
+      return userContent(message.content).then((content) => [{ role: "user", content }]);
+    case "assistant":
+      return [toWireAssistant(message.content, adjustments)];
+    case "tool":
+      return message.content.map((result) => ({
+        role: "tool",
+        tool_call_id: result.tool_call_id,
+        content: result.content,
+      }));
+    default:
+      return message satisfies never;
+  }
+}
+
+/** Plain text stays a string: many servers know nothing else. */
+async function userContent(parts: readonly (TextPart | ImagePart)[]): Promise<string | ChatCompletionContentPart[]> {
+  const content = await Promise.all(parts.map(toWirePart));
+  const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return texts.length === content.length ? texts.join("\n\n") : content;
+}
+
+async function toWirePart(part: TextPart | ImagePart): Promise<ChatCompletionContentPart> {
+  if (part.type === "text") return { type: "text", text: part.text };
+  const image = await loadImage(part);
+  if (image.kind === "missing") return { type: "text", text: image.text };
+  return { type: "image_url", image_url: { url: `data:${image.mimeType};base64,${image.base64}` } };
+}
+
+function toWireAssistant(
+  parts: readonly (TextPart | ThinkingPart | ToolUsePart)[],
+  adjustments: Adjustments,
+): AssistantMessage {
+  const text = textOf(parts);
+  const calls = parts.filter((part) => part.type === "tool_use");
+  if (calls.length === 0) return { role: "assistant", content: text };
+  const thinking = parts.map((part) => (part.type === "thinking" ? part.text : "")).join("");
+  return {
+    role: "assistant",
+    content: text === "" ? null : text,
+    ...(adjustments.has("reasoning_content") ? { reasoning_content: thinking } : {}),
+    tool_calls: calls.map((call, index) => ({
+      id: call.id,
+      type: "function",
+      function: { name: call.name, arguments: JSON.stringify(call.input) },
+      ...(index === 0 && adjustments.has("thought_signature") ? thoughtSignature : {}),
+    })),
+  };
+}
+
+/** https://ai.google.dev/gemini-api/docs/thought-signatures */
+const thoughtSignature = { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } };
