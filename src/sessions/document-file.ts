@@ -1,0 +1,59 @@
+import { mkdir, readFile, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { messageOf } from "../errors.js";
+import { replaceFile } from "../util/replace-file.js";
+import type { SessionDocument } from "./session.js";
+
+const importable = z.object({
+  key: z.string(),
+  title: z.string().nullish(),
+  messages: z
+    .array(z.object({ role: z.string(), content: z.string().nullish(), timestamp: z.string().nullish() }))
+    .nullish(),
+  metadata: z.object({ lastSequence: z.number().int().nonnegative().nullish() }).nullish(),
+});
+
+/** A document as found on disk, ours or the Go maxclaw's. */
+export type FoundDocument = z.infer<typeof importable>;
+
+export type DocumentReading =
+  | { readonly status: "missing" }
+  | { readonly status: "ok"; readonly document: FoundDocument }
+  /** Not JSON, or not a session document. Nothing was changed on disk. */
+  | { readonly status: "broken"; readonly why: string };
+
+export async function readDocument(path: string): Promise<DocumentReading> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return { status: "missing" };
+    return { status: "broken", why: messageOf(error) };
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch (error) {
+    return { status: "broken", why: messageOf(error) };
+  }
+  const parsed = importable.safeParse(json);
+  if (parsed.success) return { status: "ok", document: parsed.data };
+  return {
+    status: "broken",
+    why: parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "),
+  };
+}
+
+/** Moves a document that cannot be read out of the way and returns its new path. */
+export async function setAside(path: string, now: Date): Promise<string> {
+  const aside = `${path}.broken-${now.toISOString().replace(/[:.]/g, "-")}`;
+  await rename(path, aside);
+  return aside;
+}
+
+/** Replaces the document in one step. Not synced: it can be rebuilt from the session log at any time. */
+export async function writeDocument(path: string, document: SessionDocument): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await replaceFile(path, `${JSON.stringify(document, null, 2)}\n`, { sync: false, mode: 0o600 });
+}

@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { channelOf, chatOf } from "../events/session-key.js";
+
+/** How the file name of a session log ends. */
+export const logSuffix = ".events.jsonl";
+
+const maxNameBytes = 150;
+const headBytes = 4096;
+
+/** The usual file name of a session, without extension: readable, safe on every file system, reversible by eye. */
+export function sessionFileName(key: string): string {
+  const encoded = `${channelOf(key)}_${percentEncode(chatOf(key))}`;
+  return Buffer.byteLength(encoded) > maxNameBytes || /\.jsonl?$/.test(encoded) ? hashedFileName(key) : encoded;
+}
+
+/** The name for keys that are too long, or whose usual name belongs to another session. */
+export function hashedFileName(key: string): string {
+  const digest = createHash("sha256").update(key).digest("hex").slice(0, 16);
+  const encoded = `${channelOf(key)}_${percentEncode(chatOf(key))}`.replace(/\.jsonl?$/, "");
+  return `${encoded.slice(0, maxNameBytes - 17).replace(/%[0-9a-f]?$/, "")}~${digest}`;
+}
+
+/** The name that the Go maxclaw gave the same session. */
+export function goFileName(key: string): string {
+  return key.replace(/[^A-Za-z0-9_-]/g, "_");
+}
+
+/** Where a session's files are. Answers for a key never change while the process runs. */
+export interface SessionFiles {
+  readonly dir: string;
+  documentPath(key: string): string;
+  logPath(key: string): string;
+  /** The session's own folder; may not exist. */
+  folder(key: string): string;
+}
+
+export function createSessionFiles(dir: string): SessionFiles {
+  const names = new Map<string, string>();
+  const nameOf = (key: string): string => {
+    const known = names.get(key);
+    if (known !== undefined) return known;
+    if (names.size > 10_000) names.clear();
+    const name = chooseName(dir, key);
+    names.set(key, name);
+    return name;
+  };
+  return {
+    dir,
+    documentPath: (key) => join(dir, `${nameOf(key)}.json`),
+    logPath: (key) => join(dir, `${nameOf(key)}${logSuffix}`),
+    folder: (key) => join(dir, nameOf(key)),
+  };
+}
+
+function percentEncode(text: string): string {
+  let encoded = "";
+  for (const byte of Buffer.from(text)) {
+    const character = String.fromCharCode(byte);
+    const plain = /[a-z0-9_-]/.test(character) || (character === "." && encoded !== "");
+    encoded += plain ? character : `%${byte.toString(16).padStart(2, "0")}`;
+  }
+  return encoded;
+}
+
+/** The name under which this key's files stand already; else the usual one, or the hashed one if that is taken. */
+function chooseName(dir: string, key: string): string {
+  const usual = sessionFileName(key);
+  const owners = new Map<string, string | undefined>();
+  for (const name of new Set([usual, hashedFileName(key), goFileName(key)])) {
+    const owner = ownerOf(dir, name);
+    if (owner === key) return name;
+    owners.set(name, owner);
+  }
+  const owner = owners.get(usual);
+  return owner === undefined || owner === key ? usual : hashedFileName(key);
+}
+
+/** The key that stands in the log or the document of this name; undefined when there is none that can be read. */
+function ownerOf(dir: string, name: string): string | undefined {
+  return (
+    keyOfLog(join(dir, `${name}${logSuffix}`)) ??
+    keyInHead(join(dir, `${name}.json`), /^\s*\{\s*"key"\s*:\s*("(?:[^"\\]|\\.)*")/) ??
+    keyInDocument(join(dir, `${name}.json`))
+  );
+}
+
+/** The key of the session whose log this is; undefined when its head cannot be read. */
+export function keyOfLog(path: string): string | undefined {
+  return keyInHead(path, /"session_key":("(?:[^"\\]|\\.)*")/);
+}
+
+function keyInHead(path: string, pattern: RegExp): string | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, "r");
+  } catch {
+    return undefined;
+  }
+  try {
+    const head = Buffer.alloc(headBytes);
+    const length = readSync(descriptor, head, 0, headBytes, 0);
+    const found = pattern.exec(head.toString("utf8", 0, length))?.[1];
+    return found === undefined ? undefined : parseKey(found);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function keyInDocument(path: string): string | undefined {
+  let document: unknown;
+  try {
+    document = JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    return undefined;
+  }
+  if (typeof document !== "object" || document === null || !("key" in document)) return undefined;
+  return typeof document.key === "string" ? document.key : undefined;
+}
+
+function parseKey(quoted: string): string | undefined {
+  try {
+    const key: unknown = JSON.parse(quoted);
+    return typeof key === "string" ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import type { ContentPart, Usage } from "../events/content.js";
+
+export interface SessionSummary {
+  readonly key: string;
+  readonly title?: string;
+  readonly messageCount: number;
+  /** ISO 8601. */
+  readonly lastMessageAt?: string;
+  /** At most 200 characters. */
+  readonly lastMessage?: string;
+  /** The first user text, 100 characters. */
+  readonly summary?: string;
+}
+
+/** One line of a session document, as people read it. */
+export interface DocumentMessage {
+  readonly role: "user" | "assistant" | "tool" | "system" | "error";
+  readonly content: string;
+  readonly parts?: readonly ContentPart[];
+  readonly timeline?: readonly TimelineEntry[];
+  readonly timestamp: string;
+}
+
+export interface TimelineEntry {
+  readonly kind: "activity" | "text";
+  readonly activity?: { readonly type: string; readonly summary: string; readonly detail?: string };
+  readonly text?: string;
+}
+
+/** `.sessions/<name>.json`. */
+export interface SessionDocument {
+  readonly key: string;
+  readonly title?: string;
+  readonly titleSource?: "auto" | "user";
+  readonly titleState?: "pending" | "stable";
+  readonly titleUpdatedAt?: string;
+  readonly messages: readonly DocumentMessage[];
+  readonly metadata: SessionMetadata;
+}
+
+export interface SessionMetadata {
+  /** `created`, `active`, `idle`, `completed`, `aborted`, `error`. */
+  readonly state: string;
+  readonly model?: string;
+  readonly cwd?: string;
+  readonly createdAt: string;
+  readonly lastActivity: string;
+  /** The first user text, 100 characters. */
+  readonly summary?: string;
+  readonly usage: Usage;
+  readonly costUsd?: number;
+  /** The document shows the log up to here. */
+  readonly lastSequence: number;
+  readonly forkedFrom?: { readonly key: string; readonly seq: number };
+}

@@ -1,0 +1,146 @@
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import path from "node:path";
+import { z } from "zod";
+import { messageOf } from "../errors.js";
+import { type ParsedSkill, parseSkill } from "./parse.js";
+import { foldName, type Skill, type SkillSummary } from "./skill.js";
+import { type SkillFile, walkSkills } from "./walk.js";
+
+export interface SkillsOptions {
+  readonly workspace: string;
+  /** The skills that come with the program. */
+  readonly bundled: string;
+  /** Look into `~/.agents/skills` too. */
+  readonly enableGlobalSkills: boolean;
+  /** The person's home. Default `os.homedir()`. */
+  readonly userHome?: string;
+}
+
+export interface FoundSkills {
+  /** Sorted by name, those that are switched off included. */
+  readonly skills: readonly Skill[];
+  /** What is wrong with single files, each as one sentence. */
+  readonly problems: readonly string[];
+}
+
+/** The skills as they are on disk at the moment of the call; files that did not change are not read again. */
+export interface Skills {
+  find(): Promise<FoundSkills>;
+  /** The text of an enabled skill for the model, or undefined. */
+  read(name: string): Promise<string | undefined>;
+}
+
+const maxBytes = 1024 * 1024;
+const stateFile = ".skills_state.json";
+
+interface Cached {
+  readonly stamp: string;
+  readonly parsed: ParsedSkill;
+}
+
+export function createSkills(options: SkillsOptions): Skills {
+  const roots: readonly { readonly folder: string; readonly source: SkillSummary["source"] }[] = [
+    { folder: path.join(options.workspace, "skills"), source: "workspace" },
+    { folder: options.bundled, source: "bundled" },
+    ...(options.enableGlobalSkills
+      ? [{ folder: path.join(options.userHome ?? homedir(), ".agents", "skills"), source: "user" as const }]
+      : []),
+  ];
+  const cache = new Map<string, Cached>();
+
+  const load = async (file: SkillFile): Promise<ParsedSkill> => {
+    const cached = cache.get(file.path);
+    if (cached?.stamp === file.stamp) return cached.parsed;
+    const parsed = await parseSkill(await readFile(file.path, "utf8"));
+    cache.set(file.path, { stamp: file.stamp, parsed });
+    return parsed;
+  };
+
+  const find = async (): Promise<FoundSkills> => {
+    const problems: string[] = [];
+    const byName = new Map<string, Skill>();
+    const seenPaths = new Set<string>();
+    const isEnabled = await loadState(path.join(options.workspace, stateFile), problems);
+    for (const { folder, source } of roots) {
+      for (const file of await walkSkills(folder)) {
+        seenPaths.add(file.path);
+        const key = foldName(file.name);
+        const earlier = byName.get(key);
+        if (earlier !== undefined) {
+          if (earlier.source === source) problems.push(`${file.path}: ${earlier.path} has the same name and is used.`);
+          continue;
+        }
+        if (file.size > maxBytes) {
+          problems.push(`${file.path}: larger than 1 MB, left out.`);
+          continue;
+        }
+        try {
+          const skill = toSkill(file, source, await load(file), isEnabled);
+          if (skill.problem !== undefined) problems.push(`${file.path}: ${skill.problem}`);
+          byName.set(key, skill);
+        } catch (error) {
+          problems.push(`${file.path}: cannot be read (${messageOf(error)}).`);
+        }
+      }
+    }
+    for (const known of cache.keys()) if (!seenPaths.has(known)) cache.delete(known);
+    const skills = [...byName.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, skill]) => skill);
+    return { skills, problems };
+  };
+
+  return {
+    find,
+    async read(name) {
+      const { skills } = await find();
+      const skill = findByName(
+        skills.filter((each) => each.enabled),
+        name,
+      );
+      return skill && toText(skill);
+    },
+  };
+}
+
+/** By the name of the file or folder first, then by the front matter's. */
+export function findByName(skills: readonly Skill[], name: string): Skill | undefined {
+  const wanted = foldName(name);
+  return (
+    skills.find((skill) => foldName(skill.name) === wanted) ??
+    skills.find((skill) => skill.aliases.some((alias) => foldName(alias) === wanted))
+  );
+}
+
+function toSkill(
+  file: SkillFile,
+  source: SkillSummary["source"],
+  { title, ...parsed }: ParsedSkill,
+  isEnabled: (aliases: readonly string[]) => boolean,
+): Skill {
+  const aliases = title === undefined || foldName(title) === foldName(file.name) ? [file.name] : [file.name, title];
+  return { name: file.name, aliases, source, path: file.path, enabled: isEnabled(aliases), ...parsed };
+}
+
+function toText(skill: Skill): string {
+  const isFolder = path.basename(skill.path).toLowerCase() === "skill.md";
+  const notes = [
+    ...(skill.truncated ? [`[Cut: the rest stands in ${skill.path}]`] : []),
+    ...(isFolder && skill.source === "workspace" ? [`[Files of this skill: ${path.dirname(skill.path)}]`] : []),
+  ];
+  return [skill.body === "" ? "(this skill is empty)" : skill.body, ...notes].join("\n\n");
+}
+
+async function loadState(file: string, problems: string[]): Promise<(aliases: readonly string[]) => boolean> {
+  const states = new Map<string, boolean>();
+  try {
+    const state = z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, "utf8")));
+    for (const [name, value] of Object.entries(state)) {
+      if (typeof value === "boolean") states.set(foldName(name), value);
+      else problems.push(`${file}: the entry of ${name} is neither true nor false.`);
+    }
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (!isMissing) problems.push(`${file}: cannot be read, so all skills are on.`);
+  }
+  return (aliases) => aliases.map((alias) => states.get(foldName(alias))).find((value) => value !== undefined) ?? true;
+}

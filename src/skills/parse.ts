@@ -1,0 +1,74 @@
+import { messageOf } from "../errors.js";
+import { cutText } from "../util/cut-text.js";
+import { maxSkillCharacters } from "./skill.js";
+
+export interface ParsedSkill {
+  /** The front matter's name. */
+  readonly title?: string;
+  readonly description: string;
+  readonly body: string;
+  readonly truncated: boolean;
+  readonly problem?: string;
+}
+
+const maxDescription = 300;
+
+/** Splits a skill file. With broken front matter the whole file is the body. Never runs what stands in the file. */
+export async function parseSkill(content: string): Promise<ParsedSkill> {
+  const text = content.replace(/^\uFEFF/, "").replace(/\r\n/g, "\n");
+  try {
+    const { data, body } = await splitFrontMatter(text);
+    return toParsed(body, textOf(data, "name"), textOf(data, "description"));
+  } catch (error) {
+    const reason = messageOf(error).split("\n")[0] ?? "";
+    return {
+      ...toParsed(text, plainField(text, "name"), plainField(text, "description")),
+      problem: `its front matter cannot be read: ${reason}`,
+    };
+  }
+}
+
+async function splitFrontMatter(text: string): Promise<{ readonly data: unknown; readonly body: string }> {
+  // Without an end it is a line across the page, which gray-matter would take for the start of front matter.
+  if (!/^---[^-\n]*\n(?:[\s\S]*\n)?---[ \t]*(?:\n|$)/.test(text)) return { data: {}, body: text };
+  const { default: matter } = await import("gray-matter");
+  const file = matter(text, { engines: { javascript: refuseCode, js: refuseCode } });
+  if (Object.getPrototypeOf(file.data) !== Object.prototype) throw new Error("it is no list of fields");
+  return { data: file.data, body: file.content };
+}
+
+/** In the place of gray-matter's own engine for `---js`, which evaluates the text. */
+function refuseCode(): never {
+  throw new Error("front matter must be YAML; code is never run");
+}
+
+function toParsed(body: string, title: string | undefined, description: string | undefined): ParsedSkill {
+  const whole = body.trim();
+  return {
+    ...(title === undefined ? {} : { title }),
+    description: oneLine(description ?? firstSentence(whole)),
+    body: cutText(whole, maxSkillCharacters),
+    truncated: whole.length > maxSkillCharacters,
+  };
+}
+
+function textOf(data: unknown, key: "name" | "description"): string | undefined {
+  if (typeof data !== "object" || data === null) return undefined;
+  const value: unknown = Object.entries(data).find(([name]) => name === key)?.[1];
+  return typeof value === "string" || typeof value === "number" ? String(value).trim() || undefined : undefined;
+}
+
+/** `description: Use when: …` is no YAML but common; the line is understood all the same. */
+function plainField(text: string, key: "name" | "description"): string | undefined {
+  const [, block] = /^---[ \t]*\n([\s\S]*?)\n---/.exec(text) ?? [];
+  const [, value] = new RegExp(`^${key}:[ \\t]*(.+)$`, "m").exec(block ?? "") ?? [];
+  return value?.trim().replace(/^(["'])(.*)\1$/, "$2") || undefined;
+}
+
+function firstSentence(body: string): string {
+  return body.split("\n").find((line) => line.trim() !== "" && !/^(?:#|---)/.test(line)) ?? "";
+}
+
+function oneLine(text: string): string {
+  return cutText(text.replace(/\s+/g, " ").trim(), maxDescription);
+}

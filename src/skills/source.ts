@@ -1,0 +1,63 @@
+import { shared } from "../util/shared.js";
+import type { Skills } from "./find.js";
+import { type DefaultSelector, selectSkills } from "./select.js";
+import type { SkillSummary } from "./skill.js";
+
+/** Shorter than anybody needs to save a file and send a message. */
+const sharedMs = 50;
+
+/** The skills as the rest of the gateway asks for them. */
+export interface SkillSource {
+  list(): Promise<readonly SkillSummary[]>;
+  /** The text of an enabled skill for the model, or undefined. */
+  text(name: string): Promise<string | undefined>;
+  /** What a message brings along, by its own words, the client's choice and the configuration. */
+  select(
+    text: string,
+    selected: readonly string[] | undefined,
+  ): Promise<{
+    readonly matched: readonly {
+      readonly name: string;
+      readonly text: string;
+      readonly source: string;
+      readonly truncated: boolean;
+    }[];
+    readonly missing: readonly string[];
+    readonly selector: string;
+    readonly listing: readonly SkillSummary[];
+  }>;
+  /** What was wrong with single files at the last look, each as one sentence. */
+  problems(): readonly string[];
+}
+
+export function createSkillSource(skills: Skills, selector: DefaultSelector): SkillSource {
+  let problems: readonly string[] = [];
+  const find = shared(async () => {
+    const found = await skills.find();
+    problems = found.problems;
+    return found.skills;
+  }, sharedMs);
+  return {
+    async list() {
+      return (await find()).map(({ name, description, source, path, enabled }) => ({
+        name,
+        description,
+        source,
+        path,
+        enabled,
+      }));
+    },
+    text: (name) => skills.read(name),
+    async select(text, selected) {
+      const selection = selectSkills(text, selected, await find(), selector);
+      const matched = selection.matched.map(({ name, body, source, truncated }) => ({
+        name,
+        text: body,
+        source,
+        truncated,
+      }));
+      return { ...selection, matched };
+    },
+    problems: () => problems,
+  };
+}
