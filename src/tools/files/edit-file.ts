@@ -1,0 +1,38 @@
+import { lstat } from "node:fs/promises";
+import { z } from "zod";
+import { PathChangedError } from "../../policy/paths.js";
+import { defineTool, failed } from "../tool.js";
+import { replaceOnce } from "./edit.js";
+import { fileFailure } from "./failure.js";
+import { loadText } from "./load.js";
+import { locate } from "./locate.js";
+import { encodeText } from "./text.js";
+import { writeWhole } from "./write.js";
+
+export const editFileTool = defineTool({
+  name: "edit_file",
+  description: "Replace one piece of a text file. old_text must match exactly and stand there once.",
+  input: z.object({ path: z.string(), old_text: z.string().min(1), new_text: z.string() }),
+  effect: "write",
+  origin: "builtin",
+
+  async run({ path, old_text, new_text }, context) {
+    const located = await locate(path, "write", context);
+    if (!located.ok) return located.result;
+    const { place } = located;
+    if (!place.exists) return failed(`${place.shown} does not exist; write_file can create it.`);
+    const loaded = await loadText(place);
+    if (!loaded.ok) return loaded.result;
+    const edit = replaceOnce(loaded.file.text, old_text, new_text);
+    if (!edit.ok) return failed(`${place.shown}: ${edit.problem}`, `${place.shown} was not edited`);
+    try {
+      const now = await lstat(place.path);
+      const { ino, mtimeMs, size } = loaded.stats;
+      if (now.ino !== ino || now.mtimeMs !== mtimeMs || now.size !== size) throw new PathChangedError(place.path);
+      await writeWhole(place.path, encodeText({ ...loaded.file, text: edit.text }));
+    } catch (error) {
+      return fileFailure(error, place.shown);
+    }
+    return { text: `edited ${place.shown}\n${edit.diff}`, isError: false, summary: `edited ${place.shown}` };
+  },
+});

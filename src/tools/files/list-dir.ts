@@ -1,0 +1,81 @@
+import type { Dirent } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+import { assertUnmoved } from "../../policy/paths.js";
+import { defineTool, failed, type ToolContext } from "../tool.js";
+import { fileFailure } from "./failure.js";
+import { locate } from "./locate.js";
+
+const maxEntries = 500;
+const maxDepth = 5;
+
+export const listDirTool = defineTool({
+  name: "list_dir",
+  description: "List a folder with sizes in bytes; without path: this chat's own folder.",
+  input: z.object({
+    path: z.string().optional(),
+    depth: z.int().min(1).max(maxDepth).optional().describe("levels, default 1"),
+  }),
+  effect: "read",
+  origin: "builtin",
+
+  async run({ path: folder = ".", depth = 1 }, context) {
+    const located = await locate(folder, "read", context);
+    if (!located.ok) return located.result;
+    const { place } = located;
+    // The session's folder is created by the first file in it.
+    const isOwn = path.resolve(context.folder, place.shown) === path.resolve(context.folder);
+    if (!place.exists && !isOwn) return failed(`${place.shown} does not exist.`);
+    try {
+      const found = place.exists ? await listing(place.path, depth, context) : { lines: [], isCut: false };
+      const lines = found.lines.length > 0 ? found.lines : ["(empty)"];
+      const notes = [
+        ...(found.isCut ? [`[more than ${maxEntries} entries; list a folder below]`] : []),
+        ...(place.note === undefined ? [] : [place.note]),
+        ...(isOwn ? [`[workspace: ${context.workspace}]`] : []),
+      ];
+      const count = `${found.lines.length} ${found.lines.length === 1 ? "entry" : "entries"}`;
+      return { text: [...lines, ...notes].join("\n"), isError: false, summary: `listed ${place.shown} (${count})` };
+    } catch (error) {
+      return fileFailure(error, place.shown);
+    }
+  },
+});
+
+interface Listing {
+  readonly lines: string[];
+  readonly isCut: boolean;
+}
+
+async function listing(root: string, depth: number, context: ToolContext): Promise<Listing> {
+  const lines: string[] = [];
+  const visit = async (folder: string, prefix: string, levels: number): Promise<boolean> => {
+    context.signal.throwIfAborted();
+    const entries = await readdir(folder, { withFileTypes: true }).catch((error) => {
+      if (folder === root) throw error;
+      return [];
+    });
+    await assertUnmoved(folder);
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const full = path.join(folder, entry.name);
+      // Only names with a dot can be closed inside of an open folder; they are not even mentioned.
+      if (entry.name.startsWith(".") && (await context.permit({ kind: "read", path: full })) !== undefined) continue;
+      if (lines.length >= maxEntries) return true;
+      lines.push(`${prefix}${await describe(entry, full)}`);
+      if (entry.isDirectory() && levels > 1 && (await visit(full, `${prefix}${entry.name}/`, levels - 1))) return true;
+    }
+    return false;
+  };
+  const isCut = await visit(root, "", depth);
+  return { lines, isCut };
+}
+
+async function describe(entry: Dirent, full: string): Promise<string> {
+  // A line break in a name would look like a second entry.
+  const name = entry.name.replace(/\p{Cc}/gu, "?");
+  if (entry.isDirectory()) return `${name}/`;
+  if (entry.isSymbolicLink()) return `${name} (link)`;
+  const stats = await lstat(full).catch(() => undefined);
+  return stats === undefined ? name : `${name} ${stats.size}`;
+}

@@ -1,0 +1,49 @@
+import path from "node:path";
+import { type Resolution, resolveReal } from "../../policy/paths.js";
+import { failed, type ToolContext, type ToolResult } from "../tool.js";
+
+/** A path that policy has allowed. */
+export interface Place {
+  /** Absolute, every link followed. */
+  readonly path: string;
+  readonly exists: boolean;
+  /** As the model wrote it. */
+  readonly shown: string;
+  /** For the model, when the path was not found in the session's folder but in the workspace. */
+  readonly note?: string;
+}
+
+export type Located =
+  | { readonly ok: true; readonly place: Place }
+  | { readonly ok: false; readonly result: ToolResult };
+
+/**
+ * Finds what a path of the model means: relative ones start in the session's folder; for reading, one that is not
+ * there but in the workspace means that one. Policy is asked before anything is said about what exists.
+ */
+export async function locate(input: string, kind: "read" | "write", context: ToolContext): Promise<Located> {
+  const shown = input.trim();
+  if (shown === "" || shown === "~" || shown.startsWith("~/")) {
+    return no("Give a path relative to the chat's own folder, or an absolute path in the workspace.");
+  }
+  const own = await allowed(path.resolve(context.folder, shown), kind, context);
+  if (!own.ok) return no(own.sentence);
+  if (own.exists || path.isAbsolute(shown) || kind === "write") return { ok: true, place: { ...own, shown } };
+
+  const shared = await resolveReal(path.resolve(context.workspace, shown));
+  if (!shared.ok || !shared.exists) return { ok: true, place: { ...own, shown } };
+  const sentence = await context.permit({ kind, path: shared.path });
+  if (sentence !== undefined) return no(sentence);
+  return { ok: true, place: { ...shared, shown, note: `[from the workspace: ${shared.path}]` } };
+}
+
+async function allowed(absolute: string, kind: "read" | "write", context: ToolContext): Promise<Resolution> {
+  const resolution = await resolveReal(absolute);
+  if (!resolution.ok) return resolution;
+  const sentence = await context.permit({ kind, path: resolution.path });
+  return sentence === undefined ? resolution : { ok: false, sentence };
+}
+
+function no(sentence: string): Located {
+  return { ok: false, result: failed(sentence) };
+}

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { cutText } from "../../util/cut-text.js";
+import { defineTool, failed } from "../tool.js";
+import { loadText } from "./load.js";
+import { locate } from "./locate.js";
+
+const defaultLines = 2000;
+/** Below the registry's limit, so that reading on goes by lines and not through a second file. */
+const maxCharacters = 15_000;
+const maxLineCharacters = 4000;
+
+export const readFileTool = defineTool({
+  name: "read_file",
+  description:
+    "Read a text file. Relative paths start in this chat's own folder; the workspace is readable too. Long files: read on with offset.",
+  input: z.object({
+    path: z.string(),
+    offset: z.int().min(1).optional().describe("first line, from 1"),
+    limit: z.int().min(1).optional().describe("number of lines"),
+  }),
+  effect: "read",
+  origin: "builtin",
+
+  async run({ path, offset = 1, limit = defaultLines }, context) {
+    const located = await locate(path, "read", context);
+    if (!located.ok) return located.result;
+    const { place } = located;
+    if (!place.exists) return failed(`${place.shown} does not exist.`);
+    const loaded = await loadText(place);
+    if (!loaded.ok) return loaded.result;
+
+    const lines = toLines(loaded.file.text);
+    if (lines.length === 0) return { text: "(empty file)", isError: false, summary: `read ${place.shown} (empty)` };
+    if (offset > lines.length) return failed(`${place.shown} has only ${lines.length} lines.`);
+    const chosen = fitting(lines.slice(offset - 1, offset - 1 + limit));
+    const last = offset - 1 + chosen.length;
+    const rest = last < lines.length ? `; read on with offset ${last + 1}` : "";
+    const notes = [
+      ...(place.note === undefined ? [] : [place.note]),
+      ...(offset > 1 || rest !== "" ? [`[lines ${offset}-${last} of ${lines.length}${rest}]`] : []),
+    ];
+    return {
+      text: [chosen.join("\n"), ...notes].join("\n"),
+      isError: false,
+      summary: `read ${place.shown} (${chosen.length} ${chosen.length === 1 ? "line" : "lines"})`,
+    };
+  },
+});
+
+/** Very long lines count as several, so that every part of a file can be reached by its number. */
+function toLines(text: string): readonly string[] {
+  const lines = text.split(/\r?\n/);
+  if (lines.at(-1) === "") lines.pop();
+  return lines.flatMap((line) => (line.length <= maxLineCharacters ? [line] : pieces(line)));
+}
+
+function pieces(line: string): string[] {
+  const parts: string[] = [];
+  for (let rest = line; rest !== ""; rest = rest.slice(parts.at(-1)?.length)) {
+    parts.push(cutText(rest, maxLineCharacters));
+  }
+  return parts;
+}
+
+function fitting(lines: readonly string[]): readonly string[] {
+  let characters = 0;
+  const end = lines.findIndex((line) => {
+    characters += line.length + 1;
+    return characters > maxCharacters;
+  });
+  return end === -1 ? lines : lines.slice(0, end);
+}

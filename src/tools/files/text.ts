@@ -1,0 +1,42 @@
+/** How a text file was written, so that it can be written back the same way. */
+export type TextEncoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be";
+
+export interface FileText {
+  /** Without its byte order mark. */
+  readonly text: string;
+  readonly encoding: TextEncoding;
+}
+
+/** The text of a file's bytes; undefined when they are not UTF-8, nor UTF-16 with a byte order mark. */
+export function decodeText(bytes: Uint8Array): FileText | undefined {
+  const encoding = encodingOf(bytes);
+  if (!encoding.startsWith("utf-16") && bytes.includes(0)) return undefined;
+  try {
+    const label = encoding === "utf-8-bom" ? "utf-8" : encoding;
+    return { text: new TextDecoder(label, { fatal: true }).decode(bytes), encoding };
+  } catch {
+    return undefined;
+  }
+}
+
+export function encodeText({ text, encoding }: FileText): Buffer {
+  switch (encoding) {
+    case "utf-8":
+      return Buffer.from(text);
+    case "utf-8-bom":
+      return Buffer.from(`\uFEFF${text}`);
+    case "utf-16le":
+      return Buffer.from(`\uFEFF${text}`, "utf16le");
+    case "utf-16be":
+      return Buffer.from(`\uFEFF${text}`, "utf16le").swap16();
+    default:
+      return encoding satisfies never;
+  }
+}
+
+function encodingOf(bytes: Uint8Array): TextEncoding {
+  const [a, b, c] = bytes;
+  if (a === 0xff && b === 0xfe) return "utf-16le";
+  if (a === 0xfe && b === 0xff) return "utf-16be";
+  return a === 0xef && b === 0xbb && c === 0xbf ? "utf-8-bom" : "utf-8";
+}

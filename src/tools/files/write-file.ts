@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { defineTool } from "../tool.js";
+import { fileFailure } from "./failure.js";
+import { locate } from "./locate.js";
+import { writeWhole } from "./write.js";
+
+export const writeFileTool = defineTool({
+  name: "write_file",
+  description: "Write a whole text file; folders are created, an existing file is overwritten.",
+  input: z.object({ path: z.string(), content: z.string() }),
+  effect: "idempotent",
+  origin: "builtin",
+
+  async run({ path, content }, context) {
+    const located = await locate(path, "write", context);
+    if (!located.ok) return located.result;
+    const { place } = located;
+    try {
+      await writeWhole(place.path, content);
+    } catch (error) {
+      return fileFailure(error, place.shown);
+    }
+    const bytes = Buffer.byteLength(content);
+    const done = `${place.exists ? "overwrote" : "created"} ${place.shown} (${bytes} ${bytes === 1 ? "byte" : "bytes"})`;
+    return { text: done, isError: false, summary: done };
+  },
+});

@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { messageOf } from "../errors.js";
+import { type Logger, silentLog } from "../log.js";
+import { cutText } from "../util/cut-text.js";
+import { nearest } from "./nearest.js";
+import { cutResult } from "./overflow.js";
+import { inputProblem, toInputSchema } from "./schema.js";
+import { failed, type Tool, type ToolContext, type ToolResult } from "./tool.js";
+
+/** A tool as the model sees it. */
+export interface ToolDeclaration {
+  readonly name: string;
+  readonly description: string;
+  /** JSON schema of an object. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+export type InputCheck =
+  | { readonly ok: true; readonly input: unknown }
+  /** `text` tells the model what to do better. */
+  | { readonly ok: false; readonly text: string };
+
+/** The tools of a turn. */
+export interface ToolRegistry {
+  /** Sorted by name, always the same objects, so that their bytes stay equal from request to request. */
+  declarations(): readonly ToolDeclaration[];
+  find(name: string): Tool | undefined;
+  check(name: string, input: unknown): InputCheck;
+  /**
+   * Checks the input and runs one call. A failure of any kind, a bug of the tool included, is a result with `isError`.
+   * Results over 16,000 characters are cut, and the whole text is kept in a file of the session's folder.
+   *
+   * @throws the signal's reason, at once when `context.signal` aborts, whether or not the tool listens to it
+   */
+  run(name: string, input: unknown, context: ToolContext): Promise<ToolResult>;
+}
+
+/** Of two tools with one name the first is kept; a tool that no provider would accept is left out. Both are logged. */
+export function createToolRegistry(tools: readonly Tool[], options: { readonly log?: Logger } = {}): ToolRegistry {
+  const log = options.log ?? silentLog;
+  const entries = collect(tools, log);
+  const names = [...entries.keys()];
+  const declarations = [...entries.values()].map((entry) => entry.declaration);
+
+  const unknown = (name: string): string => {
+    const like = nearest(name, names);
+    const hint = like === undefined ? "" : ` Did you mean ${like}?`;
+    return `There is no tool "${cutText(name, 80)}".${hint} Tools: ${names.join(", ") || "none"}.`;
+  };
+
+  const check = (name: string, input: unknown): InputCheck => {
+    const entry = entries.get(name);
+    if (entry === undefined) return { ok: false, text: unknown(name) };
+    const parsed = entry.tool.input.safeParse(input ?? {});
+    if (parsed.success) return { ok: true, input: parsed.data };
+    return { ok: false, text: inputProblem(name, parsed.error, fieldsOf(entry.declaration)) };
+  };
+
+  const run = async (name: string, input: unknown, context: ToolContext): Promise<ToolResult> => {
+    context.signal.throwIfAborted();
+    const entry = entries.get(name);
+    const checked = check(name, input);
+    if (entry === undefined || !checked.ok)
+      return failed(checked.ok ? unknown(name) : checked.text, `${name}: wrong call`);
+    try {
+      const result = await untilAborted(entry.tool.run(checked.input, context), context.signal);
+      return await cutResult(name, result, context, log);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      log.error("a tool failed unexpectedly", {
+        tool: name,
+        sessionKey: context.sessionKey,
+        turnId: context.turnId,
+        error,
+      });
+      return failed(`${name} failed unexpectedly: ${cutText(messageOf(error), 300)}`, `${name} failed`);
+    }
+  };
+
+  return { declarations: () => declarations, find: (name) => entries.get(name)?.tool, check, run };
+}
+
+interface Entry {
+  readonly tool: Tool;
+  readonly declaration: ToolDeclaration;
+}
+
+function collect(tools: readonly Tool[], log: Logger): ReadonlyMap<string, Entry> {
+  const entries = new Map<string, Entry>();
+  for (const tool of [...tools].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))) {
+    const inputSchema = toInputSchema(tool.input);
+    if (!/^[a-z0-9_]{1,64}$/.test(tool.name) || inputSchema === undefined) {
+      log.error("a tool was left out: its name or its input is of a kind that providers refuse", { tool: tool.name });
+    } else if (entries.has(tool.name)) {
+      log.error("a tool was left out: another has the same name", { tool: tool.name, origin: tool.origin });
+    } else {
+      const declaration = Object.freeze({ name: tool.name, description: tool.description, inputSchema });
+      entries.set(tool.name, { tool, declaration });
+    }
+  }
+  return entries;
+}
+
+function fieldsOf(declaration: ToolDeclaration): readonly string[] {
+  return Object.keys(z.record(z.string(), z.unknown()).safeParse(declaration.inputSchema.properties).data ?? {});
+}
+
+/** What `work` gives, or the signal's reason as soon as it aborts: a tool that does not listen holds up nobody. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}

@@ -1,0 +1,52 @@
+import { z } from "zod";
+
+/** The JSON schema of a tool's input, without what only costs tokens. Undefined when it is not an object's. */
+export function toInputSchema(input: z.ZodType): Readonly<Record<string, unknown>> | undefined {
+  const schema: Record<string, unknown> = compact(z.toJSONSchema(input, { io: "input", unrepresentable: "any" }));
+  return schema.type === "object" ? { type: "object", properties: {}, ...schema } : undefined;
+}
+
+function compact(schema: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key, value]) => !isNoise(key, value))
+      .map(([key, value]) => [key, key === "properties" || key === "$defs" ? eachEntry(value) : compactValue(value)]),
+  );
+}
+
+function compactValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(compactValue);
+  return typeof value === "object" && value !== null ? compact(value) : value;
+}
+
+/** The keys below `properties` are names, not keywords: one may be called `$schema`. */
+function eachEntry(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, compactValue(schema)]));
+}
+
+function isNoise(key: string, value: unknown): boolean {
+  if (key === "$schema") return true;
+  if (key === "additionalProperties") return value === false;
+  return (key === "maximum" || key === "minimum") && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER;
+}
+
+/** One sentence that says what is wrong with a tool's input, field by field. */
+export function inputProblem(toolName: string, error: z.ZodError, fields: readonly string[]): string {
+  const problems = error.issues.slice(0, 5).map((issue) => {
+    const field = issue.path.length === 0 ? "the input" : `\`${issue.path.map(String).join(".")}\``;
+    if (issue.code === "invalid_type") {
+      return issue.message.endsWith("received undefined")
+        ? `${field} is missing`
+        : `${field} must be ${aOrAn(issue.expected)}`;
+    }
+    return `${field}: ${issue.message.replace(/^\p{Lu}/u, (first) => first.toLowerCase())}`;
+  });
+  const known = fields.length > 0 ? ` Fields: ${fields.join(", ")}.` : "";
+  return `Wrong input for ${toolName}: ${problems.join("; ")}.${known}`;
+}
+
+function aOrAn(type: string): string {
+  const noun = type === "int" ? "whole number" : type;
+  return /^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`;
+}

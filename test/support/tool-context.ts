@@ -1,0 +1,85 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createPolicy, type ExecutionMode, type Role } from "../../src/policy/policy.js";
+import type { Tool, ToolContext, ToolResult } from "../../src/tools/tool.js";
+
+export interface ToolPlace extends Disposable {
+  /** Holds the workspace and what lies outside of it. */
+  readonly root: string;
+  readonly workspace: string;
+  /** `<workspace>/.sessions/telegram_42`, not created. */
+  readonly folder: string;
+  /** Creates a file with its folders; relative to `root`. Returns its path. */
+  file(name: string, content: string | Uint8Array): string;
+  /** A call's context with the real policy behind `permit`. */
+  context(tool: Tool, options?: ContextOptions): ToolContext;
+  run(tool: Tool, input: unknown, options?: ContextOptions): Promise<ToolResult>;
+}
+
+export interface ContextOptions {
+  readonly mode?: ExecutionMode;
+  readonly role?: Role;
+  readonly restrictToWorkspace?: boolean;
+  readonly workspace?: string;
+  readonly signal?: AbortSignal;
+  readonly toolCallId?: string;
+  readonly readSkill?: ToolContext["readSkill"];
+}
+
+/** A workspace in a folder of its own, with one session. */
+export function createToolPlace(): ToolPlace {
+  const root = realpathSync(mkdtempSync(path.join(tmpdir(), "maxclaw-tools-")));
+  const workspace = path.join(root, "ws");
+  const folder = path.join(workspace, ".sessions", "telegram_42");
+  mkdirSync(workspace);
+
+  const context: ToolPlace["context"] = (tool, options = {}) => {
+    const at = options.workspace ?? workspace;
+    const own = path.join(at, ".sessions", "telegram_42");
+    const policy = createPolicy({
+      executionMode: options.mode ?? "ask",
+      workspace: at,
+      restrictToWorkspace: options.restrictToWorkspace ?? true,
+      owners: [],
+      channels: {},
+    });
+    return {
+      sessionKey: "telegram:42",
+      channel: "telegram",
+      chatId: "42",
+      senderId: "42",
+      turnId: "turn_1",
+      toolCallId: options.toolCallId ?? "call_1",
+      folder: own,
+      workspace: at,
+      signal: options.signal ?? new AbortController().signal,
+      permit: async (access) => {
+        const decision = policy.mayUseTool({
+          toolName: tool.name,
+          effect: tool.effect,
+          access,
+          folder: own,
+          role: options.role ?? "owner",
+        });
+        return decision.allowed ? undefined : decision.sentence;
+      },
+      readSkill: options.readSkill ?? (async () => undefined),
+    };
+  };
+
+  return {
+    root,
+    workspace,
+    folder,
+    context,
+    file(name, content) {
+      const full = path.join(root, name);
+      mkdirSync(path.dirname(full), { recursive: true });
+      writeFileSync(full, content);
+      return full;
+    },
+    run: (tool, input, options) => tool.run(tool.input.parse(input), context(tool, options)),
+    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
