@@ -1,0 +1,62 @@
+/** Why a turn is ended before its time. */
+export type Interrupt =
+  | { readonly kind: "user"; readonly mode: "stop" | "cancel" }
+  /** The process stops, or the attempt was taken away: nothing is written. After a stop the turn goes on at the next start. */
+  | { readonly kind: "shutdown" };
+
+interface RunningTurn {
+  readonly turnId: string;
+  readonly senderId: string;
+  readonly interrupt: (why: Interrupt) => void;
+}
+
+/** The live turns of this process, so that they can be stopped from outside. */
+export class RunningTurns {
+  readonly #turns = new Map<string, RunningTurn>();
+  readonly #waiting = new Map<string, readonly (() => void)[]>();
+  #isShutDown = false;
+
+  begin(sessionKey: string, turn: RunningTurn): Disposable {
+    this.#turns.set(sessionKey, turn);
+    // Its session was still being read when the others were told.
+    if (this.#isShutDown) turn.interrupt({ kind: "shutdown" });
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#turns.get(sessionKey) !== turn) return;
+        this.#turns.delete(sessionKey);
+        for (const resolve of this.#waiting.get(sessionKey) ?? []) resolve();
+        this.#waiting.delete(sessionKey);
+      },
+    };
+  }
+
+  has(sessionKey: string): boolean {
+    return this.#turns.has(sessionKey);
+  }
+
+  get size(): number {
+    return this.#turns.size;
+  }
+
+  /** Resolves once this session has no live turn. */
+  async ended(sessionKey: string): Promise<void> {
+    if (!this.#turns.has(sessionKey)) return;
+    await new Promise<void>((resolve) => {
+      const waiting = this.#waiting.get(sessionKey) ?? [];
+      this.#waiting.set(sessionKey, [...waiting, resolve]);
+    });
+  }
+
+  /** True when there was a turn to stop. */
+  stop(sessionKey: string, mode: "stop" | "cancel"): boolean {
+    const turn = this.#turns.get(sessionKey);
+    turn?.interrupt({ kind: "user", mode });
+    return turn !== undefined;
+  }
+
+  /** Ends all turns without an end in the log, those that begin later included. */
+  shutDown(): void {
+    this.#isShutDown = true;
+    for (const turn of this.#turns.values()) turn.interrupt({ kind: "shutdown" });
+  }
+}

@@ -1,0 +1,100 @@
+import type { DeliveryStatus } from "../events/catalogue.js";
+import { addUsage, noUsage, type Usage } from "../events/content.js";
+import type { EventConsumer, Unsubscribe } from "../events/system-bus.js";
+import { createCounter, createHistogram } from "./prometheus.js";
+import type { Reactor } from "./reactor.js";
+
+/** What has happened since the start. */
+export interface MetricsSnapshot {
+  readonly messagesAccepted: number;
+  readonly turns: { readonly complete: number; readonly failed: number; readonly cancelled: number };
+  /** Failed turns by error code. */
+  readonly failures: Readonly<Record<string, number>>;
+  readonly deliveries: Readonly<Partial<Record<DeliveryStatus, number>>>;
+  readonly toolCalls: { readonly ok: number; readonly failed: number };
+  readonly modelRetries: number;
+  readonly usage: Usage;
+  readonly costUsd: number;
+  /** Of turns that completed or failed. */
+  readonly turnDurations: { readonly count: number; readonly sumMs: number; readonly maxMs: number };
+}
+
+/** Counts in memory, and shows the counts to whoever asks. */
+export interface Metrics extends Reactor {
+  snapshot(): MetricsSnapshot;
+  /** In Prometheus' text format, version 0.0.4. */
+  prometheusText(): string;
+}
+
+const durationBucketsSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+export function createMetricsReactor(): Metrics {
+  const messages = createCounter("maxclaw_messages_accepted_total", "Messages that were accepted.", "channel");
+  const turns = createCounter("maxclaw_turns_total", "Turns that ended.", "end");
+  const failures = createCounter("maxclaw_turn_failures_total", "Turns that failed.", "code");
+  const deliveries = createCounter("maxclaw_deliveries_total", "Changes in the delivery of replies.", "status");
+  const toolCalls = createCounter("maxclaw_tool_calls_total", "Tool calls that ended.", "result");
+  const retries = createCounter("maxclaw_model_retries_total", "Model calls that are tried again.", "code");
+  const tokens = createCounter("maxclaw_tokens_total", "Tokens of turns that ended.", "kind");
+  const cost = createCounter("maxclaw_cost_usd_total", "Cost of completed turns, where prices are configured.");
+  const durations = createHistogram(
+    "maxclaw_turn_duration_seconds",
+    "Time from a turn's start to its end.",
+    durationBucketsSeconds,
+  );
+  const families = [messages, turns, failures, deliveries, toolCalls, retries, tokens, cost, durations];
+  let usage = noUsage;
+  let longestMs = 0;
+  let undo: readonly Unsubscribe[] = [];
+
+  const countTurn = (end: "complete" | "failed", used: Usage, durationMs: number): void => {
+    turns.add(1, end);
+    usage = addUsage(usage, used);
+    for (const [name, count] of Object.entries(used)) tokens.add(count, name.replace(/_tokens$/, ""));
+    durations.observe(durationMs / 1000);
+    longestMs = Math.max(longestMs, durationMs);
+  };
+
+  const listen = (bus: EventConsumer): readonly Unsubscribe[] => [
+    bus.on("user_message_queued", ({ payload }) => messages.add(1, payload.channel)),
+    bus.on("turn_execution_complete", ({ payload }) => {
+      countTurn("complete", payload.usage, payload.duration_ms);
+      cost.add(payload.cost_usd ?? 0);
+    }),
+    bus.on("turn_execution_failed", ({ payload }) => {
+      countTurn("failed", payload.usage, payload.duration_ms);
+      failures.add(1, payload.code);
+    }),
+    bus.on("turn_execution_cancelled", () => turns.add(1, "cancelled")),
+    bus.on("tool_execution_complete", ({ payload }) => toolCalls.add(1, payload.is_error ? "failed" : "ok")),
+    bus.on("outbound_delivery_changed", ({ payload }) => deliveries.add(1, payload.status)),
+    bus.on("llm_retry_scheduled", ({ payload }) => retries.add(1, payload.code)),
+  ];
+
+  return {
+    name: "metrics",
+    start(bus) {
+      undo = listen(bus);
+    },
+    stop() {
+      for (const stop of undo) stop();
+      undo = [];
+    },
+    snapshot: () => ({
+      messagesAccepted: messages.total(),
+      turns: {
+        complete: turns.value("complete"),
+        failed: turns.value("failed"),
+        cancelled: turns.value("cancelled"),
+      },
+      failures: failures.values(),
+      deliveries: deliveries.values(),
+      toolCalls: { ok: toolCalls.value("ok"), failed: toolCalls.value("failed") },
+      modelRetries: retries.total(),
+      usage,
+      costUsd: cost.total(),
+      turnDurations: { count: durations.count(), sumMs: durations.sum() * 1000, maxMs: longestMs },
+    }),
+    prometheusText: () => families.map((family) => family.text()).join(""),
+  };
+}
