@@ -1,0 +1,71 @@
+import type { Attachment, InboundMessage, OutboundMessage } from "../bus/messages.js";
+
+/** A message as a channel receives it; the gateway adds our id, the session and the time. */
+export type ReceivedMessage = Omit<InboundMessage, "id" | "sessionKey" | "receivedAt" | "channel" | "internal"> & {
+  /** `dm`: only this person and the bot. `group`: others read along. */
+  readonly chatType: "dm" | "group";
+  /** In a group: the bot was mentioned or replied to. Others' talk is dropped before anything is stored. */
+  readonly addressed: boolean;
+  /** Moves with the message: set by channels whose platform repeats updates until a position is confirmed. */
+  readonly cursor?: { readonly name: string; readonly value: string } | undefined;
+};
+
+/**
+ * What became of a received message. `busy`: not stored, leave it unconfirmed and tell the person.
+ * Everything else may be confirmed to the platform.
+ */
+export type PublishOutcome =
+  | { readonly status: "accepted" }
+  | { readonly status: "duplicate" }
+  /** Not allowed to talk, or not addressed. `reply` is a sentence for the person, if any is due. */
+  | { readonly status: "refused"; readonly reply?: string }
+  | { readonly status: "busy"; readonly reply: string };
+
+export type Publish = (message: ReceivedMessage) => Promise<PublishOutcome>;
+
+export interface Receipt {
+  /** The platform's id of the message that now stands there. */
+  readonly platformMessageId: string;
+}
+
+/** One chat platform, as a source and a sink of messages. Knows no sessions, agents or tools. */
+export interface Channel {
+  /** Key in the config file and first part of each session key, e.g. `telegram`. */
+  readonly name: string;
+
+  /**
+   * Receives until `signal` aborts, passing messages on in platform order. `publish` resolves once the
+   * message is durable; many may be pending, and a full bus slows the platform down instead of filling
+   * memory. The platform's offset is confirmed up to the last message before which all have resolved.
+   * `onConnected` is called each time the connection is known to work.
+   *
+   * @throws {ChannelError} the connection is lost; `retryable` says whether to run again
+   */
+  run(publish: Publish, onConnected: () => void, signal: AbortSignal): Promise<void>;
+
+  /** Cuts a reply into platform messages, in order: pure, never inside a code fence without closing and reopening it. */
+  split(content: string): readonly string[];
+
+  /**
+   * Resolves with the platform's id of the message once the platform has accepted it. Never retries by itself.
+   *
+   * @throws {ChannelError} with `outcome: "refused"` (nothing was shown; `retryAfterMs` where the platform
+   *   named a wait; `retryable` says whether trying again can help) or `"unknown"` (cut or timed out after the
+   *   request had left)
+   */
+  send(message: OutboundMessage, signal: AbortSignal): Promise<Receipt>;
+
+  /** Shows once that the assistant works on an answer; absent where the platform has no such sign. Best effort. */
+  showTyping?(chatId: string, thread: string | undefined, signal: AbortSignal): Promise<void>;
+
+  /** How often `showTyping` must be repeated to stay visible. */
+  readonly typingIntervalMs?: number;
+}
+
+/** What a channel gets beside its own options. */
+export interface ChannelContext {
+  /** Reads a durable position, e.g. Telegram's offset. */
+  readonly cursor: (name: string) => string | undefined;
+  /** Puts received files where tools can read them. */
+  readonly saveUpload?: (filename: string, mimeType: string, bytes: Uint8Array) => Promise<Attachment>;
+}

@@ -1,0 +1,51 @@
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import type { Api } from "grammy";
+import { ChannelError } from "../../errors.js";
+import { openProxyAgent } from "./proxy.js";
+
+/** The signal type in grammY's declarations, which come from a package older than Node's own. */
+export type GrammySignal = NonNullable<Parameters<Api["getMe"]>[0]>;
+
+export function toGrammySignal(signal: AbortSignal): GrammySignal {
+  // grammY only asks for `aborted` and the listeners, which both have; the declarations differ in the rest.
+  return signal as unknown as GrammySignal;
+}
+
+/** Free connections are closed early: one that Telegram has closed meanwhile would make a send fail halfway. */
+const freeSocketMs = 4000;
+
+/** grammY's client for the Bot API; grammY itself is loaded here, and only here. */
+export async function openApi(options: {
+  readonly token: string;
+  readonly apiRoot?: string | undefined;
+  readonly proxy?: string | undefined;
+}): Promise<Api> {
+  const { Api: GrammyApi } = await import("grammy");
+  const root = parseAddress(options.apiRoot ?? "https://api.telegram.org", "channels.telegram.apiRoot", [
+    "http:",
+    "https:",
+  ]);
+  const isSecure = root.protocol === "https:";
+  const agent =
+    options.proxy === undefined || options.proxy === ""
+      ? new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: freeSocketMs })
+      : await openProxyAgent(
+          parseAddress(options.proxy, "channels.telegram.proxy", ["http:", "https:", "socks5:", "socks5h:", "socks:"]),
+          freeSocketMs,
+        );
+  return new GrammyApi(options.token, {
+    apiRoot: root.href.replace(/\/+$/, ""),
+    // Longer than any call of ours may take: each has its own limit.
+    timeoutSeconds: 600,
+    baseFetchConfig: { agent, compress: true },
+  });
+}
+
+function parseAddress(value: string, key: string, protocols: readonly string[]): URL {
+  const kinds = protocols.map((protocol) => `${protocol}//`).join(", ");
+  if (!URL.canParse(value)) throw new ChannelError(`${key} is no address: it must begin with one of ${kinds}.`);
+  const address = new URL(value);
+  if (!protocols.includes(address.protocol)) throw new ChannelError(`${key} must begin with one of ${kinds}.`);
+  return address;
+}

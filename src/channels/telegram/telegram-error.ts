@@ -1,0 +1,99 @@
+import type { GrammyError, HttpError } from "grammy";
+import { ChannelError, messageOf } from "../../errors.js";
+
+// By name: grammy is imported only where the channel is on. Its own errors must not become a `cause`, because the
+// address inside them holds the token.
+export function isRefusal(error: unknown): error is GrammyError {
+  return error instanceof Error && error.name === "GrammyError";
+}
+
+function isNetworkFailure(error: unknown): error is HttpError {
+  return error instanceof Error && error.name === "HttpError";
+}
+
+/** Telegram could not read our HTML; the plain text will do. */
+export function isParseError(error: unknown): boolean {
+  return isRefusal(error) && error.error_code === 400 && error.description.includes("can't parse entities");
+}
+
+/** What a failed poll means for the channel. */
+export function pollError(error: unknown, timedOut: boolean): ChannelError {
+  if (error instanceof ChannelError) return error;
+  if (timedOut) {
+    return new ChannelError("Telegram answered nothing in time, not even that there is nothing new.", {
+      retryable: true,
+    });
+  }
+  if (!isRefusal(error)) {
+    return new ChannelError(`Telegram cannot be reached: ${networkReason(error)}.`, { retryable: true });
+  }
+  const { error_code: code, description, parameters } = error;
+  switch (code) {
+    case 401:
+    case 404:
+      return new ChannelError(
+        `Telegram does not know this bot token (${code}). Put the token that @BotFather shows into channels.telegram.token.`,
+      );
+    case 409:
+      return new ChannelError(
+        "Another program polls Telegram with the same bot token (409). Stop it, or give this gateway a bot of its own.",
+        { retryable: true },
+      );
+    default:
+      return new ChannelError(`Telegram refused ${error.method} (${code}: ${description}).`, {
+        retryable: true,
+        retryAfterMs: waitOf(parameters.retry_after),
+      });
+  }
+}
+
+/** What a failed send means for the message. `cutOff`: we gave up waiting ourselves. */
+export function sendError(error: unknown, cutOff: "timeout" | "abort" | undefined): ChannelError {
+  if (error instanceof ChannelError) return error;
+  if (isRefusal(error)) {
+    const { error_code: code, description, parameters } = error;
+    return new ChannelError(`Telegram refused the message (${code}: ${description}).`, {
+      outcome: "refused",
+      retryable: code === 429 || code >= 500,
+      retryAfterMs: waitOf(parameters.retry_after),
+    });
+  }
+  if (cutOff !== undefined) {
+    const why = cutOff === "timeout" ? "Telegram did not answer in time" : "The send was aborted";
+    return new ChannelError(`${why}: the message may have arrived.`, { outcome: "unknown", retryable: true });
+  }
+  const reason = networkReason(error);
+  return hadLeft(error)
+    ? new ChannelError(`The connection to Telegram broke (${reason}): the message may have arrived.`, {
+        outcome: "unknown",
+        retryable: true,
+      })
+    : new ChannelError(`Telegram cannot be reached: ${reason}.`, { outcome: "refused", retryable: true });
+}
+
+function waitOf(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000;
+}
+
+/** The part behind "reason:" names host and code, without the address that holds the token. */
+function networkReason(error: unknown): string {
+  const inner = isNetworkFailure(error) ? error.error : error;
+  const reason = / reason: (.+)$/s.exec(messageOf(inner))?.[1];
+  return reason ?? codeOf(inner) ?? (isNetworkFailure(error) ? error.message : "the request failed");
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+const connectCodes = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN"];
+
+/** Whether the request can have reached Telegram: not when name, connection, proxy or TLS failed. */
+function hadLeft(error: unknown): boolean {
+  const inner = isNetworkFailure(error) ? error.error : error;
+  const code = codeOf(inner) ?? "";
+  if (connectCodes.includes(code) || /CERT|TLS|SSL/.test(code)) return false;
+  const reason = / reason: (.*)$/s.exec(messageOf(inner))?.[1] ?? "";
+  if (code === "ETIMEDOUT") return /^(read|write)/.test(reason);
+  return !/^(connect |getaddrinfo |proxy: )|before secure TLS connection/.test(reason);
+}

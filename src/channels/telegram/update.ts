@@ -1,0 +1,171 @@
+import { z } from "zod";
+import type { ReceivedMessage } from "../channel.js";
+
+const user = z.looseObject({
+  id: z.number(),
+  is_bot: z.boolean().optional(),
+  first_name: z.string().optional(),
+  last_name: z.string().optional(),
+  username: z.string().optional(),
+});
+
+const entity = z.looseObject({ type: z.string(), offset: z.number(), length: z.number(), user: user.optional() });
+
+const chat = z.looseObject({ id: z.number(), type: z.string(), title: z.string().optional() });
+
+const message = z.looseObject({
+  message_id: z.number(),
+  chat,
+  from: user.optional(),
+  sender_chat: chat.optional(),
+  is_topic_message: z.boolean().optional(),
+  message_thread_id: z.number().optional(),
+  text: z.string().optional(),
+  caption: z.string().optional(),
+  entities: z.array(entity).optional(),
+  caption_entities: z.array(entity).optional(),
+  reply_to_message: z.looseObject({ message_id: z.number(), from: user.optional() }).optional(),
+  sticker: z.looseObject({ emoji: z.string().optional() }).optional(),
+  document: z.looseObject({ file_name: z.string().optional() }).optional(),
+  location: z.looseObject({ latitude: z.number(), longitude: z.number() }).optional(),
+  contact: z
+    .looseObject({ first_name: z.string(), last_name: z.string().optional(), phone_number: z.string() })
+    .optional(),
+  poll: z.looseObject({ question: z.string() }).optional(),
+  forward_origin: z.unknown().optional(),
+  dice: z.looseObject({ emoji: z.string(), value: z.number() }).optional(),
+});
+
+type TelegramMessage = z.infer<typeof message>;
+type Entity = z.infer<typeof entity>;
+
+/** Who the bot is, as getMe says. */
+export interface BotIdentity {
+  readonly id: number;
+  readonly username: string;
+}
+
+/** A Telegram update as a message, or why there is none in it. */
+export type ParsedUpdate = { readonly message: ReceivedMessage } | { readonly ignored: string };
+
+/** Reads one update of getUpdates. Only new messages of people count: edits, service messages and bots are ignored. */
+export function parseUpdate(update: unknown, updateId: number, bot: BotIdentity): ParsedUpdate {
+  const found = z.looseObject({ message: z.unknown() }).safeParse(update);
+  if (!found.success || found.data.message === undefined) return { ignored: "it holds no new message" };
+  const parsed = message.safeParse(found.data.message);
+  if (!parsed.success) return { ignored: `it is not as documented: ${z.prettifyError(parsed.error)}` };
+  const received = parsed.data;
+  const sender = senderOf(received);
+  if (sender === undefined) return { ignored: "it has no human sender" };
+  const content = contentOf(received, bot);
+  if (content === undefined) return { ignored: "it has no content" };
+  const isGroup = received.chat.type !== "private";
+  return {
+    message: {
+      chatId: String(received.chat.id),
+      chatType: isGroup ? "group" : "dm",
+      thread: threadOf(received),
+      senderId: sender.id,
+      senderName: sender.name,
+      content,
+      attachments: [],
+      addressed: !isGroup || isAddressed(received, bot),
+      platformMessageId: String(received.message_id),
+      replyTo: replyOf(received),
+      dedupId: `telegram:${bot.id}:${updateId}`,
+    },
+  };
+}
+
+function senderOf(received: TelegramMessage): { readonly id: string; readonly name: string | undefined } | undefined {
+  const { sender_chat: asChat, from } = received;
+  // Anonymous admins and channels all write as the same bot user: only the chat they write as tells them apart.
+  if (asChat !== undefined) return { id: String(asChat.id), name: asChat.title };
+  if (from === undefined || from.is_bot === true) return undefined;
+  const name = [from.first_name, from.last_name].filter(Boolean).join(" ") || from.username;
+  return { id: String(from.id), name };
+}
+
+/** In a group without topics a reply has a thread id too, which is no conversation of its own. */
+function threadOf(received: TelegramMessage): string | undefined {
+  const thread = received.is_topic_message === true ? received.message_thread_id : undefined;
+  return thread === undefined ? undefined : String(thread);
+}
+
+/** Each message of a topic "replies" to the message that opened the topic, unless it replies to another. */
+function replyOf(received: TelegramMessage): string | undefined {
+  const id = received.reply_to_message?.message_id;
+  return id === undefined || id === received.message_thread_id ? undefined : String(id);
+}
+
+function isAddressed(received: TelegramMessage, bot: BotIdentity): boolean {
+  const { text, entities } = textOf(received);
+  if (entities.some((one) => namesBot(one, text, bot))) return true;
+  return replyOf(received) !== undefined && received.reply_to_message?.from?.id === bot.id;
+}
+
+function textOf(received: TelegramMessage): { readonly text: string; readonly entities: readonly Entity[] } {
+  return received.text !== undefined
+    ? { text: received.text, entities: received.entities ?? [] }
+    : { text: received.caption ?? "", entities: received.caption_entities ?? [] };
+}
+
+function namesBot(one: Entity, text: string, bot: BotIdentity): boolean {
+  if (one.type === "text_mention") return one.user?.id === bot.id;
+  const name = `@${bot.username.toLowerCase()}`;
+  // Offsets count UTF-16 units, as JavaScript does.
+  const covered = text.slice(one.offset, one.offset + one.length).toLowerCase();
+  return one.type === "mention" ? covered === name : one.type === "bot_command" && covered.endsWith(name);
+}
+
+function contentOf(received: TelegramMessage, bot: BotIdentity): string | undefined {
+  const note = noteOf(received);
+  const text = withoutMention(received, bot);
+  if (note === undefined && text.trim() === "") return undefined;
+  const parts = [received.forward_origin === undefined ? undefined : "[forwarded]", note, text];
+  return parts.filter((part) => part !== undefined && part !== "").join("\n");
+}
+
+/** The text without the bot's name, unless the name is all there is. `/help@bot` becomes `/help`. */
+function withoutMention(received: TelegramMessage, bot: BotIdentity): string {
+  const { text, entities } = textOf(received);
+  let stripped = text;
+  for (const one of entities.filter((each) => namesBot(each, text, bot)).sort((a, b) => b.offset - a.offset)) {
+    const end = one.offset + one.length;
+    const start = one.type === "bot_command" ? end - bot.username.length - 1 : one.offset;
+    const before = stripped.slice(0, start);
+    const after = stripped.slice(end);
+    stripped = /(^|\s)$/.test(before) ? before + after.replace(/^[\s,:]+/, "") : before + after;
+  }
+  return stripped.trim() === "" ? text : stripped.trim();
+}
+
+const files: readonly (readonly [key: string, what: string])[] = [
+  ["photo", "photo"],
+  ["voice", "voice message"],
+  ["video_note", "video message"],
+  ["animation", "animation"],
+  ["video", "video"],
+  ["audio", "audio file"],
+  ["document", "file"],
+  ["story", "story"],
+  ["paid_media", "paid media"],
+  ["game", "game"],
+  ["checklist", "checklist"],
+];
+
+/** What stands for things that are no text, so that nothing a person sent vanishes. */
+function noteOf(received: TelegramMessage): string | undefined {
+  const { sticker, location, contact, poll, dice, document } = received;
+  if (sticker !== undefined) return `[sticker${sticker.emoji === undefined ? "" : ` ${sticker.emoji}`}]`;
+  if (location !== undefined) return `[location: ${location.latitude}, ${location.longitude}]`;
+  if (contact !== undefined) {
+    return `[contact: ${[contact.first_name, contact.last_name].filter(Boolean).join(" ")}, ${contact.phone_number}]`;
+  }
+  if (poll !== undefined) return `[poll: ${poll.question}]`;
+  if (dice !== undefined) return `[${dice.emoji} ${dice.value}]`;
+  const kind = files.find(([key]) => received[key] !== undefined);
+  if (kind === undefined) return undefined;
+  const name = kind[0] === "document" && document?.file_name !== undefined ? ` ${document.file_name}` : "";
+  return `[${kind[1]}${name}: it was not received, because files on Telegram are not supported yet]`;
+}

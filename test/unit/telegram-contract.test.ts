@@ -1,0 +1,45 @@
+import { toTelegramHtml } from "../../src/channels/formatting/telegram-html.js";
+import { createTelegramChannel } from "../../src/channels/telegram/telegram.js";
+import { silentLog } from "../../src/log.js";
+import { testChannelContract } from "../contracts/channel.js";
+import { startFakeTelegram } from "../support/fake-telegram.js";
+import { parseTelegramHtml } from "../support/telegram-entities.js";
+
+testChannelContract("telegram", async () => {
+  const telegram = await startFakeTelegram({ token: "4242:contract-secret" });
+  const open = (token: string, cursor: (name: string) => string | undefined = () => undefined) =>
+    createTelegramChannel(
+      {
+        token,
+        apiRoot: telegram.url,
+        pollTimeoutSeconds: 0.2,
+        sendTimeoutMs: 200,
+        busyRetryMs: 20,
+        log: silentLog,
+      },
+      { cursor },
+    );
+  return {
+    open: (cursor) => open(telegram.token, cursor),
+    openWithWrongSecret: () => open("4242:wrong-secret"),
+    secrets: ["contract-secret", "wrong-secret"],
+    chats: ["42", "43"],
+    write: (chatId, text) => void telegram.pushText({ chatId, userId: chatId, text }),
+    shown: () => telegram.sent.map(({ chatId, text }) => ({ chatId, text })),
+    longestMessage: 4096,
+    lengthOf(piece) {
+      const parsed = parseTelegramHtml(toTelegramHtml(piece));
+      return "text" in parsed ? parsed.text.length : Number.POSITIVE_INFINITY;
+    },
+    refuseNextSend: (how) =>
+      telegram.failNext(
+        how === "for good"
+          ? { method: "sendMessage", status: 403 }
+          : { method: "sendMessage", status: 429, retryAfter: 1 },
+      ),
+    cutNextSend: () => telegram.cutNext({ method: "sendMessage", when: "before" }),
+    hangNextSend: () => telegram.hangNext({ method: "sendMessage" }),
+    loseConnection: () => telegram.cutNext({ method: "getUpdates", when: "before" }),
+    [Symbol.asyncDispose]: () => telegram.stop(),
+  };
+});
