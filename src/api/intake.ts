@@ -1,0 +1,85 @@
+import type { MessageBus } from "../bus/message-bus.js";
+import type { InboundMessage } from "../bus/messages.js";
+import type { PublishOutcome, ReceivedMessage } from "../channels/channel.js";
+import { EngineError, messageOf } from "../errors.js";
+import { sessionKeyOf } from "../events/session-key.js";
+import type { Logger } from "../log.js";
+import type { Pairing } from "../policy/pairing.js";
+import type { Policy } from "../policy/policy.js";
+import { newId } from "../util/ids.js";
+
+export interface IntakePorts {
+  readonly bus: MessageBus;
+  readonly policy: Policy;
+  readonly pairing: Pairing;
+  /** Brings older history of the chat in before its first message is stored. */
+  readonly prepareSession: (sessionKey: string) => Promise<void>;
+  readonly log: Logger;
+}
+
+/** The one door through which messages come in, whatever the route. */
+export interface Intake {
+  /** A channel's message. Resolves once it is durable, or says why it is not taken. */
+  receive(channel: string, received: ReceivedMessage): Promise<PublishOutcome>;
+  /** A message of an owner who has been identified otherwise (page, terminal, HTTP). @throws {EngineError} */
+  submit(message: InboundMessage): Promise<"accepted" | "duplicate">;
+}
+
+const busy = "I have too much waiting at the moment. Please send this again in a minute.";
+const noDisk = "I cannot write to my disk right now, so I have not taken this. Please try again later.";
+
+export function createIntake({ bus, policy, pairing, prepareSession, log }: IntakePorts): Intake {
+  const publish = async (
+    message: InboundMessage,
+    cursor: ReceivedMessage["cursor"],
+  ): Promise<"accepted" | "duplicate"> => {
+    try {
+      await prepareSession(message.sessionKey);
+    } catch (error) {
+      // Whatever is wrong with its past, the message itself can be kept; its turn says what it could not read.
+      log.warn(`The session of a message could not be read: ${messageOf(error)}`, { session: message.sessionKey });
+    }
+    return (await bus.publishInbound(message, cursor)).status;
+  };
+  return {
+    async receive(channel, received) {
+      const { senderId, chatType, addressed, senderName } = received;
+      const decision = policy.maySpeak({ channel, senderId, chatType, addressed }, pairing.isPaired);
+      if (!decision.allowed) {
+        if (decision.reason !== "needs_pairing") return { status: "refused" };
+        const { code, isNew } = await pairing.request(channel, senderId, senderName);
+        log.info(`${channel}: sender ${senderId} asks to be paired`, { sender: senderId });
+        return isNew ? { status: "refused", reply: pairingText(code) } : { status: "refused" };
+      }
+      try {
+        return { status: await publish(toInbound(channel, received), received.cursor) };
+      } catch (error) {
+        if (!(error instanceof EngineError) || error.kind === "corrupt") throw error;
+        log.warn(`${channel}: a message was not taken: ${error.message}`, { sender: senderId });
+        return { status: "busy", reply: replyFor(error) };
+      }
+    },
+    submit: (message) => publish(message, undefined),
+  };
+}
+
+function replyFor(error: EngineError): string {
+  if (error.kind === "persistence") return noDisk;
+  // The platform gives it again at the next start: nobody has to send it twice.
+  return error.kind === "closed" ? "" : busy;
+}
+
+function pairingText(code: string): string {
+  return `I do not know you yet. Ask the owner of this assistant to run:\n\nmaxclaw pair approve ${code}\n\nThe code is valid for one hour.`;
+}
+
+function toInbound(channel: string, received: ReceivedMessage): InboundMessage {
+  const { chatType: _chatType, addressed: _addressed, cursor: _cursor, ...rest } = received;
+  return {
+    ...rest,
+    id: newId("msg"),
+    channel,
+    sessionKey: sessionKeyOf(channel, received.chatId, received.thread),
+    receivedAt: Date.now(),
+  };
+}

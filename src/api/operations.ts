@@ -1,0 +1,320 @@
+import { randomBytes } from "node:crypto";
+import { resolve, sep } from "node:path";
+import type { RunningTurns } from "../agent/running-turns.js";
+import type { InboundMessage } from "../bus/messages.js";
+import type { Engine, LedgerEntry } from "../engine/engine.js";
+import { EngineError, messageOf, RequestError } from "../errors.js";
+import { draft, type EventDraft } from "../events/event.js";
+import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
+import type { StreamSnapshots } from "../events/stream-snapshots.js";
+import type { EventConsumer } from "../events/system-bus.js";
+import type { Logger } from "../log.js";
+import type { Pairing } from "../policy/pairing.js";
+import type { SessionStore } from "../sessions/session-store.js";
+import { cutText } from "../util/cut-text.js";
+import { newId } from "../util/ids.js";
+import { linked } from "../util/linked.js";
+import type { GatewayApi, GatewayStatus, SendRequest, SessionStatus, SkillSummary } from "./gateway-api.js";
+import type { Intake } from "./intake.js";
+import { openSessionFeed } from "./session-feed.js";
+import { waitForTurn } from "./wait-for-turn.js";
+
+export interface OperationPorts {
+  readonly engine: Engine;
+  readonly bus: EventConsumer;
+  readonly sessions: SessionStore;
+  readonly running: RunningTurns;
+  readonly intake: Intake;
+  readonly pairing: Pairing;
+  readonly snapshots: StreamSnapshots;
+  readonly skills: {
+    list(): Promise<readonly SkillSummary[]>;
+    text(name: string): Promise<string | undefined>;
+  };
+  /** @throws when there is no such model; the message says what to change */
+  chooseModel(label: string, signal: AbortSignal): Promise<unknown>;
+  readonly status: () => GatewayStatus;
+  readonly readLedger: () => Promise<readonly LedgerEntry[]>;
+  /** The session of the gateway's own events. */
+  readonly systemKey: string;
+  /** Where received files are. */
+  readonly uploads: string;
+  /** What `/metrics` shows. */
+  readonly metrics: () => string;
+  readonly log: Logger;
+}
+
+const stopLimitMs = 2000;
+const maxMessageChars = 1_048_576;
+const maxKeyBytes = 512;
+const maxTitleChars = 200;
+
+/** The gateway's operations over its parts. */
+export function createOperations(ports: OperationPorts): GatewayApi {
+  const { engine, bus, sessions, running, intake, pairing, snapshots, skills, systemKey, log } = ports;
+
+  const mustExist = async (key: string): Promise<void> => {
+    checkKey(key);
+    if (!(await sessions.exists(key)))
+      throw new RequestError(`There is no session ${key}`, { status: 404, code: "not_found" });
+  };
+  const append = async (key: string, event: EventDraft): Promise<void> => {
+    await engine.append(key, [event], { durable: true });
+  };
+  const checkModel = async (label: string): Promise<void> => {
+    try {
+      await ports.chooseModel(label, new AbortController().signal);
+    } catch (error) {
+      throw new RequestError(messageOf(error), { status: 400, code: "bad_request", cause: error });
+    }
+  };
+  const realKey = (key: string): string => (key === "system" ? systemKey : key);
+
+  return {
+    status: ports.status,
+    isReady: () => ports.status().state === "ready" && engine.status().writable,
+
+    async listSessions({ channel, chatId, limit, offset }) {
+      const all = (await sessions.list()).filter(
+        ({ key }) =>
+          !key.startsWith("system:") &&
+          (channel === undefined || channelOf(key) === channel) &&
+          (chatId === undefined || chatOf(key) === chatId || chatOf(key).startsWith(`${chatId}:`)),
+      );
+      return { sessions: all.slice(offset, offset + limit), total: all.length };
+    },
+
+    async createSession({ key = `webui:${randomBytes(4).toString("hex")}`, title, model, cwd }) {
+      checkKey(key);
+      if (await sessions.exists(key)) return { key, reused: true };
+      if (model !== undefined) await checkModel(model);
+      await sessions.open(key);
+      const events = [
+        draft("session_state_changed", { from: "none", to: "created", reason: "client" }, { source: "client" }),
+      ];
+      if (title !== undefined && title.trim() !== "") events.push(titleEvent(title));
+      for (const [setting, to] of [
+        ["model", model],
+        ["cwd", cwd],
+      ] as const)
+        if (to !== undefined)
+          events.push(draft("settings_changed", { scope: "session", key: setting, to }, { source: "client" }));
+      await engine.append(key, events, { durable: true });
+      return { key, reused: false };
+    },
+
+    async getSession(key) {
+      await mustExist(key);
+      return await sessions.document(key);
+    },
+
+    async deleteSession(key) {
+      await mustExist(key);
+      running.stop(key, "stop");
+      // Its last commit tells everyone who waits for the turn; a tool that does not let go is fenced by the deletion.
+      using limit = linked(new AbortController().signal, stopLimitMs);
+      await Promise.race([running.ended(key), untilAborted(limit.signal)]);
+      // Also one that cannot be read any more can be deleted.
+      const state = await sessions.open(key).then(
+        ({ document }) => document.state,
+        () => "error",
+      );
+      await sessions.delete(key);
+      // Not stored, for there is no log any more: for those who look at the session or wait for one of its messages.
+      const deleted = { from: state, to: "deleted", reason: "client" };
+      engine.publish(key, draft("session_state_changed", deleted, { source: "client" }));
+    },
+
+    async renameSession(key, title) {
+      if (title.trim() === "")
+        throw new RequestError("A title needs at least one character", { status: 400, code: "bad_request" });
+      await mustExist(key);
+      await sessions.open(key);
+      await append(key, titleEvent(title));
+    },
+
+    async stopTurn(key) {
+      checkKey(key);
+      return { stopped: running.stop(key, "stop") };
+    },
+
+    async sessionStatus(key, { includeRecovery, fromSequence = 0 }) {
+      await mustExist(key);
+      const session = await sessions.open(key);
+      const snapshot = snapshots.snapshotOf(key);
+      const status: SessionStatus = {
+        sessionKey: key,
+        state: session.document.state,
+        agentState: session.agentState,
+        isRunning: running.has(key),
+        lastSequence: session.lastSequence,
+        ...(snapshot === undefined ? {} : { currentMessageId: snapshot.messageId }),
+      };
+      if (!includeRecovery) return status;
+      return {
+        ...status,
+        recovery: {
+          canRecover: session.lastSequence > 0,
+          streamExists: snapshot !== undefined,
+          recoverySource: snapshot !== undefined ? "stream" : session.lastSequence > 0 ? "journal" : "none",
+          missedEventsCount: Math.max(0, session.lastSequence - fromSequence),
+        },
+      };
+    },
+
+    async send(request) {
+      checkSend(request, ports.uploads);
+      const message = toInbound(request);
+      try {
+        return { messageId: message.id, status: await intake.submit(message) };
+      } catch (error) {
+        if (error instanceof EngineError && error.kind === "buffer_full")
+          throw new RequestError("Too many messages are waiting. Try again in a minute.", {
+            status: 429,
+            code: "BUFFER_FULL",
+            retryAfterMs: 10_000,
+            cause: error,
+          });
+        if (error instanceof EngineError && (error.kind === "persistence" || error.kind === "closed"))
+          throw new RequestError(error.message, {
+            status: 503,
+            code: "PERSISTENCE_FAILED",
+            retryAfterMs: 5000,
+            cause: error,
+          });
+        throw error;
+      }
+    },
+
+    waitForTurn: (sessionKey, messageId, signal) =>
+      waitForTurn({ bus, sessions, engine }, sessionKey, messageId, signal),
+
+    async events(key, { fromSequence, limit }) {
+      if (key !== "system") await mustExist(key);
+      return await engine.events(realKey(key), { afterSeq: fromSequence, limit });
+    },
+
+    subscribe: (target, options, listener) =>
+      openSessionFeed(
+        {
+          bus,
+          events: (key, range) => engine.events(key, range),
+          lastSequence: (key) => engine.lastSequence(key),
+          snapshots,
+          systemKey,
+          log,
+        },
+        target,
+        options,
+        listener,
+      ),
+
+    listSkills: skills.list,
+
+    async getSkill(name) {
+      const summary = (await skills.list()).find((skill) => skill.name.toLowerCase() === name.toLowerCase());
+      const content = summary === undefined ? undefined : await skills.text(summary.name);
+      if (summary === undefined || content === undefined)
+        throw new RequestError(`There is no skill ${name}`, { status: 404, code: "not_found" });
+      return { ...summary, content };
+    },
+
+    listPairings: () => pairing.list(),
+
+    async approvePairing(code) {
+      const paired = await pairing.approve(code);
+      if (paired === undefined)
+        throw new RequestError(`No one is waiting with the code ${code}. Codes are valid for one hour.`, {
+          status: 404,
+          code: "not_found",
+        });
+      await append(
+        systemKey,
+        draft(
+          "settings_changed",
+          { scope: "gateway", key: "pairing", to: `${paired.channel}:${paired.senderId}` },
+          { source: "client" },
+        ),
+      );
+      return paired;
+    },
+
+    async revokePairing(channel, senderId) {
+      if (!(await pairing.revoke(channel, senderId)))
+        throw new RequestError(`${channel}:${senderId} is not paired`, { status: 404, code: "not_found" });
+      await append(
+        systemKey,
+        draft(
+          "settings_changed",
+          { scope: "gateway", key: "pairing", from: `${channel}:${senderId}`, to: "" },
+          { source: "client" },
+        ),
+      );
+    },
+
+    ledger: ports.readLedger,
+    metrics: ports.metrics,
+  };
+}
+
+function titleEvent(title: string): EventDraft {
+  return draft(
+    "session_title_generated",
+    { title: cutText(title.trim(), maxTitleChars), generated_by: "user" },
+    { source: "client" },
+  );
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+function checkKey(key: string): void {
+  const ok = /^[a-z0-9-]+:\P{Cc}+$/u.test(key) && !key.startsWith("system:") && Buffer.byteLength(key) <= maxKeyBytes;
+  if (!ok)
+    throw new RequestError(`"${key.slice(0, 80)}" is no session key: it looks like channel:chat, e.g. webui:1a2b3c4d`, {
+      status: 400,
+      code: "bad_request",
+    });
+}
+
+function checkSend(request: SendRequest, uploads: string): void {
+  checkKey(request.sessionKey);
+  if (request.content.trim() === "" && (request.attachments ?? []).length === 0)
+    throw new RequestError("The message is empty", { status: 400, code: "bad_request" });
+  if (request.content.length > maxMessageChars)
+    throw new RequestError(`The message is longer than ${maxMessageChars} characters`, {
+      status: 413,
+      code: "too_large",
+    });
+  const foreign = (request.attachments ?? []).find(({ path }) => !resolve(path).startsWith(uploads + sep));
+  if (foreign !== undefined)
+    throw new RequestError(`${foreign.filename}: an attachment has to lie in ${uploads}`, {
+      status: 400,
+      code: "bad_request",
+    });
+  if (request.messageId !== undefined && !/^[\w.:-]{8,128}$/.test(request.messageId))
+    throw new RequestError("A message id has 8 to 128 letters, digits or . : _ -", {
+      status: 400,
+      code: "bad_request",
+    });
+}
+
+/** A client can speak for no channel but the page and the terminal. */
+function toInbound(request: SendRequest): InboundMessage {
+  const { sessionKey, content, selectedSkills, mode } = request;
+  const channel =
+    [request.channel, channelOf(sessionKey)].find((name) => name !== undefined && clientChannels.has(name)) ?? "webui";
+  return {
+    id: request.messageId ?? newId("msg"),
+    channel,
+    chatId: request.chatId ?? chatOf(sessionKey),
+    senderId: "owner",
+    sessionKey,
+    content,
+    attachments: request.attachments ?? [],
+    selectedSkills,
+    mode,
+    receivedAt: Date.now(),
+  };
+}

@@ -1,0 +1,31 @@
+import { join } from "node:path";
+import { readLock } from "../engine/embedded/lock.js";
+import { sleep } from "../util/sleep.js";
+
+/** A gateway process that holds a home. */
+export interface RunningGateway {
+  readonly pid: number;
+  /** Where its HTTP server answers from this machine, e.g. `127.0.0.1:18890`. */
+  readonly address: string;
+}
+
+const startMs = 3000;
+
+/**
+ * The gateway that holds this home, by its lock file. One that has only just started gets three seconds to say its
+ * address; one that has none, because it runs without HTTP, is not found.
+ */
+export async function findRunningGateway(home: string, signal: AbortSignal): Promise<RunningGateway | undefined> {
+  for (const giveUpAt = Date.now() + startMs; ; ) {
+    const lock = readLock(join(home, "gateway.lock"));
+    if (lock === undefined) return undefined;
+    if (lock.address !== undefined && lock.address !== "") return { pid: lock.pid, address: fromHere(lock.address) };
+    if (lock.address === "" || Date.now() > giveUpAt) return undefined;
+    await sleep(50, signal);
+  }
+}
+
+/** An address that means "every interface" is none to connect to. */
+function fromHere(address: string): string {
+  return address.replace(/^0\.0\.0\.0:/, "127.0.0.1:").replace(/^\[::\]:/, "[::1]:");
+}

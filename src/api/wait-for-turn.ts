@@ -1,0 +1,109 @@
+import type { Engine } from "../engine/engine.js";
+import { RequestError } from "../errors.js";
+import { textOf } from "../events/content.js";
+import type { GatewayEvent } from "../events/event.js";
+import type { EventConsumer } from "../events/system-bus.js";
+import type { SessionStore } from "../sessions/session-store.js";
+import type { TurnOutcome } from "./gateway-api.js";
+
+export interface WaitPorts {
+  readonly bus: EventConsumer;
+  readonly sessions: Pick<SessionStore, "open">;
+  readonly engine: Pick<Engine, "events">;
+}
+
+const pageSize = 1000;
+
+/** Watches a session's events for the end of the turn that holds one message. */
+function createWatcher(messageId: string): (event: GatewayEvent) => TurnOutcome | undefined {
+  const texts = new Map<string, string>();
+  return (event) => {
+    switch (event.type) {
+      case "assistant_message":
+        texts.set(event.payload.message_id, textOf(event.payload.content));
+        return undefined;
+      case "turn_execution_start":
+        texts.clear();
+        return undefined;
+      case "turn_execution_complete":
+        return of(event, "complete", texts.get(event.payload.message_id) ?? "");
+      case "turn_execution_failed":
+        return of(event, "failed", event.payload.message);
+      case "turn_execution_cancelled":
+        return of(event, "cancelled", texts.get(event.payload.partial_message_id ?? "") ?? "");
+      case "error_occurred":
+        // The message was given up without a turn.
+        return event.correlation_id === messageId && !event.payload.recoverable
+          ? { end: "failed", response: event.payload.message, turnId: event.turn_id ?? "" }
+          : undefined;
+      default:
+        return undefined;
+    }
+  };
+
+  function of(
+    event: Extract<GatewayEvent, { payload: { message_ids: string[] } }>,
+    end: TurnOutcome["end"],
+    response: string,
+  ): TurnOutcome | undefined {
+    return event.payload.message_ids.includes(messageId) ? { end, response, turnId: event.turn_id ?? "" } : undefined;
+  }
+}
+
+/** Resolves with how the turn of this message ended, also when that was long ago. */
+export async function waitForTurn(
+  { bus, sessions, engine }: WaitPorts,
+  sessionKey: string,
+  messageId: string,
+  signal: AbortSignal,
+): Promise<TurnOutcome> {
+  const undo: (() => void)[] = [];
+  try {
+    return await new Promise<TurnOutcome>((resolve, reject) => {
+      const watch = createWatcher(messageId);
+      undo.push(
+        bus.onAny(
+          (event) => {
+            const outcome = watch(event);
+            if (outcome !== undefined) resolve(outcome);
+            else if (event.type === "session_state_changed" && event.payload.to === "deleted")
+              reject(new RequestError(`${sessionKey} was deleted`, { status: 404, code: "not_found" }));
+          },
+          { filter: (event) => event.session_key === sessionKey },
+        ),
+      );
+      const onAbort = (): void => reject(signal.reason);
+      if (signal.aborted) return onAbort();
+      signal.addEventListener("abort", onAbort, { once: true });
+      undo.push(() => signal.removeEventListener("abort", onAbort));
+      findInPast(sessionKey, messageId, { sessions, engine }).then((outcome) => {
+        if (outcome === "unknown")
+          reject(
+            new RequestError(`There is no message ${messageId} in ${sessionKey}`, { status: 404, code: "not_found" }),
+          );
+        else if (outcome !== "pending") resolve(outcome);
+      }, reject);
+    });
+  } finally {
+    for (const one of undo) one();
+  }
+}
+
+async function findInPast(
+  sessionKey: string,
+  messageId: string,
+  { sessions, engine }: Pick<WaitPorts, "sessions" | "engine">,
+): Promise<TurnOutcome | "pending" | "unknown"> {
+  const session = await sessions.open(sessionKey);
+  if (session.queuedEvents.has(messageId)) return "pending";
+  const watch = createWatcher(messageId);
+  for (let afterSeq = 0; ; ) {
+    const page = await engine.events(sessionKey, { afterSeq, limit: pageSize });
+    for (const event of page.events) {
+      const outcome = watch(event);
+      if (outcome !== undefined) return outcome;
+    }
+    if (!page.hasMore) return "unknown";
+    afterSeq = page.events.at(-1)?.seq ?? afterSeq;
+  }
+}

@@ -1,0 +1,57 @@
+import { EngineError, isAbortError, RequestError } from "../errors.js";
+import type { Logger } from "../log.js";
+import { newId } from "../util/ids.js";
+
+/** What a client is told about a failure. */
+export interface FaultReply {
+  readonly status: number;
+  readonly code: string;
+  /** For people; never a raw error. */
+  readonly error: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** The reply to anything that a handler threw. What nobody expected is logged once, and told by its id only. */
+export function toFaultReply(thrown: unknown, log: Logger): FaultReply {
+  if (thrown instanceof RequestError) {
+    const busy = thrown.status === 429 || thrown.status === 503;
+    return {
+      status: thrown.status,
+      code: thrown.code,
+      error: thrown.message,
+      retryAfterMs: thrown.retryAfterMs ?? (busy ? 1000 : undefined),
+    };
+  }
+  if (thrown instanceof EngineError) return engineReply(thrown, log);
+  if (isAbortError(thrown))
+    return { status: 503, code: "closed", error: "The gateway is stopping.", retryAfterMs: 1000 };
+  const id = newId("err");
+  log.error("a request failed", { id, error: thrown });
+  return { status: 500, code: "UNKNOWN", error: `Something went wrong here. The log has more under ${id}.` };
+}
+
+function engineReply(thrown: EngineError, log: Logger): FaultReply {
+  switch (thrown.kind) {
+    case "buffer_full":
+      return {
+        status: 429,
+        code: "BUFFER_FULL",
+        error: "Too much is waiting already. Nothing was stored; try again in a moment.",
+        retryAfterMs: thrown.retryAfterMs ?? 1000,
+      };
+    case "persistence":
+    case "corrupt":
+      log.error("a request could not be stored or read", { error: thrown });
+      return {
+        status: 503,
+        code: "PERSISTENCE_FAILED",
+        error: "The gateway cannot use its disk right now. Nothing was stored.",
+        retryAfterMs: 5000,
+      };
+    case "closed":
+    case "locked":
+      return { status: 503, code: "closed", error: "The gateway is stopping.", retryAfterMs: 1000 };
+    case "fenced":
+      return { status: 409, code: "conflict", error: "Something newer got there first. Try again." };
+  }
+}

@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { bodyOf, paramOf, sendJson } from "./exchange.js";
+import type { Route } from "./routes.js";
+
+const approveBody = z.object({ code: z.string().trim().min(1).max(100) });
+
+/** Status, skills, pairing, the ledger and metrics. */
+export const gatewayRoutes: readonly Route[] = [
+  { method: "GET", path: "/api/status", handle: (x) => sendJson(x.response, 200, x.api.status()) },
+  {
+    method: "GET",
+    path: "/api/skills",
+    handle: async (x) => sendJson(x.response, 200, { skills: await x.api.listSkills() }),
+  },
+  {
+    method: "GET",
+    path: "/api/skills/:name",
+    handle: async (x) => sendJson(x.response, 200, await x.api.getSkill(paramOf(x, "name"))),
+  },
+  { method: "GET", path: "/api/pairings", handle: (x) => sendJson(x.response, 200, x.api.listPairings()) },
+  {
+    method: "POST",
+    path: "/api/pairings/approve",
+    handle: async (x) => {
+      const { code } = await bodyOf(x, approveBody);
+      sendJson(x.response, 200, await x.api.approvePairing(code));
+    },
+  },
+  {
+    method: "DELETE",
+    path: "/api/pairings/:channel/:sender",
+    handle: async (x) => {
+      await x.api.revokePairing(paramOf(x, "channel"), paramOf(x, "sender"));
+      sendJson(x.response, 200, { ok: true });
+    },
+  },
+  {
+    method: "GET",
+    path: "/api/ledger",
+    handle: async (x) => sendJson(x.response, 200, { entries: await x.api.ledger() }),
+  },
+  {
+    method: "GET",
+    path: "/metrics",
+    handle: (x) => {
+      x.response.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+      x.response.end(x.api.metrics?.() ?? "");
+    },
+  },
+];

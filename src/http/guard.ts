@@ -1,0 +1,82 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { RequestError } from "../errors.js";
+import type { HttpSettings } from "./options.js";
+import type { Target } from "./target.js";
+
+/** Decides who may call. Without a token only this machine may, which browsers are kept from abusing. */
+export interface Guard {
+  /**
+   * @throws {RequestError} 403 when the name in Host is not ours (a foreign name that was pointed at this machine) or
+   *   a page from elsewhere calls
+   */
+  checkSource(request: IncomingMessage): void;
+  /** @throws {RequestError} 401. `?token=` counts only where a browser cannot send headers. */
+  checkToken(request: IncomingMessage, target: Target, options: { readonly inQuery: boolean }): void;
+  /** The calling page's origin if it is one of the allowed ones. */
+  allowedOriginOf(request: IncomingMessage): string | undefined;
+}
+
+export function createGuard(settings: HttpSettings, port: () => number): Guard {
+  const { token } = settings;
+  const allowed = new Set(settings.allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, "")));
+
+  const allowedOriginOf = (request: IncomingMessage): string | undefined => {
+    const origin = request.headers.origin?.toLowerCase();
+    return origin !== undefined && allowed.has(origin) ? request.headers.origin : undefined;
+  };
+
+  return {
+    allowedOriginOf,
+    checkSource(request) {
+      const host = request.headers.host?.toLowerCase() ?? "";
+      if (token === undefined && !isOurLoopbackName(host, port()))
+        throw forbidden(`This gateway is not called "${host}". Use http://127.0.0.1:${port()}.`);
+      const origin = request.headers.origin?.toLowerCase();
+      if (origin === undefined) {
+        // Browsers name the relation also where they leave Origin out. Following a link here is harmless.
+        const { "sec-fetch-site": site, "sec-fetch-mode": mode } = request.headers;
+        const isLink = mode === "navigate" && request.method === "GET";
+        if ((site === "cross-site" || site === "same-site") && !isLink)
+          throw forbidden("Pages from elsewhere may not call this gateway.");
+      } else if (
+        origin !== `http://${host}` &&
+        !(token !== undefined && origin === `https://${host}`) &&
+        !allowed.has(origin)
+      ) {
+        throw forbidden(`Pages from ${origin} may not call this gateway. Add it to the allowed origins if it should.`);
+      }
+    },
+    checkToken(request, target, { inQuery }) {
+      if (token === undefined) return;
+      const bearer = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? "")?.[1]?.trim();
+      const given = bearer ?? (inQuery ? (target.query.get("token") ?? undefined) : undefined);
+      if (given === undefined || !isEqual(given, token))
+        throw new RequestError(
+          given === undefined ? "A token is needed: send it as Authorization: Bearer <token>." : "The token is wrong.",
+          { status: 401, code: "unauthorized" },
+        );
+    },
+  };
+}
+
+/** True for an address that only this machine reaches. */
+export function isLoopbackHost(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
+}
+
+function isOurLoopbackName(hostHeader: string, port: number): boolean {
+  const match = /^(.*?)(?::(\d+))?$/.exec(
+    hostHeader.startsWith("[") ? hostHeader.replace(/^\[::1\]/, "localhost") : hostHeader,
+  );
+  return match !== null && isLoopbackHost(match[1] ?? "") && Number(match[2] ?? 80) === port;
+}
+
+function isEqual(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+function forbidden(message: string): RequestError {
+  return new RequestError(message, { status: 403, code: "forbidden" });
+}

@@ -1,0 +1,96 @@
+import type { IncomingMessage } from "node:http";
+import type { z } from "zod";
+import { RequestError } from "../errors.js";
+
+const maxDepth = 64;
+
+/** @throws {RequestError} 415 when there is a body and it is not declared as JSON, which a foreign form cannot do */
+export function requireJsonIfBody(request: IncomingMessage): void {
+  const {
+    "content-type": type,
+    "content-length": length,
+    "transfer-encoding": transfer,
+    "content-encoding": coding,
+  } = request.headers;
+  if (transfer === undefined && (length === undefined || length === "0")) return;
+  if (!/^application\/json\s*(;|$)/i.test(type ?? "") || (coding !== undefined && coding !== "identity"))
+    throw new RequestError("Send the body as Content-Type: application/json, not compressed.", {
+      status: 415,
+      code: "unsupported_media_type",
+    });
+}
+
+/** @throws {RequestError} 413 too large, 400 when it is no JSON or does not fit the schema */
+export async function readJson<T>(request: IncomingMessage, schema: z.ZodType<T>, maxBytes: number): Promise<T> {
+  return parseJson(await readBody(request, maxBytes), schema);
+}
+
+/** @throws {RequestError} 400, naming the field */
+export function parseJson<T>(text: string, schema: z.ZodType<T>): T {
+  if (depthOf(text) > maxDepth) throw invalid(`The JSON is nested more than ${maxDepth} levels deep.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw invalid(text.trim() === "" ? "A JSON body is needed." : "The body is not valid JSON.");
+  }
+  return checked(value, schema);
+}
+
+/** @throws {RequestError} 400, naming the field */
+export function checked<T>(value: unknown, schema: z.ZodType<T>): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const field = issue?.path.map(String).join(".");
+  throw invalid(`${field === undefined || field === "" ? "body" : field}: ${issue?.message ?? "not valid"}`);
+}
+
+async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Listeners rather than iteration: leaving a loop would cut the connection before the answer is out.
+  const whole = await new Promise<Buffer>((resolve, reject) => {
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) chunks.push(chunk);
+      else reject(tooLarge(maxBytes));
+    });
+    request.once("end", () => resolve(Buffer.concat(chunks)));
+    request.once("error", reject);
+    request.once("close", () =>
+      reject(new RequestError("The request was cut off.", { status: 400, code: "bad_request" })),
+    );
+  });
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(whole);
+  } catch {
+    throw invalid("The body is not valid UTF-8.");
+  }
+}
+
+/** Counts brackets outside of strings, so that nothing recursive ever sees what is too deep. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i];
+    if (inString) {
+      if (char === "\\") i++;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === "{" || char === "[") deepest = Math.max(deepest, ++depth);
+    else if (char === "}" || char === "]") depth--;
+  }
+  return deepest;
+}
+
+function invalid(message: string): RequestError {
+  return new RequestError(message, { status: 400, code: "bad_request" });
+}
+
+function tooLarge(maxBytes: number): RequestError {
+  return new RequestError(`The body is larger than ${maxBytes} bytes.`, { status: 413, code: "too_large" });
+}

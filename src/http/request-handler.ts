@@ -1,0 +1,138 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { GatewayApi } from "../api/gateway-api.js";
+import { RequestError } from "../errors.js";
+import type { Places } from "./connection-places.js";
+import { sendFault, sendJson } from "./exchange.js";
+import { toFaultReply } from "./faults.js";
+import { gatewayRoutes } from "./gateway-routes.js";
+import type { Guard } from "./guard.js";
+import { requireJsonIfBody } from "./json.js";
+import { messageRoutes } from "./message-routes.js";
+import type { HttpSettings } from "./options.js";
+import { createRouter, MethodNotAllowed } from "./routes.js";
+import { sessionRoutes } from "./session-routes.js";
+import { serveFile } from "./static-files.js";
+import { parseTarget, type Target } from "./target.js";
+
+/** Answers requests, and knows which ones are under way. */
+export interface RequestHandler {
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** True when an answer on this connection has begun: nothing else may be written to it. */
+  hasBegun(socket: Duplex): boolean;
+  /** Ends open streams and waiting, and resolves once every answer is settled. */
+  finish(): Promise<void>;
+}
+
+/** How long the rest of a refused body is swallowed, so that its sender can read the refusal. */
+const swallowMs = 2000;
+
+export function createRequestHandler(
+  settings: HttpSettings,
+  api: GatewayApi,
+  guard: Guard,
+  places: Places,
+): RequestHandler {
+  const router = createRouter([...gatewayRoutes, ...sessionRoutes, ...messageRoutes]);
+  const underWay = new Map<AbortController, Promise<void>>();
+  const answers = new WeakMap<Duplex, ServerResponse>();
+
+  /** Who has no token is not told which paths exist. */
+  const routeOf = (request: IncomingMessage, target: Target) => {
+    try {
+      return router(request.method ?? "GET", target.segments);
+    } catch (error) {
+      guard.checkToken(request, target, { inQuery: false });
+      throw error;
+    }
+  };
+
+  const answer = async (request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> => {
+    const target = parseTarget(request.url ?? "");
+    if (target.path === "/health" || target.path === "/ready") return answerProbe(target.path, api, response);
+    guard.checkSource(request);
+    const origin = guard.allowedOriginOf(request);
+    if (origin !== undefined) {
+      response.setHeader("Access-Control-Allow-Origin", origin);
+      response.setHeader("Vary", "Origin");
+    }
+    if (request.method === "OPTIONS") return answerPreflight(response, origin !== undefined);
+    if (target.segments[0] !== "api" && target.path !== "/metrics")
+      return answerPage(request, response, target, settings.webRoot);
+    const { route, params } = routeOf(request, target);
+    guard.checkToken(request, target, { inQuery: route.tokenInQuery === true });
+    if (route.method !== "GET") requireJsonIfBody(request);
+    const holdOpen = (): void => void response.once("close", places.take());
+    await route.handle({ request, response, target, params, api, settings, signal, holdOpen });
+  };
+
+  return {
+    handle(request, response) {
+      const abort = new AbortController();
+      answers.set(request.socket, response);
+      response.setHeader("X-Content-Type-Options", "nosniff");
+      response.setHeader("Referrer-Policy", "no-referrer");
+      response.setHeader("Cross-Origin-Resource-Policy", "same-origin");
+      response.once("close", () => abort.abort());
+      const done = answer(request, response, abort.signal)
+        .catch((error: unknown) => {
+          if (response.destroyed) return;
+          if (error instanceof MethodNotAllowed) response.setHeader("Allow", error.allow);
+          sendFault(response, toFaultReply(error, settings.log));
+        })
+        .finally(() => {
+          underWay.delete(abort);
+          swallowRest(request);
+        });
+      underWay.set(abort, done);
+    },
+    hasBegun(socket) {
+      const last = answers.get(socket);
+      return last?.headersSent === true && !last.writableFinished;
+    },
+    async finish() {
+      for (const abort of underWay.keys()) abort.abort();
+      await Promise.allSettled(underWay.values());
+    },
+  };
+}
+
+/** For supervisors and load balancers, which have neither our name nor a token. */
+function answerProbe(path: string, api: GatewayApi, response: ServerResponse): void {
+  const ready = api.isReady();
+  if (path === "/health") sendJson(response, 200, { status: "ok" });
+  else sendJson(response, ready ? 200 : 503, { ready });
+}
+
+function answerPreflight(response: ServerResponse, isAllowedOrigin: boolean): void {
+  if (isAllowedOrigin) {
+    response.setHeader("Access-Control-Allow-Methods", "GET, POST, DELETE");
+    response.setHeader("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID");
+    response.setHeader("Access-Control-Max-Age", "600");
+  }
+  response.writeHead(204).end();
+}
+
+async function answerPage(
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: Target,
+  webRoot: string,
+): Promise<void> {
+  if (target.path === "/ws") {
+    response.setHeader("Upgrade", "websocket");
+    throw new RequestError("This address speaks WebSocket only.", { status: 426, code: "upgrade_required" });
+  }
+  if (request.method !== "GET" && request.method !== "HEAD")
+    throw new MethodNotAllowed(request.method ?? "", "GET, HEAD");
+  await serveFile(request, response, target, webRoot);
+}
+
+function swallowRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  request.resume();
+  const timer = setTimeout(() => request.socket.destroy(), swallowMs);
+  timer.unref();
+  const onDone = (): void => clearTimeout(timer);
+  request.once("close", onDone).once("end", onDone);
+}

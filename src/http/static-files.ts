@@ -1,0 +1,85 @@
+import { createReadStream } from "node:fs";
+import { realpath, stat } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { extname, join, sep } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { RequestError } from "../errors.js";
+import { contentTypeOf } from "./content-types.js";
+import type { Target } from "./target.js";
+
+const contentSecurityPolicy =
+  "default-src 'self'; img-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+const notBuilt = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>maxclaw</title></head>
+<body><h1>The gateway is running</h1>
+<p>Its web page has not been built. In the folder of the program run <code>npm install</code> and
+<code>npm run build</code>, then load this page again.</p></body></html>
+`;
+
+/**
+ * Serves the built web page. A path without an extension that is no file is the page's own business and gets
+ * index.html. Nothing outside `webRoot` is served, whatever the path or a link says.
+ *
+ * @throws {RequestError} 404
+ */
+export async function serveFile(
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: Target,
+  webRoot: string,
+): Promise<void> {
+  response.setHeader("Content-Security-Policy", contentSecurityPolicy);
+  response.setHeader("X-Frame-Options", "DENY");
+  const name = target.segments.join("/");
+  const path = await findFile(webRoot, target.segments);
+  if (path !== undefined) return sendFile(request, response, path, isHashed(name));
+  if (target.segments.at(-1)?.includes(".") === true) throw notFound(target.path);
+  const index = await findFile(webRoot, ["index.html"]);
+  if (index !== undefined) return sendFile(request, response, index, false);
+  response.writeHead(200, { "Content-Type": contentTypeOf(".html"), "Cache-Control": "no-store" }).end(notBuilt);
+}
+
+async function findFile(webRoot: string, segments: readonly string[]): Promise<string | undefined> {
+  if (segments.some((part) => part === "" || part.startsWith(".") || /[/\\:]/.test(part))) return undefined;
+  try {
+    const root = await realpath(webRoot);
+    const path = await realpath(join(root, ...segments));
+    return path.startsWith(root + sep) && (await stat(path)).isFile() ? path : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Vite puts a hash into the name of each asset: another content has another name. */
+function isHashed(name: string): boolean {
+  return /^assets\/.+-[\w-]{8,}\.\w+$/.test(name);
+}
+
+async function sendFile(
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  immutable: boolean,
+): Promise<void> {
+  const { size, mtimeMs } = await stat(path);
+  const etag = `"${size.toString(36)}-${Math.round(mtimeMs).toString(36)}"`;
+  response.setHeader("ETag", etag);
+  response.setHeader("Cache-Control", immutable ? "public, max-age=31536000, immutable" : "no-cache");
+  const known = request.headers["if-none-match"]?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  if (known?.includes(etag)) {
+    response.writeHead(304).end();
+    return;
+  }
+  response.writeHead(200, { "Content-Type": contentTypeOf(extname(path)), "Content-Length": size });
+  if (request.method === "HEAD") {
+    response.end();
+    return;
+  }
+  // A reader that goes away is no fault of ours.
+  await pipeline(createReadStream(path), response).catch(() => response.destroy());
+}
+
+function notFound(path: string): RequestError {
+  return new RequestError(`There is nothing at ${path}.`, { status: 404, code: "not_found" });
+}

@@ -1,0 +1,54 @@
+import { RequestError } from "../errors.js";
+
+/** A request's path, decoded segment by segment, and its query. */
+export interface Target {
+  /** As sent, without the query. */
+  readonly path: string;
+  readonly segments: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+/** @throws {RequestError} 400 for a path that is not one, or that would climb */
+export function parseTarget(url: string): Target {
+  const mark = url.indexOf("?");
+  const path = mark === -1 ? url : url.slice(0, mark);
+  if (!path.startsWith("/")) throw badPath();
+  const segments = path.slice(1).split("/").map(decode);
+  return { path, segments, query: new URLSearchParams(mark === -1 ? "" : url.slice(mark + 1)) };
+}
+
+function decode(segment: string): string {
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(segment);
+  } catch {
+    throw badPath();
+  }
+  if (decoded === "." || decoded === ".." || decoded.includes("\0")) throw badPath();
+  return decoded;
+}
+
+/** @throws {RequestError} 400 naming the parameter, unless it is absent or a whole number in the range */
+export function integerOf(
+  query: URLSearchParams,
+  name: string,
+  range: { readonly min: number; readonly max: number; readonly default: number },
+): number {
+  const text = query.get(name);
+  if (text === null) return range.default;
+  const value = Number(text);
+  if (!/^\d{1,16}$/.test(text) || value < range.min || value > range.max)
+    throw new RequestError(`${name}: must be a whole number from ${range.min} to ${range.max}.`, {
+      status: 400,
+      code: "bad_request",
+    });
+  return value;
+}
+
+export function isTrue(text: string | null): boolean {
+  return text !== null && ["1", "true", "yes"].includes(text.toLowerCase());
+}
+
+function badPath(): RequestError {
+  return new RequestError("The path of this request is not valid.", { status: 400, code: "bad_request" });
+}

@@ -1,0 +1,69 @@
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import type { GatewayApi } from "../api/gateway-api.js";
+import { RequestError } from "../errors.js";
+import type { Places } from "./connection-places.js";
+import { type FaultReply, toFaultReply } from "./faults.js";
+import type { Guard } from "./guard.js";
+import type { HttpSettings } from "./options.js";
+import { parseTarget } from "./target.js";
+import { endConnection, serveConnection } from "./websocket-connection.js";
+
+/** The `/ws` door of the server. */
+export interface WebSockets {
+  /** Takes over the connection of an upgrade request, or refuses it with an HTTP answer. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Says goodbye to every client. */
+  close(): void;
+}
+
+export function createWebSockets(settings: HttpSettings, api: GatewayApi, guard: Guard, places: Places): WebSockets {
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: settings.maxBodyBytes,
+    perMessageDeflate: false,
+    clientTracking: true,
+  });
+  const check = (request: IncomingMessage): void => {
+    const target = parseTarget(request.url ?? "");
+    guard.checkSource(request);
+    guard.checkToken(request, target, { inQuery: true });
+    if (target.segments.join("/") !== "ws")
+      throw new RequestError("Only /ws can be upgraded.", { status: 404, code: "not_found" });
+  };
+  return {
+    upgrade(request, socket, head) {
+      socket.on("error", () => socket.destroy());
+      let release: () => void;
+      try {
+        check(request);
+        release = places.take();
+      } catch (error) {
+        return refuse(socket, toFaultReply(error, settings.log));
+      }
+      socket.once("close", release);
+      server.handleUpgrade(request, socket, head, (client) => serveConnection(client, api, settings));
+    },
+    close() {
+      for (const client of server.clients) endConnection(client, 1001, "the gateway is stopping");
+      server.close();
+    },
+  };
+}
+
+/** An HTTP answer on a bare socket. */
+export function refuse(socket: Duplex, fault: FaultReply): void {
+  const body = JSON.stringify({ error: fault.error, code: fault.code });
+  const lines = [
+    `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status] ?? "Error"}`,
+    "Content-Type: application/json; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+    ...(fault.status === 401 ? ["WWW-Authenticate: Bearer"] : []),
+    ...(fault.retryAfterMs === undefined ? [] : [`Retry-After: ${Math.ceil(fault.retryAfterMs / 1000)}`]),
+  ];
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`);
+  // A peer that never closes its side is not waited for.
+  setTimeout(() => socket.destroy(), 1000).unref();
+}

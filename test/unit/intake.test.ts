@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { createIntake } from "../../src/api/intake.js";
+import { createMessageBus } from "../../src/bus/message-bus.js";
+import type { ReceivedMessage } from "../../src/channels/channel.js";
+import { createPairing } from "../../src/policy/pairing.js";
+import { createPolicy } from "../../src/policy/policy.js";
+import { gate, openIn, tempFolder } from "../support/engine-kit.js";
+import { keepLog } from "../support/log.js";
+
+async function openIntake(
+  t: TestContext,
+  options: {
+    readonly allowFrom?: readonly string[];
+    readonly pendingPerKey?: number;
+    readonly prepareSession?: (key: string) => Promise<void>;
+  } = {},
+) {
+  const { allowFrom = ["*"], pendingPerKey = 100, prepareSession = async () => {} } = options;
+  const home = tempFolder(t);
+  const { engine } = await openIn(home, { limits: { pendingPerKey, waitMs: 20 } });
+  t.after(() => engine[Symbol.asyncDispose]());
+  const bus = createMessageBus(engine);
+  const log = keepLog();
+  const policy = createPolicy({
+    executionMode: "auto",
+    workspace: home,
+    restrictToWorkspace: true,
+    owners: [],
+    channels: { telegram: { allowFrom } },
+  });
+  const pairing = createPairing(engine.records("pairing"), { now: Date.now });
+  return { engine, bus, log, pairing, intake: createIntake({ bus, policy, pairing, prepareSession, log }) };
+}
+
+function received(content: string, more: Partial<ReceivedMessage> = {}): ReceivedMessage {
+  return {
+    chatId: "42",
+    chatType: "dm",
+    addressed: true,
+    senderId: "42",
+    content,
+    attachments: [],
+    ...more,
+  };
+}
+
+const waitingIn = (engine: { waiting: Awaited<ReturnType<typeof openIn>>["engine"]["waiting"] }, key: string) =>
+  engine.waiting("inbound", key).map(({ body }) => body.content);
+
+test("a message is stored under the session of its chat and thread, with an id and a time of our own", async (t) => {
+  const { engine, intake } = await openIntake(t);
+  const cursor = { name: "telegram:offset", value: "8" };
+  const outcome = await intake.receive("telegram", received("hi", { thread: "5", dedupId: "d:1", cursor }));
+  assert.deepEqual(outcome, { status: "accepted" });
+  const [work] = engine.waiting("inbound", "telegram:42:5");
+  assert.match(work?.body.id ?? "", /^msg_/);
+  assert.ok(Math.abs((work?.body.receivedAt ?? 0) - Date.now()) < 5000);
+  assert.equal(engine.cursor("telegram:offset"), "8");
+  assert.deepEqual(await intake.receive("telegram", received("hi", { thread: "5", dedupId: "d:1" })), {
+    status: "duplicate",
+  });
+  assert.equal(engine.waiting("inbound", "telegram:42:5").length, 1);
+});
+
+test("messages keep their order while the past of their session is still being read", async (t) => {
+  const read = gate();
+  let reads = 0;
+  const ready = (): Promise<void> => {
+    reads += 1;
+    return read.opened;
+  };
+  const { engine, intake } = await openIntake(t, { prepareSession: ready });
+  const all = [1, 2, 3, 4].map((n) => intake.receive("telegram", received(`message ${n}`)));
+  read.open();
+  await Promise.all(all);
+  assert.equal(reads, 4);
+  assert.deepEqual(waitingIn(engine, "telegram:42"), ["message 1", "message 2", "message 3", "message 4"]);
+});
+
+test("a session that cannot be read does not keep its messages from being stored", async (t) => {
+  const { engine, intake, log } = await openIntake(t, {
+    prepareSession: async () => {
+      throw new Error("the log is damaged");
+    },
+  });
+  assert.deepEqual(await intake.receive("telegram", received("hi")), { status: "accepted" });
+  assert.deepEqual(waitingIn(engine, "telegram:42"), ["hi"]);
+  assert.ok(log.lines.some(({ level, message }) => level === "warn" && message.includes("damaged")));
+});
+
+test("a stranger gets a code once and nothing is stored; a group stays silent; after the approval messages are taken", async (t) => {
+  const { engine, intake, pairing } = await openIntake(t, { allowFrom: [] });
+  const first = await intake.receive("telegram", received("let me in"));
+  assert.equal(first.status, "refused");
+  const code = /maxclaw pair approve (\S+)/.exec(first.status === "refused" ? (first.reply ?? "") : "")?.[1] ?? "";
+  assert.deepEqual(await intake.receive("telegram", received("hello?")), { status: "refused" });
+  assert.deepEqual(await intake.receive("telegram", received("hello all", { chatId: "-100", chatType: "group" })), {
+    status: "refused",
+  });
+  assert.equal(engine.status().inboundWaiting, 0);
+  await pairing.approve(code);
+  assert.deepEqual(await intake.receive("telegram", received("thank you")), { status: "accepted" });
+});
+
+test("a full chat is told to wait, and its neighbour is not", async (t) => {
+  const { intake } = await openIntake(t, { pendingPerKey: 1 });
+  assert.equal((await intake.receive("telegram", received("one"))).status, "accepted");
+  const full = await intake.receive("telegram", received("two"));
+  assert.match(full.status === "busy" ? full.reply : "", /too much waiting/);
+  assert.equal((await intake.receive("telegram", received("one", { chatId: "43" }))).status, "accepted");
+});
+
+test("while the gateway stops a message is left with its platform, and nobody is asked to send it twice", async (t) => {
+  const { bus, engine, intake } = await openIntake(t);
+  bus.close();
+  assert.deepEqual(await intake.receive("telegram", received("late")), { status: "busy", reply: "" });
+  assert.equal(engine.status().inboundWaiting, 0);
+});
