@@ -1,0 +1,215 @@
+import { type Client, createClient } from "../client/client.js";
+import type { GatewayEvent } from "../events/event.js";
+import { createBanners } from "./banners.js";
+import { createChats } from "./chats.js";
+import { createComposer } from "./composer.js";
+import { ask } from "./dialogs.js";
+import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
+import { hashOf, newSessionKey, sessionKeyFromHash } from "./session-key.js";
+import { listEvents } from "./session-list.js";
+import { openSessionView, type SessionView } from "./session-view.js";
+import { createShell } from "./shell.js";
+import type { TokenStore } from "./token-store.js";
+import { createTranscript } from "./transcript.js";
+import { isWorking, type PendingMessage, type ViewState } from "./view-state.js";
+
+/** Builds the page into `root` and keeps it up to date. */
+export function startApp(root: HTMLElement, tokens: TokenStore): void {
+  const http = createGatewayHttp(tokens.get);
+  /** Chats that begin on this page and that the gateway does not know yet. */
+  const freshKeys = new Set<string>();
+  const drafts = new Map<string, string>();
+  /** Written before the page knew where to send it. */
+  const early: string[] = [];
+  const unsent = new Map<string, readonly PendingMessage[]>();
+  let client: Client | undefined;
+  let session: SessionView | undefined;
+  let isAsking = false;
+
+  const transcript = createTranscript({
+    retry: (message) => session?.retry(message),
+    drop: (message) => session?.drop(message),
+    loadOlder: () => session?.loadOlder(),
+  });
+  const composer = createComposer({
+    send(text) {
+      if (session === undefined) early.push(text);
+      else session.send(text);
+      transcript.stick();
+    },
+    stop: () => session?.stop(),
+  });
+  const banners = createBanners(() => client?.retryNow());
+  const chats = createChats({
+    client: () => client,
+    open: go,
+    newChat: () => go(freshKey()),
+    onRemoved(key) {
+      drafts.delete(key);
+      unsent.delete(key);
+      if (session?.key === key) go(freshKey());
+    },
+    onChange: draw,
+    onFailure: failed,
+  });
+  const shell = createShell({
+    pane: chats.element,
+    banners: banners.element,
+    transcript: transcript.element,
+    composer: composer.element,
+  });
+  root.append(shell.element);
+
+  function freshKey(): string {
+    const key = newSessionKey();
+    freshKeys.add(key);
+    return key;
+  }
+
+  /** Shows a session; the address follows, so that reload and back button work. */
+  function go(key: string): void {
+    shell.closeDrawer();
+    if (location.hash === hashOf(key)) show(key);
+    else location.hash = hashOf(key);
+    composer.focus();
+  }
+
+  function show(key: string): void {
+    if (client === undefined || session?.key === key) return;
+    leave();
+    transcript.clear();
+    composer.draft = drafts.get(key) ?? "";
+    session = openSessionView({
+      key,
+      isNew: freshKeys.has(key),
+      pending: unsent.get(key) ?? [],
+      client,
+      http,
+      onChange: draw,
+      onLive,
+      onFailure: failed,
+    });
+    for (const text of early.splice(0)) session.send(text);
+    chats.showCurrent(key);
+    draw();
+  }
+
+  /** Keeps what the reader has written in this chat and the gateway does not have. */
+  function leave(): void {
+    if (session === undefined) return;
+    drafts.set(session.key, composer.draft);
+    unsent.set(session.key, session.view.pending);
+    session.close();
+    session = undefined;
+  }
+
+  function onLive(event: GatewayEvent): void {
+    freshKeys.delete(event.session_key);
+    if (event.type !== "assistant_message" || !event.payload.final) return;
+    shell.announce(event.payload.content.map((part) => (part.type === "text" ? part.text : "")).join(""));
+  }
+
+  function draw(): void {
+    if (session === undefined) return;
+    const { view, hasOlder, isLoading } = session;
+    transcript.show(view, { hasOlder, isLoading });
+    composer.showWorking(isWorking(view));
+    const isEmpty = view.items.length === 0 && view.pending.length === 0 && !isLoading;
+    shell.showSession({ title: titleFor(view, hasOlder), isEmpty });
+  }
+
+  function titleFor(view: ViewState, hasOlder: boolean): string {
+    if (view.title) return view.title;
+    const first = hasOlder ? undefined : (view.items.find((item) => item.kind === "user") ?? view.pending[0]);
+    return (
+      chats.titleOf(view.sessionKey) ?? (first !== undefined && "text" in first ? first.text.slice(0, 80) : "New chat")
+    );
+  }
+
+  function failed(error: unknown): void {
+    if (error instanceof Unauthorized) void askForToken();
+    else banners.showFailure(error instanceof Error ? error.message : String(error));
+  }
+
+  function showStatus(status: StatusView): void {
+    shell.showModel(status);
+    banners.showProblems(status.problems);
+  }
+
+  async function askForToken(): Promise<void> {
+    if (isAsking) return;
+    isAsking = true;
+    client?.close();
+    const isWrong = tokens.get() !== undefined;
+    const token = await ask({
+      title: "Token needed",
+      text: isWrong
+        ? "The gateway did not accept this token. Please try again."
+        : "This gateway is open to its owner only. Its token stands in the config as gateway.token.",
+      field: { label: "Token", value: "", isSecret: true, maxLength: 1000 },
+      action: "Connect",
+      canCancel: false,
+    });
+    isAsking = false;
+    if (token !== undefined) tokens.set(token);
+    await start();
+  }
+
+  /** Looks who answers, then connects. Also the way back in after a wrong token. */
+  async function start(): Promise<void> {
+    client?.close();
+    client = undefined;
+    try {
+      showStatus(await http.status());
+    } catch (error) {
+      if (error instanceof Unauthorized) return askForToken();
+      // Not there yet: the connection goes on trying.
+    }
+    const key = session?.key ?? sessionKeyFromHash(location.hash) ?? freshKey();
+    leave();
+    client = connect();
+    history.replaceState(null, "", hashOf(key));
+    show(key);
+  }
+
+  function connect(): Client {
+    let wasOpen = false;
+    const mine = createClient({ url: socketUrl(), token: tokens.get() });
+    mine.onOpen(() => {
+      wasOpen = true;
+      banners.showOffline(undefined);
+      session?.resume();
+      chats.refresh();
+      http.status().then(showStatus, () => undefined);
+    });
+    mine.onClose(({ retryInMs }) => {
+      if (retryInMs === undefined || client !== mine) return;
+      banners.showOffline(Date.now() + retryInMs);
+      // A refused upgrade does not say why: the HTTP side does.
+      if (!wasOpen)
+        http.status().catch((error: unknown) => (error instanceof Unauthorized ? failed(error) : undefined));
+      wasOpen = false;
+    });
+    mine.subscribe("*", 0, chats.refreshSoon, { types: listEvents });
+    return mine;
+  }
+
+  window.addEventListener("hashchange", () => {
+    const key = sessionKeyFromHash(location.hash);
+    if (key !== undefined) show(key);
+  });
+  window.addEventListener("online", () => client?.retryNow());
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) client?.retryNow();
+  });
+  void start();
+}
+
+/** Always the gateway that served this page: the address bar has no say in where the token goes. */
+function socketUrl(): string {
+  const url = new URL("ws", document.baseURI);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  url.search = "";
+  url.hash = "";
+  return url.href;
+}

@@ -1,0 +1,54 @@
+import { isEventShaped, isRecord } from "../client/frames.js";
+import type { GatewayEvent } from "../events/event.js";
+
+export interface StatusView {
+  readonly model: string;
+  readonly isStandIn: boolean;
+  readonly problems: readonly string[];
+}
+
+/** The gateway wants a token, or another one. */
+export class Unauthorized extends Error {}
+
+/** The routes that the page reads over HTTP. They throw {@link Unauthorized} on 401. */
+export interface GatewayHttp {
+  status(): Promise<StatusView>;
+  /** Stored events with seq > fromSequence. */
+  events(sessionKey: string, fromSequence: number, limit: number): Promise<readonly GatewayEvent[]>;
+}
+
+const timeoutMs = 15_000;
+
+export function createGatewayHttp(token: () => string | undefined): GatewayHttp {
+  async function get(path: string): Promise<Record<string, unknown>> {
+    const secret = token();
+    const response = await fetch(path, {
+      headers: secret === undefined ? {} : { authorization: `Bearer ${secret}` },
+      cache: "no-store",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    if (response.status === 401) throw new Unauthorized("The gateway asks for its token");
+    const body: unknown = await response.json();
+    if (!response.ok || !isRecord(body)) {
+      const reason = isRecord(body) && typeof body.error === "string" ? body.error : `HTTP ${response.status}`;
+      throw new Error(reason);
+    }
+    return body;
+  }
+
+  return {
+    async status() {
+      const { model, provider, problems } = await get("api/status");
+      return {
+        model: typeof model === "string" ? model : "",
+        isStandIn: provider === "offline",
+        problems: Array.isArray(problems) ? problems.filter((problem) => typeof problem === "string") : [],
+      };
+    },
+    async events(sessionKey, fromSequence, limit) {
+      const range = `from_sequence=${fromSequence}&limit=${limit}`;
+      const { events } = await get(`api/sessions/${encodeURIComponent(sessionKey)}/events?${range}`);
+      return Array.isArray(events) ? events.filter(isEventShaped) : [];
+    },
+  };
+}

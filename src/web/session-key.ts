@@ -1,0 +1,26 @@
+/** A key for a new chat: `webui:` and 8 hex digits. */
+export function newSessionKey(): string {
+  return `webui:${randomHex(4)}`;
+}
+
+export function newMessageId(): string {
+  return `msg_${randomHex(10)}`;
+}
+
+/** The session that the address names after its `#`. Nothing else of the address is ever read. */
+export function sessionKeyFromHash(hash: string): string | undefined {
+  try {
+    const key = decodeURIComponent(hash.replace(/^#/, ""));
+    return /^[a-z0-9-]+:./.test(key) && !key.startsWith("system:") && key.length <= 500 ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function hashOf(sessionKey: string): string {
+  return `#${encodeURIComponent(sessionKey).replaceAll("%3A", ":")}`;
+}
+
+function randomHex(bytes: number): string {
+  return [...crypto.getRandomValues(new Uint8Array(bytes))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,111 @@
+import type { AgentState } from "../events/catalogue.js";
+
+interface ItemBase {
+  /** Unique within a view and stable while the item lives. */
+  readonly key: string;
+  /** ISO 8601. */
+  readonly at: string;
+  /** The stored event that the item stands for; absent while it is only streamed. */
+  readonly seq: number | undefined;
+  readonly turnId: string | undefined;
+}
+
+export interface UserItem extends ItemBase {
+  readonly kind: "user";
+  readonly messageId: string;
+  readonly text: string;
+  readonly files: readonly string[];
+  /** Named only where more than one person may talk. */
+  readonly sender: string | undefined;
+  /** `queued`: stored; `taken`: part of the context that the model sees. */
+  readonly status: "queued" | "taken";
+}
+
+export interface AssistantItem extends ItemBase {
+  readonly kind: "assistant";
+  readonly messageId: string;
+  readonly text: string;
+  readonly thinking: string;
+  readonly files: readonly string[];
+  readonly isStreaming: boolean;
+  /** Cut off by a stop or an error. */
+  readonly isPartial: boolean;
+  readonly isFinal: boolean;
+}
+
+/** `preparing`: the model is still writing the input; `unknown`: the turn ended without a result. */
+export type ToolStatus = "preparing" | "running" | "done" | "failed" | "unknown";
+
+export interface ToolItem extends ItemBase {
+  readonly kind: "tool";
+  readonly callId: string;
+  readonly messageId: string | undefined;
+  readonly name: string;
+  /** JSON, possibly unfinished while the call is prepared. */
+  readonly input: string;
+  readonly output: string;
+  readonly summary: string;
+  readonly status: ToolStatus;
+  readonly durationMs: number | undefined;
+}
+
+export type Tone = "plain" | "warning" | "error";
+
+export interface NoticeItem extends ItemBase {
+  readonly kind: "notice";
+  readonly tone: Tone;
+  readonly text: string;
+  /** Longer text, folded. */
+  readonly detail: string | undefined;
+}
+
+export interface DividerItem extends ItemBase {
+  readonly kind: "divider";
+  readonly text: string;
+}
+
+export interface PlanItem extends ItemBase {
+  readonly kind: "plan";
+  readonly goal: string;
+  readonly status: string;
+  readonly steps: readonly { readonly text: string; readonly status: string }[];
+}
+
+export type Item = UserItem | AssistantItem | ToolItem | NoticeItem | DividerItem | PlanItem;
+
+/** A message of the reader that the gateway has not confirmed yet. */
+export interface PendingMessage {
+  readonly messageId: string;
+  readonly text: string;
+  readonly at: string;
+  /** Why it could not be sent; absent while it is on its way. */
+  readonly error: string | undefined;
+}
+
+/** Everything that is shown of one session. */
+export interface ViewState {
+  readonly sessionKey: string;
+  readonly title: string | undefined;
+  readonly lastSequence: number;
+  readonly agentState: AgentState;
+  readonly runningTurn: string | undefined;
+  readonly items: readonly Item[];
+  readonly pending: readonly PendingMessage[];
+}
+
+export function emptyView(sessionKey: string): ViewState {
+  return {
+    sessionKey,
+    title: undefined,
+    lastSequence: 0,
+    agentState: "idle",
+    runningTurn: undefined,
+    items: [],
+    pending: [],
+  };
+}
+
+/** True from the start of a turn to its end. */
+export function isWorking(state: ViewState): boolean {
+  return state.runningTurn !== undefined || (state.agentState !== "idle" && state.agentState !== "error");
+}
