@@ -1,0 +1,30 @@
+# docker build -t maxclaw .
+# docker run -d --init --restart unless-stopped -p 127.0.0.1:18890:18890 -v maxclaw:/data -e MAXCLAW_TOKEN=<secret> maxclaw
+#
+# The gateway listens on all of the container's addresses, so it needs a token: MAXCLAW_TOKEN, or gateway.token in
+# /data/config.json. Without one it ends with exit code 78 and says so.
+
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY . .
+RUN npm run build && npm prune --omit=dev
+
+FROM node:24-slim
+ENV NODE_ENV=production MAXCLAW_HOME=/data
+WORKDIR /app
+COPY --from=build /app/package.json /app/config.example.json /app/LICENSE ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/bin ./bin
+COPY --from=build /app/dist/src ./dist/src
+COPY --from=build /app/dist/web ./dist/web
+COPY --from=build /app/skills ./skills
+RUN ln -s /app/bin/maxclaw.js /usr/local/bin/maxclaw && mkdir -m 0700 /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 18890
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:18890/health').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["maxclaw", "gateway", "--host", "0.0.0.0", "-p", "18890"]

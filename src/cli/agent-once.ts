@@ -1,0 +1,41 @@
+import { ask, type Question } from "./answer.js";
+import { type ApiClient, segment } from "./api-client.js";
+import { exitCodes } from "./exit.js";
+import { dim, harmless, print, tell } from "./output.js";
+
+export interface AgentGateway {
+  readonly client: ApiClient;
+  readonly reconnect: () => Promise<ApiClient | undefined>;
+}
+
+/** Sends one message and prints nothing but its answer on stdout. Resolves with the exit code. */
+export async function askOnce(question: Question, gateway: AgentGateway): Promise<number> {
+  const interrupted = new AbortController();
+  const onInterrupt = (): void => {
+    if (interrupted.signal.aborted) process.exit(130);
+    interrupted.abort();
+    void stopTurn(gateway.client, question.sessionKey);
+  };
+  process.on("SIGINT", onInterrupt);
+  try {
+    const listener = {
+      onText() {},
+      onActivity: (line: string) => process.stderr.isTTY && tell(dim(`· ${harmless(line)}`, process.stderr)),
+      onNotice: tell,
+    };
+    const answer = await ask(question, listener, gateway, new AbortController().signal);
+    if (answer.isError) tell(`maxclaw: ${harmless(answer.text)}`);
+    else print(process.stdout.isTTY ? harmless(answer.text) : answer.text);
+    if (interrupted.signal.aborted) return 130;
+    return answer.isError ? exitCodes.failure : exitCodes.ok;
+  } finally {
+    process.off("SIGINT", onInterrupt);
+  }
+}
+
+/** Ends the turn that runs in a session. Its answer then ends by itself. */
+export async function stopTurn(client: ApiClient, sessionKey: string): Promise<void> {
+  await client.post(`/api/sessions/${segment(sessionKey)}/stop`, {}).catch((error: unknown) => {
+    tell(`maxclaw: the answer could not be stopped: ${error instanceof Error ? error.message : String(error)}`);
+  });
+}

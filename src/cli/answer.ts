@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { newId } from "../util/ids.js";
+import { sleep } from "../util/sleep.js";
+import { type ApiClient, ConnectionLost } from "./api-client.js";
+import { CommandError } from "./exit.js";
+
+/** What is shown while an answer comes in. */
+export interface AnswerListener {
+  onText(delta: string): void;
+  /** One line about a tool or skill. */
+  onActivity(line: string): void;
+  /** Something worth a line while waiting, e.g. that the gateway is away. */
+  onNotice(line: string): void;
+}
+
+export interface Answer {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+export interface Question {
+  readonly sessionKey: string;
+  readonly content: string;
+}
+
+const frame = z.object({
+  type: z.string(),
+  delta: z.string().default(""),
+  toolId: z.string().default(""),
+  summary: z.string().default(""),
+  response: z.string().default(""),
+  error: z.string().default(""),
+  done: z.boolean().default(false),
+});
+
+/** A gateway that restarts is waited for, this long. */
+const awayMs = 60_000;
+
+/**
+ * Sends a message and follows its answer to the end. When the connection is lost, it is sent again under the same id,
+ * which the gateway answers once; `reconnect` gives the gateway as it can be reached then.
+ *
+ * @throws {CommandError} when the gateway refuses the message, or stays away
+ */
+export async function ask(
+  question: Question,
+  listener: AnswerListener,
+  { client, reconnect }: { readonly client: ApiClient; readonly reconnect: () => Promise<ApiClient | undefined> },
+  signal: AbortSignal,
+): Promise<Answer> {
+  const body = { ...question, channel: "cli", messageId: newId("msg"), stream: true };
+  const progress = createProgress(listener);
+  let current: ApiClient | undefined = client;
+  let lostAt: number | undefined;
+  let isAccepted = false;
+  for (;;) {
+    try {
+      if (current === undefined) throw new ConnectionLost("No gateway runs");
+      progress.begin();
+      for await (const { data } of current.stream("/api/message", body, signal)) {
+        const parsed = parseFrame(data);
+        if (parsed === undefined) continue;
+        isAccepted = true;
+        lostAt = undefined;
+        if (parsed.type === "final") return { text: parsed.response, isError: false };
+        if (parsed.type === "error" && parsed.done) return { text: parsed.error, isError: true };
+        progress.show(parsed);
+      }
+      throw new ConnectionLost("The answer ended before its end");
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ConnectionLost)) throw error;
+      if (lostAt === undefined && isAccepted) listener.onNotice("The gateway went away; waiting for it to come back …");
+      lostAt ??= Date.now();
+      if (!isAccepted || Date.now() - lostAt > awayMs)
+        throw new CommandError(lostSentence(error, isAccepted, question));
+      await sleep(500, signal);
+      current = await reconnect();
+    }
+  }
+}
+
+type Frame = z.output<typeof frame>;
+
+function parseFrame(data: string): Frame | undefined {
+  if (data === "[DONE]") return undefined;
+  try {
+    return frame.parse(JSON.parse(data));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Shows each piece once, although a repeated request tells the turn from its beginning. */
+function createProgress(listener: AnswerListener) {
+  const seenCalls = new Set<string>();
+  let shown = 0;
+  let position = 0;
+  return {
+    begin(): void {
+      position = 0;
+    },
+    show({ type, delta, toolId, summary }: Frame): void {
+      if (type === "content_delta") {
+        const news = delta.slice(Math.max(0, shown - position));
+        position += delta.length;
+        if (news !== "") listener.onText(news);
+        shown = Math.max(shown, position);
+      } else if (type === "tool_result" || type === "skill_result") {
+        const call = `${type}:${toolId}:${summary}`;
+        if (seenCalls.has(call)) return;
+        seenCalls.add(call);
+        listener.onActivity(summary);
+      }
+    },
+  };
+}
+
+function lostSentence(error: Error, isAccepted: boolean, { sessionKey }: Question): string {
+  return isAccepted
+    ? `The gateway stayed away. The message is stored and will be answered: see maxclaw sessions show ${sessionKey}`
+    : `${error.message}. The message was not sent, or nobody knows whether it arrived`;
+}

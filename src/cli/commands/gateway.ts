@@ -1,0 +1,86 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { CommandContext } from "../context.js";
+import type { GatewayHandle } from "../gateway-port.js";
+
+interface GatewayFlags {
+  readonly port?: number;
+  readonly host?: string;
+  readonly config?: string;
+}
+
+export function addGatewayCommand(program: Command, version: string): void {
+  program
+    .command("gateway")
+    .description("Run the gateway until it is told to stop")
+    .option("-p, --port <port>", "port to listen on; 0 takes a free one", parsePort)
+    .option("--host <address>", "address to listen on")
+    .option("-c, --config <file>", "use this config file")
+    .addHelpText(
+      "after",
+      "\nstdout gets READY:127.0.0.1:<port> once it listens, stderr the rest; all of it is in logs/gateway.log." +
+        "\nSIGTERM and SIGINT let running answers finish for 10 seconds; a second one ends at once.",
+    )
+    .action(async (flags: GatewayFlags) => {
+      const { openContext } = await import("../context.js");
+      await runGateway(await openContext(flags.config), flags, version);
+    });
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+  return port;
+}
+
+async function runGateway(context: CommandContext, flags: GatewayFlags, version: string): Promise<void> {
+  const { home, loaded } = context;
+  const [{ join }, { createLog }, { loadGateway }, { stopSignals }, { print, tell }, { listenHost }] =
+    await Promise.all([
+      import("node:path"),
+      import("../../pino-log.js"),
+      import("../gateway-port.js"),
+      import("../signals.js"),
+      import("../output.js"),
+      import("../../config/interpret.js"),
+    ]);
+  const { gateway: settings, log: logSettings } = loaded.config;
+  const file = join(home, "logs", "gateway.log");
+  const log = createLog({ level: logSettings.level, file, stderr: true, secrets: loaded.secrets });
+  const onFault = (error: unknown): void => {
+    log.error(
+      "something unforeseen went wrong: the gateway stops, and goes on from its journal when it is started again",
+      { error },
+    );
+    log.flush();
+    process.exit(1);
+  };
+  process.on("uncaughtException", onFault);
+  process.on("unhandledRejection", onFault);
+  // From here on, so that a signal during the start is not lost.
+  const stopped = stopSignals();
+
+  const gateway = await open();
+  print(`READY:127.0.0.1:${gateway.address.slice(gateway.address.lastIndexOf(":") + 1)}`);
+  const { model, provider, problems } = gateway.api.status();
+  tell(`Web page: ${gateway.pageUrl}`);
+  tell(`Model:    ${model} (${provider})`);
+  for (const problem of problems) log.warn(problem);
+
+  log.info("stopping", { signal: await stopped });
+  await gateway.drain(10_000);
+  await gateway[Symbol.asyncDispose]();
+  log.info("stopped");
+  log.flush();
+
+  async function open(): Promise<GatewayHandle> {
+    const openGateway = await loadGateway();
+    // An address that the config opens to others without a token stays closed; one that is asked for here is an error.
+    const host = flags.host ?? listenHost(settings);
+    try {
+      return await openGateway({ config: loaded, home, log, version, host, port: flags.port });
+    } catch (error) {
+      const { explainStart } = await import("../start-failure.js");
+      throw explainStart(error, flags.port ?? settings.port);
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import type { Command } from "commander";
+import { segment } from "../api-client.js";
+import { CommandError, exitCodes } from "../exit.js";
+import { print, printJson } from "../output.js";
+import { withClient } from "../with-client.js";
+
+export function addPairCommand(program: Command, version: string): void {
+  const pair = program.command("pair").description("Decide who may talk to the assistant");
+  pair
+    .command("list")
+    .description("List who waits and who may talk")
+    .option("--json", "as JSON")
+    .action(async ({ json }: { readonly json?: true }) => {
+      const pairings = await withClient(version, (client) => client.get("/api/pairings"));
+      if (json) return printJson(pairings);
+      const { printPairings } = await import("../pairing-text.js");
+      printPairings(pairings);
+    });
+  pair
+    .command("approve")
+    .description("Let the person with this code talk")
+    .argument("<code>", "the code that the assistant gave them")
+    .action(async (code: string) => {
+      const answer = await withClient(version, (client) => client.post("/api/pairings/approve", { code }));
+      const { nameOfSender } = await import("../pairing-text.js");
+      print(`${nameOfSender(answer)} may talk now`);
+    });
+  pair
+    .command("revoke")
+    .description("Take a person's right to talk away")
+    .argument("<sender>", "channel:sender, e.g. telegram:42")
+    .action(async (sender: string) => {
+      const colon = sender.indexOf(":");
+      if (colon < 1 || colon === sender.length - 1)
+        throw new CommandError(`"${sender}" is no sender: write channel:sender, e.g. telegram:42`, exitCodes.usage);
+      const path = `/api/pairings/${segment(sender.slice(0, colon))}/${segment(sender.slice(colon + 1))}`;
+      await withClient(version, (client) => client.delete(path));
+      print(`${sender} may not talk any more`);
+    });
+}

@@ -1,0 +1,37 @@
+import type { Command } from "commander";
+import { print, printJson } from "../output.js";
+
+export function addStatusCommand(program: Command, version: string): void {
+  program
+    .command("status")
+    .description("Show whether the gateway runs, what it uses and what is wrong")
+    .option("-c, --config <file>", "look at this config file, if no gateway runs")
+    .option("--json", "as JSON")
+    .action(async (flags: { readonly config?: string; readonly json?: true }) => {
+      const [{ openContext }, { connectRunning }] = await Promise.all([
+        import("../context.js"),
+        import("../connect.js"),
+      ]);
+      const context = await openContext(flags.config);
+      const client = await connectRunning(context);
+      if (client !== undefined) {
+        const status = await client.get("/api/status");
+        if (flags.json) return printJson({ running: true, address: client.address, ...toObject(status) });
+        const { printStatus } = await import("../status-text.js");
+        return printStatus(status, client.address);
+      }
+      const { home, loaded } = context;
+      const { config, problems, path } = loaded;
+      const { workspace } = config.agents.defaults;
+      if (flags.json) return printJson({ running: false, version, home, workspace, config: path, problems });
+      print(`maxclaw ${version}: no gateway runs. Start it with: maxclaw gateway`);
+      print(`Home:      ${home}`);
+      print(`Config:    ${path ?? "none, defaults are in force. Write one with: maxclaw onboard"}`);
+      print(`Workspace: ${workspace}`);
+      for (const problem of problems) print(`Problem:   ${problem}`);
+    });
+}
+
+function toObject(value: unknown): object {
+  return typeof value === "object" && value !== null ? value : {};
+}

@@ -1,0 +1,76 @@
+import { join } from "node:path";
+import { findRunningGateway } from "../api/running-gateway.js";
+import { type ApiClient, ConnectionLost, createApiClient } from "./api-client.js";
+import type { CommandContext } from "./context.js";
+import { CommandError } from "./exit.js";
+import { loadGateway } from "./gateway-port.js";
+
+/** A gateway to talk to: the one that runs, or one of our own for the length of a command. */
+export interface Connection extends AsyncDisposable {
+  readonly client: ApiClient;
+  /** Ours ends with the command. */
+  readonly isOwn: boolean;
+}
+
+export interface ConnectOptions {
+  readonly version: string;
+  /** What the command began may finish for this long before our own gateway stops. */
+  readonly graceMs: number;
+  /** Whether our own gateway answers messages, or is only looked at. */
+  readonly isWorking: boolean;
+}
+
+/** The gateway that runs for this home, or undefined. */
+export async function connectRunning({ home, loaded }: CommandContext): Promise<ApiClient | undefined> {
+  const running = await findRunningGateway(home, new AbortController().signal);
+  if (running === undefined) return undefined;
+  const client = createApiClient(running.address, loaded.config.gateway.token);
+  try {
+    await client.get("/health");
+    return client;
+  } catch (error) {
+    // It has only just ended, or begins to.
+    if (error instanceof ConnectionLost && isRefused(error)) return undefined;
+    throw new CommandError(`The gateway (pid ${running.pid}) at ${running.address} does not answer properly`);
+  }
+}
+
+/** Attaches to the gateway that runs, else opens one without chat platforms on a free port of this machine. */
+export async function connect(
+  context: CommandContext,
+  { version, graceMs, isWorking }: ConnectOptions,
+): Promise<Connection> {
+  const running = await connectRunning(context);
+  if (running !== undefined) return { client: running, isOwn: false, [Symbol.asyncDispose]: async () => {} };
+  const [openGateway, { createLog }] = await Promise.all([loadGateway(), import("../pino-log.js")]);
+  const { home, loaded } = context;
+  const log = createLog({
+    level: loaded.config.log.level,
+    file: join(home, "logs", "gateway.log"),
+    stderr: false,
+    secrets: loaded.secrets,
+  });
+  const gateway = await openGateway({
+    config: loaded,
+    home,
+    log,
+    version,
+    host: "127.0.0.1",
+    port: 0,
+    channels: false,
+    work: isWorking,
+  });
+  return {
+    client: createApiClient(gateway.address, loaded.config.gateway.token),
+    isOwn: true,
+    async [Symbol.asyncDispose]() {
+      await gateway.drain(graceMs);
+      await gateway[Symbol.asyncDispose]();
+      log.flush();
+    },
+  };
+}
+
+function isRefused({ cause }: ConnectionLost): boolean {
+  return cause instanceof Error && "code" in cause && (cause.code === "ECONNREFUSED" || cause.code === "EHOSTUNREACH");
+}

@@ -1,0 +1,22 @@
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import type { LoadedConfig } from "../config/load.js";
+
+/** Where a command runs: its home, and the config that is in force there. */
+export interface CommandContext {
+  readonly home: string;
+  readonly loaded: LoadedConfig;
+}
+
+/** @throws {ConfigError} when `configPath` names no file */
+export async function openContext(configPath?: string): Promise<CommandContext> {
+  const [{ findHome }, { loadConfig }] = await Promise.all([import("../config/home.js"), import("../config/load.js")]);
+  const { env } = process;
+  const home = findHome(env, env.HOME ?? homedir());
+  const loaded = await loadConfig({
+    home,
+    configPath: configPath === undefined ? undefined : resolve(configPath),
+    env,
+  });
+  return { home, loaded };
+}

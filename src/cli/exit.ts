@@ -1,0 +1,27 @@
+import { ConfigError, messageOf } from "../errors.js";
+
+/** What scripts and service managers see. */
+export const exitCodes = { ok: 0, failure: 1, usage: 2, config: 78 } as const;
+
+/** A command that failed in a way it has words for. */
+export class CommandError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = exitCodes.failure) {
+    super(message);
+    this.name = "CommandError";
+    this.exitCode = exitCode;
+  }
+}
+
+/** The exit code for anything that a command threw. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandError) return error.exitCode;
+  return error instanceof ConfigError ? exitCodes.config : exitCodes.failure;
+}
+
+/** The line that a person reads. A fault that nobody foresaw also shows where it came from. */
+export function sentenceOf(error: unknown): string {
+  const isForeseen = error instanceof CommandError || (error instanceof Error && "retryable" in error);
+  return isForeseen || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message);
+}

@@ -1,0 +1,38 @@
+import { Command } from "commander";
+import { addAgentCommand } from "./commands/agent.js";
+import { addGatewayCommand } from "./commands/gateway.js";
+import { addJournalCommand } from "./commands/journal.js";
+import { addLedgerCommand } from "./commands/ledger.js";
+import { addOnboardCommand } from "./commands/onboard.js";
+import { addPairCommand } from "./commands/pair.js";
+import { addSessionsCommand } from "./commands/sessions.js";
+import { addSkillsCommand } from "./commands/skills.js";
+import { addStatusCommand } from "./commands/status.js";
+import { print } from "./output.js";
+import { readVersion } from "./version.js";
+
+/** All commands. What a command needs is loaded when it runs: this costs nothing but commander. */
+export function createProgram(): Command {
+  const version = readVersion();
+  const program = new Command("maxclaw")
+    .description("Your own assistant on Telegram, a web page and in the terminal.")
+    .version(version, "-V, --version", "Show the version")
+    .helpOption("-h, --help", "Show help")
+    .showHelpAfterError("Run maxclaw --help for the commands, maxclaw <command> --help for one of them.")
+    .exitOverride()
+    .addHelpText("after", "\nFiles live in $MAXCLAW_HOME, by default ~/.maxclaw. Begin with: maxclaw onboard");
+  addOnboardCommand(program);
+  addGatewayCommand(program, version);
+  addAgentCommand(program, version);
+  addStatusCommand(program, version);
+  addSessionsCommand(program, version);
+  addSkillsCommand(program, version);
+  addPairCommand(program, version);
+  addLedgerCommand(program);
+  addJournalCommand(program);
+  program
+    .command("version")
+    .description("Show the version")
+    .action(() => print(`maxclaw ${version}`));
+  return program;
+}

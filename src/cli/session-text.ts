@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { dim, harmless, print, printTable } from "./output.js";
+
+const list = z.object({
+  sessions: z.array(
+    z.object({
+      key: z.string(),
+      title: z.string().default(""),
+      summary: z.string().default(""),
+      messageCount: z.number(),
+      lastMessageAt: z.string().default(""),
+      lastMessage: z.string().default(""),
+    }),
+  ),
+  total: z.number(),
+});
+
+const document = z.object({
+  key: z.string(),
+  title: z.string().optional(),
+  messages: z.array(z.object({ role: z.string(), content: z.string(), timestamp: z.string() })),
+  metadata: z.object({ state: z.string(), summary: z.string().optional() }),
+});
+
+export function printSessions(page: unknown): void {
+  const { sessions, total } = list.parse(page);
+  if (total === 0) {
+    print("There is no conversation yet.");
+    return;
+  }
+  printTable(
+    ["KEY", "MESSAGES", "LAST", "TITLE"],
+    sessions.map(({ key, messageCount, lastMessageAt, title, summary, lastMessage }) => [
+      key,
+      String(messageCount),
+      localTime(lastMessageAt),
+      (title || summary || lastMessage).slice(0, 60),
+    ]),
+  );
+  if (total > sessions.length) print(`… ${total - sessions.length} more: see --limit`);
+}
+
+export function printDocument(answer: unknown): void {
+  const { key, title, messages, metadata } = document.parse(answer);
+  print(`${harmless(title ?? metadata.summary ?? key)} (${key}, ${metadata.state})`);
+  for (const { role, content, timestamp } of messages) {
+    print(`\n${dim(`${role} · ${localTime(timestamp)}`, process.stdout)}`);
+    print(harmless(content));
+  }
+}
+
+/** `2026-11-21 14:03` by this machine's clock. */
+function localTime(iso: string): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return "";
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}`;
+}

@@ -1,0 +1,35 @@
+import { z } from "zod";
+import { harmless, print } from "./output.js";
+
+const count = z.number().default(0);
+const status = z.object({
+  version: z.string(),
+  state: z.string(),
+  pid: z.number(),
+  startedAt: z.string(),
+  home: z.string(),
+  workspace: z.string(),
+  model: z.string(),
+  provider: z.string(),
+  channels: z.array(z.object({ name: z.string(), state: z.string(), reason: z.string().optional() })),
+  problems: z.array(z.string()),
+  inboundWaiting: count,
+  outboundWaiting: count,
+  deadLetters: count,
+  rssBytes: count,
+});
+
+/** A running gateway's status, for people. */
+export function printStatus(answer: unknown, address: string): void {
+  const now = status.parse(answer);
+  const megabytes = Math.round(now.rssBytes / 1024 / 1024);
+  print(`maxclaw ${now.version}: ${now.state}, pid ${now.pid}, since ${now.startedAt}, ${megabytes} MB`);
+  print(`Web page:  http://${address}/`);
+  print(`Model:     ${now.model} (${now.provider})`);
+  print(`Home:      ${now.home}`);
+  print(`Workspace: ${now.workspace}`);
+  for (const { name, state, reason } of now.channels)
+    print(`Channel:   ${name} ${state}${reason === undefined ? "" : `: ${harmless(reason)}`}`);
+  print(`Waiting:   ${now.inboundWaiting} to answer, ${now.outboundWaiting} to send, ${now.deadLetters} given up`);
+  for (const problem of now.problems) print(`Problem:   ${harmless(problem)}`);
+}

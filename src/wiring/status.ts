@@ -1,0 +1,61 @@
+import type { ChannelStatus, GatewayStatus } from "../api/gateway-api.js";
+import { draft } from "../events/event.js";
+import type { Assistant } from "./assistant.js";
+import type { Core } from "./core.js";
+import type { GatewayOptions } from "./options.js";
+
+export interface Status {
+  read(): GatewayStatus;
+  enter(state: GatewayStatus["state"]): void;
+  readonly channels: Map<string, ChannelStatus>;
+}
+
+export function createStatus(options: GatewayOptions, core: Core, { models, policy, skills }: Assistant): Status {
+  const { home, version } = options;
+  const startedAt = new Date().toISOString();
+  const channels = new Map<string, ChannelStatus>();
+  for (const { section, reason } of options.config.off) {
+    const [, name] = /^channels\.([a-z0-9-]+)$/.exec(section) ?? [];
+    if (name !== undefined) channels.set(name, { name, state: "off", reason });
+  }
+  let state: GatewayStatus["state"] = "starting";
+  return {
+    channels,
+    enter(to) {
+      core.tell(draft("gateway_state_changed", { from: state, to, version }, { source: "gateway" }));
+      state = to;
+    },
+    read() {
+      const {
+        writable,
+        reason = "The disk refuses writes.",
+        inboundWaiting,
+        outboundWaiting,
+        deadLetters,
+        syncs,
+      } = core.engine.status();
+      const { provider, model, problem } = models.describe();
+      const problems = [...options.config.problems, ...policy.problems, ...skills.problems()];
+      if (problem !== undefined) problems.push(problem);
+      if (!writable) problems.push(reason);
+      return {
+        version,
+        state,
+        instanceId: core.instanceId,
+        pid: process.pid,
+        startedAt,
+        home,
+        workspace: options.config.config.agents.defaults.workspace,
+        provider,
+        model,
+        channels: [...channels.values()],
+        problems,
+        inboundWaiting,
+        outboundWaiting,
+        deadLetters,
+        rssBytes: process.memoryUsage.rss(),
+        syncs,
+      };
+    },
+  };
+}

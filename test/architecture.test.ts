@@ -1,0 +1,304 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  cyclesIn,
+  importsOf,
+  isBarrel,
+  loadedWith,
+  packageOf,
+  readSources,
+  type SourceFile,
+  targetOf,
+  withoutComments,
+} from "./support/source-code.js";
+
+/** `*` stands for a part of one name, `**` for the rest of a path. Files are named without `.ts`. */
+type Pattern = string;
+
+interface Row {
+  /** The first row that fits a file counts. */
+  readonly files: Pattern;
+  /** What they may import beside their own folder: `**` rows own everything below, others the folder itself. */
+  readonly may: readonly Pattern[];
+  /** What they may import with `import type` only. */
+  readonly types?: readonly Pattern[];
+}
+
+const base = ["errors", "log", "util/*"] as const;
+
+/** Who may import what. Nothing that is not named here is allowed. */
+const table: readonly Row[] = [
+  { files: "errors", may: [] },
+  { files: "log", may: [] },
+  { files: "util/*", may: ["errors", "log"] },
+  { files: "log/**", may: base },
+  { files: "pino-log", may: [...base, "log/**"] },
+  { files: "events/**", may: base },
+  { files: "policy/**", may: base, types: ["events/**", "bus/messages"] },
+  { files: "engine/**", may: [...base, "events/**"], types: ["bus/messages"] },
+  { files: "bus/**", may: [...base, "events/**"], types: ["engine/engine"] },
+  { files: "sessions/**", may: [...base, "events/**"], types: ["engine/engine"] },
+  { files: "memory/**", may: [...base, "events/**"], types: ["engine/engine"] },
+  { files: "skills/**", may: [...base, "events/**"], types: ["engine/engine"] },
+  { files: "channels/formatting/**", may: base },
+  { files: "channels/*/**", may: [...base, "channels/channel", "channels/formatting/*"], types: ["bus/messages"] },
+  { files: "channels/*", may: [...base, "events/**"], types: ["bus/*", "engine/engine"] },
+  { files: "providers/*/**", may: [...base, "providers/*", "events/content"], types: ["events/**"] },
+  { files: "providers/*", may: [...base, "providers/**", "events/content"], types: ["events/**"] },
+  { files: "tools/**", may: [...base, "policy/**"] },
+  { files: "mcp/**", may: [...base, "policy/**", "tools/tool"] },
+  { files: "schedule/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
+  { files: "reactors/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
+  {
+    files: "agent/**",
+    may: [...base, "events/**", "bus/message-bus"],
+    types: ["bus/*", "engine/engine", "providers/provider", "tools/tool", "sessions/*", "memory/*", "skills/*"],
+  },
+  // What works on the files of a gateway that does not run, and finds one that does.
+  { files: "api/offline-ledger", may: [...base, "engine/embedded/ledger"], types: ["engine/engine"] },
+  { files: "api/offline-journal", may: [...base, "engine/embedded/lock", "engine/embedded/repair"] },
+  { files: "api/running-gateway", may: [...base, "engine/embedded/lock"] },
+  {
+    files: "api/**",
+    may: [...base, "events/**"],
+    types: ["bus/*", "engine/engine", "channels/channel", "policy/*", "sessions/*", "agent/running-turns"],
+  },
+  { files: "http/**", may: [...base, "api/**", "config/**", "events/content"], types: ["events/**"] },
+  {
+    files: "cli/**",
+    may: [...base, "api/**", "config/**", "log/**", "pino-log", "providers/presets", "templates/**", "gateway"],
+    types: ["events/**", "engine/engine"],
+  },
+  { files: "client/**", may: [], types: ["events/**"] },
+  { files: "web/**", may: ["client/**"], types: ["events/**"] },
+  { files: "templates/**", may: base },
+  { files: "config/**", may: base },
+  // The composition root, in several files.
+  { files: "gateway", may: ["**"] },
+  { files: "wiring/**", may: ["**"] },
+  { files: "index", may: ["**"] },
+];
+
+/** Packages that only these may import, in any way. */
+const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
+  grammy: ["channels/telegram/**"],
+  openai: ["providers/openai/**"],
+  "@anthropic-ai/sdk": ["providers/anthropic/**"],
+  ws: ["http/**", "cli/**"],
+  yaml: ["config/**"],
+  "gray-matter": ["skills/**"],
+  commander: ["cli/**"],
+  pino: ["log", "log/**", "pino-log"],
+  marked: ["channels/formatting/**", "web/**"],
+  dompurify: ["web/**"],
+  vite: ["web/vite.config"],
+};
+
+/** Loaded only by those who switch on what needs them. */
+const heavyPackages = ["grammy", "openai", "@anthropic-ai/sdk", "yaml", "gray-matter", "playwright-core"];
+
+/** Code that is not allowed, and where it is all the same. */
+const forbidden: readonly {
+  readonly name: string;
+  readonly code: RegExp;
+  readonly except?: readonly Pattern[];
+}[] = [
+  { name: "AbortSignal.any, which leaks on a long-lived signal (use util/linked)", code: /\bAbortSignal\.any\b/ },
+  {
+    name: "timers/promises, which mock timers do not reach (use util/sleep)",
+    code: /["'](?:node:)?timers\/promises["']/,
+  },
+  { name: "variables of a module, which are state that belongs to nobody", code: /^(?:export\s+)?(?:let|var)\s/m },
+  {
+    name: "process.env and process.argv outside of cli/, which passes them on",
+    code: /\bprocess\.(?:env|argv)\b/,
+    // Reads what the SDKs would read, so as to keep it from them.
+    except: ["cli/**", "providers/openai/openai", "providers/anthropic/anthropic"],
+  },
+  {
+    name: "process.exit outside of cli/",
+    code: /\bprocess\.exit(?:Code)?\b/,
+    // The default of `onFatal`: after a failed fsync nothing may go on.
+    except: ["cli/**", "engine/embedded/*"],
+  },
+];
+
+/** Longer than 400 lines, as tables may be. */
+const tables: readonly Pattern[] = ["events/catalogue"];
+
+const sources = readSources("src");
+
+function fits(path: string, pattern: Pattern): boolean {
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+    .replaceAll("**", "\0")
+    .replaceAll("*", "[^/]*")
+    .replaceAll("\0", ".*");
+  return new RegExp(`^${source}(?:\\.tsx?)?$`).test(path);
+}
+
+const fitsAny = (path: string, patterns: readonly Pattern[]): boolean =>
+  patterns.some((pattern) => fits(path, pattern));
+
+/** The folder that a row's files may use freely: the part that its `**` leaves fixed, or the file's own folder. */
+function ownFolder(path: string, { files }: Row): string {
+  const depth = files.endsWith("/**") ? files.split("/").length - 1 : path.split("/").length - 1;
+  return depth === 0 ? path : `${path.split("/").slice(0, depth).join("/")}/**`;
+}
+
+/** What a file imports against the table, each as `file → target`. */
+function breaches(file: Pick<SourceFile, "path" | "imports">, rows: readonly Row[]): readonly string[] {
+  const row = rows.find(({ files }) => fits(file.path, files));
+  if (row === undefined) return [`${file.path} has no row in the table`];
+  return file.imports.flatMap(({ kind, specifier }) => {
+    if (specifier === "?") return [`${file.path} → import() of something computed`];
+    const target = targetOf(file.path, specifier);
+    if (target === undefined) return [];
+    const allowed = [ownFolder(file.path, row), ...row.may, ...(kind === "type" ? (row.types ?? []) : [])];
+    return fitsAny(target, allowed) ? [] : [`${file.path} → ${target}${kind === "type" ? " (type)" : ""}`];
+  });
+}
+
+describe("the source code", () => {
+  test("imports only what the table allows", () => {
+    assert.deepEqual(
+      sources.flatMap((file) => breaches(file, table)),
+      [],
+    );
+  });
+
+  test("has no import cycles", () => {
+    assert.deepEqual(cyclesIn(sources), []);
+  });
+
+  test("keeps each package in its own room", () => {
+    const strays = sources.flatMap(({ path, imports }) =>
+      imports.flatMap(({ specifier }) => {
+        const name = packageOf(specifier);
+        const homes = name === undefined ? undefined : packageHomes[name];
+        return homes === undefined || fitsAny(path, homes) ? [] : [`${path} → ${specifier}`];
+      }),
+    );
+    assert.deepEqual(strays, []);
+  });
+
+  test("loads heavy packages only where what needs them is switched on", () => {
+    for (const entry of ["cli/main.ts", "gateway.ts", "index.ts"]) {
+      const loaded = loadedWith(entry, sources);
+      for (const name of heavyPackages) assert.equal(loaded.get(name), undefined, `${entry} loads ${name}`);
+    }
+  });
+
+  test("needs nothing but a browser in client/ and web/", () => {
+    const strays = sources.flatMap(({ path, imports }) => {
+      if (!/^(client|web)\//.test(path) || path === "web/vite.config.ts") return [];
+      const allowed = path.startsWith("web/") ? ["marked", "dompurify"] : [];
+      return imports
+        .filter(({ specifier }) => !specifier.startsWith(".") && !allowed.includes(specifier))
+        .map(({ specifier }) => `${path} → ${specifier}`);
+    });
+    assert.deepEqual(strays, []);
+  });
+
+  for (const { name, code, except = [] } of forbidden) {
+    test(`has no ${name}`, () => {
+      const places = sources
+        .filter((file) => !fitsAny(file.path, except) && code.test(file.code))
+        .map((file) => file.path);
+      assert.deepEqual(places, []);
+    });
+  }
+
+  test("has no file over 400 lines", () => {
+    const long = sources.filter((file) => file.lines > 400 && !fitsAny(file.path, tables));
+    assert.deepEqual(
+      long.map((file) => `${file.path}: ${file.lines}`),
+      [],
+    );
+  });
+
+  test("has no barrels", () => {
+    const barrels = sources.filter((file) => file.path !== "index.ts" && isBarrel(file.code));
+    assert.deepEqual(
+      barrels.map((file) => file.path),
+      [],
+    );
+  });
+});
+
+describe("the check itself", () => {
+  test("sees static, type-only and dynamic imports, over several lines, and none in comments and strings", () => {
+    const code = withoutComments(
+      [
+        '// import { a } from "./comment.js";',
+        '/* import "./block.js"; import("./block.js") */',
+        'import { a, type B } from "./static.js";',
+        'import type {\n  C,\n} from "./types.js";',
+        'import * as all from "node:fs";',
+        'import "./effect.js";',
+        'export type { D } from "./passed-on.js";',
+        'const url = "https://x.test/"; // import("./tail.js")',
+        "const quoted = /[\"'`]/;",
+        'const lazy = () => import("grammy");',
+        "const computed = () => import(name);",
+        'export const text = "import";',
+      ].join("\n"),
+    );
+    assert.deepEqual(
+      importsOf(code).map(({ kind, specifier }) => `${kind} ${specifier}`),
+      [
+        "static ./static.js",
+        "type ./types.js",
+        "static node:fs",
+        "static ./effect.js",
+        "type ./passed-on.js",
+        "dynamic grammy",
+        "dynamic ?",
+      ],
+    );
+    assert.ok(code.includes("https://x.test/"));
+  });
+
+  test("reports what the table does not allow: other folders, values where only types are, computed imports", () => {
+    const wrong = (path: string, code: string): readonly string[] =>
+      breaches({ path, imports: importsOf(code) }, table);
+    assert.deepEqual(wrong("channels/telegram/a.ts", 'import { b } from "../discord/b.js";'), [
+      "channels/telegram/a.ts → channels/discord/b.ts",
+    ]);
+    assert.deepEqual(wrong("channels/telegram/a.ts", 'import { b } from "../../bus/messages.js";').length, 1);
+    assert.deepEqual(wrong("channels/telegram/a.ts", 'import type { b } from "../../bus/messages.js";'), []);
+    assert.deepEqual(wrong("channels/telegram/a.ts", 'import { b } from "./deep/b.js";'), []);
+    assert.equal(wrong("channels/telegram/a.ts", 'const x = import("../../engine/engine.js");').length, 1);
+    assert.equal(wrong("agent/a.ts", 'import { x } from "../engine/embedded/open.js";').length, 1);
+    assert.equal(wrong("events/a.ts", "const x = import(name);").length, 1);
+    assert.deepEqual(wrong("nowhere/a.ts", ""), ["nowhere/a.ts has no row in the table"]);
+    assert.deepEqual(wrong("gateway.ts", 'import { x } from "./engine/embedded/open.js";'), []);
+  });
+
+  test("recognises each piece of code that is not allowed, and nothing that looks like it", () => {
+    const found = (code: string): number => forbidden.findIndex((one) => one.code.test(code));
+    assert.equal(found("const s = AbortSignal.any([a, b]);"), 0);
+    assert.equal(found('import { setTimeout } from "node:timers/promises";'), 1);
+    assert.equal(found("const a = 1;\nexport let count = 0;"), 2);
+    assert.equal(found("const home = process.env.HOME;"), 3);
+    assert.equal(found("process.exitCode = 1;"), 4);
+    assert.equal(found("function f() {\n  let a = 1;\n}\nconst letter = process.environment;"), -1);
+  });
+
+  test("finds cycles, barrels, and what is loaded with an entry", () => {
+    const file = (path: string, code: string): SourceFile => ({ path, code, lines: 1, imports: importsOf(code) });
+    const files = [
+      file("a.ts", 'import { b } from "./b.js";'),
+      file("b.ts", 'import type { c } from "./x/c.js";\nimport { Bot } from "grammy";'),
+      file("x/c.ts", 'import { a } from "../a.js";\nconst lazy = import("openai/resources");'),
+      file("d.ts", 'const a = import("./a.js");'),
+    ];
+    assert.deepEqual(cyclesIn(files), ["a.ts → b.ts → x/c.ts → a.ts"]);
+    assert.deepEqual([...loadedWith("a.ts", files)], [["grammy", "b.ts"]]);
+    assert.deepEqual([...loadedWith("d.ts", files)], []);
+    assert.ok(isBarrel('export * from "./a.js";\nexport { b } from "./b.js";\n'));
+    assert.ok(!isBarrel('export { b } from "./b.js";\nexport const c = 1;\n'));
+    assert.ok(!isBarrel(""));
+    assert.equal(packageOf("@anthropic-ai/sdk/core/streaming"), "@anthropic-ai/sdk");
+  });
+});

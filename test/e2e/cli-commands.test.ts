@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { openCli } from "../support/cli.js";
+import { startCliGateway, withModel } from "../support/cli-gateway.js";
+
+describe("commands that look at and change what a gateway holds", () => {
+  for (const isRunning of [true, false]) {
+    it(`read and change sessions ${isRunning ? "through the gateway that runs" : "when none runs"}`, async () => {
+      await using cli = await openCli();
+      await using _model = await withModel(cli, { text: "Noted." });
+      if (isRunning) await startCliGateway(cli);
+      await cli.run(["agent", "-m", "remember the milk"]);
+
+      const list = await cli.run(["sessions", "list"]);
+      assert.match(list.stdout, /^KEY +MESSAGES +LAST +TITLE\ncli:default +2 .*remember the milk$/m);
+      const show = await cli.run(["sessions", "show", "cli:default"]);
+      assert.match(show.stdout, /remember the milk[\s\S]*Noted\./);
+      const unknown = await cli.run(["sessions", "show", "cli:nobody"]);
+      assert.equal(unknown.code, 1);
+      assert.match(unknown.stderr, /^maxclaw: There is no session cli:nobody/);
+
+      const ledger = await cli.run(["ledger", "check"]);
+      assert.deepEqual([ledger.code, ledger.stdout], [0, "1 accepted: 1 answered, 0 lost\n"]);
+
+      const deleted = await cli.run(["sessions", "delete", "cli:default"]);
+      assert.deepEqual([deleted.code, deleted.stdout], [0, "Deleted cli:default\n"]);
+      assert.match((await cli.run(["sessions", "list"])).stdout, /There is no conversation yet/);
+    });
+  }
+
+  it("show the status of the gateway that runs", async () => {
+    await using cli = await openCli();
+    await using _model = await withModel(cli, { text: "x" });
+    const { child, url } = await startCliGateway(cli);
+    const text = await cli.run(["status"]);
+    assert.equal(text.code, 0);
+    assert.match(text.stdout, new RegExp(`ready, pid ${child.pid}`));
+    assert.ok(text.stdout.includes(`${url}/`));
+    const parsed = JSON.parse((await cli.run(["status", "--json"])).stdout);
+    assert.deepEqual([parsed.running, parsed.pid, parsed.state], [true, child.pid, "ready"]);
+  });
+
+  it("say after a new config that the gateway which runs does not know it yet", async () => {
+    await using cli = await openCli();
+    await using _model = await withModel(cli, { text: "x" });
+    await startCliGateway(cli);
+    assert.match((await cli.run(["onboard", "--yes"])).stdout, /^Next: start the gateway again/m);
+  });
+
+  it("list and show skills", async () => {
+    await using cli = await openCli();
+    const folder = join(cli.home, "workspace", "skills", "tea");
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "SKILL.md"), "---\nname: tea\ndescription: How tea is made\n---\nBoil water first.\n");
+    assert.match((await cli.run(["skills", "list"])).stdout, /^tea +workspace +How tea is made$/m);
+    assert.match((await cli.run(["skills", "show", "tea"])).stdout, /Boil water first\./);
+    assert.equal((await cli.run(["skills", "show", "coffee"])).code, 1);
+  });
+
+  it("refuse a pairing code that nobody has", async () => {
+    await using cli = await openCli();
+    assert.match((await cli.run(["pair", "list"])).stdout, /Nobody waits/);
+    for (const args of [
+      ["approve", "ABCD1234"],
+      ["revoke", "telegram:42"],
+    ]) {
+      const { code, stderr } = await cli.run(["pair", ...args]);
+      assert.equal(code, 1);
+      assert.match(stderr, /^maxclaw: \S/);
+    }
+  });
+
+  it("find a lock whose process is gone, and take no notice of it", async () => {
+    await using cli = await openCli();
+    const { child, result } = await startCliGateway(cli);
+    child.kill("SIGKILL");
+    await result;
+    assert.match((await cli.run(["status"])).stdout, /no gateway runs/);
+    assert.equal((await cli.run(["sessions", "list"])).code, 0);
+  });
+});

@@ -1,0 +1,17 @@
+import { z } from "zod";
+import { defineTool, type Tool } from "../../src/tools/tool.js";
+
+/** A tool named `slow` that never ends by itself and listens to no abort. */
+export function hangingTool(effect: Tool["effect"], onRun: () => void): Tool {
+  return defineTool({
+    name: "slow",
+    description: "Takes for ever.",
+    input: z.object({}),
+    effect,
+    origin: "builtin",
+    run() {
+      onRun();
+      return new Promise(() => {});
+    },
+  });
+}

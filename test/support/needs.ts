@@ -1,0 +1,41 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Where a system keeps a Chromium or Chrome. */
+const browsers = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Chromium.app/Contents/MacOS/Chromium",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+
+export function findChromium(): string | undefined {
+  return browsers.find((path) => existsSync(path));
+}
+
+/** For a test's `skip`: why it cannot run on this machine. In CI a skipped test fails the run. */
+export function withoutChromium(): string | false {
+  return findChromium() === undefined && "needs Chromium or Chrome";
+}
+
+/** For the `skip` of a test that fills a disk of its own. */
+export function withoutSmallDisk(): string | false {
+  const folder = mkdtempSync(join(tmpdir(), "maxclaw-mount-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "maxclaw-test", folder], { stdio: "pipe" });
+    execFileSync("umount", ["-l", folder], { stdio: "pipe" });
+    return false;
+  } catch {
+    return "needs the right to mount a tmpfs, as root on Linux has it";
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** For the `skip` of a test that looks at its own open files. */
+export function withoutProc(): string | false {
+  return !existsSync("/proc/self/fd") && "needs /proc";
+}
