@@ -1,0 +1,116 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startFakeModel } from "./fake-model.js";
+import { installSize } from "./install-size.js";
+import { latency, median, type TurnTimes, throughput, turnTimes } from "./measure.js";
+import { type SubjectName, startSubject } from "./subject.js";
+
+interface Round {
+  readonly readyMs: number;
+  readonly idleMb: number;
+  readonly latencyMs: number;
+  readonly perSecond: number;
+  readonly loadedMb: number;
+}
+
+const rounds = Number(process.env.BENCH_ROUNDS ?? 3);
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const names: readonly SubjectName[] = ["echo", "bare", "maxclaw"];
+await using model = await startFakeModel();
+
+const results = new Map<SubjectName, Round[]>(names.map((name) => [name, []]));
+for (let round = 0; round < rounds; round++) for (const name of names) results.get(name)?.push(await measure(name));
+const helloBytes = await helloRequest();
+const long = await longSession();
+const size = await installSize(root);
+
+const of = (name: SubjectName, key: keyof Round): number =>
+  median((results.get(name) ?? []).map((round) => round[key]));
+const overheadMs = of("maxclaw", "latencyMs") - of("bare", "latencyMs");
+const rows: readonly (readonly [
+  what: string,
+  echo: string,
+  bare: string,
+  maxclaw: string,
+  budget: string,
+  ok: boolean,
+])[] = [
+  row("start to ready, ms", "readyMs", "≤ 500", of("maxclaw", "readyMs") <= 500),
+  row("idle RSS, MB", "idleMb", "≤ 110", of("maxclaw", "idleMb") <= 110),
+  row("p50 per message, ms", "latencyMs", "≤ bare + 10", overheadMs <= 10),
+  row("messages/s, 50 chats", "perSecond", "≥ 300", of("maxclaw", "perSecond") >= 300),
+  row("RSS after the load, MB", "loadedMb", "", true),
+  single('request for "hello", bytes', helloBytes, "≤ 8192", helloBytes <= 8192),
+  single("session of 2,000: arrival → model, ratio", long.beforeRatio, "≤ 1.5", long.beforeRatio <= 1.5),
+  single("session of 2,000: last byte → send, ratio", long.afterRatio, "≤ 1.5", long.afterRatio <= 1.5),
+  single("serialising that request, ms", long.serialiseMs, "", true),
+  single("install without options, MB", size.megabytes, "≤ 150", size.megabytes <= 150),
+  single("packages", size.packages, "≤ 210", size.packages <= 210),
+];
+print(rows);
+process.exitCode = rows.every((one) => one[5]) ? 0 : 1;
+
+async function measure(name: SubjectName): Promise<Round> {
+  await using subject = await startSubject(name, model);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  const idleMb = await subject.rssMegabytes();
+  const latencyMs = await latency(subject, 150);
+  const perSecond = await throughput(subject, 50, 20);
+  return { readyMs: subject.readyMs, idleMb, latencyMs, perSecond, loadedMb: await subject.rssMegabytes() };
+}
+
+async function helloRequest(): Promise<number> {
+  await using subject = await startSubject("maxclaw", model);
+  subject.telegram.pushText({ chatId: 1, userId: 1, text: "hello" });
+  await subject.telegram.waitForSent(1);
+  return Buffer.byteLength(model.last?.body ?? "");
+}
+
+/** A session of 2,000 messages against new ones, in one process. */
+async function longSession(): Promise<{ beforeRatio: number; afterRatio: number; serialiseMs: number }> {
+  const home = await mkdtemp(join(tmpdir(), "maxclaw-bench-"));
+  try {
+    await using subject = await startSubject("maxclaw", model, home);
+    for (let n = 0; n < 1000; n++) {
+      const sent = subject.telegram.sent.length;
+      subject.telegram.pushText({ chatId: 5, userId: 5, text: `message ${n} of a long conversation` });
+      await subject.telegram.waitForSent(sent + 1);
+    }
+    const newChats = (from: number): number[] => Array.from({ length: 60 }, (_, n) => from + n);
+    await turnTimes(subject, model, newChats(10_000));
+    const pairs: { readonly fresh: TurnTimes; readonly old: TurnTimes }[] = [];
+    for (let round = 0; round < rounds; round++)
+      pairs.push({
+        fresh: await turnTimes(subject, model, newChats(20_000 + 1000 * round)),
+        old: await turnTimes(subject, model, new Array<number>(60).fill(5)),
+      });
+    return {
+      beforeRatio: median(pairs.map(({ fresh, old }) => old.beforeMs / fresh.beforeMs)),
+      afterRatio: median(pairs.map(({ fresh, old }) => old.afterMs / fresh.afterMs)),
+      serialiseMs: median(pairs.map(({ old }) => old.serialiseMs)),
+    };
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+function row(what: string, key: keyof Round, budget: string, ok: boolean) {
+  return [what, ...names.map((name) => show(of(name, key))), budget, ok] as unknown as (typeof rows)[number];
+}
+
+function single(what: string, value: number, budget: string, ok: boolean): (typeof rows)[number] {
+  return [what, "", "", show(value), budget, ok];
+}
+
+function show(value: number): string {
+  return value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(2);
+}
+
+function print(lines: typeof rows): void {
+  console.log(`maxclaw beside bare grammy bots, Node ${process.version}, medians of ${rounds} runs\n`);
+  console.log("| | echo bot | bare bot + model | maxclaw | budget | |\n|---|---|---|---|---|---|");
+  for (const [what, echo, bare, maxclaw, budget, ok] of lines)
+    console.log(`| ${what} | ${echo} | ${bare} | ${maxclaw} | ${budget} | ${ok ? "" : "MISSED"} |`);
+}

@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type FakeTelegram, startFakeTelegram } from "../../test/support/fake-telegram.js";
+import type { FakeModel } from "./fake-model.js";
+
+/** One program under measurement, with a Bot API of its own. */
+export interface Subject extends AsyncDisposable {
+  readonly telegram: FakeTelegram;
+  /** From the start of the process to its ready line. */
+  readonly readyMs: number;
+  rssMegabytes(): Promise<number>;
+}
+
+export type SubjectName = "echo" | "bare" | "maxclaw";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const limitMs = 20_000;
+
+export async function startSubject(name: SubjectName, model: FakeModel, home?: string): Promise<Subject> {
+  const telegram = await startFakeTelegram({ token: "4242:bench" });
+  const folder = home ?? (await mkdtemp(join(tmpdir(), "maxclaw-bench-")));
+  const startedAt = performance.now();
+  const child = name === "maxclaw" ? await spawnGateway(folder, telegram, model) : spawnBare(name, telegram, model);
+  const readyMs = (await readyLine(child)) - startedAt;
+  await until(() => telegram.calls("getUpdates") > 0);
+  return {
+    telegram,
+    readyMs,
+    async rssMegabytes() {
+      const status = await readFile(`/proc/${child.pid}/status`, "utf8");
+      return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1000;
+    },
+    async [Symbol.asyncDispose]() {
+      const gone = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGTERM");
+      const force = setTimeout(() => child.kill("SIGKILL"), 5000);
+      await gone;
+      clearTimeout(force);
+      await telegram.stop();
+      if (home === undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function spawnGateway(home: string, telegram: FakeTelegram, model: FakeModel): Promise<ChildProcess> {
+  const config = {
+    agents: { defaults: { model: "openai/bench" } },
+    providers: { openai: { apiKey: "sk-bench", apiBase: model.apiBase } },
+    channels: { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } },
+  };
+  await writeFile(join(home, "config.json"), JSON.stringify(config), { mode: 0o600 });
+  return spawn(process.execPath, [join(root, "bin/maxclaw.js"), "gateway", "-p", "0"], {
+    env: { ...process.env, MAXCLAW_HOME: home },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+}
+
+function spawnBare(name: SubjectName, telegram: FakeTelegram, model: FakeModel): ChildProcess {
+  return spawn(process.execPath, [fileURLToPath(new URL("./bare-bot.js", import.meta.url))], {
+    env: {
+      ...process.env,
+      TOKEN: telegram.token,
+      API_ROOT: telegram.url,
+      ...(name === "bare" ? { MODEL: model.apiBase } : {}),
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+}
+
+async function readyLine(child: ChildProcess): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("Not ready in time")), limitMs);
+    child.once("exit", (code) => reject(new Error(`Ended with ${code} before it was ready`)));
+    child.stdout?.on("data", (chunk: Buffer) => {
+      if (!chunk.toString().includes("READY")) return;
+      clearTimeout(timer);
+      resolve(performance.now());
+    });
+  });
+}
+
+/** Waits for a condition by looking once per turn of the event loop. */
+export async function until(condition: () => boolean): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`Waited ${limitMs} ms in vain`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
