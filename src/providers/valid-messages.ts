@@ -21,10 +21,17 @@ export function toValidMessages(messages: readonly ModelMessage[], isGoodId: Reg
   return valid;
 }
 
+/** Messages that {@link isPlain} has looked at: they come again with each request of their conversation. */
+const plain = new WeakSet<ModelMessage>();
+
 /** One text that says something: most messages of a long conversation, which are valid as they are. */
-function isPlain({ role, content }: ModelMessage): boolean {
-  const [part] = content;
-  return role !== "tool" && content.length === 1 && part?.type === "text" && !isBlank(part.text);
+function isPlain(message: ModelMessage): boolean {
+  if (plain.has(message)) return true;
+  const { role, content } = message;
+  const part = content[0];
+  if (role === "tool" || content.length !== 1 || part?.type !== "text" || isBlank(part.text)) return false;
+  plain.add(message);
+  return true;
 }
 
 function addUser(valid: ModelMessage[], parts: readonly (TextPart | ImagePart)[]): void {
@@ -102,5 +109,5 @@ function note(text: string): TextPart {
 }
 
 function isBlank(text: string): boolean {
-  return text.trim() === "";
+  return !/\S/.test(text);
 }

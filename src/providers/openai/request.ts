@@ -25,6 +25,11 @@ export async function toChatRequest(
   const messages: ChatCompletionMessageParam[] = [];
   if (request.system !== "") messages.push({ role: "system", content: request.system });
   for (const message of toValidMessages(request.messages, goodId)) {
+    const text = onlyText(message);
+    if (text !== undefined) {
+      messages.push(text);
+      continue;
+    }
     const wire = toWire(message, adjustments);
     // Only images have to be waited for: a long conversation of text takes no detour over the event loop.
     messages.push(...(wire instanceof Promise ? await wire : wire));
@@ -43,6 +48,20 @@ export async function toChatRequest(
     stream: true,
     ...(adjustments.has("no_stream_options") ? {} : { stream_options: { include_usage: true } }),
   };
+}
+
+/** The same messages come again with each request of a conversation: most of them are looked at once only. */
+const onlyTexts = new WeakMap<ModelMessage, ChatCompletionMessageParam>();
+
+function onlyText(message: ModelMessage): ChatCompletionMessageParam | undefined {
+  const known = onlyTexts.get(message);
+  if (known !== undefined) return known;
+  const { role, content } = message;
+  const part = content[0];
+  if (role === "tool" || content.length !== 1 || part?.type !== "text") return undefined;
+  const wire = { role, content: part.text };
+  onlyTexts.set(message, wire);
+  return wire;
 }
 
 function toWireTool(tool: ModelRequest["tools"][number]) {
