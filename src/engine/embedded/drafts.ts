@@ -1,6 +1,6 @@
 import { specOf } from "../../events/catalogue.js";
 import type { EventDraft, GatewayEvent, StoredEvent } from "../../events/event.js";
-import { deepFreeze } from "./files.js";
+import { frozenCopy } from "./files.js";
 import type { Session, SessionTable } from "./session-table.js";
 
 /** The event that a draft becomes. It shares nothing with the draft, is frozen, and equals what a reader of the file gets. */
@@ -14,6 +14,7 @@ export function toEvent(
     readonly instanceId: string;
   },
 ): GatewayEvent {
+  // The catalogue ties a type to its payload; a draft was made by it.
   const event = {
     schema_version: "1.0",
     event_id: draft.event_id,
@@ -30,7 +31,7 @@ export function toEvent(
     payload: draft.payload,
     metadata: { instance_id: place.instanceId, agent_id: draft.agent_id },
   };
-  return deepFreeze(JSON.parse(JSON.stringify(event)));
+  return frozenCopy(event) as GatewayEvent;
 }
 
 /** The events that some drafts become at the end of a session. */

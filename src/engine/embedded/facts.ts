@@ -1,6 +1,6 @@
 import { EngineError } from "../../errors.js";
 import type { Engine, Records } from "../engine.js";
-import { cloneJson } from "./files.js";
+import { frozenCopy } from "./files.js";
 import type { Operation } from "./operations.js";
 import type { Parts } from "./parts.js";
 
@@ -12,7 +12,7 @@ export function createRecords({ records }: Parts, kind: string, store: Store): R
   return {
     get: (id) => records.facts.get(kind)?.get(id),
     async put(id, value) {
-      const copy = value === undefined ? undefined : cloneJson(value);
+      const copy = frozenCopy(value);
       if (copy === undefined) throw new TypeError(`The record ${kind}/${id} must be JSON`);
       await store([{ o: "put", kind, id, value: copy }]);
     },

@@ -14,7 +14,7 @@ import type {
 } from "../engine.js";
 import { storeEvents } from "./delivery.js";
 import { closedError, createDeadLetters, createRecords } from "./facts.js";
-import { cloneJson } from "./files.js";
+import { frozenCopy } from "./files.js";
 import { loadJournal } from "./load.js";
 import type { Operation } from "./operations.js";
 import type { EmbeddedEngineOptions } from "./options.js";
@@ -61,7 +61,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
     const written = await admission.enter(laneId(work.queue, work.key), () => {
       if (closing.signal.aborted) throw closedError();
       if (records.hasSeen(work, now())) return undefined;
-      const operations: Operation[] = [{ o: "work", work: cloneJson(work), at: now() }];
+      const operations: Operation[] = [{ o: "work", work: frozenCopy(work), at: now() }];
       if (cursor !== undefined) operations.push({ o: "cursor", name: cursor.name, value: cursor.value });
       return writer.writeEvents(work.sessionKey, events, operations);
     });
