@@ -3,15 +3,22 @@ type Schema = Readonly<Record<string, unknown>>;
 /** Facts that no model needs: each costs tokens in every request, and some servers refuse them. */
 const needless = new Set(["$schema", "$id", "$comment", "title", "propertyNames"]);
 
+/** Tools are declared anew with each request, their schemas stay. */
+const compacted = new WeakMap<Schema, Schema & { readonly type: "object" }>();
+
 /**
  * A tool's input schema as an object schema with `properties`, without what models do not need. Unions at the top,
  * which Anthropic refuses, become one object with all their properties.
  */
 export function toCompactSchema(schema: Schema): Schema & { readonly type: "object" } {
+  const known = compacted.get(schema);
+  if (known !== undefined) return known;
   const { anyOf, oneOf, allOf, ...rest } = compact(schema);
   const branches = [anyOf, oneOf, allOf].flat().filter(isSchema);
   const properties = Object.assign({}, ...branches.map((branch) => branch.properties), rest.properties);
-  return { ...rest, type: "object", properties };
+  const result = { ...rest, type: "object" as const, properties };
+  compacted.set(schema, result);
+  return result;
 }
 
 function compact(schema: Schema): Schema {

@@ -22,6 +22,8 @@ export interface TypingOptions {
 }
 
 const defaultIntervalMs = 5000;
+/** Made once, because making one takes a stack trace. */
+const over = new DOMException("The turn is over", "AbortError");
 
 /** Shows "typing …" in the chat while the agent works for it. Only decorates: its failures harm nothing. */
 export function createTypingReactor(options: TypingOptions): Reactor {
@@ -39,7 +41,7 @@ export function createTypingReactor(options: TypingOptions): Reactor {
   }
 
   function end(sessionKey: string): void {
-    shown.get(sessionKey)?.abort();
+    shown.get(sessionKey)?.abort(over);
     shown.delete(sessionKey);
   }
 
