@@ -103,6 +103,17 @@ test("of several processes that want one stale lock at the same time exactly one
   (await acquireLock(path, silentLog)).release();
 });
 
+test("a process that has ended but that nobody has waited for holds nothing", async (t) => {
+  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 30"], { stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => parent.kill("SIGKILL"));
+  let said = "";
+  parent.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  await until("the pid is said", () => said.endsWith("\n"));
+  await until("the process counts as gone", () => processStart(Number(said)) === undefined);
+});
+
 test("the start of a process tells it from others", () => {
   assert.ok(processStart(process.pid));
   assert.equal(processStart(process.pid), processStart(process.pid));

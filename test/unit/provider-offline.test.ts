@@ -38,6 +38,8 @@ describe("the offline stand-in understands", () => {
     ["help", { kind: "help" }],
     ["What can you do?", { kind: "help" }],
     ["你能做什么？", { kind: "help" }],
+    ["Hello, who are you?", { kind: "help" }],
+    ["你好，你能做什么？", { kind: "help" }],
     ["Hello!", { kind: "greeting" }],
     ["你好", { kind: "greeting" }],
     ["what time is it?", { kind: "time" }],

@@ -91,6 +91,7 @@ export function understand(words: string): Wish {
 function plain(words: string): string {
   return words
     .trim()
+    .replace(/^(?:hi|hello|hey|你好|您好)(?: there| maxclaw)?\s*[,.!，。！]\s*(?=\S)/i, "")
     .replace(/^(?:please|can you|could you|would you|请你?|帮我|麻烦你?|给我)[\s,，]*/i, "")
     .replace(/^(?:please|请|帮我)[\s,，]*/i, "")
     .replace(/(?:[\s,，]*(?:please|吧|吗|呢))?[\s.!?。！？]*$/i, "");
