@@ -13,6 +13,7 @@ import { Releases } from "./util/releases.js";
 import { openAssistant } from "./wiring/assistant.js";
 import { gatewayKey, openCore } from "./wiring/core.js";
 import { startLanes } from "./wiring/lanes.js";
+import { startMemory } from "./wiring/memory.js";
 import type { GatewayOptions } from "./wiring/options.js";
 import { createStatus } from "./wiring/status.js";
 
@@ -54,6 +55,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       log: options.log,
     });
     startReactors(options, core.events, assistant.channels, metrics, releases);
+    startMemory(options, core, assistant, releases);
     const stopping = new AbortController();
     const http = options.http === false ? undefined : releases.use(await openHttp(options, api, stopping.signal));
     const address = http?.address ?? "";

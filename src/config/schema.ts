@@ -164,6 +164,14 @@ export const configSchema = z.strictObject({
       z.strictObject({ input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() }),
     )
     .default({}),
+  memory: z
+    .strictObject({
+      /** Who names a conversation after its first answer: the `model` (on the page and in the terminal), its `first` words, or nobody (`off`). */
+      titles: z.enum(["model", "first", "off"]).default("model"),
+      /** What is written into memory/HISTORY.md about each day: by the `model`, a plain `digest`, or nothing (`off`). */
+      dailySummary: z.enum(["model", "digest", "off"]).default("model"),
+    })
+    .prefault({}),
   policy: z.strictObject({}).prefault({}),
   log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
 });

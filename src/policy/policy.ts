@@ -35,10 +35,13 @@ export interface ToolUse {
   readonly access:
     | { readonly kind: "read"; readonly path: string }
     | { readonly kind: "write"; readonly path: string }
+    | { readonly kind: "memory"; readonly access: "read" | "write" }
     | { readonly kind: "other"; readonly detail: string };
   /** The session's own folder, `<workspace>/.sessions/<name>`. */
   readonly folder: string;
   readonly role: Role;
+  /** Others read along in this chat. */
+  readonly isGroup?: boolean | undefined;
   /** Single files that this session may read although they lie in a hidden place: what it was sent. */
   readonly readable?: readonly string[] | undefined;
 }
@@ -124,6 +127,12 @@ export function createPolicy(options: PolicyOptions): Policy {
     }
   };
 
+  /** What an owner tells in private is not for guests, nor for a group that reads along. */
+  const mayRemember = (use: ToolUse, access: "read" | "write"): ToolDecision => {
+    if (use.role !== "owner") return no(`Only an owner (setting "owners") may have ${use.toolName} use the memory.`);
+    return access === "read" && use.isGroup === true ? no("In a group only what was said in it can be searched.") : yes;
+  };
+
   const mayLeave = (use: ToolUse, verb: "read" | "write"): ToolDecision => {
     if (options.restrictToWorkspace) {
       return no(`${use.toolName} may not ${verb} outside of the workspace (setting tools.restrictToWorkspace).`);
@@ -151,6 +160,8 @@ export function createPolicy(options: PolicyOptions): Policy {
           return mayRead(use, access.path);
         case "write":
           return mayWrite(use, access.path);
+        case "memory":
+          return mayRemember(use, access.access);
         case "other":
           return isReading ? yes : risky(`${use.toolName} (${access.detail})`);
         default:

@@ -72,6 +72,7 @@ export class DocumentFold {
         this.#endTurn("idle", this.#turnCost.usage, this.#turnCost.costUsd);
         break;
       case "session_title_generated":
+        if (this.#title.titleSource === "user" && event.payload.generated_by !== "user") break;
         this.#title = {
           title: event.payload.title,
           titleSource: event.payload.generated_by === "user" ? "user" : "auto",
@@ -203,7 +204,8 @@ function sum(known: number | undefined, more: number | undefined): number | unde
   return more === undefined ? known : (known ?? 0) + more;
 }
 
-function roleOf(role: string): DocumentMessage["role"] {
+/** A role as documents name it; what is unknown is told as by the system. */
+export function roleOf(role: string): DocumentMessage["role"] {
   return role === "user" || role === "assistant" || role === "tool" || role === "error" ? role : "system";
 }
 

@@ -7,11 +7,11 @@ import { draft, type GatewayEvent, isStored, type StoredEvent } from "../events/
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import { newId } from "../util/ids.js";
-import { DocumentFold } from "./document.js";
-import { readDocument, setAside, writeDocument } from "./document-file.js";
+import { DocumentFold, roleOf } from "./document.js";
+import { type FoundDocument, readDocument, setAside, writeDocument } from "./document-file.js";
 import type { SessionFiles } from "./file-names.js";
 import { History } from "./history.js";
-import type { SessionDocument, SessionSummary } from "./session.js";
+import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
 import { createSessionIndex, newestFirst } from "./session-index.js";
 
 const pageSize = 1000;
@@ -121,6 +121,15 @@ export class SessionStore implements AsyncDisposable {
 
   async document(key: string): Promise<SessionDocument> {
     return (await this.open(key)).document.toDocument();
+  }
+
+  /** The messages of a session without bringing it into memory: a document on disk may be a moment old. */
+  async peek(key: string): Promise<readonly DocumentMessage[] | undefined> {
+    const known = this.#sessions.get(key)?.session;
+    if (known !== undefined && known.early === undefined) return answered(known.document.toDocument().messages);
+    const reading = await readDocument(this.#options.files.documentPath(key));
+    if (reading.status !== "ok" || reading.document.key !== key) return undefined;
+    return answered((reading.document.messages ?? []).map(toMessage));
   }
 
   /** Newest first; sessions in memory as they are now, others as their documents say. */
@@ -363,4 +372,15 @@ function summaryOf(session: ResidentSession): SessionSummary {
       ? {}
       : { lastMessageAt: lastMessage.timestamp, lastMessage: lastMessage.content.slice(0, 200) }),
   };
+}
+
+type FoundMessage = NonNullable<FoundDocument["messages"]>[number];
+
+function toMessage({ role, content, timestamp }: FoundMessage): DocumentMessage {
+  return { role: roleOf(role), content: content ?? "", timestamp: timestamp ?? "" };
+}
+
+/** Up to the last answer: what is being asked just now is no past. */
+function answered(messages: readonly DocumentMessage[]): readonly DocumentMessage[] {
+  return messages.slice(0, messages.findLastIndex(({ role }) => role === "assistant") + 1);
 }

@@ -4,6 +4,8 @@ import type { z } from "zod";
 export type ToolAccess =
   | { readonly kind: "read"; readonly path: string }
   | { readonly kind: "write"; readonly path: string }
+  /** The memory files and all conversations. */
+  | { readonly kind: "memory"; readonly access: "read" | "write" }
   | { readonly kind: "other"; readonly detail: string };
 
 /** Where and for whom a tool call runs. A tool never takes its chat from the model. */

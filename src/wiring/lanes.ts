@@ -10,6 +10,7 @@ import { createToolRegistry } from "../tools/registry.js";
 import { sleep } from "../util/sleep.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
+import { memoryTools } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
 import type { Status } from "./status.js";
 
@@ -103,22 +104,30 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
   }
 }
 
-function agentPorts(
-  { config: { config }, log, version, tools = [] }: GatewayOptions,
-  core: Core,
-  assistant: Assistant,
-  status: Status,
-): AgentPorts {
+function agentPorts(options: GatewayOptions, core: Core, assistant: Assistant, status: Status): AgentPorts {
+  const {
+    config: { config },
+    log,
+    version,
+    tools = [],
+  } = options;
   const { policy, models, skills, contextFiles, channels, isOwner, running } = assistant;
   return {
     engine: core.engine,
     sessions: core.sessions,
     running,
     chooseModel: models.choose,
-    tools: createToolRegistry([...builtinTools, ...tools], { log }),
+    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...tools], { log }),
     permit(tool, access, message, folder) {
       const role = isOwner(message.channel, message.senderId) ? "owner" : "guest";
-      const decision = policy.mayUseTool({ toolName: tool.name, effect: tool.effect, access, folder, role });
+      const decision = policy.mayUseTool({
+        toolName: tool.name,
+        effect: tool.effect,
+        access,
+        folder,
+        role,
+        isGroup: isGroup(message),
+      });
       return decision.allowed ? undefined : decision.sentence;
     },
     isOwner,

@@ -53,6 +53,7 @@ export function openAIConfig(apiBase: string, more: Record<string, unknown> = {}
   return {
     agents: { defaults: { model: "openai/test-model" } },
     providers: { openai: { apiKey: "sk-test-key", apiBase } },
+    memory: { titles: "off" },
     ...more,
   };
 }

@@ -315,3 +315,30 @@ test("a skills folder that is a link still steers where it truly lies", () => {
     rmSync(root, { recursive: true });
   }
 });
+
+test("the memory is the owner's, and in a group only the chat itself is the past", () => {
+  const rows = [
+    // role, group, read, write per mode safe, ask, auto
+    ["owner", false, "+++", "-++"],
+    ["owner", true, "---", "-++"],
+    ["guest", false, "---", "---"],
+    ["guest", true, "---", "---"],
+  ] as const;
+  for (const [role, isGroup, read, write] of rows)
+    for (const [index, executionMode] of (["safe", "ask", "auto"] as const).entries())
+      for (const access of ["read", "write"] as const) {
+        const { allowed } = createPolicy({ ...defaults, executionMode }).mayUseTool({
+          toolName: `memory_${access}`,
+          effect: access === "read" ? "read" : "idempotent",
+          access: { kind: "memory", access },
+          folder,
+          role,
+          isGroup,
+        });
+        assert.equal(
+          allowed,
+          (access === "read" ? read : write)[index] === "+",
+          `${role} ${isGroup} ${executionMode} ${access}`,
+        );
+      }
+});

@@ -1,0 +1,70 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { replaceFile } from "../util/replace-file.js";
+
+export type NoteChange =
+  | { readonly kind: "add"; readonly text: string }
+  | { readonly kind: "replace"; readonly old: string; readonly text: string }
+  | { readonly kind: "remove"; readonly old: string };
+
+export type NoteOutcome = "done" | "known" | "missing" | "ambiguous" | "full";
+
+export interface Notes {
+  /**
+   * Changes the file in one step. `known`: the note stood there already; `missing` and `ambiguous`: the old text is not
+   * there exactly once; `full`: the file would be longer than the model is shown of it.
+   */
+  change(change: NoteChange): Promise<NoteOutcome>;
+}
+
+/** As much of MEMORY.md as stands in the model's context. */
+const maxCharacters = 20_000;
+
+/** The list of notes in `memory/MEMORY.md`, which people may edit as well. */
+export function createNotes(path: string): Notes {
+  const state: { last: Promise<unknown> } = { last: Promise.resolve() };
+
+  const apply = async (change: NoteChange): Promise<NoteOutcome> => {
+    const before = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return "";
+      throw error;
+    });
+    const after = edited(before, change);
+    if (typeof after !== "object") return after;
+    if (after.text.length > maxCharacters && after.text.length > before.length) return "full";
+    await mkdir(dirname(path), { recursive: true });
+    await replaceFile(path, after.text);
+    return "done";
+  };
+
+  return {
+    change(change) {
+      const result = state.last.then(() => apply(change));
+      state.last = result.catch(() => undefined);
+      return result;
+    },
+  };
+}
+
+function edited(before: string, change: NoteChange): NoteOutcome | { readonly text: string } {
+  if (change.kind === "add") {
+    const line = `- ${oneLine(change.text)}`;
+    if (before.split(/\r?\n/).some((known) => known.trim() === line)) return "known";
+    const gap = before === "" || before.endsWith("\n") ? "" : "\n";
+    return { text: `${before}${gap}${line}\n` };
+  }
+  const parts = before.split(change.old);
+  if (parts.length !== 2) return parts.length < 2 ? "missing" : "ambiguous";
+  const [head = "", tail = ""] = parts;
+  if (change.kind === "replace") return { text: `${head}${oneLine(change.text)}${tail}` };
+  // A note that was a whole line takes its line along.
+  const bullet = /(^|\n)[ \t]*(?:[-*][ \t]+)?$/.exec(head);
+  const end = /^[ \t]*(?:\r?\n|$)/.exec(tail);
+  return bullet !== null && end !== null
+    ? { text: `${head.slice(0, bullet.index)}${bullet[1]}${tail.slice(end[0].length)}` }
+    : { text: head + tail };
+}
+
+function oneLine(text: string): string {
+  return text.trim().replace(/\s*\n\s*/g, " ");
+}

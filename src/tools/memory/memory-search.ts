@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { cutText } from "../../util/cut-text.js";
+import { defineTool, type Tool } from "../tool.js";
+
+/** What the tool looks for things in. */
+export interface PastFinder {
+  search(
+    query: string,
+    options: { readonly limit: number; readonly allows: (sourceId: string) => boolean; readonly signal: AbortSignal },
+  ): Promise<
+    readonly { readonly sourceId: string; readonly from: string; readonly text: string; readonly at?: number }[]
+  >;
+}
+
+const excerptLength = 600;
+
+export function memorySearchTool(past: PastFinder): Tool {
+  return defineTool({
+    name: "memory_search",
+    description: "Search earlier conversations and the memory files by words. Use it when asked about the past.",
+    input: z.object({ query: z.string().min(1).max(500), limit: z.number().int().min(1).max(20).optional() }),
+    effect: "read",
+    origin: "builtin",
+
+    async run({ query, limit = 8 }, context) {
+      const refusal = await context.permit({ kind: "memory", access: "read" });
+      const chat = `${context.channel}:${context.chatId}`;
+      // Who may not read the owner's memory still finds what was said in this very chat.
+      const allows = (id: string): boolean => refusal === undefined || id === chat || id.startsWith(`${chat}:`);
+      const found = await past.search(query, { limit, allows, signal: context.signal });
+      if (found.length === 0) return { text: "Nothing was found.", isError: false, summary: "found nothing" };
+      const lines = found.map(
+        ({ sourceId, from, text, at }) =>
+          `[${at === undefined ? "" : `${new Date(at).toISOString().slice(0, 16)} `}${sourceId}, ${from}] ${excerpt(text, query)}`,
+      );
+      return { text: lines.join("\n\n"), isError: false, summary: `found ${found.length}` };
+    },
+  });
+}
+
+/** The piece of a long text in which the first word of the question stands. */
+function excerpt(text: string, query: string): string {
+  if (text.length <= excerptLength) return text;
+  const lower = text.toLowerCase();
+  const at = query
+    .toLowerCase()
+    .split(/\s+/)
+    .map((word) => lower.indexOf(word))
+    .find((index) => index >= 0);
+  const from = Math.max(0, (at ?? 0) - excerptLength / 3);
+  return `${from > 0 ? "… " : ""}${cutText(text.slice(from), excerptLength)}`;
+}

@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { defineTool, failed, type Tool, type ToolResult } from "../tool.js";
+
+/** The part of the memory that the tool writes to. */
+export interface NoteKeeper {
+  change(
+    change:
+      | { readonly kind: "add"; readonly text: string }
+      | { readonly kind: "replace"; readonly old: string; readonly text: string }
+      | { readonly kind: "remove"; readonly old: string },
+  ): Promise<"done" | "known" | "missing" | "ambiguous" | "full">;
+}
+
+export function memoryWriteTool(notes: NoteKeeper): Tool {
+  return defineTool({
+    name: "memory_write",
+    description:
+      "Keep a lasting fact about the person or their wishes in MEMORY.md, which you see in every conversation. One short sentence. With `old`, replace that text of it; with `old` and no `text`, forget it.",
+    input: z.object({ text: z.string().max(2000).optional(), old: z.string().max(2000).optional() }),
+    effect: "idempotent",
+    origin: "builtin",
+
+    async run({ text = "", old = "" }, context): Promise<ToolResult> {
+      if (text.trim() === "" && old.trim() === "") return failed("Say what to keep in `text`.");
+      const refusal = await context.permit({ kind: "memory", access: "write" });
+      if (refusal !== undefined) return failed(refusal);
+      const outcome = await notes.change(
+        old.trim() === ""
+          ? { kind: "add", text }
+          : text.trim() === ""
+            ? { kind: "remove", old }
+            : { kind: "replace", old, text },
+      );
+      switch (outcome) {
+        case "done":
+          return done(old.trim() === "" ? "remembered" : text.trim() === "" ? "forgot" : "changed a note");
+        case "known":
+          return done("knew that already");
+        case "missing":
+          return failed("MEMORY.md does not hold that text. Copy it exactly as it stands in your memory.");
+        case "ambiguous":
+          return failed("MEMORY.md holds that text more than once. Give a longer piece of it.");
+        case "full":
+          return failed("MEMORY.md is full (20,000 characters). Shorten or forget older notes first.");
+        default:
+          return outcome satisfies never;
+      }
+    },
+  });
+}
+
+function done(what: string): ToolResult {
+  return { text: `Done: ${what}.`, isError: false, summary: what };
+}
