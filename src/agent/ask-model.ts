@@ -1,3 +1,4 @@
+import { noUsage, type Usage } from "../events/content.js";
 import type { ChosenModel } from "../providers/provider.js";
 
 /** The stand-in answers requests of people; a summary or a title by it would be noise. */
@@ -16,8 +17,9 @@ export async function askModel(
   chosen: ChosenModel,
   question: { readonly system: string; readonly text: string; readonly maxTokens: number },
   signal: AbortSignal,
-): Promise<string> {
-  let answer = "";
+): Promise<{ readonly text: string; readonly usage: Usage }> {
+  let text = "";
+  let usage = noUsage;
   const request = {
     model: chosen.model,
     system: question.system,
@@ -26,6 +28,9 @@ export async function askModel(
     maxTokens: question.maxTokens,
     temperature: chosen.temperature,
   };
-  for await (const chunk of chosen.provider.stream(request, signal)) if (chunk.kind === "text") answer += chunk.text;
-  return answer.trim();
+  for await (const chunk of chosen.provider.stream(request, signal)) {
+    if (chunk.kind === "text") text += chunk.text;
+    else if (chunk.kind === "end") usage = chunk.usage;
+  }
+  return { text: text.trim(), usage };
 }

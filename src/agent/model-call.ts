@@ -29,6 +29,8 @@ export interface ModelCall {
   readonly request: ModelRequest;
   readonly iteration: number;
   readonly maxAttempts: number;
+  /** A smaller request after the provider said that this one was too long; undefined when there is none. */
+  readonly shrink: () => Promise<ModelRequest | undefined>;
 }
 
 const baseDelayMs = 1000;
@@ -43,9 +45,10 @@ export async function callModel(
   signal: AbortSignal,
 ): Promise<Answer> {
   log.modelSource = `provider:${call.chosen.provider.name}`;
+  let { request } = call;
   for (let attempt = 1; ; attempt++) {
     const messageId = newId("msg");
-    const outcome = await streamOnce(call, messageId, log, machines, signal);
+    const outcome = await streamOnce({ ...call, request }, messageId, log, machines, signal);
     if (outcome.status === "answered") return outcome.answer;
     if (outcome.status === "interrupted") {
       const { stream, stored } = machines.feed({ kind: "interrupted" });
@@ -59,15 +62,31 @@ export async function callModel(
     }
     const { error } = outcome;
     const delayMs = error.retryAfterMs ?? baseDelayMs * 2 ** (attempt - 1);
-    const willRetry = error.retryable && attempt < call.maxAttempts && delayMs <= longestWaitMs;
+    const smaller = error.kind === "context_overflow" ? await shrunk(call, signal) : undefined;
+    const willRetry =
+      smaller !== undefined || (error.retryable && attempt < call.maxAttempts && delayMs <= longestWaitMs);
     const outputs = machines.feed({ kind: "stream_failed", code: error.code, willRetry });
     if (!willRetry) {
       await log.tell({ stream: outputs.stream, stored: [] });
       return { status: "failed", error, unwritten: log.stored(outputs.stored) };
     }
     await log.tell(outputs);
+    if (smaller !== undefined) {
+      request = smaller;
+      continue;
+    }
     log.publish(log.draft("llm_retry_scheduled", { attempt, delay_ms: delayMs, code: error.code }));
     await sleep(delayMs, signal).catch(() => undefined);
+  }
+}
+
+/** Making room asks the model too, which a stop may end. */
+async function shrunk(call: ModelCall, signal: AbortSignal): Promise<ModelRequest | undefined> {
+  try {
+    return await call.shrink();
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Logger } from "../log.js";
 import type { ChosenModel, ToolDeclaration } from "../providers/provider.js";
 import type { ResidentSession } from "../sessions/session-store.js";
 import type { Tool, ToolAccess, ToolContext, ToolResult } from "../tools/tool.js";
+import type { Compaction } from "./compaction.js";
 import type { ContextFiles, ListedSkill, SelectedSkill } from "./context.js";
 import type { RunningTurns } from "./running-turns.js";
 
@@ -42,6 +43,7 @@ export interface AgentPorts {
   /** @throws {ConfigError} when there is no such model */
   chooseModel(label: string | undefined, signal: AbortSignal): Promise<ChosenModel>;
   readonly tools: Toolbox;
+  readonly compaction: Compaction;
   /** Policy: `undefined` when the call may do this, else one sentence for the model. */
   permit(tool: Tool, access: ToolAccess, message: InboundMessage, folder: string): string | undefined;
   isOwner(channel: string, senderId: string): boolean;

@@ -36,6 +36,7 @@ export function isRecoverable(error: ProviderError): boolean {
 export const emptyAnswer = "The model gave an empty answer. Please ask again or put it differently.";
 export const refusedAnswer = "The model declined to answer this.";
 export const stopped = "Stopped.";
+export const compressed = "(Our conversation has grown long: I go on from a summary of its older part.)";
 
 export function limitReached(limit: number): string {
   return `I stopped after ${limit} model calls, which is the limit for one message. Say "continue" to go on.`;

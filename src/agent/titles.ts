@@ -88,7 +88,8 @@ async function titleByModel(
       .messages.slice(0, 2)
       .map(({ role, content }) => `${role}: ${cutText(content, readLength)}`)
       .join("\n\n");
-    return tidyTitle(await askModel(chosen, { system, text, maxTokens: 500 }, scope.signal));
+    const answer = await askModel(chosen, { system, text, maxTokens: 500 }, scope.signal);
+    return tidyTitle(answer.text);
   } catch (error) {
     if (!parent.aborted)
       ports.log.info(`The model gave no title, the first words serve: ${messageOf(error)}`, { session: session.key });

@@ -6,7 +6,7 @@ import type { EventDraft } from "../events/event.js";
 import type { TurnEnd } from "../events/machines/input.js";
 import { newId } from "../util/ids.js";
 import type { Mailbox } from "./mailbox.js";
-import { failureText, isRecoverable, sentenceFor, stopped } from "./sentences.js";
+import { compressed, failureText, isRecoverable, sentenceFor, stopped } from "./sentences.js";
 import type { TurnLog } from "./turn-log.js";
 import type { TurnScope } from "./turn-scope.js";
 
@@ -49,13 +49,21 @@ export async function endTurn(end: LoopEnd, ending: Ending): Promise<void> {
   const message = delivery.work.body;
   const drafts: EventDraft[] = [...end.unwritten];
   const { outcome, text } = describeEnd(end, ending, drafts);
-  const replies = text === undefined ? [] : ports.replies(message, `${log.turnId}`, text, log.turnId);
+  const replies = [
+    ...noticesOf(scope).flatMap((notice, n) => ports.replies(message, `${log.turnId}-n${n}`, notice, log.turnId)),
+    ...(text === undefined ? [] : ports.replies(message, `${log.turnId}`, text, log.turnId)),
+  ];
   // A stop was claimed while the machines were busy with something else: it ends with this turn too.
   const joined = mailbox.messageIds.filter((id) => !machines.turn().messageIds.includes(id));
   machines.feed({ kind: "messages_joined", messageIds: joined });
   const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: Math.max(0, Date.now() - startedAt) });
   drafts.push(...queuedReplies(replies), ...log.stored(stored));
   await log.commit(drafts, replies);
+}
+
+/** What people in the chat must hear beside the answer, read from the turn's own events, so that no crash loses it. */
+function noticesOf({ session }: TurnScope): readonly string[] {
+  return session.openTurn.some(({ type }) => type === "context_compressed") ? [compressed] : [];
 }
 
 function describeEnd(

@@ -1,13 +1,14 @@
 import type { InboundMessage } from "../bus/messages.js";
 import { EngineError, messageOf, ProviderError } from "../errors.js";
 import type { EventDraft } from "../events/event.js";
-import type { ChosenModel } from "../providers/provider.js";
+import type { ChosenModel, ModelRequest } from "../providers/provider.js";
 import { newId } from "../util/ids.js";
 import { systemPrompt, userText } from "./context.js";
 import { type Mailbox, openMailbox } from "./mailbox.js";
 import { callModel } from "./model-call.js";
 import type { SkillSelection } from "./ports.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
+import { openRoom } from "./room.js";
 import type { Interrupt } from "./running-turns.js";
 import { cutAnswer, emptyAnswer, limitReached, refusedAnswer } from "./sentences.js";
 import { runToolCalls } from "./tool-calls.js";
@@ -83,6 +84,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     return { kind: "failed", error: failure, unwritten: [] };
   }
   const system = systemPrompt(files, selection.listing);
+  const room = openRoom(loop, chosen, system);
   const toolScope = { ports, message, log, machines, signal, isShuttingDown: loop.isShuttingDown };
   if (earlier !== undefined && earlier.pending.length > 0)
     await runToolCalls(earlier.pending, [], { ...toolScope, iteration: earlier.answers });
@@ -90,19 +92,23 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
   for (let iteration = (earlier?.answers ?? 0) + 1; iteration <= options.maxIterations; iteration++) {
     if (signal.aborted) return interruptedEnd(scope, log);
     await beginIteration(loop, iteration, chosen, selection);
+    await room.keep();
+    if (signal.aborted) return interruptedEnd(scope, log);
+    const request = (): ModelRequest => ({
+      model: chosen.model,
+      system,
+      messages: session.history.toMessages(log.turnId),
+      tools: ports.tools.declarations(),
+      maxTokens: chosen.maxTokens,
+      temperature: chosen.temperature,
+    });
     const answer = await callModel(
       {
         chosen,
         iteration,
         maxAttempts: options.maxModelAttempts,
-        request: {
-          model: chosen.model,
-          system,
-          messages: session.history.toMessages(log.turnId),
-          tools: ports.tools.declarations(),
-          maxTokens: chosen.maxTokens,
-          temperature: chosen.temperature,
-        },
+        request: request(),
+        shrink: async () => ((await room.make()) ? request() : undefined),
       },
       log,
       machines,

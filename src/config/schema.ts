@@ -36,6 +36,10 @@ const agentDefaults = z.strictObject({
   model: optionalText,
   /** Upper bound of one model answer, in tokens. */
   maxTokens: whole(1, 1_000_000, 8192),
+  /** Tokens that a request and its answer may take together, for models that do not say otherwise. */
+  contextWindow: whole(2000, 10_000_000, 128_000),
+  /** A conversation that would take more than this part of it has its older part summarised. */
+  compactAt: number(z.number().min(0.1).max(0.95)).default(0.8),
   temperature: number(z.number().min(0).max(2)).default(0.7),
   /** Model calls in one turn. */
   maxToolIterations: whole(1, 1000, 20),
@@ -65,6 +69,8 @@ const provider = z.strictObject({
           name: optionalText,
           /** Upper bound of one answer of this model; 0 means `agents.defaults.maxTokens`. */
           maxTokens: number(z.number().int().min(0)).optional(),
+          /** 0 means `agents.defaults.contextWindow`. */
+          contextWindow: number(z.number().int().min(0)).optional(),
           enabled: flag(true),
           supportsImageInput: z.preprocess(toFlag, z.boolean()).optional(),
         }),

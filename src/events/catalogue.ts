@@ -150,6 +150,7 @@ export const catalogue = {
       token_budget: count,
       utilization_pct: z.number(),
       summary: text,
+      usage: usage.optional(),
     },
     both,
   ),

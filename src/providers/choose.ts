@@ -10,6 +10,7 @@ export interface ModelChooserOptions {
   readonly defaults: {
     readonly model?: string | undefined;
     readonly maxTokens: number;
+    readonly contextWindow: number;
     readonly temperature?: number | undefined;
   };
   /** By label, by `provider/model`, or by model id. */
@@ -53,6 +54,7 @@ export function createModelChooser(options: ModelChooserOptions): ModelChooser {
         label,
         model,
         maxTokens: entry?.maxTokens || options.defaults.maxTokens,
+        contextWindow: entry?.contextWindow || options.defaults.contextWindow,
         temperature: options.defaults.temperature,
         price: priceOf(options.prices, [label, `${from.name}/${model}`, model]),
         supportsImages: entry?.supportsImageInput ?? seesImages.test(model),

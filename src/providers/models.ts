@@ -58,6 +58,7 @@ function standInModels(options: ModelsOptions): Models {
     label: "offline",
     model: "offline",
     maxTokens: options.defaults.maxTokens,
+    contextWindow: options.defaults.contextWindow,
     temperature: undefined,
     price: undefined,
     supportsImages: false,

@@ -42,6 +42,7 @@ export interface ModelSettings {
   readonly name?: string | undefined;
   /** Upper bound of one answer; 0 or absent: the default. */
   readonly maxTokens?: number | undefined;
+  readonly contextWindow?: number | undefined;
   readonly enabled?: boolean | undefined;
   readonly supportsImageInput?: boolean | undefined;
 }

@@ -76,6 +76,8 @@ export interface ChosenModel {
   /** As the provider's API wants it. */
   readonly model: string;
   readonly maxTokens: number;
+  /** Tokens that fit into a request and its answer together. */
+  readonly contextWindow: number;
   readonly temperature: number | undefined;
   readonly price: Price | undefined;
   readonly supportsImages: boolean;

@@ -1,5 +1,16 @@
-import type { ContentPart, ImagePart, TextPart, ThinkingPart, ToolResultPart, ToolUsePart } from "../events/content.js";
+import type { Payload } from "../events/catalogue.js";
+import type {
+  ContentPart,
+  ImagePart,
+  TextPart,
+  ThinkingPart,
+  ToolResultPart,
+  ToolUsePart,
+  Usage,
+} from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
+import { cutText } from "../util/cut-text.js";
+import { estimateTokens } from "../util/estimate-tokens.js";
 
 type UserContent = readonly (TextPart | ImagePart)[];
 type AssistantContent = readonly (TextPart | ThinkingPart | ToolUsePart)[];
@@ -13,19 +24,53 @@ export type HistoryMessage =
 interface UserEntry {
   readonly role: "user";
   readonly seq: number;
+  readonly turnId: string | undefined;
   readonly content: UserContent;
+  readonly isSummary?: true;
+  readonly tokens: number;
 }
 
 interface AssistantEntry {
   readonly role: "assistant";
   readonly seq: number;
   readonly turnId: string | undefined;
+  readonly isSummary?: never;
   readonly content: AssistantContent;
   readonly calls: readonly ToolUsePart[];
   readonly results: Map<string, ToolResultPart>;
   /** The message once its turn has ended: without thinking. */
   readonly rested: { readonly role: "assistant"; readonly content: AssistantContent };
+  /** The message with the results of its calls. */
+  tokens: number;
 }
+
+/** The messages of one turn, as many as are still there. */
+export interface TurnOfHistory {
+  readonly turnId: string | undefined;
+  /** How many messages; results count with their call. */
+  readonly size: number;
+  /** Estimated. */
+  readonly tokens: number;
+}
+
+/** What a model call truly took, as its provider told. */
+export interface Calibration {
+  /** Tokens of the whole request. */
+  readonly actual: number;
+  /** What the messages of that request were estimated to take. */
+  readonly estimated: number;
+}
+
+/** How much of the context could be left out. */
+export const compactionStrategies = ["summary", "digest", "results"] as const;
+export type CompactionStrategy = (typeof compactionStrategies)[number];
+
+/** With the strategy `results`, tool results before the last two answers keep this many characters. */
+const restOfResult = 600;
+const longResult = 1000;
+const untouchedAnswers = 2;
+/** An image, whatever its size: between what the providers count. */
+const imageTokens = 1200;
 
 /** What the model is told of a call that has no result: the process ended while it ran. */
 export const interruptedResult =
@@ -37,14 +82,18 @@ export const interruptedResult =
  */
 export class History {
   readonly #entries: (UserEntry | AssistantEntry)[] = [];
+  #tokens = 0;
+  #calibration: Calibration | undefined;
 
   apply(event: StoredEvent): void {
     switch (event.type) {
       case "user_message":
-        this.#entries.push({ role: "user", seq: event.seq, content: forUser(event.payload.content) });
+        this.#addUser(event.seq, event.turn_id, forUser(event.payload.content));
         return;
       case "assistant_message":
-        if (event.source !== "gateway") this.#addAssistant(event.seq, event.turn_id, event.payload.content);
+        if (event.source === "gateway") return;
+        this.#calibrate(event.payload.usage);
+        this.#addAssistant(event.seq, event.turn_id, event.payload.content);
         return;
       case "tool_execution_complete":
         this.#addResult({
@@ -57,6 +106,9 @@ export class History {
       case "session_history_changed":
         this.#change(event.payload, event.seq);
         return;
+      case "context_compressed":
+        this.#compress(event.payload);
+        return;
       default:
         return;
     }
@@ -64,6 +116,42 @@ export class History {
 
   get size(): number {
     return this.#entries.length;
+  }
+
+  /** What {@link toMessages} takes, estimated. */
+  get tokens(): number {
+    return this.#tokens;
+  }
+
+  /** The newest call whose provider told its usage. */
+  get calibration(): Calibration | undefined {
+    return this.#calibration;
+  }
+
+  get beginsWithSummary(): boolean {
+    return this.#entries[0]?.isSummary === true;
+  }
+
+  /** True when the strategy `results` would shorten something. */
+  get hasLongResults(): boolean {
+    return this.#answersWithCalls()
+      .slice(0, -untouchedAnswers)
+      .some(({ results }) => [...results.values()].some(({ content }) => content.length > longResult));
+  }
+
+  /** Oldest first. */
+  turns(): readonly TurnOfHistory[] {
+    const turns: { turnId: string | undefined; size: number; tokens: number }[] = [];
+    for (const { role, turnId, tokens } of this.#entries) {
+      const last = turns.at(-1);
+      const goesOn = last !== undefined && last.turnId === turnId && (turnId !== undefined || role === "assistant");
+      if (!goesOn) turns.push({ turnId, size: 1, tokens });
+      else {
+        last.size += 1;
+        last.tokens += tokens;
+      }
+    }
+    return turns;
   }
 
   /** True when this text stands in some message that the model still sees; searched from the newest. */
@@ -74,10 +162,14 @@ export class History {
     );
   }
 
-  /** Thinking is kept only for the given turn: providers want it back until the turn ends, and no longer. */
-  toMessages(currentTurnId: string | undefined): HistoryMessage[] {
+  /**
+   * Thinking is kept only for the given turn: providers want it back until the turn ends, and no longer.
+   *
+   * @param count only so many messages from the beginning
+   */
+  toMessages(currentTurnId: string | undefined, count = this.#entries.length): HistoryMessage[] {
     const messages: HistoryMessage[] = [];
-    for (const entry of this.#entries) {
+    for (const entry of count < this.#entries.length ? this.#entries.slice(0, count) : this.#entries) {
       if (entry.role === "user") {
         messages.push(entry);
         continue;
@@ -102,7 +194,60 @@ export class History {
       calls.push(call);
     }
     const rested = { role: "assistant" as const, content: content.filter((part) => part.type !== "thinking") };
-    this.#entries.push({ role: "assistant", seq, turnId, content, calls, results: new Map(), rested });
+    const tokens = tokensOf(content);
+    this.#tokens += tokens;
+    this.#entries.push({ role: "assistant", seq, turnId, content, calls, results: new Map(), rested, tokens });
+  }
+
+  #addUser(seq: number, turnId: string | undefined, content: UserContent): void {
+    const tokens = tokensOf(content);
+    this.#tokens += tokens;
+    this.#entries.push({ role: "user", seq, turnId, content, tokens });
+  }
+
+  #calibrate(usage: Usage): void {
+    const actual = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+    if (actual > 0) this.#calibration = { actual, estimated: this.#tokens };
+  }
+
+  /** The counts tell how many messages went, so that a reader of the log comes to the same context. */
+  #compress(change: Payload<"context_compressed">): void {
+    if (change.strategy === "results") {
+      this.#shortenResults();
+      return;
+    }
+    const gone = this.#entries.length - (change.final_message_count - 1);
+    if (gone < 1 || gone > this.#entries.length) return;
+    const seq = this.#entries[gone - 1]?.seq ?? 0;
+    const content: TextPart[] = [{ type: "text", text: summaryText(change.summary) }];
+    const summary = { role: "user" as const, seq, turnId: undefined, content, isSummary: true as const };
+    this.#entries.splice(0, gone, { ...summary, tokens: tokensOf(content) });
+    this.#count();
+  }
+
+  #shortenResults(): void {
+    for (const entry of this.#answersWithCalls().slice(0, -untouchedAnswers)) {
+      for (const [id, result] of entry.results) {
+        if (result.content.length <= longResult) continue;
+        const content = `${cutText(result.content, restOfResult)}\n[Shortened to save room.]`;
+        entry.results.set(id, { ...result, content });
+      }
+      entry.tokens = tokensOf(entry.content) + tokensOfResults(entry);
+    }
+    this.#count();
+  }
+
+  #answersWithCalls(): readonly AssistantEntry[] {
+    return this.#entries.filter((entry) => entry.role === "assistant").filter(({ calls }) => calls.length > 0);
+  }
+
+  #cutTo(length: number): void {
+    this.#entries.length = length;
+    this.#count();
+  }
+
+  #count(): void {
+    this.#tokens = this.#entries.reduce((sum, { tokens }) => sum + tokens, 0);
   }
 
   /** A result belongs to the newest call of that id that has none; any other is left out. */
@@ -110,7 +255,11 @@ export class History {
     for (let index = this.#entries.length - 1; index >= 0; index--) {
       const entry = this.#entries[index];
       if (entry?.role !== "assistant" || !entry.calls.some((call) => call.id === result.tool_call_id)) continue;
-      if (!entry.results.has(result.tool_call_id)) entry.results.set(result.tool_call_id, result);
+      if (entry.results.has(result.tool_call_id)) return;
+      entry.results.set(result.tool_call_id, result);
+      const tokens = estimateTokens(result.content);
+      entry.tokens += tokens;
+      this.#tokens += tokens;
       return;
     }
   }
@@ -119,18 +268,20 @@ export class History {
     switch (change.kind) {
       case "new":
       case "deletion":
-        this.#entries.length = 0;
+        this.#cutTo(0);
+        this.#calibration = undefined;
         return;
       case "undo": {
         const keep = this.#entries.findIndex((entry) => entry.seq > (change.to_seq ?? 0));
-        if (keep !== -1) this.#entries.length = keep;
+        // A summary cannot be taken apart.
+        if (keep !== -1) this.#cutTo(Math.max(keep, this.beginsWithSummary ? 1 : 0));
         return;
       }
       case "import":
         for (const message of change.messages ?? []) {
           if (message.content === "") continue;
           const content: TextPart[] = [{ type: "text", text: message.content }];
-          if (message.role === "user") this.#entries.push({ role: "user", seq, content });
+          if (message.role === "user") this.#addUser(seq, undefined, content);
           else if (message.role === "assistant") this.#addAssistant(seq, undefined, content);
         }
         return;
@@ -159,4 +310,23 @@ function resultOf(entry: AssistantEntry, call: ToolUsePart): ToolResultPart {
       is_error: true,
     }
   );
+}
+
+/** What stands in the place of the messages that were summarised. */
+function summaryText(summary: string): string {
+  return `<summary>\nThe conversation before this, summarised because it had grown too long:\n${summary}\n</summary>`;
+}
+
+function tokensOf(content: readonly ContentPart[]): number {
+  let tokens = 4;
+  for (const part of content) {
+    if (part.type === "text" || part.type === "thinking") tokens += estimateTokens(part.text);
+    else if (part.type === "tool_use") tokens += estimateTokens(JSON.stringify(part.input)) + 10;
+    else if (part.type === "image") tokens += imageTokens;
+  }
+  return tokens;
+}
+
+function tokensOfResults({ results }: AssistantEntry): number {
+  return [...results.values()].reduce((sum, { content }) => sum + estimateTokens(content), 0);
 }

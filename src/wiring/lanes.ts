@@ -1,4 +1,5 @@
 import { createAgent } from "../agent/agent.js";
+import { createCompaction } from "../agent/compaction.js";
 import { createClock } from "../agent/context.js";
 import type { AgentPorts } from "../agent/ports.js";
 import { deliverOutbound } from "../bus/delivery.js";
@@ -117,6 +118,7 @@ function agentPorts(options: GatewayOptions, core: Core, assistant: Assistant, s
     sessions: core.sessions,
     running,
     chooseModel: models.choose,
+    compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
     tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...tools], { log }),
     permit(tool, access, message, folder) {
       const role = isOwner(message.channel, message.senderId) ? "owner" : "guest";

@@ -49,7 +49,7 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
         const chosen = await chooseModel(undefined, signal);
         if (!canWrite(chosen)) return undefined;
         const question = { system: summarySystem, text: `${day}\n\n${text}`, maxTokens: summaryMaxTokens };
-        return (await askModel(chosen, question, signal)) || undefined;
+        return (await askModel(chosen, question, signal)).text || undefined;
       },
       lastDay: {
         get() {

@@ -35,6 +35,8 @@ describe("the config file", () => {
     assert.deepEqual(config.agents.defaults, {
       workspace: join(home, "workspace"),
       maxTokens: 8192,
+      contextWindow: 128_000,
+      compactAt: 0.8,
       temperature: 0.7,
       maxToolIterations: 20,
       executionMode: "ask",
@@ -377,6 +379,8 @@ describe("a config of the Go maxclaw", () => {
       workspace: "/srv/nanobot/workspace",
       model: "deepseek-chat",
       maxTokens: 4096,
+      contextWindow: 128_000,
+      compactAt: 0.8,
       temperature: 0.3,
       maxToolIterations: 200,
       executionMode: "auto",

@@ -19,7 +19,7 @@ function chooser(providers: Readonly<Record<string, ProviderSettings>>, model?: 
   const price = { input: 1, output: 2 };
   return createModelChooser({
     providers,
-    defaults: { model, maxTokens: 8192, temperature: 0.7 },
+    defaults: { model, maxTokens: 8192, contextWindow: 128_000, temperature: 0.7 },
     prices: { "anthropic/claude-x": price, "gpt-4o": price },
   });
 }

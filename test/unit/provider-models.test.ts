@@ -5,7 +5,12 @@ import { createModels, type ModelDescription } from "../../src/providers/models.
 import type { ProviderSettings } from "../../src/providers/presets.js";
 
 function described(providers: Readonly<Record<string, ProviderSettings>>, model?: string): ModelDescription {
-  return createModels({ providers, defaults: { model, maxTokens: 8192 }, prices: {}, log: silentLog }).describe();
+  return createModels({
+    providers,
+    defaults: { model, maxTokens: 8192, contextWindow: 128_000 },
+    prices: {},
+    log: silentLog,
+  }).describe();
 }
 
 describe("what status says of the models", () => {
