@@ -15,6 +15,7 @@ import { gatewayKey, openCore } from "./wiring/core.js";
 import { startLanes } from "./wiring/lanes.js";
 import { startMemory } from "./wiring/memory.js";
 import type { GatewayOptions } from "./wiring/options.js";
+import { openSchedule } from "./wiring/schedule.js";
 import { createStatus } from "./wiring/status.js";
 
 /** The running daemon. Disposing drains it without grace. */
@@ -55,12 +56,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       log: options.log,
     });
     startReactors(options, core.events, assistant.channels, metrics, releases);
+    const schedule = openSchedule(options, core, releases);
     startMemory(options, core, assistant, releases);
     const stopping = new AbortController();
     const http = options.http === false ? undefined : releases.use(await openHttp(options, api, stopping.signal));
     const address = http?.address ?? "";
     await core.setAddress(address);
-    const lanes = startLanes(options, core, assistant, status);
+    const lanes = startLanes(options, core, assistant, status, [schedule.tool]);
     status.enter("ready");
     const parts = releases.move();
     return {

@@ -36,6 +36,7 @@ export interface ToolUse {
     | { readonly kind: "read"; readonly path: string }
     | { readonly kind: "write"; readonly path: string }
     | { readonly kind: "memory"; readonly access: "read" | "write" }
+    | { readonly kind: "schedule"; readonly detail: string }
     | { readonly kind: "other"; readonly detail: string };
   /** The session's own folder, `<workspace>/.sessions/<name>`. */
   readonly folder: string;
@@ -162,6 +163,9 @@ export function createPolicy(options: PolicyOptions): Policy {
           return mayWrite(use, access.path);
         case "memory":
           return mayRemember(use, access.access);
+        case "schedule":
+          // It only ever brings this chat back to this chat, and runs with the rights of whoever asked for it.
+          return yes;
         case "other":
           return isReading ? yes : risky(`${use.toolName} (${access.detail})`);
         default:

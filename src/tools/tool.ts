@@ -6,6 +6,8 @@ export type ToolAccess =
   | { readonly kind: "write"; readonly path: string }
   /** The memory files and all conversations. */
   | { readonly kind: "memory"; readonly access: "read" | "write" }
+  /** The scheduled jobs of this chat. */
+  | { readonly kind: "schedule"; readonly detail: string }
   | { readonly kind: "other"; readonly detail: string };
 
 /** Where and for whom a tool call runs. A tool never takes its chat from the model. */

@@ -8,6 +8,7 @@ import { superviseChannel } from "../channels/supervisor.js";
 import { draft } from "../events/event.js";
 import { builtinTools } from "../tools/builtin.js";
 import { createToolRegistry } from "../tools/registry.js";
+import type { Tool } from "../tools/tool.js";
 import { sleep } from "../util/sleep.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
@@ -27,6 +28,7 @@ export function startLanes(
   core: Core,
   assistant: Assistant,
   status: Status,
+  moreTools: readonly Tool[],
 ): { drain(graceMs: number): Promise<void> } {
   const { log } = options;
   const { channels, intake, running } = assistant;
@@ -35,7 +37,7 @@ export function startLanes(
   const working = new AbortController();
   const sending = new AbortController();
 
-  const agent = createAgent(agentPorts(options, core, assistant, status), {
+  const agent = createAgent(agentPorts(options, core, assistant, status, moreTools), {
     maxIterations: options.config.config.agents.defaults.maxToolIterations,
 
     maxModelAttempts: 3,
@@ -105,7 +107,13 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
   }
 }
 
-function agentPorts(options: GatewayOptions, core: Core, assistant: Assistant, status: Status): AgentPorts {
+function agentPorts(
+  options: GatewayOptions,
+  core: Core,
+  assistant: Assistant,
+  status: Status,
+  moreTools: readonly Tool[],
+): AgentPorts {
   const {
     config: { config },
     log,
@@ -119,7 +127,7 @@ function agentPorts(options: GatewayOptions, core: Core, assistant: Assistant, s
     running,
     chooseModel: models.choose,
     compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
-    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...tools], { log }),
+    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...moreTools, ...tools], { log }),
     permit(tool, access, message, folder) {
       const role = isOwner(message.channel, message.senderId) ? "owner" : "guest";
       const decision = policy.mayUseTool({

@@ -1,0 +1,82 @@
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import type { JobOwner, JobWish } from "./job.js";
+
+/** `.cron/jobs.json` of the Go maxclaw. */
+const goJob = z.object({
+  name: z.string().optional(),
+  schedule: z.object({
+    type: z.enum(["every", "cron", "once"]),
+    everyMs: z.number().optional(),
+    expr: z.string().optional(),
+    atMs: z.number().optional(),
+  }),
+  payload: z.object({ message: z.string(), channels: z.array(z.string()).nullish(), to: z.string().optional() }),
+  enabled: z.boolean().optional(),
+});
+
+export interface FoundJob {
+  readonly wish: JobWish;
+  readonly owner: JobOwner;
+  readonly enabled: boolean;
+}
+
+export interface FoundJobs {
+  readonly jobs: readonly FoundJob[];
+  /** Sentences about what could not be read. */
+  readonly problems: readonly string[];
+}
+
+/** What the file holds; undefined when there is none. The file is left as it is. */
+export async function readGoJobs(path: string, now: number): Promise<FoundJobs | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+  const problems: string[] = [];
+  let entries: unknown;
+  try {
+    entries = JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch {
+    return { jobs: [], problems: [`${path} is not JSON: its jobs are not taken over`] };
+  }
+  const all = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]).safeParse(entries);
+  const jobs = Object.entries(all.data ?? {}).flatMap(([id, entry]): FoundJob[] => {
+    const parsed = goJob.safeParse(entry);
+    const wish = parsed.success ? toWish(parsed.data, now) : undefined;
+    if (!parsed.success || wish === undefined) {
+      problems.push(
+        `${path}: the job ${id} is not taken over: ${parsed.success ? "its time has passed" : "it cannot be read"}`,
+      );
+      return [];
+    }
+    return [{ wish, owner: ownerOf(parsed.data), enabled: parsed.data.enabled ?? true }];
+  });
+  return { jobs, problems };
+}
+
+function toWish({ name, schedule, payload }: z.infer<typeof goJob>, now: number): JobWish | undefined {
+  const base = { name, message: payload.message };
+  switch (schedule.type) {
+    case "every":
+      return { ...base, every: String(Math.max(60, Math.round((schedule.everyMs ?? 0) / 1000))) };
+    case "cron":
+      // Six fields began with seconds.
+      return { ...base, cron: (schedule.expr ?? "").trim().split(/\s+/).slice(-5).join(" ") };
+    case "once":
+      return (schedule.atMs ?? 0) > now ? { ...base, at: new Date(schedule.atMs ?? 0).toISOString() } : undefined;
+    default:
+      return schedule.type satisfies never;
+  }
+}
+
+/** The first channel that it answered on; a job that answered nowhere goes to a chat of the page. */
+function ownerOf({ payload }: z.infer<typeof goJob>): JobOwner {
+  const [channel] = payload.channels ?? [];
+  if (channel === undefined || payload.to === undefined || payload.to === "")
+    return { channel: "webui", chatId: "scheduled", senderId: "owner", sessionKey: "webui:scheduled" };
+  return { channel, chatId: payload.to, senderId: payload.to, sessionKey: `${channel}:${payload.to}` };
+}

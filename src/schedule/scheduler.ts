@@ -1,0 +1,228 @@
+import { messageOf, RequestError } from "../errors.js";
+import type { Logger } from "../log.js";
+import { newId } from "../util/ids.js";
+import { sleep } from "../util/sleep.js";
+import { type Job, type JobOwner, type JobWish, job as jobSchema, type Run } from "./job.js";
+import type { ScheduleRecords } from "./records.js";
+import { createRunHistory } from "./run-history.js";
+import type { Times } from "./times.js";
+
+export interface SchedulePorts {
+  readonly jobs: ScheduleRecords;
+  readonly runs: ScheduleRecords;
+  readonly times: Times;
+  /**
+   * Accepts the run's message, durable once it resolves. The same id again changes nothing, which is what keeps a time
+   * from running twice across restarts.
+   */
+  readonly accept: (messageId: string, job: Job) => Promise<void>;
+  readonly tell: (change: RunChange) => void;
+  /** Says something in the job's chat that is no answer. */
+  readonly alert: (job: Job, text: string) => Promise<void>;
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+export interface RunChange {
+  readonly job: Job;
+  readonly dueAt: string;
+  readonly status: "started" | "completed" | "failed" | "missed" | "skipped";
+  readonly error?: string;
+}
+
+/** A job with what people want to know of it. */
+export interface JobState extends Job {
+  /** Unix ms. */
+  readonly nextDue: number | undefined;
+  readonly lastRun: Run | undefined;
+}
+
+/** Jobs that run at their times, as long as {@link run} does. Changes count at once. */
+export interface Scheduler {
+  list(): readonly JobState[];
+  /** @throws {RequestError} 404 */
+  get(id: string): JobState;
+  /** @throws {RequestError} 400 with a sentence for whoever wrote it */
+  add(wish: JobWish, owner: JobOwner): Promise<JobState>;
+  remove(id: string): Promise<void>;
+  enable(id: string, isEnabled: boolean): Promise<JobState>;
+  /** Once more, now; resolves once the run is accepted. */
+  runNow(id: string): Promise<Run>;
+  /** Newest first. */
+  history(id: string): readonly Run[];
+  /** A run's message has come to its end. */
+  ended(messageId: string, end: { readonly status: "completed" | "failed"; readonly result: string }): Promise<void>;
+  /** Until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const maxJobs = 200;
+const maxJobsInChat = 50;
+const maxFailures = 5;
+/** A run that starts within this time after it was due is on time. */
+const lateMs = 60_000;
+/** Clocks are set and machines sleep: the next time is computed again at least this often. */
+const lookMs = 60_000;
+const prefix = "cron:";
+
+export function createScheduler(ports: SchedulePorts): Scheduler {
+  const { times, log, now } = ports;
+  const history = createRunHistory(ports.runs);
+  let wake = new AbortController();
+
+  const all = (): readonly Job[] =>
+    ports.jobs.list().flatMap(({ id, value }) => {
+      const parsed = jobSchema.safeParse(value);
+      if (!parsed.success) log.warn(`The scheduled job ${id} cannot be read and is left alone`);
+      return parsed.success ? [parsed.data] : [];
+    });
+  const find = (id: string): Job => {
+    const parsed = jobSchema.safeParse(ports.jobs.get(id));
+    if (!parsed.success) throw new RequestError(`There is no scheduled job ${id}.`, { status: 404, code: "not_found" });
+    return parsed.data;
+  };
+  const store = async (job: Job): Promise<void> => {
+    await ports.jobs.put(job.id, job);
+    wake.abort(changed);
+  };
+  const stateOf = (job: Job): JobState => ({
+    ...job,
+    nextDue: job.enabled ? times.next(job.schedule, now()) : undefined,
+    lastRun: history.of(job.id)[0],
+  });
+
+  const start = async (job: Job, messageId: string, due: number): Promise<Run> => {
+    await ports.accept(messageId, job);
+    const dueAt = new Date(due).toISOString();
+    const run: Run = { messageId, dueAt, startedAt: new Date(now()).toISOString(), status: "running" };
+    if (await history.begin(job.id, run)) ports.tell({ job, dueAt, status: "started" });
+    return run;
+  };
+
+  /** Deals with the newest time that has come; the ones before it are gone. */
+  const settle = async (job: Job): Promise<void> => {
+    const due = times.last(job.schedule, now());
+    if (due === undefined || due <= (job.lastDue ?? job.createdAt)) return;
+    const dueAt = new Date(due).toISOString();
+    if (now() - due <= lateMs || job.missed === "once") await start(job, `${prefix}${job.id}:${dueAt}`, due);
+    else {
+      await history.begin(job.id, {
+        messageId: `${prefix}${job.id}:${dueAt}`,
+        dueAt,
+        startedAt: dueAt,
+        endedAt: dueAt,
+        status: "missed",
+      });
+      ports.tell({ job, dueAt, status: "missed" });
+    }
+    // Somebody may have removed it or switched it off meanwhile.
+    const current = jobSchema.safeParse(ports.jobs.get(job.id));
+    if (current.success)
+      await ports.jobs.put(job.id, {
+        ...current.data,
+        lastDue: due,
+        enabled: current.data.enabled && job.schedule.kind !== "at",
+      });
+  };
+
+  /** A job that only ever fails would go on costing money and saying so. */
+  const restAfterFailures = async (job: Job): Promise<void> => {
+    const newest = history.of(job.id).slice(0, maxFailures);
+    if (!job.enabled || newest.length < maxFailures || newest.some(({ status }) => status !== "failed")) return;
+    await store({ ...job, enabled: false });
+    log.warn(`The scheduled job ${job.name} failed ${maxFailures} times and is off now`, { job: job.id });
+    await ports.alert(
+      job,
+      `The scheduled job "${job.name}" failed ${maxFailures} times in a row, so I switched it off.`,
+    );
+  };
+
+  return {
+    list: () => all().map(stateOf),
+    get: (id) => stateOf(find(id)),
+    async add(wish, owner) {
+      const known = all();
+      const inChat = known.filter(({ owner: other }) => other.sessionKey === owner.sessionKey);
+      if (known.length >= maxJobs || inChat.length >= maxJobsInChat)
+        throw badRequest("There are too many scheduled jobs already. Remove one first.");
+      const message = wish.message.trim();
+      if (message === "") throw badRequest("Say what is to be done in `message`.");
+      const createdAt = now();
+      const job: Job = {
+        id: newId("job"),
+        name: (wish.name?.trim() || message).slice(0, 80),
+        schedule: times.parse(wish, createdAt),
+        message,
+        owner,
+        session: wish.session ?? "chat",
+        missed: wish.missed ?? "once",
+        enabled: true,
+        createdAt,
+      };
+      await store(job);
+      return stateOf(job);
+    },
+    async remove(id) {
+      find(id);
+      await ports.jobs.delete(id);
+      await history.forget(id);
+      wake.abort(changed);
+    },
+    async enable(id, isEnabled) {
+      const job = find(id);
+      // What passed while it was off is not made up for.
+      const next =
+        isEnabled && !job.enabled ? { ...job, enabled: true, lastDue: now() } : { ...job, enabled: isEnabled };
+      await store(next);
+      return stateOf(next);
+    },
+    async runNow(id) {
+      const job = find(id);
+      return await start(job, `${prefix}${job.id}:now-${newId("run")}`, now());
+    },
+    history: (id) => history.of(find(id).id),
+    async ended(messageId, { status, result }) {
+      const jobId = jobIdOf(messageId);
+      if (jobId === undefined) return;
+      const run = await history.end(jobId, messageId, { status, result, endedAt: new Date(now()).toISOString() });
+      const parsed = jobSchema.safeParse(ports.jobs.get(jobId));
+      if (run === undefined || !parsed.success) return;
+      ports.tell({ job: parsed.data, dueAt: run.dueAt, status, ...(status === "failed" ? { error: result } : {}) });
+      await restAfterFailures(parsed.data);
+    },
+    async run(signal) {
+      const stop = (): void => wake.abort(changed);
+      signal.addEventListener("abort", stop, { once: true });
+      while (!signal.aborted) {
+        wake = new AbortController();
+        for (const job of all()) {
+          if (!job.enabled || signal.aborted) continue;
+          await settle(job).catch((error: unknown) => {
+            log.warn(`The scheduled job ${job.name} was not started, it is tried again: ${messageOf(error)}`, {
+              job: job.id,
+            });
+          });
+        }
+        await sleep(restMs(all(), times, now()), wake.signal).catch(() => undefined);
+      }
+      signal.removeEventListener("abort", stop);
+    },
+  };
+}
+
+/** Made once, because making one takes a stack trace. */
+const changed = new DOMException("The schedule has changed", "AbortError");
+
+function restMs(jobs: readonly Job[], times: Times, now: number): number {
+  const dues = jobs.flatMap((job) => (job.enabled ? (times.next(job.schedule, now) ?? []) : []));
+  return Math.max(50, Math.min(lookMs, ...dues.map((due) => due - now)));
+}
+
+/** The job whose run a message is. */
+export function jobIdOf(messageId: string): string | undefined {
+  return messageId.startsWith(prefix) ? messageId.slice(prefix.length).split(":")[0] : undefined;
+}
+
+function badRequest(sentence: string): RequestError {
+  return new RequestError(sentence, { status: 400, code: "bad_request" });
+}

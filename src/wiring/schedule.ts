@@ -1,0 +1,201 @@
+import { join } from "node:path";
+import type { InboundMessage } from "../bus/messages.js";
+import { messageOf, RequestError } from "../errors.js";
+import { draft, type GatewayEvent } from "../events/event.js";
+import { clientChannels } from "../events/session-key.js";
+import type { Job } from "../schedule/job.js";
+import { jobIdOf, type Scheduler } from "../schedule/scheduler.js";
+import { type ChatJobs, cronTool } from "../tools/schedule/cron.js";
+import type { Tool, ToolContext } from "../tools/tool.js";
+import { newId } from "../util/ids.js";
+import type { Releases } from "../util/releases.js";
+import type { Core } from "./core.js";
+import type { GatewayOptions } from "./options.js";
+
+/** Scheduled jobs. The code that reads cron expressions is loaded when there is a job, or when one is asked for. */
+export interface Schedule {
+  readonly tool: Tool;
+  readonly scheduler: () => Promise<Scheduler>;
+}
+
+export function openSchedule(options: GatewayOptions, core: Core, releases: Releases): Schedule {
+  const { log } = options;
+  const stopping = new AbortController();
+  const state: { opening: Promise<Scheduler> | undefined; running: Promise<void> } = {
+    opening: undefined,
+    running: Promise.resolve(),
+  };
+  const scheduler = (): Promise<Scheduler> => {
+    state.opening ??= openScheduler(options, core).then((opened) => {
+      if (options.work !== false) state.running = opened.run(stopping.signal);
+      return opened;
+    });
+    return state.opening;
+  };
+
+  const unsubscribe = core.events.onAny((event) => {
+    const end = endOf(event);
+    if (end === undefined) return;
+    for (const id of end.messageIds)
+      if (jobIdOf(id) !== undefined)
+        void scheduler()
+          .then((opened) => opened.ended(id, end))
+          .catch((error: unknown) => log.warn(`The end of a scheduled run was not kept: ${messageOf(error)}`));
+  });
+  if (options.work !== false)
+    void takeOverJobs(options, core, scheduler)
+      .then(async () => {
+        if (core.engine.records("cron").list().length > 0) await scheduler();
+      })
+      .catch((error: unknown) => log.error(`Scheduled jobs do not run: ${messageOf(error)}`, { error }));
+  releases.defer(async () => {
+    unsubscribe();
+    stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
+    await state.opening?.catch(() => undefined);
+    await state.running;
+  });
+  return { scheduler, tool: cronTool((context) => jobsOfChat(scheduler, context)) };
+}
+
+async function openScheduler({ log }: GatewayOptions, core: Core): Promise<Scheduler> {
+  const [{ Cron }, { createTimes }, { createScheduler }] = await Promise.all([
+    import("croner"),
+    import("../schedule/times.js"),
+    import("../schedule/scheduler.js"),
+  ]);
+  return createScheduler({
+    jobs: core.engine.records("cron"),
+    runs: core.engine.records("cron_runs"),
+    times: createTimes(Cron, Intl.DateTimeFormat().resolvedOptions().timeZone),
+    accept: async (messageId, job) => void (await core.messages.publishInbound(toMessage(messageId, job))),
+    tell({ job, dueAt, status, error }) {
+      const key = sessionOf(job);
+      const payload = {
+        job_id: job.id,
+        due_at: dueAt,
+        status,
+        session_key: key,
+        ...(error === undefined ? {} : { error }),
+      };
+      void core.engine
+        .append(key, [draft("schedule_run_changed", payload, { source: "gateway" })], { durable: false })
+        .catch((cause: unknown) => log.warn(`A scheduled run was not told: ${messageOf(cause)}`));
+    },
+    async alert(job, text) {
+      if (clientChannels.has(job.owner.channel)) return;
+      const { channel, chatId, thread } = job.owner;
+      await core.messages.publishOutbound({
+        id: `${newId("alert")}#1`,
+        channel,
+        chatId,
+        ...(thread === undefined ? {} : { thread }),
+        sessionKey: sessionOf(job),
+        content: text,
+        attachments: [],
+      });
+    },
+    now: Date.now,
+    log,
+  });
+}
+
+function sessionOf(job: Job): string {
+  return job.session === "alone" ? `cron:${job.id}` : job.owner.sessionKey;
+}
+
+/** The chat's own message, so that its sender's rights and its platform count; only the conversation may be another. */
+function toMessage(id: string, job: Job): InboundMessage {
+  const { channel, chatId, thread, senderId } = job.owner;
+  return {
+    id,
+    channel,
+    chatId,
+    ...(thread === undefined ? {} : { thread }),
+    senderId,
+    sessionKey: sessionOf(job),
+    content: `[Scheduled: ${job.name}] ${job.message}`,
+    attachments: [],
+    mode: "next",
+    receivedAt: Date.now(),
+  };
+}
+
+interface RunEnd {
+  readonly messageIds: readonly string[];
+  readonly status: "completed" | "failed";
+  readonly result: string;
+}
+
+function endOf(event: GatewayEvent): RunEnd | undefined {
+  switch (event.type) {
+    case "turn_execution_complete":
+      return { messageIds: event.payload.message_ids, status: "completed", result: event.payload.stop_reason };
+    case "turn_execution_failed":
+      return { messageIds: event.payload.message_ids, status: "failed", result: event.payload.message };
+    case "turn_execution_cancelled":
+      return { messageIds: event.payload.message_ids, status: "failed", result: "It was stopped." };
+    default:
+      return undefined;
+  }
+}
+
+/** The jobs of the Go maxclaw, once. */
+async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () => Promise<Scheduler>): Promise<void> {
+  const taken = core.engine.records("cron_import");
+  if (taken.get("go") !== undefined) return;
+  const path = join(options.config.config.agents.defaults.workspace, ".cron", "jobs.json");
+  const { readGoJobs } = await import("../schedule/import-jobs.js");
+  const found = await readGoJobs(path, Date.now());
+  if (found === undefined) return;
+  for (const problem of found.problems) options.log.warn(problem);
+  for (const { wish, owner, enabled } of found.jobs) {
+    const opened = await scheduler();
+    try {
+      const { id } = await opened.add(wish, owner);
+      if (!enabled) await opened.enable(id, false);
+    } catch (error) {
+      options.log.warn(`${path}: ${wish.name ?? wish.message} is not taken over: ${messageOf(error)}`);
+    }
+  }
+  await taken.put("go", { at: Date.now(), jobs: found.jobs.length });
+  options.log.info(`Took over ${found.jobs.length} scheduled jobs from ${path}`);
+}
+
+/** A chat sees and changes its own jobs only. */
+function jobsOfChat(scheduler: () => Promise<Scheduler>, context: ToolContext): ChatJobs {
+  const { channel, chatId, senderId, sessionKey } = context;
+  const own = async (id: string): Promise<Scheduler> => {
+    const opened = await scheduler();
+    if (opened.get(id).owner.sessionKey !== sessionKey)
+      throw new RequestError(`There is no scheduled job ${id} in this chat.`, { status: 404, code: "not_found" });
+    return opened;
+  };
+  return {
+    async list() {
+      const { describeSchedule } = await import("../schedule/times.js");
+      return (await scheduler())
+        .list()
+        .filter(({ owner }) => owner.sessionKey === sessionKey)
+        .map((job) => {
+          const next = job.nextDue === undefined ? "off" : `next ${new Date(job.nextDue).toISOString().slice(0, 16)}Z`;
+          const last = job.lastRun === undefined ? "" : `, last run ${job.lastRun.status}`;
+          return { id: job.id, line: `${job.id} "${job.name}": ${describeSchedule(job.schedule)}, ${next}${last}` };
+        });
+    },
+    async add(wish) {
+      const { describeSchedule } = await import("../schedule/times.js");
+      const job = await (await scheduler()).add(wish, { channel, chatId, senderId, sessionKey });
+      const next = job.nextDue === undefined ? "" : `, next ${new Date(job.nextDue).toISOString().slice(0, 16)}Z`;
+      return `Scheduled ${job.id} "${job.name}": ${describeSchedule(job.schedule)}${next}`;
+    },
+    remove: async (id) => await (await own(id)).remove(id),
+    enable: async (id, isEnabled) => void (await (await own(id)).enable(id, isEnabled)),
+    runNow: async (id) => void (await (await own(id)).runNow(id)),
+    history: async (id) =>
+      (await own(id))
+        .history(id)
+        .map(
+          ({ dueAt, status, result }) => `${dueAt.slice(0, 16)}Z ${status}${result === undefined ? "" : `: ${result}`}`,
+        ),
+  };
+}

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Cron } from "croner";
+import { silentLog } from "../../src/log.js";
+import { readGoJobs } from "../../src/schedule/import-jobs.js";
+import type { Job, JobOwner } from "../../src/schedule/job.js";
+import type { ScheduleRecords } from "../../src/schedule/records.js";
+import { createScheduler } from "../../src/schedule/scheduler.js";
+import { createTimes } from "../../src/schedule/times.js";
+import { tempFolder, until } from "../support/engine-kit.js";
+
+const hour = 3_600_000;
+const owner: JobOwner = { channel: "telegram", chatId: "7", senderId: "7", sessionKey: "telegram:7" };
+
+function records(): ScheduleRecords {
+  const kept = new Map<string, unknown>();
+  return {
+    get: (id) => kept.get(id),
+    put: async (id, value) => void kept.set(id, structuredClone(value)),
+    delete: async (id) => void kept.delete(id),
+    list: () => [...kept].map(([id, value]) => ({ id, value })),
+  };
+}
+
+/** A gateway's schedule whose clock is set by hand; what it keeps outlives it. */
+function setUp() {
+  const kept = { jobs: records(), runs: records() };
+  const state = { now: Date.parse("2026-11-21T12:00:00Z"), accepted: [] as string[], told: [] as string[], alerts: 0 };
+  const open = () => {
+    const stop = new AbortController();
+    const scheduler = createScheduler({
+      ...kept,
+      times: createTimes(Cron, "UTC"),
+      async accept(messageId, job: Job) {
+        if (!state.accepted.includes(`${job.name} ${messageId}`)) state.accepted.push(`${job.name} ${messageId}`);
+      },
+      tell: ({ job, status }) => void state.told.push(`${job.name} ${status}`),
+      alert: async () => {
+        state.alerts += 1;
+      },
+      now: () => state.now,
+      log: silentLog,
+    });
+    return { scheduler, stop };
+  };
+  /** Runs the schedule once over what is due. */
+  const look = async (): Promise<void> => {
+    const { scheduler, stop } = open();
+    const running = scheduler.run(stop.signal);
+    const before = JSON.stringify(kept.jobs.list());
+    await until("it has looked", () => JSON.stringify(kept.jobs.list()) !== before, 200).catch(() => undefined);
+    stop.abort();
+    await running;
+  };
+  return { state, kept, look, scheduler: open().scheduler };
+}
+
+test("each time runs once, however often the gateway is started", async () => {
+  const t = setUp();
+  const { id } = await t.scheduler.add({ message: "tick", every: "1h" }, owner);
+  await t.look();
+  assert.deepEqual(t.state.accepted, []);
+  t.state.now += hour + 1000;
+  await t.look();
+  await t.look();
+  assert.deepEqual(t.state.accepted, [`tick cron:${id}:2026-11-21T13:00:00.000Z`]);
+  // A crash after the message was accepted and before that was noted.
+  await t.kept.jobs.put(id, { ...(t.kept.jobs.get(id) as Job), lastDue: undefined });
+  await t.look();
+  assert.equal(t.state.accepted.length, 1);
+  assert.deepEqual(t.state.told, ["tick started"]);
+});
+
+test("of the times that passed while it was down, all are made up for by one run, or skipped", async () => {
+  const t = setUp();
+  await t.scheduler.add({ name: "once", message: "x", every: "1h", missed: "once" }, owner);
+  const skipped = await t.scheduler.add({ name: "skip", message: "x", every: "1h", missed: "skip" }, owner);
+  t.state.now += 5 * hour + 30 * 60_000;
+  await t.look();
+  assert.equal(t.state.accepted.length, 1);
+  assert.match(t.state.accepted[0] ?? "", /^once .*T17:00/);
+  assert.deepEqual([...t.state.told].sort(), ["once started", "skip missed"]);
+  assert.deepEqual(
+    t.scheduler.history(skipped.id).map(({ status }) => status),
+    ["missed"],
+  );
+});
+
+test("a single time runs once and is off then; a job that is off or removed does not run", async () => {
+  const t = setUp();
+  const single = await t.scheduler.add({ name: "single", message: "x", at: "2026-11-21T13:00" }, owner);
+  const off = await t.scheduler.add({ name: "off", message: "x", every: "1h" }, owner);
+  const gone = await t.scheduler.add({ name: "gone", message: "x", every: "1h" }, owner);
+  await t.scheduler.enable(off.id, false);
+  await t.scheduler.remove(gone.id);
+  t.state.now += 2 * hour;
+  await t.look();
+  t.state.now += 2 * hour;
+  await t.look();
+  assert.deepEqual(t.state.told, ["single started"]);
+  assert.equal(t.scheduler.get(single.id).enabled, false);
+  await t.scheduler.enable(off.id, true);
+  await t.look();
+  assert.deepEqual(t.state.told, ["single started"], "what passed while it was off is not made up for");
+  assert.throws(() => t.scheduler.get(gone.id), /no scheduled job/);
+});
+
+test("a run's end is kept once; five failures in a row switch a job off, and its chat is told", async () => {
+  const t = setUp();
+  const { id } = await t.scheduler.add({ message: "x", every: "1h" }, owner);
+  for (let n = 0; n < 5; n++) {
+    const run = await t.scheduler.runNow(id);
+    await t.scheduler.ended(run.messageId, { status: n === 0 ? "completed" : "failed", result: `r${n}` });
+    await t.scheduler.ended(run.messageId, { status: "failed", result: "again" });
+  }
+  assert.deepEqual(
+    t.scheduler.history(id).map(({ status, result }) => `${status} ${result}`),
+    ["failed r4", "failed r3", "failed r2", "failed r1", "completed r0"],
+  );
+  assert.equal(t.scheduler.get(id).enabled, true);
+  const run = await t.scheduler.runNow(id);
+  await t.scheduler.ended(run.messageId, { status: "failed", result: "r5" });
+  assert.equal(t.scheduler.get(id).enabled, false);
+  assert.equal(t.state.alerts, 1);
+});
+
+test("a job that cannot be read is left alone and harms no other", async () => {
+  const t = setUp();
+  await t.kept.jobs.put("job_broken", { id: "job_broken", schedule: { kind: "sometimes" } });
+  await t.scheduler.add({ name: "good", message: "x", every: "1h" }, owner);
+  t.state.now += hour;
+  await t.look();
+  assert.deepEqual(t.state.told, ["good started"]);
+});
+
+test("jobs of the Go maxclaw are read; what cannot be used is named", async (t) => {
+  const path = join(tempFolder(t), "jobs.json");
+  const now = Date.parse("2026-11-21T12:00:00Z");
+  assert.equal(await readGoJobs(path, now), undefined);
+  await writeFile(path, "{broken");
+  assert.match((await readGoJobs(path, now))?.problems[0] ?? "", /not JSON/);
+  const base = { enabled: true, created: 1 };
+  await writeFile(
+    path,
+    JSON.stringify({
+      job_1: {
+        ...base,
+        name: "morning",
+        schedule: { type: "cron", expr: "0 0 9 * * *" },
+        payload: { message: "news", channels: ["telegram"], to: "42", deliver: true },
+      },
+      job_2: { ...base, schedule: { type: "every", everyMs: 1_800_000 }, payload: { message: "look" }, enabled: false },
+      job_3: { ...base, schedule: { type: "once", atMs: 1000 }, payload: { message: "late" } },
+      job_4: { schedule: "never" },
+    }),
+  );
+  const found = await readGoJobs(path, now);
+  assert.deepEqual(
+    found?.jobs.map(({ wish, owner: to, enabled }) => [wish.cron ?? wish.every, wish.message, to.sessionKey, enabled]),
+    [
+      ["0 9 * * *", "news", "telegram:42", true],
+      ["1800", "look", "webui:scheduled", false],
+    ],
+  );
+  assert.equal(found?.problems.length, 2);
+});
