@@ -1,4 +1,5 @@
-// Compiles src, test and scripts into dist, and the web page into dist/web. Does nothing when nothing changed.
+// Compiles src, test and scripts into dist, the types of the package's client beside them, and the web page into
+// dist/web. Does nothing when nothing changed.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -55,7 +56,9 @@ function settleOutputs(sources) {
   }
   for (const folder of ["src", "test", "scripts"]) {
     for (const file of filesBelow(join("dist", folder))) {
-      const output = relative("dist", file).replace(/\.map$/, "");
+      const output = relative("dist", file)
+        .replace(/\.map$/, "")
+        .replace(/\.d\.ts$/, ".js");
       const isStale = output.endsWith(".json") ? !sources.includes(output) : !expected.has(output);
       if (isStale) rmSync(join(root, file));
     }
@@ -75,6 +78,17 @@ function buildProgram() {
   writeFileSync(join(dist, ".program-stamp"), stamp);
 }
 
+function buildClientTypes() {
+  const config = join("src", "client", "tsconfig.json");
+  const sources = [...filesBelow("src/client"), ...filesBelow("src/events"), "tsconfig.json", "package-lock.json"];
+  const stamp = fingerprint(sources);
+  const isThere = ["client", "node"].every((name) => existsSync(join(dist, "src", "client", `${name}.d.ts`)));
+  if (isStamped(".client-types-stamp", stamp) && isThere) return;
+  rmSync(join(dist, ".client-types-stamp"), { force: true });
+  run("tsc", ["-p", config]);
+  writeFileSync(join(dist, ".client-types-stamp"), stamp);
+}
+
 function buildPage() {
   const config = join("src", "web", "vite.config.ts");
   if (!existsSync(join(root, config))) {
@@ -90,4 +104,5 @@ function buildPage() {
 
 mkdirSync(dist, { recursive: true });
 buildProgram();
+buildClientTypes();
 buildPage();

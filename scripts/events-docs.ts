@@ -1,6 +1,11 @@
-// Writes the table of docs/events.md from the catalogue.
+// Writes what docs/ holds of the catalogue: the tables of docs/events.md, and docs/events.schema.generated.json.
 import { readFileSync, writeFileSync } from "node:fs";
-import { withEventsTable } from "./events-table.js";
+import { eventsSchemaText } from "./events-schema.js";
+import { eventsTable, withPart } from "./events-table.js";
+import { waitingTable } from "./events-waiting.js";
 
 const page = "docs/events.md";
-writeFileSync(page, withEventsTable(readFileSync(page, "utf8")));
+const table = withPart(readFileSync(page, "utf8"), "table", eventsTable());
+writeFileSync(page, withPart(table, "waiting", waitingTable()));
+writeFileSync("docs/events.schema.generated.json", eventsSchemaText());
+process.stdout.write(waitingTable());

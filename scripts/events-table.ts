@@ -44,15 +44,26 @@ function detailOf(schema: Schema): string {
   return isPlainObject ? `{${fieldsOf(schema)}}` : "";
 }
 
-const begin = "<!-- table: begin (node dist/scripts/events-docs.js) -->";
-const end = "<!-- table: end -->";
+const command = "(node dist/scripts/events-docs.js)";
 
-/** The page with its table made anew. */
-export function withEventsTable(page: string): string {
+/** Where the part between the marks of this name stands on a page. */
+function placeOf(page: string, name: string): readonly [from: number, to: number] {
+  const begin = `<!-- ${name}: begin ${command} -->\n`;
   const from = page.indexOf(begin);
-  const to = page.indexOf(end);
-  if (from === -1 || to < from) throw new Error(`The page must hold "${begin}" and "${end}"`);
-  return `${page.slice(0, from + begin.length)}\n${eventsTable()}${page.slice(to)}`;
+  const to = page.indexOf(`<!-- ${name}: end -->`);
+  if (from === -1 || to < from) throw new Error(`The page must hold the marks of ${name}`);
+  return [from + begin.length, to];
+}
+
+/** What stands between the marks of this name. */
+export function partOf(page: string, name: string): string {
+  return page.slice(...placeOf(page, name));
+}
+
+/** The page with the part between these marks made anew. */
+export function withPart(page: string, name: string, made: string): string {
+  const [from, to] = placeOf(page, name);
+  return page.slice(0, from) + made + page.slice(to);
 }
 
 /** The table's cells, row by row, however it is padded. */
@@ -66,9 +77,4 @@ export function cellsOf(page: string): readonly (readonly string[])[] {
         .slice(1, -1)
         .map((cell) => cell.trim()),
     );
-}
-
-/** The generated part of the page. */
-export function tableOf(page: string): string {
-  return page.slice(page.indexOf(begin), page.indexOf(end));
 }

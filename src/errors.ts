@@ -56,7 +56,9 @@ export type ProviderErrorKind =
   | "bad_request"
   | "not_found"
   | "network"
-  | "garbage";
+  | "garbage"
+  /** Not asked at all: the model has failed too often in a row. */
+  | "circuit_open";
 
 /** A model call failed. `kind` decides what happens next; `status` is the HTTP status where there was one. */
 export class ProviderError extends Fault {
@@ -92,6 +94,7 @@ const providerErrorCodes: Readonly<Record<ProviderErrorKind, ErrorCode>> = {
   not_found: "VALIDATION_ERROR",
   network: "UNKNOWN",
   garbage: "UNKNOWN",
+  circuit_open: "CIRCUIT_OPEN",
 };
 
 export type EngineErrorKind =
@@ -121,15 +124,24 @@ export class EngineError extends Fault {
   }
 }
 
+/** The storage of session documents cannot be reached, or refuses. What was asked for may have happened. */
+export class StorageError extends Fault {}
+
 /** The request itself is wrong. `code` is what HTTP and WebSocket clients see; `status` its HTTP status. */
 export class RequestError extends Fault {
   readonly status: number;
   readonly code: string;
+  /** The state of what was asked for, where that is why. */
+  readonly state: string | undefined;
 
-  constructor(message: string, options: FaultOptions & { readonly status: number; readonly code: string }) {
+  constructor(
+    message: string,
+    options: FaultOptions & { readonly status: number; readonly code: string; readonly state?: string },
+  ) {
     super(message, options);
     this.status = options.status;
     this.code = options.code;
+    this.state = options.state;
   }
 }
 

@@ -7,6 +7,8 @@ export interface Logger {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
+  /** From now on these values appear nowhere in the log. Absent where nothing is written down. */
+  hide?(secrets: readonly string[]): void;
 }
 
 /** A logger that drops everything. */

@@ -15,7 +15,8 @@ export interface LogOptions {
 
 /** The gateway's log. Writing never throws and never waits for another process. */
 export function createLog({ level, file, stderr, secrets = [] }: LogOptions): Logger & { flush(): void } {
-  const mask = createMask(secrets);
+  let hidden = secrets;
+  let mask = createMask(hidden);
   const target = file === undefined ? undefined : openLogFile(file);
   const lines =
     target &&
@@ -41,6 +42,10 @@ export function createLog({ level, file, stderr, secrets = [] }: LogOptions): Lo
     info: (message, fields) => write("info", message, fields),
     warn: (message, fields) => write("warn", message, fields),
     error: (message, fields) => write("error", message, fields),
+    hide(more) {
+      hidden = [...hidden, ...more];
+      mask = createMask(hidden);
+    },
     flush: () => target?.flush(),
   };
 }

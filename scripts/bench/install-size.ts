@@ -3,14 +3,17 @@ import { join } from "node:path";
 import { z } from "zod";
 
 const lockfile = z.object({
-  packages: z.record(z.string(), z.object({ dev: z.boolean().optional(), optional: z.boolean().optional() })),
+  packages: z.record(
+    z.string(),
+    z.object({ dev: z.boolean().optional(), optional: z.boolean().optional(), devOptional: z.boolean().optional() }),
+  ),
 });
 
 /** What `npm ci --omit=dev --omit=optional` leaves on disk, without Node itself. */
 export async function installSize(root: string): Promise<{ readonly packages: number; readonly megabytes: number }> {
   const lock = lockfile.parse(JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")));
   const folders = Object.entries(lock.packages)
-    .filter(([path, { dev, optional }]) => path !== "" && dev !== true && optional !== true)
+    .filter(([path, { dev, optional, devOptional }]) => path !== "" && !dev && !optional && !devOptional)
     .map(([path]) => path);
   let bytes = 0;
   for (const folder of [...folders, "dist/src", "dist/web", "skills", "bin"])

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { startFakeModel } from "./fake-model.js";
 import { installSize } from "./install-size.js";
 import { latency, median, type TurnTimes, throughput, turnTimes } from "./measure.js";
+import { benchSessions } from "./sessions.js";
 import { type SubjectName, startSubject } from "./subject.js";
 
 interface Round {
@@ -19,6 +20,7 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 3);
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const names: readonly SubjectName[] = ["echo", "bare", "maxclaw"];
 await using model = await startFakeModel();
+if (process.argv[2] === "sessions") process.exit((await benchSessions(model, rounds, 500)) ? 0 : 1);
 
 const results = new Map<SubjectName, Round[]>(names.map((name) => [name, []]));
 for (let round = 0; round < rounds; round++) for (const name of names) results.get(name)?.push(await measure(name));

@@ -9,6 +9,7 @@ import type { FakeModel } from "./fake-model.js";
 /** One program under measurement, with a Bot API of its own. */
 export interface Subject extends AsyncDisposable {
   readonly telegram: FakeTelegram;
+  readonly pid: number | undefined;
   /** From the start of the process to its ready line. */
   readonly readyMs: number;
   rssMegabytes(): Promise<number>;
@@ -28,6 +29,7 @@ export async function startSubject(name: SubjectName, model: FakeModel, home?: s
   await until(() => telegram.calls("getUpdates") > 0);
   return {
     telegram,
+    pid: child.pid,
     readyMs,
     async rssMegabytes() {
       const status = await readFile(`/proc/${child.pid}/status`, "utf8");

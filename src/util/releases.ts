@@ -1,23 +1,39 @@
+import { type Logger, silentLog } from "../log.js";
+
 /** What must be undone at the end, in reverse order. Each release runs once, also when an earlier one failed. */
 export class Releases implements AsyncDisposable {
   #releases: (() => void | Promise<void>)[] = [];
+  readonly #log: Logger;
 
-  defer(release: () => void | Promise<void>): void {
-    this.#releases.push(release);
+  constructor(log: Logger = silentLog) {
+    this.#log = log;
+  }
+
+  /** The log names a `part` now that it has started, and again when it has stopped. */
+  defer(release: () => void | Promise<void>, part?: string): void {
+    if (part === undefined) {
+      this.#releases.push(release);
+      return;
+    }
+    this.#log.info(`started: ${part}`);
+    this.#releases.push(async () => {
+      await release();
+      this.#log.info(`stopped: ${part}`);
+    });
   }
 
   /** Disposes `resource` with the rest and returns it. */
-  use<R extends AsyncDisposable | Disposable>(resource: R): R {
+  use<R extends AsyncDisposable | Disposable>(resource: R, part?: string): R {
     this.defer(async () => {
       if (Symbol.asyncDispose in resource) await resource[Symbol.asyncDispose]();
       else resource[Symbol.dispose]();
-    });
+    }, part);
     return resource;
   }
 
   /** Hands the releases over to a new owner; disposing this one then does nothing. */
   move(): Releases {
-    const owner = new Releases();
+    const owner = new Releases(this.#log);
     owner.#releases = this.#releases;
     this.#releases = [];
     return owner;

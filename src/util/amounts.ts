@@ -1,0 +1,11 @@
+/** `$4.20`; below a cent with as many places as it takes to see something. */
+export function formatUsd(usd: number): string {
+  if (usd === 0) return "$0";
+  if (Math.abs(usd) >= 0.01) return `$${usd.toFixed(2)}`;
+  return `$${usd.toFixed(6).replace(/0+$/, "").replace(/\.$/, "")}`;
+}
+
+/** `1,234,567`. */
+export function formatCount(count: number): string {
+  return String(Math.round(count)).replaceAll(/\B(?=(\d{3})+$)/g, ",");
+}
