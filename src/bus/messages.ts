@@ -29,10 +29,21 @@ export interface InboundMessage {
   /** Skill names, or `["all"]`, or `["none"]`; absent: by the text and the configuration. */
   readonly selectedSkills?: readonly string[] | undefined;
   readonly mode?: MessageMode | undefined;
+  /** Set when others wrote the content and the sender only passes it on: what it is, e.g. `a forwarded message`. */
+  readonly outside?: string | undefined;
   /** Heartbeat, scheduled and sub-agent messages: nobody waits for an answer. */
   readonly internal?: boolean | undefined;
+  /** The scheduled job that this comes from: its budget counts, in the place of the sender's. */
+  readonly jobId?: string | undefined;
   /** Unix ms. */
   readonly receivedAt: number;
+}
+
+/** Something to press below a message. */
+export interface Button {
+  readonly label: string;
+  /** What comes back when it is pressed: at most 64 bytes of ASCII, the least that a platform allows. */
+  readonly value: string;
 }
 
 /** One platform message on its way out. */
@@ -49,6 +60,8 @@ export interface OutboundMessage {
   /** Markdown. */
   readonly content: string;
   readonly attachments: readonly Attachment[];
+  /** Only for channels that have them: at most as many as the channel says. */
+  readonly buttons?: readonly Button[] | undefined;
   /** The turn and the accepted message that this answers, for the trail of causes. */
   readonly turnId?: string | undefined;
   readonly correlationId?: string | undefined;

@@ -1,5 +1,6 @@
 import type { Work } from "../engine/engine.js";
 import { clientChannels } from "../events/session-key.js";
+import { cutText } from "../util/cut-text.js";
 import { newId } from "../util/ids.js";
 import { outboundWork } from "./message-bus.js";
 import type { InboundMessage } from "./messages.js";
@@ -37,4 +38,43 @@ export function repliesOf(
       queuedEventId: newId("evt"),
     }),
   );
+}
+
+/** One option of a question, as a person picks it. */
+export interface Choice {
+  readonly label: string;
+  readonly description?: string | undefined;
+  readonly value: string;
+}
+
+/** A label that is longer does not fit on a button: the options are listed as well. */
+const longestLabel = 30;
+
+/**
+ * The platform messages of a question. Its options are buttons below the last one where the channel has as many, and
+ * numbered lines where it has not, or where a line says more than a button can.
+ */
+export function questionRepliesOf(
+  channel: { split(content: string): readonly string[]; readonly maxButtons?: number } | undefined,
+  message: InboundMessage,
+  question: { readonly id: string; readonly content: string; readonly choices: readonly Choice[] },
+  turnId: string,
+): readonly Work<"outbound">[] {
+  const { id, content, choices } = question;
+  const hasButtons = choices.length > 0 && choices.length <= (channel?.maxButtons ?? 0);
+  const isListed =
+    !hasButtons || choices.some(({ label, description }) => label.length > longestLabel || description !== undefined);
+  const lines = choices.map(({ label, description }, index) => {
+    const more = description === undefined || description === label ? "" : ` – ${description}`;
+    return `${index + 1}. ${label}${more}`;
+  });
+  const text = isListed && lines.length > 0 ? `${content}\n\n${lines.join("\n")}` : content;
+  const replies = repliesOf(channel, message, id, text, turnId);
+  const last = replies.at(-1);
+  if (!hasButtons || last === undefined) return replies;
+  const buttons = choices.map(({ label, value }, index) => ({
+    label: isListed ? cutText(`${index + 1}. ${label}`, longestLabel + 4) : label,
+    value,
+  }));
+  return [...replies.slice(0, -1), { ...last, body: { ...last.body, buttons } }];
 }

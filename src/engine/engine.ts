@@ -41,9 +41,23 @@ export interface AcceptOptions {
   readonly cursor?: { readonly name: string; readonly value: string };
 }
 
+/** Numbers to add to those of a record, see {@link Records}; a record or number that is not there counts as 0. */
+export interface Count {
+  readonly kind: string;
+  readonly id: string;
+  readonly add: Readonly<Record<string, number>>;
+}
+
 export interface AppendOptions {
   /** Wait for fdatasync. Without it the events are written: they survive `kill -9`, not a power cut. */
   readonly durable: boolean;
+  /** Added together with the events, or not at all: when none of them is new, they were added the first time. */
+  readonly counts?: readonly Count[] | undefined;
+}
+
+export interface DeliveryAppendOptions extends AppendOptions {
+  /** New work that exists together with the events or not at all; handed out once both are durable. */
+  readonly emit?: readonly Work[];
 }
 
 export interface Commit {
@@ -51,6 +65,8 @@ export interface Commit {
   readonly events: readonly EventDraft[];
   /** New work that exists from this commit on. */
   readonly emit: readonly Work[];
+  /** As with {@link AppendOptions}. */
+  readonly counts?: readonly Count[] | undefined;
 }
 
 /**
@@ -65,7 +81,13 @@ export interface Delivery<Q extends QueueName = QueueName> {
   readonly exhausted: boolean;
 
   /** @throws {EngineError} `fenced` once this attempt has ended or the lane has moved on */
-  append(events: readonly EventDraft[], options: AppendOptions): Promise<readonly StoredEvent[]>;
+  append(events: readonly EventDraft[], options: DeliveryAppendOptions): Promise<readonly StoredEvent[]>;
+
+  /**
+   * Waits for `work` without holding one of the consumer's places, and takes a place again afterwards. The lane waits
+   * as well. A crash meanwhile does not count as an attempt.
+   */
+  pause<T>(work: () => Promise<T>): Promise<T>;
 
   /**
    * Takes waiting work of the same lane into this delivery, so that its commit acknowledges it too. If the attempt
@@ -105,7 +127,7 @@ export interface DeadLetter {
   readonly buriedAt: number;
 }
 
-/** Small durable facts: pairing codes, allowed senders, approvals. Values are JSON. */
+/** Small durable facts: pairing codes, allowed senders, approvals, and what was used per day. Values are JSON. */
 export interface Records {
   get(id: string): unknown;
   put(id: string, value: unknown): Promise<void>;
@@ -133,6 +155,17 @@ export interface EngineStatus {
   readonly syncs: number;
 }
 
+/** An engine's files as of one moment, for a copy or a check of them. */
+export interface HeldFiles extends AsyncDisposable {
+  /**
+   * The journal's segment, and how many of its bytes belong to the moment: whole transactions, all of them synced. More
+   * is appended meanwhile; the session logs stay as they are.
+   */
+  readonly segment: { readonly path: string; readonly bytes: number };
+  /** Aborts when the engine takes the files back: it closes, or they were held for too long. What was read is void. */
+  readonly lost: AbortSignal;
+}
+
 /**
  * Makes work durable and hands it out again, in order per lane, until it is acknowledged. The engine's single writer
  * gives each stored event its place in its session and alone publishes it, in that order, after it is in the file.
@@ -149,7 +182,8 @@ export interface Engine extends AsyncDisposable {
   /**
    * Hands out the queue's work until `signal` aborts, then resolves once the handlers have settled. A handler that
    * throws is logged and retried with growing delay; when the attempts are used up it is called once more with
-   * `exhausted` set, and if that throws too the engine buries the work by itself.
+   * `exhausted` set, and if that throws too the engine buries the work by itself. Last attempts begin one after the
+   * other, each once the one before has settled or run for a while: work that ends the process takes no other with it.
    */
   consume<Q extends QueueName>(
     queue: Q,
@@ -208,4 +242,10 @@ export interface Engine extends AsyncDisposable {
 
   /** Writes what is in memory to the session logs and syncs everything. Disposing does this too. */
   flush(): Promise<void>;
+
+  /**
+   * Only where the truth is files: brings them up to date and keeps them still, while messages go on being accepted and
+   * answered. One holder at a time; the next one waits.
+   */
+  holdFiles?(): Promise<HeldFiles>;
 }

@@ -17,7 +17,12 @@ import {
 } from "../support/engine-kit.js";
 
 export interface ContractOptions {
-  readonly limits?: { readonly acceptsWaiting?: number; readonly pendingPerKey?: number; readonly waitMs?: number };
+  readonly limits?: {
+    readonly acceptsWaiting?: number;
+    readonly pendingPerKey?: number;
+    readonly waitMs?: number;
+    readonly aloneMs?: number;
+  };
   readonly now?: () => number;
 }
 
@@ -379,6 +384,37 @@ export function testEngineContract(name: string, open: OpenEngine): void {
     },
   );
 
+  for (const [how, aloneMs] of [
+    ["one after the other", 60_000],
+    ["beside one that takes too long", 20],
+  ] as const)
+    engineTest(
+      `last attempts begin ${how}, and other work does not wait for them`,
+      async (engine) => {
+        const begun: string[] = [];
+        const first = gate();
+        const consumer = consuming(engine, "inbound", async (delivery) => {
+          const { id } = delivery.work;
+          if (id.startsWith("suspect") && delivery.attempt < 3) return delivery.retry({ reason: "again", delayMs: 0 });
+          begun.push(id);
+          if (begun[0] === id) await first.opened;
+          await delivery.commit({ events: [], emit: [] });
+        });
+        for (const n of [1, 2, 3]) await accept(engine, `suspect-${n}`, `telegram:${n}`);
+        await until("a last attempt runs", () => begun.length > 0);
+        await accept(engine, "fresh", "telegram:4");
+        await until("fresh work is done", () => engine.waiting("inbound", "telegram:4").length === 0);
+        const isAlone = aloneMs > 1000;
+        if (isAlone) assert.equal(begun.filter((id) => id.startsWith("suspect")).length, 1);
+        else await until("the others are done", () => engine.status().inboundWaiting === 1);
+        first.open();
+        await until("all are done", () => engine.status().inboundWaiting === 0);
+        await consumer.stop();
+        assert.deepEqual(begun.toSorted(), ["fresh", "suspect-1", "suspect-2", "suspect-3"]);
+      },
+      { limits: { aloneMs } },
+    );
+
   engineTest("work for the other queue is available from the commit on, and only from then", async (engine) => {
     const sent: string[] = [];
     const sender = consuming(engine, "outbound", async (delivery) => {
@@ -421,6 +457,94 @@ export function testEngineContract(name: string, open: OpenEngine): void {
     await until("all are done", () => engine.status().inboundWaiting === 0);
     await second.stop();
     assert.equal(new Set(handled).size, 6);
+  });
+
+  engineTest("work that is appended with events is handed out once, at once and not with the end", async (engine) => {
+    const sent: string[] = [];
+    const goOn = gate();
+    const sender = consuming(engine, "outbound", async (delivery) => {
+      sent.push(delivery.work.id);
+      await delivery.commit({ events: [], emit: [] });
+    });
+    await accept(engine, "msg_1");
+    const consumer = consuming(engine, "inbound", async (delivery) => {
+      const emit = [outbound("ask_1#1")];
+      await delivery.append([titled("asked")], { durable: true, emit });
+      // As a handler does that does not know how far it came.
+      await delivery.append([titled("again")], { durable: true, emit });
+      await goOn.opened;
+      await delivery.commit({ events: [titled("end")], emit });
+    });
+    await until("it is sent while the handler is at work", () => sent.length === 1);
+    assert.equal(engine.status().inboundWaiting, 1);
+    goOn.open();
+    await until("the handler is done", () => engine.status().inboundWaiting === 0);
+    await consumer.stop();
+    await sender.stop();
+    assert.deepEqual(sent, ["ask_1#1"]);
+    const { events } = await engine.events(sessionOf, { afterSeq: 0, limit: 10 });
+    assert.deepEqual(titlesOf(events), ["asked", "again", "end"]);
+  });
+
+  engineTest("a pausing delivery leaves its place to others and takes one again, its lane waits", async (engine) => {
+    const waiting = gate();
+    const busy = gate();
+    const log: string[] = [];
+    for (const [id, key] of [
+      ["a1", sessionOf],
+      ["a2", sessionOf],
+      ["b1", other],
+    ] as const)
+      await accept(engine, id, key);
+    const consumer = consuming(
+      engine,
+      "inbound",
+      async (delivery) => {
+        const { id } = delivery.work;
+        log.push(`${id} begins`);
+        if (id === "a1") await delivery.pause(() => waiting.opened);
+        if (id === "b1") await busy.opened;
+        log.push(`${id} ends`);
+        await delivery.commit({ events: [], emit: [] });
+      },
+      { parallel: 1, maxAttempts: 3 },
+    );
+    const attemptsOf = () => engine.waiting("inbound", sessionOf)[0]?.attempts;
+    await until("the other lane runs", () => log.includes("b1 begins"));
+    assert.equal(attemptsOf(), 0, "a crash would not count");
+    waiting.open();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(log, ["a1 begins", "b1 begins"], "the only place is taken");
+    busy.open();
+    await until("it goes on and counts again", () => attemptsOf() === 1 || log.length > 4);
+    await until("all are done", () => engine.status().inboundWaiting === 0);
+    await consumer.stop();
+    assert.deepEqual(log, ["a1 begins", "b1 begins", "b1 ends", "a1 ends", "a2 begins", "a2 ends"]);
+  });
+
+  engineTest("a consumer that stops waits for handlers that pause, and gives them no place", async (engine) => {
+    const waiting = gate();
+    const paused = gate();
+    const order: string[] = [];
+    await accept(engine, "msg_1");
+    const consumer = consuming(engine, "inbound", async (delivery) => {
+      await delivery.pause(() => {
+        paused.open();
+        return waiting.opened;
+      });
+      await delivery.release();
+      order.push("released");
+    });
+    await paused.opened;
+    const stopped = consumer.stop().then(() => order.push("stopped"));
+    for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve));
+    waiting.open();
+    await stopped;
+    assert.deepEqual(order, ["released", "stopped"]);
+    assert.deepEqual(
+      engine.waiting("inbound", sessionOf).map(({ attempts }) => attempts),
+      [0],
+    );
   });
 
   // One attempt
@@ -621,6 +745,36 @@ export function testEngineContract(name: string, open: OpenEngine): void {
     assert.deepEqual(reopened.records("pairing").list(), [{ id: "AB12", value: { sender: "7" } }]);
     assert.equal(reopened.records("pairing").get("CD34"), undefined);
     assert.equal(reopened.records("approval").get("AB12"), true);
+  });
+
+  engineTest("adds counts together with their events, once, and keeps the sums", async (engine, _published, reopen) => {
+    const add = (times: number, usd: number) => [{ kind: "usage", id: "day", add: { times, usd } }];
+    const sum = (current: Engine) => current.records("usage").get("day");
+    await engine.append(sessionOf, [titled("a"), titled("b")], {
+      durable: true,
+      counts: [...add(1, 0.5), ...add(2, 0)],
+    });
+    assert.deepEqual(sum(engine), { times: 3, usd: 0.5 });
+    const again = titled("c");
+    await engine.append(sessionOf, [again], { durable: false, counts: add(1, 0.25) });
+    await engine.append(sessionOf, [again], { durable: false, counts: add(1, 0.25) });
+    await engine.append(other, [], { durable: false, counts: add(100, 100) });
+    assert.deepEqual(sum(engine), { times: 4, usd: 0.75 });
+    await accept(engine, "msg_1");
+    const consumer = consuming(engine, "inbound", async (delivery) => {
+      await delivery.append([titled("d")], { durable: false, counts: add(1, 0) });
+      await delivery.commit({ events: [answered(["msg_1"])], emit: [], counts: add(1, 1) });
+    });
+    await until("it is answered", () => engine.status().inboundWaiting === 0);
+    await consumer.stop();
+    const reopened = await reopen();
+    assert.deepEqual(sum(reopened), { times: 6, usd: 1.75 });
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        reopened.append(`telegram:${n}`, [titled("e")], { durable: n % 2 === 0, counts: add(1, 0) }),
+      ),
+    );
+    assert.deepEqual(sum(reopened), { times: 26, usd: 1.75 });
   });
 
   engineTest("dead letters can be sent on their way again or dropped", async (engine, _published, reopen) => {

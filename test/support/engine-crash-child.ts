@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import { openEmbeddedEngine } from "../../src/engine/embedded/open.js";
 import { silentLog } from "../../src/log.js";
-import { answered, consuming, inbound, logPath, outbound, queued, titled } from "./engine-kit.js";
+import { answered, consuming, counted, inbound, logPath, outbound, queued, titled } from "./engine-kit.js";
 
 // A process that works on some chats until it kills itself at a boundary or is killed. It says what was promised to it.
 const [home = "", killAt = "", nth = "1", messages = "400"] = process.argv.slice(2);
@@ -29,15 +29,16 @@ function say(what: string, id: string): void {
 const handling = consuming(engine, "inbound", async (delivery) => {
   const { id } = delivery.work;
   await delivery.append([titled(`start ${id}`)], { durable: false });
-  await delivery.append([titled(`tool ${id}`)], { durable: true });
+  await delivery.append([titled(`tool ${id}`)], { durable: true, counts: counted("tool") });
   await delivery.commit({
     events: [titled(`end ${id}`), answered([id])],
     emit: [outbound(`${id}#1`, delivery.work.sessionKey)],
+    counts: counted("end"),
   });
   say("committed", id);
 });
 const sending = consuming(engine, "outbound", async (delivery) => {
-  await delivery.commit({ events: [titled(`sent ${delivery.work.id}`)], emit: [] });
+  await delivery.commit({ events: [titled(`sent ${delivery.work.id}`)], emit: [], counts: counted("sent") });
 });
 
 const run = process.pid;

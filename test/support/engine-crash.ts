@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { readLedger } from "../../src/engine/embedded/ledger.js";
 import type { Engine } from "../../src/engine/engine.js";
 import type { StoredEvent } from "../../src/events/event.js";
-import { answered, consuming, openIn, outbound, titled, titlesOf, until } from "./engine-kit.js";
+import { answered, consuming, counted, openIn, outbound, titled, titlesOf, until } from "./engine-kit.js";
 
 const child = fileURLToPath(new URL("./engine-crash-child.js", import.meta.url));
 const sessions = ["telegram:0", "telegram:1", "telegram:2", "telegram:3"];
@@ -45,13 +45,18 @@ export function runChild(
 }
 
 /** Opens the home after a crash and checks that what was promised holds, transaction by transaction; then finishes the work. */
-export async function checkAfterCrash(home: string, crash: Crash): Promise<void> {
+export async function checkAfterCrash(
+  home: string,
+  crash: Crash,
+  /** The crashed program counted what it told. */
+  hasCounted = true,
+): Promise<void> {
   for (const { end, messageId } of await readLedger(home, join(home, "sessions"))) {
     assert.notEqual(end, "lost", `${messageId} is lost to the ledger`);
   }
   const { engine } = await openIn(home, { quietMs: 3, segmentBytes: 30_000 });
   try {
-    await checkTransactions(engine, crash);
+    await checkTransactions(engine, crash, hasCounted);
     await finish(engine, crash);
   } finally {
     await engine[Symbol.asyncDispose]();
@@ -62,12 +67,18 @@ export async function checkAfterCrash(home: string, crash: Crash): Promise<void>
   for (const id of crash.accepted) assert.equal(ledger.get(id), "answered");
 }
 
-async function checkTransactions(engine: Engine, crash: Crash): Promise<void> {
+async function checkTransactions(engine: Engine, crash: Crash, hasCounted: boolean): Promise<void> {
   const waiting = new Set(sessions.flatMap((key) => engine.waiting("inbound", key).map(({ id }) => id)));
   const unsent = new Set(engine.waiting("outbound", "telegram:42").map(({ id }) => id));
   const ended = new Set<string>();
   const accepted = new Set<string>();
-  for (const events of await Promise.all(sessions.map((key) => allEvents(engine, key)))) {
+  const logs = await Promise.all(sessions.map((key) => allEvents(engine, key)));
+  for (const what of hasCounted ? ["tool", "end", "sent"] : []) {
+    const told = logs.flatMap(titlesOf).filter((title) => title.startsWith(what)).length;
+    const value = engine.records("counted").get(what) ?? { times: 0 };
+    assert.deepEqual(value, { times: told }, `${what} is counted as often as it is told`);
+  }
+  for (const events of logs) {
     const titles = titlesOf(events);
     assert.equal(
       new Set(titles.filter((title) => title.startsWith("end"))).size,
@@ -95,6 +106,7 @@ async function finish(engine: Engine, crash: Crash): Promise<void> {
     await delivery.commit({
       events: [titled(`end ${id}`), answered([id])],
       emit: [outbound(`${id}#1`, delivery.work.sessionKey)],
+      counts: counted("end"),
     });
   });
   await until("everything accepted is answered", () => engine.status().inboundWaiting === 0);

@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import type { InboundMessage, OutboundMessage } from "../../src/bus/messages.js";
 import { openEmbeddedEngine } from "../../src/engine/embedded/open.js";
 import type { EmbeddedEngineOptions } from "../../src/engine/embedded/options.js";
-import type { Delivery, Engine, QueueName, Work } from "../../src/engine/engine.js";
+import type { Count, Delivery, Engine, QueueName, Work } from "../../src/engine/engine.js";
 import { draft, type EventDraft, type GatewayEvent } from "../../src/events/event.js";
 import type { LogFields, Logger } from "../../src/log.js";
 
@@ -87,6 +87,11 @@ export function answered(messageIds: readonly string[]): EventDraft {
     },
     { source: "agent" },
   );
+}
+
+/** One more of this. */
+export function counted(id: string): readonly Count[] {
+  return [{ kind: "counted", id, add: { times: 1 } }];
 }
 
 export function titlesOf(events: readonly GatewayEvent[]): readonly string[] {

@@ -53,7 +53,7 @@ test("ten events from anywhere in a large log cost a few small reads", () => {
   const count = 50_000;
   const content = Buffer.concat(Array.from({ length: count }, (_, n) => logLine(n + 1, 100 + (n % 300))));
   for (const afterSeq of [0, 1, 777, 25_000, 49_985, count - 10]) {
-    const { value, reads, bytes } = readFrom(content, readRange(content.length, afterSeq, 10));
+    const { value, reads, bytes } = readFrom(content, readRange({ size: content.length }, afterSeq, 10));
     assert.deepEqual(
       value.events.map(({ seq }) => seq),
       Array.from({ length: 10 }, (_, n) => afterSeq + n + 1),
@@ -67,7 +67,7 @@ test("any range of a log with lines of any length is read right, also from behin
   const lines = lengths.map((length, n) => logLine(n + 5, length));
   const content = Buffer.concat(lines);
   for (let afterSeq = 0; afterSeq < 310; afterSeq += 3) {
-    const { value } = readFrom(content, readRange(content.length, afterSeq, 4));
+    const { value } = readFrom(content, readRange({ size: content.length }, afterSeq, 4));
     const expected = lengths
       .map((_, n) => n + 5)
       .filter((seq) => seq > afterSeq)
@@ -78,7 +78,7 @@ test("any range of a log with lines of any length is read right, also from behin
   const damagedAt = lines.slice(0, damagedIndex).reduce((sum, line) => sum + line.length, 0);
   content[damagedAt + 40] = 0;
   for (let afterSeq = 0; afterSeq < 310; afterSeq += 3) {
-    const { value } = readFrom(content, readRange(content.length, afterSeq, 4));
+    const { value } = readFrom(content, readRange({ size: content.length }, afterSeq, 4));
     const touches = afterSeq < damagedIndex + 5 && afterSeq + 4 >= damagedIndex + 5;
     assert.equal(value.damagedAt, touches ? damagedAt : undefined, `after ${afterSeq}`);
   }
@@ -88,12 +88,16 @@ test("the end of a log is found from the end, behind any amount of damaged bytes
   const lines = [logLine(1, 50), logLine(2, 2_000_000), logLine(3, 50), logLine(4, 300_000)];
   const content = Buffer.concat([...lines, Buffer.alloc(500_000, "a\nb")]);
   const good = content.length - 500_000;
-  assert.deepEqual(readFrom(content, findEnd(content.length)).value, { goodEnd: good, lastSeq: 4, lastTime: 4 });
+  assert.deepEqual(readFrom(content, findEnd({ size: content.length })).value, {
+    goodEnd: good,
+    lastSeq: 4,
+    lastTime: 4,
+  });
   const torn = content.subarray(0, good - 1);
-  assert.equal(readFrom(torn, findEnd(torn.length)).value.lastSeq, 3);
-  const { reads, bytes } = readFrom(content.subarray(0, good), findEnd(good));
+  assert.equal(readFrom(torn, findEnd({ size: torn.length })).value.lastSeq, 3);
+  const { reads, bytes } = readFrom(content.subarray(0, good), findEnd({ size: good }));
   assert.ok(reads < 6 && bytes < 700_000, `${reads} reads of ${bytes} bytes`);
-  assert.equal(readFrom(Buffer.alloc(10, "x"), findEnd(10)).value.lastSeq, 0);
+  assert.equal(readFrom(Buffer.alloc(10, "x"), findEnd({ size: 10 })).value.lastSeq, 0);
 });
 
 test("a line of more than a megabyte is stored and read back, from memory and from the file", async (t) => {

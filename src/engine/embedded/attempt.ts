@@ -1,5 +1,6 @@
 import { EngineError } from "../../errors.js";
 import type { LinkedAbort } from "../../util/linked.js";
+import type { Place } from "./place.js";
 import type { Lane, WorkItem } from "./work-table.js";
 
 /** One run of a handler. */
@@ -8,6 +9,7 @@ export interface Attempt {
   readonly item: WorkItem;
   readonly claimed: Set<WorkItem>;
   readonly abort: LinkedAbort;
+  readonly place: Place;
   readonly isExhausted: boolean;
   /** Acknowledged, given back or fenced: it can store nothing more. */
   isEnded: boolean;

@@ -1,8 +1,9 @@
 import type { EventDraft, StoredEvent } from "../../events/event.js";
-import type { Commit, Delivery, QueueName, StoredWork, Work } from "../engine.js";
+import type { AppendOptions, Commit, Delivery, QueueName, StoredWork, Work } from "../engine.js";
 import { type Attempt, assertCurrent, endAttempt } from "./attempt.js";
 import type { Journal } from "./journal.js";
 import type { Operation } from "./operations.js";
+import type { OnBoundary } from "./options.js";
 import type { LiveRecords } from "./state.js";
 import { toStored } from "./work-table.js";
 import type { Writer, Written } from "./writer.js";
@@ -12,15 +13,15 @@ export interface DeliveryParts {
   readonly journal: Journal;
   readonly records: LiveRecords;
   readonly now: () => number;
-  readonly boundary: (name: string) => void;
+  readonly boundary: OnBoundary;
   /** Work that a synced transaction brought may be handed out. */
   readonly release: (work: readonly Work[]) => void;
 }
 
 /** What a handler gets for one attempt. */
 export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery<QueueName> {
-  const { writer, journal, records } = parts;
-  const { item, lane, isExhausted } = attempt;
+  const { writer, journal, records, boundary } = parts;
+  const { item, lane, place, isExhausted } = attempt;
   const target = { queue: item.work.queue, id: item.work.id };
   const work = toStored(item);
 
@@ -28,19 +29,17 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
   async function finish(
     commit: Commit,
     ending: readonly Operation[],
-    onBoundary: (name: string) => void,
+    how: "commit" | "bury",
   ): Promise<readonly StoredEvent[]> {
     assertCurrent(attempt);
-    const emitted = commit.emit.filter((each) => !records.hasSeen(each, parts.now()));
-    onBoundary("before-write");
-    const written = writer.writeEvents(item.work.sessionKey, commit.events, [
-      ...emitted.map((each) => ({ o: "work" as const, work: each, at: parts.now() })),
-      ...ending,
-    ]);
+    const emitted = newWork(parts, commit.emit);
+    boundary(`${how}:before-write`, work.queue);
+    const operations = [...toOperations(emitted, parts), ...ending];
+    const written = writer.writeEvents(item.work.sessionKey, commit.events, operations, commit.counts);
     endAttempt(attempt);
-    onBoundary("after-write");
+    boundary(`${how}:after-write`, work.queue);
     await journal.sync();
-    onBoundary("after-sync");
+    boundary(`${how}:after-sync`, work.queue);
     await written.publish();
     parts.release(emitted);
     return written.events();
@@ -51,9 +50,30 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
     attempt: work.attempts,
     exhausted: isExhausted,
 
-    async append(events, { durable }) {
+    async append(events, options) {
+      const { emit = [], counts } = options;
       assertCurrent(attempt);
-      return storeEvents(parts, item.work.sessionKey, events, durable);
+      if (emit.length === 0) return storeEvents(parts, item.work.sessionKey, events, options);
+      const emitted = newWork(parts, emit);
+      const written = writer.writeEvents(item.work.sessionKey, events, toOperations(emitted, parts), counts);
+      parts.boundary("append:after-write");
+      await journal.sync();
+      parts.boundary("append:after-sync");
+      await written.publish();
+      parts.release(emitted);
+      return written.events();
+    },
+
+    async pause(work) {
+      assertCurrent(attempt);
+      writer.write([{ o: "attempt", ...target, attempts: item.attempts - 1 }]);
+      place.leave();
+      try {
+        return await work();
+      } finally {
+        await place.retake();
+        if (!attempt.isEnded) writer.write([{ o: "attempt", ...target, attempts: item.attempts + 1 }]);
+      }
     },
 
     async claim(ids) {
@@ -72,14 +92,14 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
 
     commit(commit) {
       const done = [item, ...attempt.claimed].map(({ work: { queue, id } }) => ({ o: "ack" as const, queue, id }));
-      return finish(commit, done, (name) => parts.boundary(`commit:${name}`));
+      return finish(commit, done, "commit");
     },
 
     async retry({ reason, delayMs, events = [] }) {
       assertCurrent(attempt);
       if (isExhausted) throw new Error(`${item.work.id} is used up: it may only be buried`);
-      const notBefore = parts.now() + Math.max(0, delayMs);
-      const written = writer.writeEvents(item.work.sessionKey, events, [{ o: "retry", ...target, notBefore, reason }]);
+      const retry = { o: "retry" as const, ...target, ...waitFor(delayMs, parts.now()), reason };
+      const written = writer.writeEvents(item.work.sessionKey, events, [retry]);
       endAttempt(attempt);
       await written.publish();
     },
@@ -90,20 +110,35 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
       endAttempt(attempt);
     },
 
-    bury({ events, emit, reason }) {
-      return finish({ events, emit }, [{ o: "bury", ...target, reason, at: parts.now() }], () => {});
+    bury({ reason, ...commit }) {
+      return finish(commit, [{ o: "bury", ...target, reason, at: parts.now() }], "bury");
     },
   };
 }
 
+/** A wait as it is written down: its end, and its length for a clock that goes back meanwhile. */
+export function waitFor(delayMs: number, now: number): { readonly notBefore: number; readonly delayMs: number } {
+  const atLeast = Math.max(0, delayMs);
+  return { notBefore: now + atLeast, delayMs: atLeast };
+}
+
+/** The emitted work that is not known yet: a commit that is repeated after a crash emits nothing twice. */
+function newWork({ records, now }: DeliveryParts, emit: readonly Work[]): readonly Work[] {
+  return emit.filter((each) => !records.hasSeen(each, now()));
+}
+
+function toOperations(emitted: readonly Work[], { now }: DeliveryParts): readonly Operation[] {
+  return emitted.map((work) => ({ o: "work", work, at: now() }));
+}
+
 /** Adds events to a session and resolves once they are as safe as was asked for, and published. */
 export async function storeEvents(
-  parts: { readonly writer: Writer; readonly journal: Journal; readonly boundary: (name: string) => void },
+  parts: { readonly writer: Writer; readonly journal: Journal; readonly boundary: OnBoundary },
   sessionKey: string,
   events: readonly EventDraft[],
-  durable: boolean,
+  { durable, counts }: AppendOptions,
 ): Promise<readonly StoredEvent[]> {
-  const written: Written = parts.writer.writeEvents(sessionKey, events);
+  const written: Written = parts.writer.writeEvents(sessionKey, events, [], counts);
   parts.boundary("append:after-write");
   if (durable) await parts.journal.sync();
   await written.publish();

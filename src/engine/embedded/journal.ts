@@ -69,7 +69,6 @@ export class Journal {
     this.#options = options;
     this.#tx = start.tx;
     const fd = fs.openSync(start.segment.path, "a", 0o600);
-    fs.fdatasyncSync(fd);
     this.#segment = {
       ...start.segment,
       fd,
@@ -92,6 +91,11 @@ export class Journal {
   /** Bytes behind the checkpoint of the current segment. */
   get segmentBytes(): number {
     return this.#segment.size - this.#segment.checkpointEnd;
+  }
+
+  /** The current segment and how much of it is on the disk, in whole transactions. */
+  get syncedFile(): { readonly path: string; readonly bytes: number } {
+    return { path: this.#segment.path, bytes: this.#segment.synced };
   }
 
   get syncedPosition(): number {

@@ -5,7 +5,8 @@ import type { Logger } from "../../log.js";
 import { linked } from "../../util/linked.js";
 import type { ConsumeOptions, Handler, QueueName } from "../engine.js";
 import { type Attempt, endAttempt } from "./attempt.js";
-import { createDelivery, type DeliveryParts } from "./delivery.js";
+import { createDelivery, type DeliveryParts, waitFor } from "./delivery.js";
+import { Place } from "./place.js";
 import type { Lane, WorkItem } from "./work-table.js";
 
 const firstDelayMs = 500;
@@ -18,10 +19,15 @@ interface Consumer {
   readonly handler: Handler<QueueName>;
   readonly signal: AbortSignal;
   readonly places: PQueue;
+  readonly lastAttempts: PQueue;
+  /** Handlers at work, those without a place included. */
+  readonly running: Set<Promise<void>>;
 }
 
 interface LanesOptions extends Omit<DeliveryParts, "release"> {
   readonly log: Logger;
+  /** How long a last attempt makes the others wait. */
+  readonly aloneMs: number;
   /** Lanes became shorter. */
   readonly onShorter: () => void;
 }
@@ -36,6 +42,8 @@ export class Lanes {
   readonly #timers = new Map<string, NodeJS.Timeout>();
   /** How often in a row the disk refused what an attempt wanted to store. */
   readonly #refusals = new WeakMap<WorkItem, number>();
+  /** For the present wait of each piece of work, its end by the monotonic clock. */
+  readonly #waits = new WeakMap<WorkItem, { readonly notBefore: number; readonly until: number }>();
   readonly #onAvailable: (item: WorkItem) => void;
 
   /** `onAvailable` hears of each piece of work before it is handed out. */
@@ -52,7 +60,9 @@ export class Lanes {
   ): Promise<void> {
     if (signal.aborted) return;
     const places = new PQueue({ concurrency: options.parallel });
-    const consumer: Consumer = { queue, maxAttempts: options.maxAttempts, handler, signal, places };
+    const lastAttempts = new PQueue({ concurrency: 1 });
+    const { maxAttempts } = options;
+    const consumer: Consumer = { queue, maxAttempts, handler, signal, places, lastAttempts, running: new Set() };
     this.#consumers.add(consumer);
     await new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true });
@@ -60,9 +70,10 @@ export class Lanes {
     });
     this.#consumers.delete(consumer);
     places.clear();
+    lastAttempts.clear();
     for (const [id, offeredTo] of this.#offered) if (offeredTo === consumer) this.#offered.delete(id);
     this.resume(queue);
-    await places.onIdle();
+    await Promise.all(consumer.running);
     // A lane whose handler has just settled may be another consumer's now.
     this.resume(queue);
   }
@@ -76,10 +87,11 @@ export class Lanes {
   offer(lane: Lane): void {
     clearTimeout(this.#timers.get(lane.id));
     this.#timers.delete(lane.id);
-    if (!this.#isReady(lane)) return;
+    const [item] = lane.items;
+    if (item === undefined || !this.#isReady(lane)) return;
     const consumer = this.#leastBusy(lane.queue);
     if (consumer === undefined) return;
-    const waitMs = (lane.items[0]?.notBefore ?? 0) - this.#options.now();
+    const waitMs = this.#waitMs(item);
     if (waitMs > 0) {
       this.#timers.set(
         lane.id,
@@ -88,7 +100,21 @@ export class Lanes {
       return;
     }
     this.#offered.set(lane.id, consumer);
-    void consumer.places.add(() => this.#run(consumer, lane));
+    const run = (): Promise<void> =>
+      new Promise((resolve) => {
+        Place.hold(consumer.places, consumer.signal, (place) => {
+          const running = this.#run(consumer, lane, place).finally(() => {
+            consumer.running.delete(running);
+            resolve();
+          });
+          consumer.running.add(running);
+          return running;
+        });
+      });
+    // What ends the process takes the attempts of all that runs beside it: the last one is not shared.
+    const isLast = item.attempts > 0 && item.attempts === consumer.maxAttempts - 1;
+    if (isLast) void consumer.lastAttempts.add(() => settledWithin(run(), this.#options.aloneMs));
+    else void run();
   }
 
   /** Makes work available that a synced transaction brought. */
@@ -120,6 +146,19 @@ export class Lanes {
     return lane.items[0]?.isDurable === true;
   }
 
+  /** Until the item's time, or until it has waited for as long as was asked, should the clock go back. */
+  #waitMs(item: WorkItem | undefined): number {
+    if (item === undefined || item.notBefore === 0) return 0;
+    const { notBefore, delayMs = Number.POSITIVE_INFINITY } = item;
+    const byClock = notBefore - this.#options.now();
+    let wait = this.#waits.get(item);
+    if (wait?.notBefore !== notBefore) {
+      wait = { notBefore, until: performance.now() + Math.min(byClock, delayMs) };
+      this.#waits.set(item, wait);
+    }
+    return Math.min(byClock, wait.until - performance.now());
+  }
+
   #leastBusy(queue: QueueName): Consumer | undefined {
     let best: Consumer | undefined;
     for (const consumer of this.#consumers) {
@@ -129,24 +168,25 @@ export class Lanes {
     return best;
   }
 
-  async #run(consumer: Consumer, lane: Lane): Promise<void> {
+  async #run(consumer: Consumer, lane: Lane, place: Place): Promise<void> {
     this.#offered.delete(lane.id);
     const [item] = lane.items;
     if (item === undefined || consumer.signal.aborted || !this.#isReady(lane)) return;
-    if (item.notBefore > this.#options.now()) return this.offer(lane);
+    if (this.#waitMs(item) > 0) return this.offer(lane);
     const target = { queue: lane.queue, id: item.work.id };
     try {
       this.#options.writer.write([{ o: "attempt", ...target, attempts: item.attempts + 1 }]);
     } catch {
       return; // The journal has told why; the lane is looked at again once the disk takes writes.
     }
-    this.#options.boundary("attempt:started");
+    this.#options.boundary("attempt:started", lane.queue);
     using abort = linked(consumer.signal);
     const attempt: Attempt = {
       lane,
       item,
       claimed: new Set(),
       abort,
+      place,
       isExhausted: item.attempts > consumer.maxAttempts,
       isEnded: false,
     };
@@ -193,7 +233,7 @@ export class Lanes {
       } else {
         const delayMs = backoffMs(item.attempts);
         log.error("a handler failed: it will run again", { ...about, delayMs, error });
-        writer.write([{ o: "retry", ...target, notBefore: now() + delayMs, reason: messageOf(error) }]);
+        writer.write([{ o: "retry", ...target, ...waitFor(delayMs, now()), reason: messageOf(error) }]);
       }
     } catch (cause) {
       this.#keep(attempt, cause);
@@ -207,7 +247,7 @@ export class Lanes {
     const refusals = (this.#refusals.get(item) ?? 0) + 1;
     this.#refusals.set(item, refusals);
     item.attempts = Math.max(0, item.attempts - 1);
-    item.notBefore = this.#options.now() + backoffMs(refusals);
+    Object.assign(item, waitFor(backoffMs(refusals), this.#options.now()));
     this.#options.log.warn("an attempt could not be stored: kept until the disk takes writes", {
       id: item.work.id,
       error,
@@ -238,6 +278,16 @@ export class Lanes {
 function fence(attempt: Attempt, why: string): void {
   endAttempt(attempt);
   attempt.abort.abort(new EngineError(`The attempt was ended: ${why}`, { kind: "fenced" }));
+}
+
+/** Resolves when `done` does, or after a while. */
+async function settledWithin(done: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms).unref();
+  });
+  await Promise.race([done, limit]);
+  clearTimeout(timer);
 }
 
 function load(consumer: Consumer): number {

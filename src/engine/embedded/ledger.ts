@@ -8,6 +8,7 @@ import { applyLines } from "./load.js";
 import { parseEventLine } from "./log-reading.js";
 import { journalFolder, listSegments, parseSegment, readIfThere } from "./segment.js";
 import { LiveRecords } from "./state.js";
+import { eachLine } from "./stored-files.js";
 
 const logSuffix = ".events.jsonl";
 const kinds = ["user_message_queued", "turn_execution_", "error_occurred"].map((kind) =>
@@ -68,7 +69,7 @@ function settle(account: Account, ended: Ended | undefined, records: LiveRecords
 }
 
 /** The live records as they stand in the journal's newest complete segment. */
-function readRecords(home: string): LiveRecords {
+export function readRecords(home: string): LiveRecords {
   const folder = journalFolder(home);
   const records = new LiveRecords();
   if (!fs.existsSync(folder)) return records;
@@ -95,28 +96,13 @@ function listLogs(sessionsDir: string): readonly string[] {
 }
 
 async function readLog(path: string, note: (event: StoredEvent) => void, log: Logger): Promise<void> {
-  let rest: Buffer = Buffer.alloc(0);
-  let lineNumber = 0;
-  try {
-    for await (const chunk of fs.createReadStream(path, { highWaterMark: 1024 * 1024 })) {
-      const bytes: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      let start = 0;
-      for (let lf = bytes.indexOf(0x0a); lf !== -1; lf = bytes.indexOf(0x0a, start)) {
-        lineNumber += 1;
-        const line = bytes.subarray(start, lf + 1);
-        start = lf + 1;
-        if (!kinds.some((kind) => line.includes(kind))) continue;
-        const event = parseEventLine(line);
-        if (event === undefined)
-          log.warn("a damaged line of a session log was left out of the ledger", { file: path, line: lineNumber });
-        else note(event);
-      }
-      rest = bytes.subarray(start);
-    }
-  } catch (error) {
-    // Its session was deleted meanwhile.
-    if (codeOf(error) !== "ENOENT") throw error;
-  }
+  await eachLine(path, (bytes, { line }) => {
+    // What has no end is being written, or was when the process ended.
+    if (bytes.at(-1) !== 0x0a || !kinds.some((kind) => bytes.includes(kind))) return;
+    const event = parseEventLine(bytes);
+    if (event !== undefined) note(event);
+    else log.warn("a damaged line of a session log was left out of the ledger", { file: path, line });
+  });
 }
 
 function noteEvent(event: StoredEvent, pass: number, accounts: Map<string, Account>, ends: Map<string, Ended>): void {

@@ -12,11 +12,13 @@ import {
   type SegmentFile,
   segmentPath,
 } from "./segment.js";
+import { toStartFailure } from "./start-failure.js";
 import { LiveRecords } from "./state.js";
 
 export interface LoadedJournal {
   readonly records: LiveRecords;
   readonly segment: SegmentFile;
+  /** Length of the segment. All of it is on the disk. */
   readonly size: number;
   readonly checkpointEnd: number;
   /** Number of the last transaction. */
@@ -45,6 +47,9 @@ export async function loadJournal(home: string, log: Logger): Promise<LoadedJour
   }
   const records = new LiveRecords();
   const tx = applyLines(records, content, content.goodEnd);
+  // A process that was killed may not have come to this, and without it a power cut could take the segment away.
+  syncNow(segment.path);
+  await syncEntries(folder);
   for (const other of segments) if (other.number !== segment.number) fs.rmSync(other.path, { force: true });
   return { records, segment, size: content.goodEnd, checkpointEnd, tx };
 }
@@ -66,9 +71,22 @@ export async function createSegment(
     fs.closeSync(fd);
   }
   fs.renameSync(unfinished, path);
+  await syncEntries(folder);
+  return { number, path };
+}
+
+function syncNow(path: string): void {
+  const fd = fs.openSync(path, "r+");
+  try {
+    fs.fdatasyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+async function syncEntries(folder: string): Promise<void> {
   await syncFolder(folder);
   await syncFolder(join(folder, ".."));
-  return { number, path };
 }
 
 /** Applies the good lines before `end` in order; returns the number of the last transaction. */
@@ -92,7 +110,7 @@ function chooseSegment(
   for (let index = segments.length - 1; index >= 0; index -= 1) {
     const segment = segments[index];
     if (segment === undefined) break;
-    const content = parseSegment(segment.path, fs.readFileSync(segment.path));
+    const content = parseSegment(segment.path, readSegment(segment.path));
     if (content.checkpointEnd !== undefined) return { segment, content, checkpointEnd: content.checkpointEnd };
     checkTail(segment.path, content);
     if (index === 0) throw damaged(segment.path, content.goodEnd, "in the checkpoint at its head");
@@ -101,6 +119,14 @@ function chooseSegment(
     });
   }
   throw new EngineError("the journal folder holds no segment", { kind: "corrupt" });
+}
+
+function readSegment(path: string): Buffer {
+  try {
+    return fs.readFileSync(path);
+  } catch (error) {
+    throw toStartFailure(path, error);
+  }
 }
 
 function checkTail(path: string, content: SegmentContent): void {

@@ -6,10 +6,11 @@ import { EngineError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { codeOf } from "./files.js";
 import { processStart } from "./process-start.js";
+import { toStartFailure } from "./start-failure.js";
 
 /** A held lock. */
 export interface Lock {
-  /** Tells others where the holder's API is. */
+  /** Tells others where the holder's API is. @throws {EngineError} `persistence` */
   setAddress(address: string): void;
   /** Lets go. Does nothing when called again. */
   release(): void;
@@ -39,9 +40,17 @@ const tries = 20;
  * Takes the lock file for this process, from a process that is dead if need be. Of several that try at the same time
  * exactly one gets it.
  *
- * @throws {EngineError} `locked`, naming the holder's pid and address
+ * @throws {EngineError} `locked`, naming the holder's pid and address; `persistence` when it cannot be written
  */
 export async function acquireLock(path: string, log: Logger): Promise<Lock> {
+  try {
+    return await acquire(path, log);
+  } catch (error) {
+    throw toStartFailure(path, error);
+  }
+}
+
+async function acquire(path: string, log: Logger): Promise<Lock> {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const mine: Content = {
     id: randomBytes(8).toString("hex"),
@@ -76,7 +85,12 @@ function held(path: string, mine: Content): Lock {
   let isReleased = false;
   return {
     setAddress(address) {
-      if (!isReleased) writeOver(path, { ...mine, address });
+      if (isReleased) return;
+      try {
+        writeOver(path, { ...mine, address });
+      } catch (error) {
+        throw toStartFailure(path, error);
+      }
     },
     release() {
       if (isReleased) return;
@@ -119,8 +133,8 @@ function isHeld(holder: Content | undefined): boolean {
 /** Creates the file with its content in one step; false when it is there already. */
 function createAs(path: string, mine: Content): boolean {
   const draft = `${path}.${mine.id}`;
-  fs.writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
   try {
+    fs.writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
     fs.linkSync(draft, path);
     return true;
   } catch (error) {
@@ -133,8 +147,13 @@ function createAs(path: string, mine: Content): boolean {
 
 function writeOver(path: string, mine: Content): void {
   const draft = `${path}.${mine.id}`;
-  fs.writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
-  fs.renameSync(draft, path);
+  try {
+    fs.writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
+    fs.renameSync(draft, path);
+  } catch (error) {
+    fs.rmSync(draft, { force: true });
+    throw error;
+  }
 }
 
 /**

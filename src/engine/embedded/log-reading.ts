@@ -42,15 +42,21 @@ export interface LogLine {
   readonly event: StoredEvent | undefined;
 }
 
+/** What is read. Where the session is named, a line of another one counts as damaged. */
+export interface LogToRead {
+  readonly size: number;
+  readonly sessionKey?: string | undefined;
+}
+
 /** The lines of a session log from an offset on. */
 class LineCursor {
   #start: number;
-  readonly #end: number;
+  readonly #log: LogToRead;
   #buffer: Buffer = Buffer.alloc(0);
 
-  constructor(start: number, end: number) {
+  constructor(start: number, log: LogToRead) {
     this.#start = start;
-    this.#end = end;
+    this.#log = log;
   }
 
   /** Moves behind the next LF. */
@@ -61,7 +67,9 @@ class LineCursor {
   *next(): Reading<LogLine | undefined> {
     const start = this.#start;
     const bytes = yield* this.#nextBytes();
-    return bytes === undefined ? undefined : { start, end: this.#start, event: parseEventLine(bytes) };
+    return bytes === undefined
+      ? undefined
+      : { start, end: this.#start, event: parseEventLine(bytes, this.#log.sessionKey) };
   }
 
   *#nextBytes(): Reading<Buffer | undefined> {
@@ -70,7 +78,7 @@ class LineCursor {
       if (lf !== -1) return this.#take(lf + 1);
       searched = this.#buffer.length;
       const position = this.#start + searched;
-      const length = Math.min(this.#end - position, Math.max(chunkBytes, searched));
+      const length = Math.min(this.#log.size - position, Math.max(chunkBytes, searched));
       const chunk = length > 0 ? yield { position, length } : undefined;
       if (chunk === undefined || chunk.length === 0) return searched === 0 ? undefined : this.#take(searched);
       this.#buffer = searched === 0 ? chunk : Buffer.concat([this.#buffer, chunk]);
@@ -85,20 +93,21 @@ class LineCursor {
   }
 }
 
-/** The event of a line; undefined when the line is damaged or not ended. */
-export function parseEventLine(bytes: Buffer): StoredEvent | undefined {
+/** The event of a line; undefined when the line is damaged, not ended, or of another session than the one that is named. */
+export function parseEventLine(bytes: Buffer, sessionKey?: string): StoredEvent | undefined {
   if (bytes.at(-1) !== 0x0a) return undefined;
   const value = decodeLine(bytes);
-  return isStoredEventShape(value) ? value : undefined;
+  if (!isStoredEventShape(value)) return undefined;
+  return sessionKey === undefined || value.session_key === sessionKey ? value : undefined;
 }
 
 /** The start of a line before which all events are below `seq`, at most a chunk and some long lines from the first one that is not. */
-function* seek(size: number, seq: number): Reading<number> {
+function* seek(log: LogToRead, seq: number): Reading<number> {
   let low = 0;
-  let high = size;
+  let high = log.size;
   while (high - low > chunkBytes) {
     const middle = low + Math.floor((high - low) / 2);
-    const cursor = new LineCursor(middle, size);
+    const cursor = new LineCursor(middle, log);
     yield* cursor.skipLine();
     let line = yield* cursor.next();
     // A damaged line tells nothing: ask the ones behind it.
@@ -115,9 +124,9 @@ export interface LogRange {
   readonly damagedAt: number | undefined;
 }
 
-/** Up to `limit` events with seq > afterSeq from a log of this size. */
-export function* readRange(size: number, afterSeq: number, limit: number): Reading<LogRange> {
-  const cursor = new LineCursor(yield* seek(size, afterSeq + 1), size);
+/** Up to `limit` events with seq > afterSeq. */
+export function* readRange(log: LogToRead, afterSeq: number, limit: number): Reading<LogRange> {
+  const cursor = new LineCursor(yield* seek(log, afterSeq + 1), log);
   const events: StoredEvent[] = [];
   let last = afterSeq;
   let damagedAt: number | undefined;
@@ -151,8 +160,8 @@ export interface LogEnd {
 
 const emptyLog: LogEnd = { goodEnd: 0, lastSeq: 0, lastTime: 0 };
 
-/** The last good line, looked for from the end of the file. */
-export function* findEnd(size: number): Reading<LogEnd> {
+/** The last good line, looked for from the end of the file, and the highest number in it or shortly before it. */
+export function* findEnd({ size, sessionKey }: LogToRead): Reading<LogEnd> {
   let end = size;
   let bytes: Buffer = Buffer.alloc(0);
   while (end > 0) {
@@ -163,21 +172,42 @@ export function* findEnd(size: number): Reading<LogEnd> {
       bytes = Buffer.concat([yield { position: start - length, length }, bytes]);
       continue;
     }
-    const event = parseEventLine(bytes.subarray(lf + 1));
-    if (event !== undefined) return { goodEnd: end, lastSeq: event.seq, lastTime: Date.parse(event.timestamp) };
+    const event = parseEventLine(bytes.subarray(lf + 1), sessionKey);
+    if (event !== undefined) return highest(end, [event, ...eventsIn(bytes.subarray(0, lf + 1), sessionKey)]);
     end = start + lf + 1;
     bytes = bytes.subarray(0, lf + 1);
   }
   return emptyLog;
 }
 
+/** Lines that got out of order must not let a number be given a second time. */
+function highest(goodEnd: number, events: readonly StoredEvent[]): LogEnd {
+  return {
+    goodEnd,
+    lastSeq: Math.max(...events.map(({ seq }) => seq)),
+    lastTime: Math.max(...events.map(({ timestamp }) => Date.parse(timestamp))),
+  };
+}
+
+function eventsIn(bytes: Buffer, sessionKey: string | undefined): readonly StoredEvent[] {
+  const events: StoredEvent[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    const end = bytes.indexOf(0x0a, start) + 1;
+    if (end === 0) break;
+    const event = parseEventLine(bytes.subarray(start, end), sessionKey);
+    if (event !== undefined) events.push(event);
+    start = end;
+  }
+  return events;
+}
+
 /**
  * The end of the good lines, where everything from `seq` on may be half on the disk: from there each line must be
  * undamaged and in sequence.
  */
-export function* checkEnd(size: number, seq: number): Reading<LogEnd> {
-  const start = yield* seek(size, seq);
-  const cursor = new LineCursor(start, size);
+export function* checkEnd(log: LogToRead, seq: number): Reading<LogEnd> {
+  const start = yield* seek(log, seq);
+  const cursor = new LineCursor(start, log);
   let end: LogEnd | undefined;
   for (let line = yield* cursor.next(); line !== undefined; line = yield* cursor.next()) {
     const isUncertain = (end?.lastSeq ?? 0) >= seq;
@@ -188,5 +218,5 @@ export function* checkEnd(size: number, seq: number): Reading<LogEnd> {
     if (line.event.seq >= seq && line.event.seq !== (isUncertain && end !== undefined ? end.lastSeq + 1 : seq)) break;
     end = { goodEnd: line.end, lastSeq: line.event.seq, lastTime: Date.parse(line.event.timestamp) };
   }
-  return end ?? (yield* findEnd(start));
+  return end ?? (yield* findEnd({ ...log, size: start }));
 }

@@ -1,5 +1,6 @@
 import { EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import type { HeldFiles } from "../engine.js";
 import type { Journal } from "./journal.js";
 import type { QuietFlush } from "./quiet-flush.js";
 import type { SessionLogs } from "./session-logs.js";
@@ -16,9 +17,15 @@ interface MaintenanceOptions {
   readonly boundary: (name: string) => void;
 }
 
+/** The journal may grow by so many segments while its files are held. */
+const mostHeldSegments = 16;
+
 /** Moves events from the journal to the session logs and begins new segments: one of these at a time. */
 export class Maintenance {
   readonly #options: MaintenanceOptions;
+  /** Tells who holds the files that they are taken back. */
+  #lost: AbortController | undefined;
+  #mayHold = true;
   #last: Promise<unknown> = Promise.resolve();
   #isRotating = false;
   #rotateAbove: number;
@@ -31,6 +38,7 @@ export class Maintenance {
   /** Begins a new segment soon, if the current one is full. */
   check(): void {
     const { journal, log, segmentBytes } = this.#options;
+    if (journal.segmentBytes > mostHeldSegments * segmentBytes) this.#takeBack("the journal has grown too long");
     if (this.#isRotating || journal.segmentBytes <= this.#rotateAbove) return;
     this.#isRotating = true;
     this.#serially(() => this.#rotate()).then(
@@ -59,6 +67,79 @@ export class Maintenance {
     });
   }
 
+  /** Brings the files up to date; until the result is disposed only the journal's segment changes, by growing. */
+  hold(): Promise<HeldFiles> {
+    return new Promise((resolve, reject) => {
+      const ended: Promise<void> = this.#serially(() =>
+        this.#holdFiles(
+          (held) => resolve(held),
+          () => ended,
+        ),
+      );
+      ended.catch(reject);
+    });
+  }
+
+  /** True while somebody holds the files. */
+  get isHeld(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  /** Takes the files back from who holds them, and gives them to nobody any more. */
+  stopHolding(): void {
+    this.#mayHold = false;
+    this.#takeBack("the gateway stops");
+  }
+
+  #takeBack(why: string): void {
+    this.#lost?.abort(new EngineError(`The files can be held no longer: ${why}`, { kind: "closed" }));
+  }
+
+  async #holdFiles(onHeld: (held: HeldFiles) => void, whenEnded: () => Promise<void>): Promise<void> {
+    const { journal, quiet } = this.#options;
+    if (!this.#mayHold) throw new EngineError("The engine is closed", { kind: "closed" });
+    const lost = new AbortController();
+    quiet.isHeld = true;
+    try {
+      await journal.sync(false);
+      await this.#flushEach();
+      await this.#syncLogs();
+      await new Promise<void>((release) => {
+        this.#lost = lost;
+        lost.signal.addEventListener("abort", () => release(), { once: true });
+        onHeld({
+          segment: journal.syncedFile,
+          lost: lost.signal,
+          async [Symbol.asyncDispose]() {
+            release();
+            await whenEnded();
+          },
+        });
+      });
+    } finally {
+      this.#lost = undefined;
+      quiet.isHeld = false;
+    }
+  }
+
+  /** A log that cannot be written keeps its events in the journal, and holds up no other. */
+  async #flushEach(): Promise<void> {
+    const { records, logs, log } = this.#options;
+    for (const session of [...records.sessions.all()]) {
+      if (pendingOf(session).length === 0) continue;
+      try {
+        logs.flush(session);
+      } catch (error) {
+        log.warn("a session log could not be written; its events stay in the journal", {
+          session: session.key,
+          error,
+        });
+      }
+      // Other lanes go on between two sessions.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   async #flushAll(): Promise<void> {
     const { journal, records, logs } = this.#options;
     await journal.sync(false);
@@ -71,24 +152,12 @@ export class Maintenance {
    * The old one stays until that is on the disk; a crash at any point leaves one of the two complete.
    */
   async #rotate(): Promise<void> {
-    const { journal, records, logs, quiet, log, boundary } = this.#options;
+    const { journal, records, quiet, boundary } = this.#options;
     boundary("rotate:before");
     quiet.isHeld = true;
     try {
       await journal.sync(false);
-      for (const session of [...records.sessions.all()]) {
-        if (pendingOf(session).length === 0) continue;
-        try {
-          logs.flush(session);
-        } catch (error) {
-          log.warn("a session log could not be written; its events stay in the journal", {
-            session: session.key,
-            error,
-          });
-        }
-        // Other lanes go on between two sessions.
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+      await this.#flushEach();
       await this.#syncLogs();
       const old = journal.startSegment(records.checkpoint());
       boundary("rotate:checkpoint-written");

@@ -19,7 +19,9 @@ import { loadJournal } from "./load.js";
 import type { Operation } from "./operations.js";
 import type { EmbeddedEngineOptions } from "./options.js";
 import { createParts, type Parts } from "./parts.js";
+import { journalFolder } from "./segment.js";
 import { pendingOf } from "./session-table.js";
+import { toStartFailure } from "./start-failure.js";
 import { laneId, toStored } from "./work-table.js";
 
 const settleMs = 5000;
@@ -28,16 +30,22 @@ const settleMs = 5000;
  * Opens the engine that lives in this process and its home folder. Reads the journal and no session log. The caller
  * holds the lock on the home.
  *
- * @throws {EngineError} `corrupt` when the journal is damaged where it was known to be safe, or of a newer version
+ * @throws {EngineError} `corrupt` when the journal is damaged where it was known to be safe, or of a newer version;
+ *   `persistence` when the disk does not let it be read, written or synced
  */
 export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promise<Engine> {
-  const loaded = await loadJournal(options.home, options.log);
-  const parts = createParts(options, loaded);
-  for (const [key, tombstone] of parts.records.sessions.tombstones) {
-    if (!tombstone.isGone) removeLog(parts, key, options.log);
-  }
+  const parts = await openParts(options);
+  removeLogs(parts, options.log);
   for (const session of parts.records.sessions.all()) if (pendingOf(session).length > 0) parts.quiet.touch(session.key);
   return createEngine(parts, options);
+}
+
+async function openParts(options: EmbeddedEngineOptions): Promise<Parts> {
+  try {
+    return createParts(options, await loadJournal(options.home, options.log));
+  } catch (error) {
+    throw toStartFailure(journalFolder(options.home), error);
+  }
 }
 
 function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
@@ -112,6 +120,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
     isClosed = true;
     lanes.fenceAll();
     parts.quiet.stop();
+    maintenance.stopHolding();
     try {
       await maintenance.compact();
     } catch (error) {
@@ -131,9 +140,9 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
     // The queue decides what the handler gets, which a plain union does not show to the compiler.
     consume: (queue, limits, handler, signal) => consume(queue, limits, handler as Handler<QueueName>, signal),
 
-    append: async (sessionKey, events, { durable }) => {
+    append: async (sessionKey, events, appendOptions) => {
       assertOpen();
-      return storeEvents(parts, sessionKey, events, durable);
+      return storeEvents(parts, sessionKey, events, appendOptions);
     },
 
     publish(sessionKey, event) {
@@ -197,6 +206,18 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       await maintenance.flush();
     },
 
+    async holdFiles() {
+      assertOpen();
+      const held = await maintenance.hold();
+      return {
+        ...held,
+        async [Symbol.asyncDispose]() {
+          await held[Symbol.asyncDispose]();
+          removeLogs(parts, options.log);
+        },
+      };
+    },
+
     [Symbol.asyncDispose](): Promise<void> {
       closed ??= close();
       return closed;
@@ -204,8 +225,17 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
   };
 }
 
-/** Takes a deleted session's log off the disk; what fails is tried again at the next start. */
-function removeLog({ logs, writer, records }: Parts, key: string, log: Logger): void {
+/** Takes off the disk what deleted sessions have left there. */
+function removeLogs(parts: Parts, log: Logger): void {
+  for (const [key, tombstone] of parts.records.sessions.tombstones) if (!tombstone.isGone) removeLog(parts, key, log);
+}
+
+/**
+ * Takes a deleted session's log off the disk. While somebody holds the files it is left for later, and so is what fails:
+ * for the next start.
+ */
+function removeLog({ logs, writer, records, maintenance }: Parts, key: string, log: Logger): void {
+  if (maintenance.isHeld) return;
   if (records.sessions.tombstones.get(key)?.isGone !== false) return;
   try {
     logs.remove(key);

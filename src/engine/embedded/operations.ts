@@ -14,10 +14,25 @@ const time = z.number();
 
 const operation = z.discriminatedUnion("o", [
   z.object({ o: z.literal("event"), event: storedEvent }),
-  z.object({ o: z.literal("work"), work, at: time, attempts: z.number().optional(), notBefore: time.optional() }),
+  z.object({
+    o: z.literal("work"),
+    work,
+    at: time,
+    attempts: z.number().optional(),
+    notBefore: time.optional(),
+    delayMs: z.number().optional(),
+  }),
   /** An attempt began, or one was given back: `attempts` is the count from now on. */
   z.object({ o: z.literal("attempt"), queue, id: text, attempts: z.number() }),
-  z.object({ o: z.literal("retry"), queue, id: text, notBefore: time, reason: text }),
+  /** `delayMs` is how far off `notBefore` was when this was written. */
+  z.object({
+    o: z.literal("retry"),
+    queue,
+    id: text,
+    notBefore: time,
+    delayMs: z.number().optional(),
+    reason: text,
+  }),
   z.object({ o: z.literal("ack"), queue, id: text }),
   z.object({ o: z.literal("bury"), queue, id: text, reason: text, at: time }),
   z.object({ o: z.literal("dead"), work, acceptedAt: time, attempts: z.number(), reason: text, at: time }),
@@ -27,7 +42,7 @@ const operation = z.discriminatedUnion("o", [
   z.object({ o: z.literal("put"), kind: text, id: text, value: z.unknown() }),
   z.object({ o: z.literal("remove"), kind: text, id: text }),
   /** Ids of work and of platform deliveries that were accepted before, each with its time. */
-  z.object({ o: z.literal("seen"), ids: z.array(z.tuple([text, time])) }),
+  z.object({ o: z.literal("seen"), ids: z.custom<[string, number][]>(isSeenShape) }),
   z.object({ o: z.literal("tombstone"), key: text, seq: z.number(), timestamp: time }),
   /** The log of a deleted session is off the disk. */
   z.object({ o: z.literal("gone"), key: text }),
@@ -99,6 +114,14 @@ function isWorkShape(value: unknown): value is Work {
     typeof value.key === "string" &&
     typeof value.sessionKey === "string" &&
     isObject(value.body)
+  );
+}
+
+/** By hand, because a week may have brought hundreds of thousands of them, and a start reads them all. */
+function isSeenShape(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    value.every((entry) => Array.isArray(entry) && typeof entry[0] === "string" && typeof entry[1] === "number")
   );
 }
 

@@ -1,5 +1,9 @@
 import type { GatewayEvent } from "../../events/event.js";
 import type { Logger } from "../../log.js";
+import type { QueueName } from "../engine.js";
+
+/** `queue` stands where one piece of work is at the boundary. */
+export type OnBoundary = (name: string, queue?: QueueName) => void;
 
 export interface EmbeddedEngineOptions {
   /** Holds `journal/`. Created when missing. */
@@ -18,7 +22,13 @@ export interface EmbeddedEngineOptions {
   readonly segmentBytes?: number;
   /** Session logs are written this long after a session's last event. Default 1000. */
   readonly quietMs?: number;
-  readonly limits?: { readonly acceptsWaiting?: number; readonly pendingPerKey?: number; readonly waitMs?: number };
+  readonly limits?: {
+    readonly acceptsWaiting?: number;
+    readonly pendingPerKey?: number;
+    readonly waitMs?: number;
+    /** How long a last attempt runs before the next one may begin beside it. Default 30,000. */
+    readonly aloneMs?: number;
+  };
   /** Called with the name of each boundary that is passed, so that a test can kill the process there. */
-  readonly onBoundary?: (name: string) => void;
+  readonly onBoundary?: OnBoundary;
 }

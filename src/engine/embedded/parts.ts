@@ -4,7 +4,7 @@ import { Journal } from "./journal.js";
 import { Lanes } from "./lanes.js";
 import type { LoadedJournal } from "./load.js";
 import { Maintenance } from "./maintenance.js";
-import type { EmbeddedEngineOptions } from "./options.js";
+import type { EmbeddedEngineOptions, OnBoundary } from "./options.js";
 import { Publisher } from "./publisher.js";
 import { QuietFlush } from "./quiet-flush.js";
 import { SessionLogs } from "./session-logs.js";
@@ -15,7 +15,7 @@ const exitCode = 74;
 
 export interface Parts {
   readonly now: () => number;
-  readonly boundary: (name: string) => void;
+  readonly boundary: OnBoundary;
   readonly records: LiveRecords;
   readonly journal: Journal;
   readonly logs: SessionLogs;
@@ -70,7 +70,16 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
   );
   const listeners = new AcceptListeners(log);
   const lanes = new Lanes(
-    { writer, journal, records, now, boundary, log, onShorter: () => admission.recheck() },
+    {
+      writer,
+      journal,
+      records,
+      now,
+      boundary,
+      log,
+      aloneMs: limits.aloneMs ?? 30_000,
+      onShorter: () => admission.recheck(),
+    },
     (item) => listeners.tell(item),
   );
   return { now, boundary, records, journal, logs, quiet, maintenance, writer, admission, listeners, lanes };

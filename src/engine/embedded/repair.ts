@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { syncFolder } from "./files.js";
 import { applyLines, createSegment } from "./load.js";
-import { journalFolder, listSegments, parseSegment } from "./segment.js";
+import { journalFolder, listSegments, parseSegment, type SegmentContent } from "./segment.js";
 import { LiveRecords } from "./state.js";
 
 export interface JournalRepair {
@@ -42,9 +42,10 @@ export async function repairJournal(home: string): Promise<JournalRepair> {
   let keptTransactions = 0;
   // An unfinished segment repeats part of the one before it; applying both in order keeps what either one lost.
   for (const { content } of segments) {
-    tx = Math.max(tx, applyLines(records, content, content.size));
+    const lines = inOrder(content.lines);
+    tx = Math.max(tx, applyLines(records, { ...content, lines }, content.size));
     lostBytes += content.size - content.lines.reduce((sum, line) => sum + line.bytes, 0);
-    keptTransactions += content.lines.filter(({ line }) => line.kind === "transaction").length;
+    keptTransactions += lines.filter(({ line }) => line.kind === "transaction").length;
   }
   const time = new Date().toISOString().replaceAll(":", "-");
   const setAside = segments.map(({ path }) => `${path}.damaged-${time}`);
@@ -54,4 +55,16 @@ export async function repairJournal(home: string): Promise<JournalRepair> {
   for (const { path } of all) fs.unlinkSync(path);
   await syncFolder(folder);
   return { setAside, lostBytes, keptTransactions };
+}
+
+/** The head as it stands, then each transaction once, in the order of their numbers, wherever its line has got to. */
+function inOrder(lines: SegmentContent["lines"]): SegmentContent["lines"] {
+  const transactions = new Map<number, SegmentContent["lines"][number]>();
+  for (const line of lines) {
+    if (line.line.kind === "transaction" && line.line.ops.length > 0) transactions.set(line.line.tx, line);
+  }
+  return [
+    ...lines.filter(({ line }) => line.kind !== "transaction"),
+    ...[...transactions].sort(([one], [other]) => one - other).map(([, line]) => line),
+  ];
 }

@@ -22,7 +22,7 @@ export interface SegmentFile {
 export interface SegmentContent {
   /** All good lines in file order, those behind a damaged one included. */
   readonly lines: readonly { readonly offset: number; readonly bytes: number; readonly line: JournalLine }[];
-  /** Where the first damaged or incomplete line starts; the file's length when there is none. */
+  /** Where the first line starts that is damaged, incomplete or out of its place; the file's length when there is none. */
   readonly goodEnd: number;
   readonly size: number;
   /** The highest offset that any good line names as synced. */
@@ -55,6 +55,7 @@ export function parseSegment(path: string, content: Buffer): SegmentContent {
   let goodEnd: number | undefined;
   let synced = 0;
   let checkpointEnd: number | undefined;
+  let tx: number | undefined;
   for (let offset = 0; offset < content.length; ) {
     const lf = content.indexOf(0x0a, offset);
     const value = lf === -1 ? undefined : decodeLine(content.subarray(offset, lf + 1));
@@ -67,6 +68,8 @@ export function parseSegment(path: string, content: Buffer): SegmentContent {
     const line = parseJournalLine(value);
     if (line === undefined) throw newerFormat(path, offset);
     if (line.kind === "header" && line.v > formatVersion) throw newerFormat(path, offset, line.v);
+    if (!follows(line, tx)) goodEnd ??= offset;
+    if (line.kind === "header" || line.kind === "transaction") tx = line.tx;
     lines.push({ offset, bytes: lf + 1 - offset, line });
     if (line.kind === "transaction") synced = Math.max(synced, line.synced);
     const isWhole = goodEnd === undefined && lines[0]?.line.kind === "header" && lines.length === 2 + lineCount(line);
@@ -74,6 +77,12 @@ export function parseSegment(path: string, content: Buffer): SegmentContent {
     offset = lf + 1;
   }
   return { lines, goodEnd: goodEnd ?? content.length, size: content.length, synced, checkpointEnd };
+}
+
+/** Transactions are numbered without gaps; a line that only names the synced offset has the number of the last one. */
+function follows(line: JournalLine, tx: number | undefined): boolean {
+  if (line.kind !== "transaction" || tx === undefined) return true;
+  return line.tx === (line.ops.length === 0 ? tx : tx + 1);
 }
 
 function lineCount(line: JournalLine): number {

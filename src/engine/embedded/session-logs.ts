@@ -1,5 +1,5 @@
 import * as fs from "node:fs";
-import { open, readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { EngineError, messageOf } from "../../errors.js";
 import type { StoredEvent } from "../../events/event.js";
@@ -124,7 +124,7 @@ export class SessionLogs {
     let end: LogEnd = { goodEnd: 0, lastSeq: 0, lastTime: 0 };
     // What a deleted session left behind is removed with the next write; until then it counts for nothing.
     if (tombstone?.isGone !== false) {
-      end = findLogEnd(path, pending, (size, found) => this.#cut(path, size, found, pending));
+      end = findLogEnd(path, session.key, pending, (size, found) => this.#cut(path, size, found, pending));
     }
     if (tombstone !== undefined && end.lastSeq <= tombstone.seq) {
       if (end.goodEnd > 0) tombstone.isGone = false;
@@ -137,26 +137,24 @@ export class SessionLogs {
         to: pending - 1,
       });
     }
+    // Written by a process that was killed before it synced: the journal may let go of these events only after a sync.
+    if (pending !== undefined && end.lastSeq >= pending) this.#markUnsynced(path);
     session.logBytes = end.goodEnd;
     session.flushedSeq = Math.max(end.lastSeq, (pending ?? 0) - 1);
     session.lastSeq = Math.max(session.lastSeq, end.lastSeq);
     session.lastTime = Math.max(session.lastTime, end.lastTime);
   }
 
+  #markUnsynced(path: string): void {
+    this.#unsyncedFiles.add(path);
+    this.#unsyncedFolders.add(dirname(path)).add(dirname(dirname(path)));
+  }
+
   /** Takes damaged bytes off the end of a log. They are kept in a file of their own unless the journal has them too. */
   #cut(path: string, size: number, end: LogEnd, pending: number | undefined): void {
     const isCovered = pending !== undefined && pending <= end.lastSeq + 1;
     const aside = isCovered ? undefined : `${path}.damaged-${new Date().toISOString().replaceAll(":", "-")}`;
-    if (aside !== undefined) {
-      const bytes = Buffer.alloc(size - end.goodEnd);
-      const fd = fs.openSync(path, "r");
-      try {
-        fs.readSync(fd, bytes, 0, bytes.length, end.goodEnd);
-      } finally {
-        fs.closeSync(fd);
-      }
-      fs.writeFileSync(aside, bytes, { mode: 0o600 });
-    }
+    if (aside !== undefined) copyRest(path, end.goodEnd, aside);
     this.#options.log.warn("a session log ended in damaged bytes: cut", {
       file: path,
       bytes: size - end.goodEnd,
@@ -207,7 +205,7 @@ export class SessionLogs {
     });
     if (file === undefined) return [];
     try {
-      const { events, damagedAt } = await run(file, readRange(size, afterSeq, limit));
+      const { events, damagedAt } = await run(file, readRange({ size, sessionKey: key }, afterSeq, limit));
       if (damagedAt !== undefined) throw await damagedLog(path, damagedAt);
       return events.map(deepFreeze);
     } finally {
@@ -238,7 +236,12 @@ export class SessionLogs {
 }
 
 /** Calls `onDamage` first when there are bytes behind the good end. */
-function findLogEnd(path: string, pending: number | undefined, onDamage: (size: number, end: LogEnd) => void): LogEnd {
+function findLogEnd(
+  path: string,
+  sessionKey: string,
+  pending: number | undefined,
+  onDamage: (size: number, end: LogEnd) => void,
+): LogEnd {
   let fd: number;
   try {
     fd = fs.openSync(path, "r");
@@ -248,7 +251,8 @@ function findLogEnd(path: string, pending: number | undefined, onDamage: (size: 
   }
   try {
     const { size } = fs.fstatSync(fd);
-    const end = runBlocking(fd, pending === undefined ? findEnd(size) : checkEnd(size, pending));
+    const log = { size, sessionKey };
+    const end = runBlocking(fd, pending === undefined ? findEnd(log) : checkEnd(log, pending));
     if (end.goodEnd < size) onDamage(size, end);
     return end;
   } finally {
@@ -256,10 +260,35 @@ function findLogEnd(path: string, pending: number | undefined, onDamage: (size: 
   }
 }
 
+/** Copies a file from an offset on into a new one, a piece at a time, and syncs it. */
+function copyRest(path: string, offset: number, target: string): void {
+  const from = fs.openSync(path, "r");
+  const to = fs.openSync(target, "wx", 0o600);
+  try {
+    const piece = Buffer.allocUnsafe(1024 * 1024);
+    for (let position = offset; ; ) {
+      const length = fs.readSync(from, piece, 0, piece.length, position);
+      if (length === 0) break;
+      writeFully(to, piece.subarray(0, length));
+      position += length;
+    }
+    fs.fdatasyncSync(to);
+  } catch (error) {
+    fs.rmSync(target, { force: true });
+    throw error;
+  } finally {
+    fs.closeSync(to);
+    fs.closeSync(from);
+  }
+}
+
 async function damagedLog(path: string, offset: number): Promise<EngineError> {
-  const before = (await readFile(path)).subarray(0, offset);
   let line = 1;
-  for (let lf = before.indexOf(0x0a); lf !== -1; lf = before.indexOf(0x0a, lf + 1)) line += 1;
+  if (offset > 0)
+    for await (const chunk of fs.createReadStream(path, { end: offset - 1 })) {
+      const bytes: Buffer = chunk;
+      for (let lf = bytes.indexOf(0x0a); lf !== -1; lf = bytes.indexOf(0x0a, lf + 1)) line += 1;
+    }
   return new EngineError(
     `The session log ${path} is damaged in line ${line} (byte ${offset}). Restore the file from a backup, or remove that line to go on without it.`,
     { kind: "corrupt" },

@@ -9,6 +9,8 @@ export interface WorkItem {
   attempts: number;
   /** Unix ms; 0 when it may run at once. */
   notBefore: number;
+  /** How long it was to wait when `notBefore` was set; undefined where that is not known. */
+  delayMs: number | undefined;
   /** False until the transaction that brought it is synced: nobody may see it before. */
   isDurable: boolean;
   /** The attempt that runs or has claimed it. */
@@ -48,6 +50,7 @@ export class WorkTable {
       case "retry":
         this.#change(operation, (item) => {
           item.notBefore = operation.notBefore;
+          item.delayMs = operation.delayMs;
         });
         break;
       case "ack":
@@ -137,8 +140,8 @@ export class WorkTable {
       yield { o: "dead", work: bare, acceptedAt, attempts, reason, at: buriedAt };
     }
     for (const lane of this.#lanes.values()) {
-      for (const { work, acceptedAt, attempts, notBefore } of lane.items) {
-        yield { o: "work", work, at: acceptedAt, attempts, notBefore };
+      for (const { work, acceptedAt, attempts, notBefore, delayMs } of lane.items) {
+        yield { o: "work", work, at: acceptedAt, attempts, notBefore, ...(delayMs === undefined ? {} : { delayMs }) };
       }
     }
   }
@@ -149,6 +152,7 @@ export class WorkTable {
       readonly at: number;
       readonly attempts?: number | undefined;
       readonly notBefore?: number | undefined;
+      readonly delayMs?: number | undefined;
     },
     isDurable: boolean,
   ): void {
@@ -159,6 +163,7 @@ export class WorkTable {
       acceptedAt: added.at,
       attempts: added.attempts ?? 0,
       notBefore: added.notBefore ?? 0,
+      delayMs: added.delayMs,
       isDurable,
       takenBy: undefined,
     };

@@ -1,5 +1,7 @@
 import { EngineError } from "../../errors.js";
 import type { EventDraft, GatewayEvent, StoredEvent } from "../../events/event.js";
+import type { Count } from "../engine.js";
+import { totalsOf } from "./counts.js";
 import { placeDrafts, toEvent } from "./drafts.js";
 import type { Journal } from "./journal.js";
 import type { Operation } from "./operations.js";
@@ -48,11 +50,16 @@ export class Writer {
   }
 
   /**
-   * Adds events to a session, together with other changes.
+   * Adds events to a session, together with other changes, and with counts if one of the events is new.
    *
    * @throws {EngineError} `persistence`
    */
-  writeEvents(sessionKey: string, drafts: readonly EventDraft[], others: readonly Operation[] = []): Written {
+  writeEvents(
+    sessionKey: string,
+    drafts: readonly EventDraft[],
+    others: readonly Operation[] = [],
+    counts: readonly Count[] = [],
+  ): Written {
     const { journal, records, logs, quiet, publisher } = this.#parts;
     const session = drafts.length === 0 ? undefined : logs.open(sessionKey);
     if (session === undefined) {
@@ -61,6 +68,7 @@ export class Writer {
     }
     const { events, seqs } = placeDrafts(records.sessions, session, drafts, this.#parts.now(), this.#parts.instanceId);
     const operations: Operation[] = [...events.map((event) => ({ o: "event" as const, event })), ...others];
+    if (events.length > 0) operations.push(...totalsOf(records, counts));
     if (operations.length > 0) {
       const before = journal.segmentBytes;
       const position = journal.write(operations);

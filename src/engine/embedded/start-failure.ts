@@ -1,0 +1,31 @@
+import { EngineError, messageOf } from "../../errors.js";
+import { codeOf } from "./files.js";
+
+/** Says what to do about a file or folder that a start needs and the system does not give. Other errors stay as they are. */
+export function toStartFailure(path: string, error: unknown): unknown {
+  const code = codeOf(error);
+  if (error instanceof EngineError || code === undefined) return error;
+  const advice = adviceFor(code);
+  return new EngineError(`${path} cannot be used: ${messageOf(error)}. ${advice} Nothing that was stored is lost.`, {
+    kind: "persistence",
+    cause: error,
+    retryable: false,
+  });
+}
+
+function adviceFor(code: string): string {
+  switch (code) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return "Free some space, then start again.";
+    case "EACCES":
+    case "EPERM":
+      return "Give the account that runs maxclaw the right to read and write it, then start again.";
+    case "EROFS":
+      return "The file system is mounted read-only: mount it for writing, then start again.";
+    case "EISDIR":
+      return "A folder stands where a file should be: move it away, then start again.";
+    default:
+      return "Check the disk, then start again.";
+  }
+}

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { EngineError } from "../../src/errors.js";
+import type { StoredEvent } from "../../src/events/event.js";
+import { damages, inflict } from "../support/damage.js";
+import { inbound, logPath, openIn, queued, sessionOf, titled, titlesOf } from "../support/engine-kit.js";
+import { memoryFolder } from "../support/torture.js";
+import { seedOf, tortureFactor } from "../support/torture-options.js";
+
+const other = "telegram:99";
+const atRest = 12;
+
+interface Specimen {
+  readonly home: string;
+  readonly bytes: Buffer;
+  readonly events: readonly StoredEvent[];
+  /** Events from here on are in the journal too. */
+  readonly coveredFrom: number;
+}
+
+/** A home as it is left: the first events only in the session log, the later ones in the journal too. */
+async function specimen(t: TestContext, isStopped: boolean): Promise<Specimen> {
+  const home = memoryFolder(t);
+  const titles = Array.from({ length: 20 }, (_, n) => `title ${n + 1} „Grüße“ ${"x".repeat(n * 13)}`);
+  const first = await openIn(home);
+  await first.engine.append(sessionOf, titles.slice(0, atRest).map(titled), { durable: true });
+  await first.engine.append(other, [titled("fine")], { durable: true });
+  await first.engine[Symbol.asyncDispose]();
+  const { engine } = await openIn(home, { quietMs: 60_000 });
+  await engine.append(sessionOf, titles.slice(atRest).map(titled), { durable: true });
+  await engine.flush();
+  const copy = memoryFolder(t);
+  if (!isStopped) fs.cpSync(home, copy, { recursive: true });
+  const { events } = await engine.events(sessionOf, { afterSeq: 0, limit: 100 });
+  await engine[Symbol.asyncDispose]();
+  if (isStopped) fs.cpSync(home, copy, { recursive: true });
+  const bytes = fs.readFileSync(logPath(copy, sessionOf));
+  return { home: copy, bytes, events, coveredFrom: isStopped ? Number.POSITIVE_INFINITY : atRest + 1 };
+}
+
+/** Everything that can be read, page by page; undefined once a page is refused. */
+async function readAll(engine: Awaited<ReturnType<typeof openIn>>["engine"]): Promise<readonly StoredEvent[] | Error> {
+  const all: StoredEvent[] = [];
+  for (let hasMore = true; hasMore; ) {
+    try {
+      const page = await engine.events(sessionOf, { afterSeq: all.at(-1)?.seq ?? 0, limit: 3 });
+      all.push(...page.events);
+      hasMore = page.hasMore && page.events.length > 0;
+    } catch (error) {
+      assert.ok(error instanceof EngineError && error.kind === "corrupt", String(error));
+      assert.match(error.message, /session log .+ is damaged in line \d+ .+Restore the file from a backup/);
+      return error;
+    }
+  }
+  return all;
+}
+
+for (const isStopped of [true, false]) {
+  const when = isStopped ? "at rest" : "whose end the journal still holds";
+  test(`a session log ${when}, damaged in any way, never gives wrong events, keeps what it cuts, and goes on`, async (t) => {
+    const { home, bytes, events, coveredFrom } = await specimen(t, isStopped);
+    const journal = join(home, "journal");
+    const copyOfJournal = join(memoryFolder(t), "journal");
+    fs.cpSync(journal, copyOfJournal, { recursive: true });
+    const path = logPath(home, sessionOf);
+    const bySeq = new Map(events.map((event) => [event.seq, event]));
+    const property = fc.asyncProperty(fc.array(damages, { minLength: 1, maxLength: 3 }), async (list) => {
+      fs.rmSync(journal, { recursive: true });
+      fs.cpSync(copyOfJournal, journal, { recursive: true });
+      for (const name of fs.readdirSync(join(home, "sessions")))
+        if (name.includes(".damaged-")) fs.rmSync(join(home, "sessions", name));
+      const damaged = list.reduce(inflict, bytes);
+      fs.writeFileSync(path, damaged);
+
+      const { engine, log } = await openIn(home, { quietMs: 60_000 });
+      try {
+        assert.deepEqual(titlesOf((await engine.events(other, { afterSeq: 0, limit: 5 })).events), ["fine"]);
+        const read = await readAll(engine);
+        const last = await engine.lastSequence(sessionOf);
+        if (!(read instanceof Error)) {
+          for (const event of read) assert.deepEqual(event, bySeq.get(event.seq));
+          for (let seq = coveredFrom; seq <= events.length; seq += 1)
+            assert.ok(
+              read.some((event) => event.seq === seq),
+              `event ${seq} is in the journal`,
+            );
+        }
+        // What is taken off the file is kept beside it, unless the journal holds all of it.
+        const left = fs.existsSync(path) ? fs.readFileSync(path) : Buffer.alloc(0);
+        assert.deepEqual(left, damaged.subarray(0, left.length));
+        const aside = fs.readdirSync(join(home, "sessions")).filter((name) => name.includes(".damaged-"));
+        if (left.length < damaged.length) {
+          assert.ok(log.lines.some(({ message }) => message.includes("damaged bytes")));
+          const isCovered = coveredFrom <= (lastSeqIn(left) ?? 0) + 1;
+          assert.equal(aside.length, isCovered ? 0 : 1);
+          for (const name of aside)
+            assert.deepEqual(fs.readFileSync(join(home, "sessions", name)), damaged.subarray(left.length));
+        }
+        const acceptance = await engine.accept(inbound("msg_1"), { events: [queued("msg_1")] });
+        assert.ok(acceptance.status === "accepted" && acceptance.events[0]?.seq === last + 1);
+        await engine[Symbol.asyncDispose]();
+        const reopened = await openIn(home);
+        const { events: news } = await reopened.engine.events(sessionOf, { afterSeq: last, limit: 5 });
+        await reopened.engine[Symbol.asyncDispose]();
+        assert.deepEqual(news, acceptance.events);
+      } finally {
+        await engine[Symbol.asyncDispose]();
+      }
+    });
+    await fc.assert(property, { seed: seedOf(t), numRuns: 60 * tortureFactor });
+  });
+}
+
+function lastSeqIn(bytes: Buffer): number | undefined {
+  const line = bytes.subarray(0, -1);
+  const last = /"seq":(\d+)/.exec(line.subarray(line.lastIndexOf(10) + 1).toString());
+  return last === null ? undefined : Number(last[1]);
+}
+
+test("the log of another session is never read for a session's own, and is kept", async (t) => {
+  const { home, events } = await specimen(t, true);
+  const path = logPath(home, sessionOf);
+  const foreign = fs.readFileSync(logPath(home, other));
+  fs.writeFileSync(path, foreign);
+  const { engine } = await openIn(home);
+  assert.deepEqual(await engine.events(sessionOf, { afterSeq: 0, limit: 100 }), { events: [], hasMore: false });
+  await engine.append(sessionOf, [titled("own")], { durable: true });
+  await engine[Symbol.asyncDispose]();
+  const [aside = ""] = fs.readdirSync(join(home, "sessions")).filter((name) => name.includes(".damaged-"));
+  assert.deepEqual(fs.readFileSync(join(home, "sessions", aside)), foreign);
+  assert.ok(events.length > 0);
+});
+
+test("a session log that is missing, or older than it was, takes no other with it and is told", async (t) => {
+  const { home, bytes } = await specimen(t, false);
+  const path = logPath(home, sessionOf);
+  const half = bytes.subarray(0, bytes.indexOf(10, bytes.length / 4) + 1);
+  for (const left of [undefined, half]) {
+    const copy = memoryFolder(t);
+    fs.cpSync(home, copy, { recursive: true });
+    if (left === undefined) fs.rmSync(logPath(copy, sessionOf));
+    else fs.writeFileSync(logPath(copy, sessionOf), left);
+    const { engine, log } = await openIn(copy, { quietMs: 60_000 });
+    const read = await readAll(engine);
+    assert.ok(!(read instanceof Error));
+    assert.deepEqual(
+      read.filter(({ seq }) => seq > atRest).map(({ seq }) => seq),
+      [13, 14, 15, 16, 17, 18, 19, 20],
+    );
+    assert.ok(log.lines.some(({ level, message }) => level === "error" && message.includes("lacks events")));
+    await engine[Symbol.asyncDispose]();
+  }
+  assert.ok(fs.existsSync(path));
+});
