@@ -85,7 +85,13 @@ export const catalogue = {
     mode: z.enum(["next", "append", "cancel"]),
     position: count,
   }),
-  user_message: spec("message", { message_id: text, content: z.array(contentPart), iteration: count }),
+  user_message: spec("message", {
+    message_id: text,
+    content: z.array(contentPart),
+    iteration: count,
+    /** Where those parts of the content came from that the sender did not write. */
+    outside: optionalText,
+  }),
   assistant_message: spec(
     "message",
     {
@@ -118,6 +124,8 @@ export const catalogue = {
     error_code: optionalText,
     duration_ms: count,
     summary: text,
+    /** Where the output came from when others wrote it. */
+    outside: optionalText,
   }),
   artifact_state_changed: spec(
     "message",
@@ -290,6 +298,10 @@ export const catalogue = {
       limit: z.number(),
       used: z.number(),
       unit: z.enum(["tokens", "usd", "turns"]),
+      /** Whose budget: `channel:sender` or a job's id. */
+      subject: optionalText,
+      /** What it holds for: a day, or a turn's id. */
+      period: optionalText,
     },
     both,
   ),
@@ -304,6 +316,8 @@ export const catalogue = {
     kind: z.enum(["new", "undo", "fork", "import", "edit", "deletion"]),
     to_seq: count.optional(),
     messages: z.array(z.object({ role: text, content: text, timestamp: optionalText })).optional(),
+    /** `fork`: the session that this one was copied from, and up to where. */
+    forked_from: z.object({ key: text, seq: count }).optional(),
   }),
   settings_changed: spec("system", {
     scope: z.enum(["session", "gateway"]),

@@ -61,6 +61,22 @@ export function draft<T extends EventType>(type: T, payload: Payload<T>, context
   return { event_id: newId("evt"), type, payload, ...context } as EventDraft;
 }
 
+/** The draft that an event was made from, with the same ids. */
+export function toSameDraft(event: StoredEvent): EventDraft {
+  const { event_id, type, source, turn_id, correlation_id, causation_id, payload, metadata } = event;
+  // The union is distributive over the type, which destructuring hides.
+  return {
+    event_id,
+    type,
+    source,
+    ...(turn_id === undefined ? {} : { turn_id }),
+    ...(correlation_id === undefined ? {} : { correlation_id }),
+    ...(causation_id === undefined ? {} : { causation_id }),
+    ...(metadata.agent_id === undefined ? {} : { agent_id: metadata.agent_id }),
+    payload,
+  } as EventDraft;
+}
+
 /** True when the event has a place in a session log. */
 export function isStored(event: GatewayEvent): event is StoredEvent {
   return event.seq !== null;

@@ -2,16 +2,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { z } from "zod";
-import {
-  cellsOf,
-  eventsTable,
-  eventTypes,
-  payloadSchema,
-  tableOf,
-  withEventsTable,
-} from "../../scripts/events-table.js";
+import { eventsSchema } from "../../scripts/events-schema.js";
+import { cellsOf, eventsTable, eventTypes, partOf, payloadSchema, withPart } from "../../scripts/events-table.js";
+import { waitingTable, waitingTypes } from "../../scripts/events-waiting.js";
 import { agentStates, catalogue, type EventType, specOf } from "../../src/events/catalogue.js";
+import type { GatewayEvent } from "../../src/events/event.js";
 import { deltaTypes, hitlTypes, internalTypes, terminalTypes } from "../../src/events/sets.js";
+import { makeEvent } from "../support/events.js";
 
 /** What was agreed with the people who read events: layer, kept in the log, goes to. Named one by one on purpose. */
 const agreed: Readonly<Record<EventType, string>> = {
@@ -127,17 +124,47 @@ test("each payload has a JSON schema of an object with snake_case fields, whose 
   }
 });
 
-test("the JSON schema of the whole payload table can be made without loss", () => {
-  const union = z.discriminatedUnion(
-    "type",
-    // One member for each type, of which there is at least one.
-    eventTypes.map((type) => z.object({ type: z.literal(type), payload: specOf(type).payload })) as [
-      z.ZodObject<{ type: z.ZodLiteral<EventType>; payload: z.ZodType }>,
-    ],
+const schemaFile = JSON.parse(readFileSync("docs/events.schema.generated.json", "utf8"));
+
+test("the JSON schema in docs/ has one branch for each type, in the catalogue's order, made from the catalogue", () => {
+  assert.deepEqual(
+    schemaFile.oneOf.map((branch: { title: string; properties: { type: { const: string } } }) => [
+      branch.title,
+      branch.properties.type.const,
+    ]),
+    eventTypes.map((type) => [type, type]),
   );
-  const schema = z.toJSONSchema(union) as { readonly oneOf?: readonly unknown[]; readonly anyOf?: readonly unknown[] };
-  assert.equal((schema.oneOf ?? schema.anyOf)?.length, eventTypes.length);
+  assert.deepEqual(schemaFile, JSON.parse(JSON.stringify(eventsSchema())), "run: node dist/scripts/events-docs.js");
 });
+
+test("the JSON schema takes a whole event, and none with a field too many, too few or of another kind", () => {
+  const schema = z.fromJSONSchema(schemaFile);
+  const event = makeEvent("user_message", { message_id: "m", content: [{ type: "text", text: "hi" }], iteration: 1 });
+  const delta = { ...makeEvent("text_delta", { message_id: "m", text: "x" }), seq: null, after_seq: 3, delta_index: 0 };
+  for (const good of [event, delta]) assert.ok(schema.safeParse(good).success, good.type);
+  const { source: _source, ...withoutSource } = event;
+  for (const bad of [
+    withoutSource,
+    { ...event, more: 1 },
+    { ...event, seq: null },
+    { ...event, seq: 0 },
+    { ...event, type: "user_shouted" },
+    { ...event, delta_index: 0 },
+    { ...event, event_id: "evt_1" },
+    { ...event, timestamp: "yesterday" },
+    { ...event, payload: { ...event.payload, iteration: "one" } },
+    { ...event, payload: { ...event.payload, loud: true } },
+    { ...event, payload: { ...event.payload, content: [{ type: "hologram" }] } },
+    { ...delta, seq: 4 },
+  ])
+    assert.ok(!schema.safeParse(bad).success, JSON.stringify(bad));
+});
+
+// Fails to compile when the union of all events and the table part ways.
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
+const unionIsTheTable: Same<GatewayEvent["type"], keyof typeof catalogue> = true;
+
+test("the union of all events is the table", () => assert.ok(unionIsTheTable));
 
 test("the agent's states are the seven that clients draw", () => {
   assert.deepEqual([...agentStates].sort(), [
@@ -151,10 +178,19 @@ test("the agent's states are the seven that clients draw", () => {
   ]);
 });
 
-test("docs/events.md shows the catalogue as it is", () => {
+test("docs/events.md shows the catalogue as it is, and what of it waits", () => {
   const page = readFileSync("docs/events.md", "utf8");
   const made = cellsOf(eventsTable());
-  assert.deepEqual(cellsOf(tableOf(page)), made, "run: node dist/scripts/events-docs.js");
+  assert.deepEqual(cellsOf(partOf(page, "table")), made, "run: node dist/scripts/events-docs.js");
   assert.equal(made.length, eventTypes.length + 1);
-  assert.deepEqual(cellsOf(tableOf(withEventsTable(page))), made);
+  assert.deepEqual(cellsOf(partOf(withPart(page, "table", eventsTable()), "table")), made);
+  assert.deepEqual(cellsOf(partOf(page, "waiting")), cellsOf(waitingTable()), "run: node dist/scripts/events-docs.js");
+});
+
+test("what waits stands in the catalogue, in its order", () => {
+  const waiting = Object.keys(waitingTypes);
+  assert.deepEqual(
+    waiting,
+    eventTypes.filter((type) => waiting.includes(type)),
+  );
 });

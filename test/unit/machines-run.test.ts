@@ -3,18 +3,18 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { specOf } from "../../src/events/catalogue.js";
 import { textOf } from "../../src/events/content.js";
-import type { AnswerChunk, Machine, MachineInput, MachineOutput } from "../../src/events/machines/input.js";
+import type { AnswerChunk, Machine, MachineInput, MachineOutput, Step } from "../../src/events/machines/input.js";
 import { messageAssembler } from "../../src/events/machines/message.js";
 import { createMachines, type Machines, toDraft } from "../../src/events/machines/run-machines.js";
 import { terminalTypes } from "../../src/events/sets.js";
 import { silentLog } from "../../src/log.js";
+import { deepFreeze } from "../../src/util/deep-freeze.js";
 import {
   anyChunk,
   anyInput,
   builtIn,
   call,
   completed,
-  deepFreeze,
   end,
   json,
   round,
@@ -171,15 +171,16 @@ function toChunks(all: readonly Piece[], cuts: readonly number[]): readonly Answ
 }
 
 describe("however an answer is cut into chunks,", () => {
-  test("the message is the same, and the joined text_delta is its text, code unit for code unit", () => {
+  test("what is stored is the same, and the joined text_delta is the message's text, code unit for code unit", () => {
     fc.assert(
       fc.property(pieces, fc.array(fc.nat(), { maxLength: 8 }), (all, cuts) => {
         const run = (chunks: readonly AnswerChunk[]): readonly MachineOutput[] =>
           feedFresh([turnStarted, ...round(1, chunks)]);
         const messageOf = (outputs: readonly MachineOutput[]) =>
           outputs.flatMap((output) => (output.type === "assistant_message" ? [output.payload] : []));
+        const storedOf = (outputs: readonly MachineOutput[]) => outputs.filter(({ type }) => specOf(type).stored);
         const cut = run(toChunks(all, cuts));
-        assert.deepEqual(messageOf(cut), messageOf(run(toChunks(all, []))));
+        assert.deepEqual(storedOf(cut), storedOf(run(toChunks(all, []))));
         const [message] = messageOf(cut);
         const joined = cut.flatMap((output) => (output.type === "text_delta" ? [output.payload.text] : [])).join("");
         if (message !== undefined) assert.equal(joined, textOf(message.content));
@@ -238,15 +239,51 @@ describe("custom machines", () => {
     };
   };
 
-  test("run beside the built-in ones, after them", () => {
+  test("run beside the built-in ones, and what they bring forth at its end stands before the turn's last words", () => {
     const outputs = feedFresh([turnStarted, completed()], [counter]);
     assert.deepEqual(
-      outputs.slice(-2).map((output) => output.type),
-      ["turn_execution_complete", "budget_exceeded"],
+      outputs.slice(-3).map((output) => output.type),
+      ["budget_exceeded", "agent_state_changed", "turn_execution_complete"],
     );
-    const told = outputs.at(-1);
+    const told = outputs.at(-3);
     assert.ok(told?.type === "budget_exceeded" && told.payload.used === 2);
   });
+
+  const tells = (told: (input: MachineInput) => unknown): Machine<unknown> => ({
+    name: "broken",
+    initial: undefined,
+    // Whoever writes a machine in JavaScript can return anything.
+    step: (state, input) => [state, told(input)] as unknown as Step<unknown>,
+  });
+  for (const [what, told] of [
+    ["bring forth what no catalogue knows", () => [{ type: "surprise", payload: {} }]],
+    ["bring forth a payload that is not of its type", () => [{ type: "budget_exceeded", payload: { used: "all" } }]],
+    [
+      "end the turn",
+      () => [{ type: "turn_execution_cancelled", payload: { message_ids: [], reason: "abort", mode: "" } }],
+    ],
+    ["speak for the model", () => [{ type: "text_delta", payload: { message_id: "m", text: "x" } }]],
+    [
+      "change the agent's state",
+      () => [{ type: "agent_state_changed", payload: { from: "idle", to: "error", cause: "" } }],
+    ],
+    ["return a promise", async () => []],
+    ["return nothing", () => undefined],
+    ["change an input", (input: MachineInput) => Object.assign(input, { kind: "interrupted" })],
+    [
+      "change what an input holds",
+      (input: MachineInput) => Object.assign(input.kind === "chunk" ? input.chunk : {}, { text: "y" }),
+    ],
+  ] as const)
+    test(`that ${what} are left out like those that throw`, () => {
+      const all = [turnStarted, ...round(1, [text("x"), end("end_turn")]), completed()];
+      const outputs = feedAll(createMachines({ log: silentLog, custom: [tells(told), counter] }), structuredClone(all));
+      assert.equal(outputs.filter((output) => output.type === "error_occurred").length, 1);
+      assert.deepEqual(
+        outputs.filter((output) => output.type !== "error_occurred"),
+        feedFresh(all, [counter]),
+      );
+    });
 
   test("that throw are logged and told once, left out for the rest of the turn, and change nothing for the others", () => {
     fc.assert(

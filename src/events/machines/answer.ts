@@ -13,12 +13,22 @@ export function settledStopReason(said: StopReason, hasCalls: boolean): StopReas
 
 /** USD for one model call; cached tokens without a price of their own cost as much as fresh ones. */
 export function costOf(usage: Usage, price: TokenPrice): number {
+  const prompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+  const rates = price.above !== undefined && prompt > price.above.tokens ? price.above : price;
   const perMillion =
-    usage.input_tokens * price.input +
-    usage.output_tokens * price.output +
-    usage.cache_read_tokens * (price.cacheRead ?? price.input) +
-    usage.cache_write_tokens * (price.cacheWrite ?? price.input);
+    usage.input_tokens * rates.input +
+    usage.output_tokens * rates.output +
+    usage.cache_read_tokens * (rates.cacheRead ?? rates.input) +
+    usage.cache_write_tokens * (rates.cacheWrite ?? rates.input);
   return perMillion / 1_000_000;
+}
+
+/** What an answer has cost: as its provider says, else by the price. Undefined when neither is known. */
+export function answerCost(
+  answer: { readonly usage: Usage; readonly costUsd?: number | undefined },
+  price: TokenPrice | undefined,
+): number | undefined {
+  return answer.costUsd ?? (price === undefined ? undefined : costOf(answer.usage, price));
 }
 
 /** A call from the model's own bytes. Bytes that are no JSON object are kept beside an empty input; none mean `{}`. */

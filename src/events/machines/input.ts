@@ -8,14 +8,23 @@ export type AnswerChunk =
   | { readonly kind: "thinking_signature"; readonly signature: string }
   | { readonly kind: "tool_call"; readonly id: string; readonly name: string }
   | { readonly kind: "tool_input"; readonly id: string; readonly json: string }
-  | { readonly kind: "end"; readonly stopReason: Exclude<StopReason, "interrupted" | "error">; readonly usage: Usage };
+  | {
+      readonly kind: "end";
+      readonly stopReason: Exclude<StopReason, "interrupted" | "error">;
+      readonly usage: Usage;
+      readonly costUsd?: number;
+    };
 
-/** USD for a million tokens (the provider contract's `Price`). */
-export interface TokenPrice {
+interface Rates {
   readonly input: number;
   readonly output: number;
   readonly cacheRead?: number | undefined;
   readonly cacheWrite?: number | undefined;
+}
+
+/** USD for a million tokens (the provider contract's `Price`). */
+export interface TokenPrice extends Rates {
+  readonly above?: (Rates & { readonly tokens: number }) | undefined;
 }
 
 /** How a turn ends. */

@@ -1,5 +1,5 @@
 import { type ContentPart, noUsage, type StopReason, type ToolResultPart, type Usage } from "../content.js";
-import { costOf, parseObject, settledStopReason, toToolUse } from "./answer.js";
+import { answerCost, parseObject, settledStopReason, toToolUse } from "./answer.js";
 import type { AnswerChunk, Machine, MachineInput, MachineOutput, Step, TokenPrice } from "./input.js";
 
 type Piece =
@@ -52,7 +52,10 @@ function step(state: MessageState, input: MachineInput): Step<MessageState> {
     case "interrupted":
       return cut(state, "interrupted", true);
     case "turn_ended":
-      return cut(state, input.outcome.end === "cancelled" ? "interrupted" : "error", true);
+      return [
+        messageAssembler.initial,
+        cut(state, input.outcome.end === "cancelled" ? "interrupted" : "error", true)[1],
+      ];
     case "answer_stored":
       return [{ open: undefined, callIds: callIdsOf(input.message.content), results: [] }, []];
     case "tool_finished":
@@ -115,20 +118,25 @@ function takeChunk(state: MessageState, open: OpenAnswer, chunk: AnswerChunk): S
         delta_index,
       });
     case "end":
-      return endStream(state, open, chunk.stopReason, chunk.usage);
+      return endStream(state, open, chunk);
     default:
       return [state, []];
   }
 }
 
-function endStream(state: MessageState, open: OpenAnswer, said: StopReason, usage: Usage): Step<MessageState> {
+function endStream(
+  state: MessageState,
+  open: OpenAnswer,
+  end: Extract<AnswerChunk, { readonly kind: "end" }>,
+): Step<MessageState> {
   const stopReason = settledStopReason(
-    said,
+    end.stopReason,
     open.pieces.some((piece) => piece.type === "call"),
   );
   // Calls of an answer that was cut off are not run: kept, they would wait for their results for ever.
   const pieces = stopReason === "tool_use" ? open.pieces : open.pieces.filter((piece) => piece.type !== "call");
-  return close(state, open, { stopReason, usage, content: pieces.map(toPart), partial: false });
+  const { usage, costUsd } = end;
+  return close(state, open, { stopReason, usage, costUsd, content: pieces.map(toPart), partial: false });
 }
 
 /** Ends an open answer before its time. */
@@ -143,6 +151,7 @@ function cut(state: MessageState, stopReason: "error" | "interrupted", isKept: b
 interface Ending {
   readonly stopReason: StopReason;
   readonly usage: Usage;
+  readonly costUsd?: number | undefined;
   readonly content: readonly ContentPart[];
   readonly partial: boolean;
 }
@@ -156,6 +165,7 @@ function close(state: MessageState, open: OpenAnswer, ending: Ending): Step<Mess
   };
   if (isEmpty(content)) return [{ ...state, open: undefined }, [end]];
   const callIds = callIdsOf(content);
+  const cost_usd = answerCost(ending, open.price);
   const message: MachineOutput = {
     type: "assistant_message",
     payload: {
@@ -165,7 +175,7 @@ function close(state: MessageState, open: OpenAnswer, ending: Ending): Step<Mess
       iteration: open.iteration,
       stop_reason: stopReason,
       usage,
-      ...(open.price === undefined ? {} : { cost_usd: costOf(usage, open.price) }),
+      ...(cost_usd === undefined ? {} : { cost_usd }),
       final: !partial && callIds.length === 0,
       partial,
     },

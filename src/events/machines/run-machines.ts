@@ -1,9 +1,11 @@
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { deepFreeze } from "../../util/deep-freeze.js";
 import { newId } from "../../util/ids.js";
-import { specOf } from "../catalogue.js";
+import { catalogue, specOf } from "../catalogue.js";
 import type { ToolResultPart } from "../content.js";
 import type { DraftContext, EventDraft } from "../event.js";
+import { deltaTypes, terminalTypes } from "../sets.js";
 import type { Machine, MachineInput, MachineOutput } from "./input.js";
 import { messageAssembler, toolResultsOf } from "./message.js";
 import { stateTracker, visibleState } from "./state.js";
@@ -31,8 +33,11 @@ export interface Machines {
 
 export interface MachinesOptions {
   readonly log: Logger;
-  /** Run beside the three built-in ones, after them. Give them names of their own. */
-  readonly custom?: readonly Machine<unknown>[];
+  /**
+   * Run beside the three built-in ones. Give them names of their own. They may bring forth any event but those of the
+   * stream, answers, changes of the agent's state and ends of turns; they cannot change the inputs.
+   */
+  readonly custom?: readonly Machine<unknown>[] | undefined;
 }
 
 /** A machine with its present state. */
@@ -71,13 +76,19 @@ function createRunner<S>(machine: Machine<S>): Runner<S> {
  *
  * The machines bring forth the six stream events, `assistant_message`, `agent_state_changed` and the turn's terminal
  * event. The loop itself writes everything else (`turn_execution_start`, before it feeds `turn_started`;
- * `turn_iteration_start`, `user_message`, `tool_execution_*`, `human_input_*` …).
+ * `turn_iteration_start`, `user_message`, `tool_execution_*`, `human_input_*` …). What custom machines bring forth stands
+ * before the change to idle and the terminal event, which stay a turn's last words.
  */
 export function createMachines({ log, custom = [] }: MachinesOptions): Machines {
   const message = createRunner(messageAssembler);
   const state = createRunner(stateTracker);
   const turn = createRunner(turnTracker);
-  const runners: readonly Runner<unknown>[] = [message, state, turn, ...custom.map(createRunner)];
+  const runners: readonly Runner<unknown>[] = [
+    message,
+    ...custom.map((one) => createRunner(checked(one))),
+    state,
+    turn,
+  ];
   const leftOut = new Set<Runner<unknown>>();
 
   const stepSafely = (runner: Runner<unknown>, input: MachineInput): readonly MachineOutput[] => {
@@ -95,6 +106,7 @@ export function createMachines({ log, custom = [] }: MachinesOptions): Machines 
 
   return {
     feed(input) {
+      if (custom.length > 0) deepFreeze(input);
       if (input.kind === "turn_started") {
         for (const runner of leftOut) runner.reset();
         leftOut.clear();
@@ -111,6 +123,28 @@ export function createMachines({ log, custom = [] }: MachinesOptions): Machines 
     turn: () => turn.state().summary,
     toolResults: () => toolResultsOf(message.state()),
   };
+}
+
+/** The same machine; what it may not bring forth, or what the catalogue does not know, is a fault of its own. */
+function checked(machine: Machine<unknown>): Machine<unknown> {
+  return {
+    ...machine,
+    step(state, input) {
+      const [next, outputs] = machine.step(state, input);
+      return [next, outputs.map(checkedOutput)];
+    },
+  };
+}
+
+function checkedOutput(output: MachineOutput): MachineOutput {
+  const { type, payload } = output;
+  if (!Object.hasOwn(catalogue, type)) throw new TypeError(`There is no event type ${type}`);
+  if (deltaTypes.has(type) || terminalTypes.has(type) || type === "assistant_message" || type === "agent_state_changed")
+    throw new TypeError(`Only the built-in machines bring forth ${type}`);
+  const parsed = specOf(type).payload.safeParse(payload);
+  if (!parsed.success) throw new TypeError(`This is no payload of ${type}: ${parsed.error.message}`);
+  // The schema of this very type has just made it.
+  return { type, payload: parsed.data } as MachineOutput;
 }
 
 function faultOutput(name: string, error: unknown): MachineOutput {

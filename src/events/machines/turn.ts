@@ -1,5 +1,5 @@
 import { addUsage, noUsage, type StopReason, type Usage } from "../content.js";
-import { costOf, settledStopReason } from "./answer.js";
+import { answerCost, settledStopReason } from "./answer.js";
 import type { AnswerChunk, Machine, MachineInput, MachineOutput, Step, TokenPrice, TurnEnd } from "./input.js";
 
 export interface ToolCallSummary {
@@ -115,8 +115,7 @@ function takeChunk(state: TrackedTurn, stream: NonNullable<TrackedTurn["stream"]
       const { summary } = state;
       const settled = settledStopReason(chunk.stopReason, stream.hasCalls);
       const isEmpty = settled === "end_turn" && !stream.hasText;
-      const costUsd =
-        stream.price === undefined ? summary.costUsd : addCost(summary.costUsd, costOf(chunk.usage, stream.price));
+      const costUsd = addCost(summary.costUsd, answerCost(chunk, stream.price));
       const stopReason = settled === "tool_use" ? undefined : isEmpty ? "empty" : settled;
       return {
         ...state,
