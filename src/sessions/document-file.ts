@@ -3,9 +3,9 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../errors.js";
 import { replaceFile } from "../util/replace-file.js";
-import type { SessionDocument } from "./session.js";
 
-const importable = z.object({
+/** What is read of a document that somebody else wrote. */
+export const foundDocument = z.object({
   key: z.string(),
   title: z.string().nullish(),
   messages: z
@@ -15,7 +15,7 @@ const importable = z.object({
 });
 
 /** A document as found on disk, ours or the Go maxclaw's. */
-export type FoundDocument = z.infer<typeof importable>;
+export type FoundDocument = z.infer<typeof foundDocument>;
 
 export type DocumentReading =
   | { readonly status: "missing" }
@@ -37,7 +37,7 @@ export async function readDocument(path: string): Promise<DocumentReading> {
   } catch (error) {
     return { status: "broken", why: messageOf(error) };
   }
-  const parsed = importable.safeParse(json);
+  const parsed = foundDocument.safeParse(json);
   if (parsed.success) return { status: "ok", document: parsed.data };
   return {
     status: "broken",
@@ -45,15 +45,15 @@ export async function readDocument(path: string): Promise<DocumentReading> {
   };
 }
 
-/** Moves a document that cannot be read out of the way and returns its new path. */
-export async function setAside(path: string, now: Date): Promise<string> {
-  const aside = `${path}.broken-${now.toISOString().replace(/[:.]/g, "-")}`;
+/** Moves a document out of the way that may not be written over, and returns its new path. */
+export async function setAside(path: string, now: Date, why: "broken" | "newer" = "broken"): Promise<string> {
+  const aside = `${path}.${why}-${now.toISOString().replace(/[:.]/g, "-")}`;
   await rename(path, aside);
   return aside;
 }
 
 /** Replaces the document in one step. Not synced: it can be rebuilt from the session log at any time. */
-export async function writeDocument(path: string, document: SessionDocument): Promise<void> {
+export async function writeDocument(path: string, document: object): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await replaceFile(path, `${JSON.stringify(document, null, 2)}\n`, { sync: false, mode: 0o600 });
 }

@@ -1,6 +1,18 @@
+import type { Payload } from "../events/catalogue.js";
 import { addUsage, type ContentPart, noUsage, textOf, type Usage } from "../events/content.js";
-import type { StoredEvent } from "../events/event.js";
-import type { DocumentMessage, SessionDocument, TimelineEntry } from "./session.js";
+import type { EventOf, StoredEvent } from "../events/event.js";
+import { stateAfter } from "../events/session-state.js";
+import type { DocumentMessage, SessionDocument, SessionMetadata, TimelineEntry } from "./session.js";
+
+interface Line {
+  readonly message: DocumentMessage;
+  /** The event that put it where it is: a person's message moves there when its turn takes it. */
+  readonly seq: number;
+  /** The id of a person's message whose turn has not begun. */
+  readonly waits?: string | undefined;
+  /** The model sees it, as long as no fresh start or undo comes. */
+  readonly isSeen: boolean;
+}
 
 interface OpenTurn {
   text: string;
@@ -20,14 +32,22 @@ const detailLimit = 2000;
 /** A session as people read it: a fold over the session's events into the shape of `.sessions/<name>.json`. */
 export class DocumentFold {
   readonly #key: string;
-  #messages: DocumentMessage[] = [];
+  #lines: Line[] = [];
+  /** Ids of the messages that wait, so that the end of a turn does not look through all lines. */
+  readonly #waiting = new Set<string>();
+  /** The newest fresh start. */
+  #freshSince = 0;
+  #forkedFrom: SessionMetadata["forkedFrom"];
   #title: Pick<SessionDocument, "title" | "titleSource" | "titleState" | "titleUpdatedAt"> = {};
   #state = "created";
-  #model: string | undefined;
+  /** Chosen for the session; without a choice the one that answered last. */
+  #chosenModel: string | undefined;
+  #usedModel: string | undefined;
   #createdAt: string | undefined;
   #lastActivity: string | undefined;
   #usage: Usage = noUsage;
   #costUsd: number | undefined;
+  #unpricedCalls = 0;
   #lastSequence = 0;
   #turn: OpenTurn | undefined;
   #turnCost: TurnCost = { usage: noUsage, costUsd: undefined };
@@ -40,18 +60,30 @@ export class DocumentFold {
   apply(event: StoredEvent): void {
     this.#lastSequence = event.seq;
     this.#createdAt ??= event.timestamp;
+    this.#state = stateAfter(this.#state, event);
     switch (event.type) {
       case "user_message_queued":
-        this.#add({ role: "user", content: readable(event.payload.content), timestamp: event.timestamp });
+        this.#add(
+          { role: "user", content: readable(event.payload.content), timestamp: event.timestamp },
+          { waits: event.payload.message_id },
+        );
+        this.#waiting.add(event.payload.message_id);
+        break;
+      case "user_message":
+        this.#take([event.payload.message_id], true);
+        break;
+      case "error_occurred":
+        if (event.correlation_id === undefined || event.payload.recoverable) return;
+        this.#take([event.correlation_id], false);
         break;
       case "turn_execution_start":
-        this.#state = "active";
         this.#turn ??= { text: "", parts: [], timeline: [], usedTools: false };
         break;
       case "assistant_message":
-        this.#assistant(event.payload.content, event.payload.final || event.payload.partial, event.timestamp);
+        this.#assistant(event);
+        if (event.payload.cost_usd === undefined && event.payload.usage.input_tokens > 0) this.#unpricedCalls += 1;
         if (event.source === "gateway") break;
-        this.#model = event.payload.model;
+        this.#usedModel = event.payload.model;
         this.#turnCost = {
           usage: addUsage(this.#turnCost.usage, event.payload.usage),
           costUsd: sum(this.#turnCost.costUsd, event.payload.cost_usd),
@@ -61,30 +93,32 @@ export class DocumentFold {
         this.#tool(event.payload);
         break;
       case "turn_execution_complete":
-        this.#endTurn("idle", event.payload.usage, event.payload.cost_usd);
+        this.#take(event.payload.message_ids, false);
+        this.#endTurn(event.payload.usage, event.payload.cost_usd);
         break;
       case "turn_execution_failed":
+        this.#take(event.payload.message_ids, false);
         this.#add({ role: "error", content: event.payload.message, timestamp: event.timestamp });
-        this.#endTurn("error", event.payload.usage, this.#turnCost.costUsd);
+        this.#endTurn(event.payload.usage, this.#turnCost.costUsd);
         break;
       case "turn_execution_cancelled":
+        this.#take(event.payload.message_ids, false);
         this.#add({ role: "system", content: "Stopped.", timestamp: event.timestamp });
-        this.#endTurn("idle", this.#turnCost.usage, this.#turnCost.costUsd);
+        this.#endTurn(this.#turnCost.usage, this.#turnCost.costUsd);
         break;
       case "session_title_generated":
         if (this.#title.titleSource === "user" && event.payload.generated_by !== "user") break;
         this.#title = {
           title: event.payload.title,
           titleSource: event.payload.generated_by === "user" ? "user" : "auto",
-          titleState: "stable",
+          titleState: event.payload.generated_by === "fallback" ? "pending" : "stable",
           titleUpdatedAt: event.timestamp,
         };
         break;
       case "session_state_changed":
-        this.#state = event.payload.to;
         break;
       case "settings_changed":
-        if (event.payload.key === "model") this.#model = event.payload.to || undefined;
+        if (event.payload.key === "model") this.#chosenModel = event.payload.to || undefined;
         if (event.payload.key === "cwd") this.#cwd = event.payload.to || undefined;
         break;
       case "session_history_changed":
@@ -97,11 +131,16 @@ export class DocumentFold {
   }
 
   get messageCount(): number {
-    return this.#messages.length;
+    return this.#lines.length;
   }
 
   get lastMessage(): DocumentMessage | undefined {
-    return this.#messages.at(-1);
+    return this.#lines.at(-1)?.message;
+  }
+
+  /** A title that is more than its first words. */
+  get hasOwnTitle(): boolean {
+    return this.#title.titleState === "stable";
   }
 
   get title(): string | undefined {
@@ -122,36 +161,64 @@ export class DocumentFold {
 
   /** The first user text, 100 characters. */
   get summary(): string | undefined {
-    const firstText = this.#messages.find((message) => message.role === "user")?.content;
+    const firstText = this.#lines.find(({ message }) => message.role === "user")?.message.content;
     return firstText === undefined ? undefined : [...firstText.slice(0, 400)].slice(0, 100).join("");
+  }
+
+  /** What people and assistant said since the newest fresh start, as far as the model sees it, and where in the log. */
+  get conversation(): {
+    readonly fromSeq: number;
+    readonly toSeq: number;
+    readonly messages: readonly DocumentMessage[];
+  } {
+    const seen = this.#lines.filter(({ isSeen, seq }) => isSeen && seq > this.#freshSince);
+    return {
+      fromSeq: seen[0]?.seq ?? 0,
+      toSeq: seen.at(-1)?.seq ?? 0,
+      messages: seen.map(({ message }) => message),
+    };
   }
 
   toDocument(): SessionDocument {
     const { summary } = this;
+    const model = this.#chosenModel ?? this.#usedModel;
     return {
       key: this.#key,
       ...this.#title,
-      messages: [...this.#messages],
+      messages: this.#lines.map(({ message }) => message),
       metadata: {
         state: this.#state,
-        ...(this.#model === undefined ? {} : { model: this.#model }),
+        ...(model === undefined ? {} : { model }),
         ...(this.#cwd === undefined ? {} : { cwd: this.#cwd }),
         createdAt: this.#createdAt ?? new Date(0).toISOString(),
         lastActivity: this.#lastActivity ?? this.#createdAt ?? new Date(0).toISOString(),
         ...(summary === undefined ? {} : { summary }),
         usage: this.#usage,
         ...(this.#costUsd === undefined ? {} : { costUsd: this.#costUsd }),
+        ...(this.#unpricedCalls === 0 ? {} : { unpricedCalls: this.#unpricedCalls }),
         lastSequence: this.#lastSequence,
+        ...(this.#forkedFrom === undefined ? {} : { forkedFrom: this.#forkedFrom }),
       },
     };
   }
 
-  #add(message: DocumentMessage): void {
-    this.#messages.push(message);
+  #add(message: DocumentMessage, more: Partial<Pick<Line, "waits" | "isSeen">> = {}): void {
+    this.#lines.push({ isSeen: false, ...more, message, seq: this.#lastSequence });
+  }
+
+  /** Messages that waited belong to the turn that takes them: an undo of that turn leaves them out. */
+  #take(messageIds: readonly string[], isSeen: boolean): void {
+    for (const id of messageIds) {
+      if (!this.#waiting.delete(id)) continue;
+      const index = this.#lines.findLastIndex(({ waits }) => waits === id);
+      const line = this.#lines[index];
+      if (line !== undefined) this.#lines[index] = { message: line.message, seq: this.#lastSequence, isSeen };
+    }
   }
 
   /** A turn's answers become one message; what was said between tool calls stands in its timeline. */
-  #assistant(content: readonly ContentPart[], closes: boolean, timestamp: string): void {
+  #assistant({ payload, source, timestamp }: EventOf<"assistant_message">): void {
+    const { content } = payload;
     const turn = this.#turn ?? { text: "", parts: [], timeline: [], usedTools: false };
     const text = textOf(content);
     turn.parts.push(...content);
@@ -160,18 +227,21 @@ export class DocumentFold {
       turn.text = text;
       turn.timeline.push({ kind: "text", text });
     }
-    if (!closes) return;
+    if (!payload.final && !payload.partial) return;
     if (turn.text !== "" || turn.parts.length > 0)
-      this.#add({
-        role: "assistant",
-        content: turn.text,
-        ...(turn.usedTools ? { parts: turn.parts, timeline: turn.timeline } : {}),
-        timestamp,
-      });
+      this.#add(
+        {
+          role: "assistant",
+          content: turn.text,
+          ...(turn.usedTools ? { parts: turn.parts, timeline: turn.timeline } : {}),
+          timestamp,
+        },
+        { isSeen: source !== "gateway" },
+      );
     this.#turn = undefined;
   }
 
-  #tool(call: Extract<StoredEvent, { type: "tool_execution_complete" }>["payload"]): void {
+  #tool(call: Payload<"tool_execution_complete">): void {
     if (this.#turn === undefined) return;
     this.#turn.parts.push({
       type: "tool_result",
@@ -185,18 +255,35 @@ export class DocumentFold {
     });
   }
 
-  #endTurn(state: string, usage: Usage, costUsd: number | undefined): void {
-    this.#state = state;
+  #endTurn(usage: Usage, costUsd: number | undefined): void {
     this.#usage = addUsage(this.#usage, usage);
     this.#costUsd = sum(this.#costUsd, costUsd);
     this.#turn = undefined;
     this.#turnCost = { usage: noUsage, costUsd: undefined };
   }
 
-  #history(change: Extract<StoredEvent, { type: "session_history_changed" }>["payload"], timestamp: string): void {
-    if (change.kind !== "import") return;
-    for (const message of change.messages ?? [])
-      this.#add({ role: roleOf(message.role), content: message.content, timestamp: message.timestamp ?? timestamp });
+  #history(change: Payload<"session_history_changed">, timestamp: string): void {
+    switch (change.kind) {
+      case "new":
+        this.#freshSince = this.#lastSequence;
+        break;
+      case "undo":
+        this.#lines = this.#lines.filter(({ waits, seq }) => waits !== undefined || seq <= (change.to_seq ?? 0));
+        break;
+      case "fork":
+        this.#forkedFrom = change.forked_from;
+        break;
+      case "import":
+        for (const message of change.messages ?? [])
+          this.#add(
+            { role: roleOf(message.role), content: message.content, timestamp: message.timestamp ?? timestamp },
+            { isSeen: message.role === "user" || message.role === "assistant" },
+          );
+        break;
+      case "edit":
+      case "deletion":
+        break;
+    }
   }
 }
 

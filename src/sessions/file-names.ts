@@ -3,8 +3,12 @@ import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { channelOf, chatOf } from "../events/session-key.js";
 
-/** How the file name of a session log ends. */
+/** How the file names of a session's document and log end. */
+export const documentSuffix = ".json";
 export const logSuffix = ".events.jsonl";
+
+/** The log of the gateway's own events, in the home. */
+export const gatewayLogName = "gateway.events.jsonl";
 
 const maxNameBytes = 150;
 const headBytes = 4096;
@@ -31,6 +35,8 @@ export function goFileName(key: string): string {
 export interface SessionFiles {
   readonly dir: string;
   documentPath(key: string): string;
+  /** The last part of `documentPath`. */
+  documentName(key: string): string;
   logPath(key: string): string;
   /** The session's own folder; may not exist. */
   folder(key: string): string;
@@ -48,7 +54,8 @@ export function createSessionFiles(dir: string): SessionFiles {
   };
   return {
     dir,
-    documentPath: (key) => join(dir, `${nameOf(key)}.json`),
+    documentPath: (key) => join(dir, `${nameOf(key)}${documentSuffix}`),
+    documentName: (key) => `${nameOf(key)}${documentSuffix}`,
     logPath: (key) => join(dir, `${nameOf(key)}${logSuffix}`),
     folder: (key) => join(dir, nameOf(key)),
   };

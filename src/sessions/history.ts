@@ -26,6 +26,8 @@ interface UserEntry {
   readonly seq: number;
   readonly turnId: string | undefined;
   readonly content: UserContent;
+  /** Where those parts came from that the sender did not write. */
+  readonly outside: readonly string[];
   readonly isSummary?: true;
   readonly tokens: number;
 }
@@ -35,9 +37,12 @@ interface AssistantEntry {
   readonly seq: number;
   readonly turnId: string | undefined;
   readonly isSummary?: never;
+  readonly model: string;
   readonly content: AssistantContent;
   readonly calls: readonly ToolUsePart[];
   readonly results: Map<string, ToolResultPart>;
+  /** Where results came from that others wrote. */
+  readonly outside: string[];
   /** The message once its turn has ended: without thinking. */
   readonly rested: { readonly role: "assistant"; readonly content: AssistantContent };
   /** The message with the results of its calls. */
@@ -84,24 +89,34 @@ export class History {
   readonly #entries: (UserEntry | AssistantEntry)[] = [];
   #tokens = 0;
   #calibration: Calibration | undefined;
+  #thoughts: { readonly messageId: string; readonly content: readonly ContentPart[] } | undefined;
+
+  /** The next answer with its thinking, where the log is to hold it without. */
+  keepThoughts(messageId: string, content: readonly ContentPart[]): void {
+    this.#thoughts = { messageId, content };
+  }
 
   apply(event: StoredEvent): void {
     switch (event.type) {
       case "user_message":
-        this.#addUser(event.seq, event.turn_id, forUser(event.payload.content));
+        this.#addUser(event.seq, event.turn_id, forUser(event.payload.content), event.payload.outside);
         return;
       case "assistant_message":
         if (event.source === "gateway") return;
         this.#calibrate(event.payload.usage);
-        this.#addAssistant(event.seq, event.turn_id, event.payload.content);
+        this.#addAssistant(event.seq, event.turn_id, { ...event.payload, content: this.#whole(event.payload) });
         return;
       case "tool_execution_complete":
-        this.#addResult({
-          type: "tool_result",
-          tool_call_id: event.payload.tool_call_id,
-          content: event.payload.output,
-          is_error: event.payload.is_error,
-        });
+        this.#addResult(
+          event.turn_id,
+          {
+            type: "tool_result",
+            tool_call_id: event.payload.tool_call_id,
+            content: event.payload.output,
+            is_error: event.payload.is_error,
+          },
+          event.payload.outside,
+        );
         return;
       case "session_history_changed":
         this.#change(event.payload, event.seq);
@@ -162,19 +177,26 @@ export class History {
     );
   }
 
+  /** Where those parts that the model still sees came from that others wrote. */
+  outside(): readonly string[] {
+    return this.#entries.flatMap((entry) => entry.outside);
+  }
+
   /**
-   * Thinking is kept only for the given turn: providers want it back until the turn ends, and no longer.
+   * Thinking is kept only for the given turn: providers want it back until the turn ends, and no longer. A model can
+   * make use only of its own, so that of any other is left out.
    *
    * @param count only so many messages from the beginning
    */
-  toMessages(currentTurnId: string | undefined, count = this.#entries.length): HistoryMessage[] {
+  toMessages(currentTurnId: string | undefined, model?: string, count = this.#entries.length): HistoryMessage[] {
     const messages: HistoryMessage[] = [];
     for (const entry of count < this.#entries.length ? this.#entries.slice(0, count) : this.#entries) {
       if (entry.role === "user") {
         messages.push(entry);
         continue;
       }
-      const message = entry.turnId === currentTurnId ? entry : entry.rested;
+      const isItsOwn = entry.turnId === currentTurnId && (model === undefined || entry.model === model);
+      const message = isItsOwn ? entry : entry.rested;
       if (message.content.length === 0) continue;
       messages.push(message);
       if (entry.calls.length > 0)
@@ -183,7 +205,15 @@ export class History {
     return messages;
   }
 
-  #addAssistant(seq: number, turnId: string | undefined, parts: readonly ContentPart[]): void {
+  #whole({ message_id, content }: Payload<"assistant_message">): readonly ContentPart[] {
+    return this.#thoughts?.messageId === message_id ? this.#thoughts.content : content;
+  }
+
+  #addAssistant(
+    seq: number,
+    turnId: string | undefined,
+    { content: parts, model }: { readonly content: readonly ContentPart[]; readonly model: string },
+  ): void {
     const content: (TextPart | ThinkingPart | ToolUsePart)[] = [];
     const calls: ToolUsePart[] = [];
     for (const part of parts) {
@@ -196,13 +226,24 @@ export class History {
     const rested = { role: "assistant" as const, content: content.filter((part) => part.type !== "thinking") };
     const tokens = tokensOf(content);
     this.#tokens += tokens;
-    this.#entries.push({ role: "assistant", seq, turnId, content, calls, results: new Map(), rested, tokens });
+    this.#entries.push({
+      role: "assistant",
+      seq,
+      turnId,
+      model,
+      content,
+      calls,
+      results: new Map(),
+      rested,
+      tokens,
+      outside: [],
+    });
   }
 
-  #addUser(seq: number, turnId: string | undefined, content: UserContent): void {
+  #addUser(seq: number, turnId: string | undefined, content: UserContent, outside?: string): void {
     const tokens = tokensOf(content);
     this.#tokens += tokens;
-    this.#entries.push({ role: "user", seq, turnId, content, tokens });
+    this.#entries.push({ role: "user", seq, turnId, content, tokens, outside: outside === undefined ? [] : [outside] });
   }
 
   #calibrate(usage: Usage): void {
@@ -220,7 +261,9 @@ export class History {
     if (gone < 1 || gone > this.#entries.length) return;
     const seq = this.#entries[gone - 1]?.seq ?? 0;
     const content: TextPart[] = [{ type: "text", text: summaryText(change.summary) }];
-    const summary = { role: "user" as const, seq, turnId: undefined, content, isSummary: true as const };
+    // A summary of what others wrote is theirs as well.
+    const outside = [...new Set(this.#entries.slice(0, gone).flatMap((entry) => entry.outside))];
+    const summary = { role: "user" as const, seq, turnId: undefined, content, outside, isSummary: true as const };
     this.#entries.splice(0, gone, { ...summary, tokens: tokensOf(content) });
     this.#count();
   }
@@ -250,13 +293,15 @@ export class History {
     this.#tokens = this.#entries.reduce((sum, { tokens }) => sum + tokens, 0);
   }
 
-  /** A result belongs to the newest call of that id that has none; any other is left out. */
-  #addResult(result: ToolResultPart): void {
+  /** A result belongs to its turn's newest call of that id, unless that has one: some servers give each answer's calls the same ids. */
+  #addResult(turnId: string | undefined, result: ToolResultPart, outside: string | undefined): void {
     for (let index = this.#entries.length - 1; index >= 0; index--) {
       const entry = this.#entries[index];
-      if (entry?.role !== "assistant" || !entry.calls.some((call) => call.id === result.tool_call_id)) continue;
+      if (entry?.role !== "assistant" || entry.turnId !== turnId) continue;
+      if (!entry.calls.some((call) => call.id === result.tool_call_id)) continue;
       if (entry.results.has(result.tool_call_id)) return;
       entry.results.set(result.tool_call_id, result);
+      if (outside !== undefined) entry.outside.push(outside);
       const tokens = estimateTokens(result.content);
       entry.tokens += tokens;
       this.#tokens += tokens;
@@ -282,7 +327,7 @@ export class History {
           if (message.content === "") continue;
           const content: TextPart[] = [{ type: "text", text: message.content }];
           if (message.role === "user") this.#addUser(seq, undefined, content);
-          else if (message.role === "assistant") this.#addAssistant(seq, undefined, content);
+          else if (message.role === "assistant") this.#addAssistant(seq, undefined, { content, model: "" });
         }
         return;
       case "fork":

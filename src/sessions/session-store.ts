@@ -1,81 +1,90 @@
 import { rm } from "node:fs/promises";
-import { basename } from "node:path";
+import { join } from "node:path";
 import type { Engine } from "../engine/engine.js";
-import { EngineError, messageOf } from "../errors.js";
-import type { AgentState } from "../events/catalogue.js";
-import { draft, type GatewayEvent, isStored, type StoredEvent } from "../events/event.js";
+import { EngineError } from "../errors.js";
+import { type GatewayEvent, isStored } from "../events/event.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
-import { newId } from "../util/ids.js";
-import { DocumentFold, roleOf } from "./document.js";
-import { type FoundDocument, readDocument, setAside, writeDocument } from "./document-file.js";
+import { readDocument } from "./document-file.js";
+import { DocumentKeeper } from "./document-keeper.js";
 import type { SessionFiles } from "./file-names.js";
-import { History } from "./history.js";
+import {
+  apply,
+  type MutableSession,
+  newSession,
+  type ResidentSession,
+  summaryOf,
+  toStored,
+} from "./resident-session.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
-import { createSessionIndex, newestFirst } from "./session-index.js";
+import { newestFirst } from "./session-index.js";
+import { SessionRepository, type StoredSession } from "./session-repository.js";
+import { openStaleNotes, type StaleNotes } from "./stale-notes.js";
+import { createFileStorage } from "./storage/file.js";
+import { createStorageMark } from "./storage/mark.js";
+import type { StorageDriver } from "./storage/storage.js";
+import { takeOverDocument } from "./take-over-document.js";
 
 const pageSize = 1000;
-
-/** A session in memory: everything in it is a fold over its events, kept up to date while it lives here. */
-export interface ResidentSession {
-  readonly key: string;
-  /** A new one each time the session comes into memory. */
-  readonly agentId: string;
-  readonly history: History;
-  readonly document: DocumentFold;
-  /** The machine's state as last told. */
-  readonly agentState: AgentState;
-  /** Stored events of the last turn that has begun; empty once it has ended. */
-  readonly openTurn: readonly StoredEvent[];
-  readonly lastSequence: number;
-  /** Event ids of the accepted messages whose turn has not ended, by message id. */
-  readonly queuedEvents: ReadonlyMap<string, string>;
-  /** The model that was chosen for this session, if one was. */
-  readonly model: string | undefined;
-}
-
-interface MutableSession extends ResidentSession {
-  agentState: AgentState;
-  openTurn: StoredEvent[];
-  lastSequence: number;
-  readonly queuedEvents: Map<string, string>;
-  model: string | undefined;
-  /** Events that arrived while the past was being read. */
-  early: StoredEvent[] | undefined;
-  changed: boolean;
-  usedAt: number;
-  timer: NodeJS.Timeout | undefined;
-}
+const quietMs = 1000;
 
 export interface SessionStoreOptions {
   readonly engine: Pick<Engine, "events" | "append" | "lastSequence" | "deleteSession" | "recentSessions">;
   readonly bus: EventConsumer;
   readonly files: SessionFiles;
   readonly log: Logger;
+  /** Where documents are; by default files beside the session logs. Closed with the store. */
+  readonly storage?: StorageDriver | undefined;
+  /** Tells this storage from every other one; none for the files. */
+  readonly storageId?: string | undefined;
   /** Documents are written this long after a session's last change. Default 1000. */
   readonly quietMs?: number;
   /** Sessions at rest leave memory beyond this number. Default 200. */
   readonly maxResident?: number;
   readonly now?: () => Date;
+  /** Called with the name of each boundary that is passed, so that a test can kill the process there. */
+  readonly onBoundary?: ((name: string) => void) | undefined;
 }
 
-/** Brings sessions into memory, keeps their documents on disk, and lists them. */
+/** Brings sessions into memory, keeps their documents in a storage, and lists them. */
 export class SessionStore implements AsyncDisposable {
   readonly #options: SessionStoreOptions;
   readonly #sessions = new Map<string, { readonly session: MutableSession; readonly ready: Promise<void> }>();
-  readonly #index;
-  /** The last write of each document that is under way: a later one waits for it. */
-  readonly #writes = new Map<string, Promise<void>>();
+  readonly #storage: StorageDriver;
+  readonly #repository: SessionRepository;
+  readonly #documents: DocumentKeeper;
   readonly #deletions = new Map<string, Promise<void>>();
-  #caughtUp: Promise<void> | undefined;
+  readonly #stale: StaleNotes;
+  readonly #writing = new Set<Promise<void>>();
+  #freshening: Promise<void> | undefined;
+  #isFresh = false;
+  readonly #freshenTimer: NodeJS.Timeout;
   readonly #unsubscribe: () => void;
   readonly #now: () => Date;
 
   constructor(options: SessionStoreOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => new Date());
-    this.#index = createSessionIndex(options.files.dir, options.log);
+    const { files, engine, log } = options;
+    this.#storage = options.storage ?? createFileStorage(files, log);
+    this.#repository = new SessionRepository(this.#storage, files);
+    this.#documents = new DocumentKeeper({
+      repository: this.#repository,
+      mark: createStorageMark(files.dir, options.storageId),
+      engine,
+      dir: files.dir,
+      log,
+      read: async (key) => {
+        // Waiting for a deletion here would wait for ourselves: it waits for the writes of its session.
+        if (this.#deletions.has(key)) return undefined;
+        await this.open(key);
+        const session = this.#sessions.get(key)?.session;
+        return session === undefined || session.lastSequence === 0 ? undefined : toStored(session);
+      },
+    });
+    this.#stale = openStaleNotes(join(files.dir, ".stale"), log);
     this.#unsubscribe = options.bus.onAny((event) => this.#onEvent(event), { priority: 100 });
+    this.#freshenTimer = setTimeout(() => void this.#freshen(), options.quietMs ?? quietMs).unref();
   }
 
   /** The session, read from its log if it is not in memory. A Go maxclaw's document becomes the log's first event. */
@@ -106,7 +115,9 @@ export class SessionStore implements AsyncDisposable {
     if ((this.#sessions.get(key)?.session.lastSequence ?? 0) > 0) return true;
     if (await this.#hasEvents(key)) return true;
     const reading = await readDocument(this.#options.files.documentPath(key));
-    return reading.status === "ok" && reading.document.key === key;
+    // One of ours without its log is what a deletion that was cut off left behind.
+    const isOurs = reading.status === "ok" && Boolean(reading.document.metadata?.lastSequence);
+    return reading.status === "ok" && reading.document.key === key && !isOurs;
   }
 
   /** A deleted session keeps its last sequence number, and has no events. */
@@ -123,24 +134,37 @@ export class SessionStore implements AsyncDisposable {
     return (await this.open(key)).document.toDocument();
   }
 
-  /** The messages of a session without bringing it into memory: a document on disk may be a moment old. */
+  /** The messages of a session without bringing it into memory: a stored document may be a moment old. */
   async peek(key: string): Promise<readonly DocumentMessage[] | undefined> {
     const known = this.#sessions.get(key)?.session;
-    if (known !== undefined && known.early === undefined) return answered(known.document.toDocument().messages);
-    const reading = await readDocument(this.#options.files.documentPath(key));
-    if (reading.status !== "ok" || reading.document.key !== key) return undefined;
-    return answered((reading.document.messages ?? []).map(toMessage));
+    const messages =
+      known !== undefined && known.early === undefined
+        ? known.document.toDocument().messages
+        : await this.#repository.messages(key);
+    // Up to the last answer: what is being asked just now is no past.
+    return messages?.slice(0, messages.findLastIndex(({ role }) => role === "assistant") + 1);
   }
 
   /** Newest first; sessions in memory as they are now, others as their documents say. */
   async list(): Promise<readonly SessionSummary[]> {
-    this.#caughtUp ??= this.#catchUp();
-    await this.#caughtUp;
-    const stored = await this.#index.list();
-    const all = new Map(stored.map((summary) => [summary.key, summary]));
+    await this.catchUp();
+    const all = new Map<string, SessionSummary>();
+    for (const { file: _file, lastSequence: _shown, ...summary } of this.#repository.lines.values())
+      all.set(summary.key, summary);
     for (const { session } of this.#sessions.values())
       if (session.early === undefined && session.lastSequence > 0) all.set(session.key, summaryOf(session));
     return [...all.values()].filter(({ key }) => !this.#deletions.has(key)).sort(newestFirst);
+  }
+
+  /** Resolves once what a crash or another storage left behind is written; the first list waits for it as well. */
+  async catchUp(): Promise<void> {
+    await this.#freshen();
+    await this.#documents.caughtUp();
+  }
+
+  /** One sentence for people while documents cannot be stored. */
+  storageProblem(): string | undefined {
+    return this.#documents.problem();
   }
 
   /** Resolves once the session is gone; who opens it meanwhile waits, and finds it empty. */
@@ -153,13 +177,20 @@ export class SessionStore implements AsyncDisposable {
   /** Writes every document that is behind. */
   async flush(): Promise<void> {
     for (const { session } of this.#sessions.values()) if (session.changed) this.#write(session);
-    await Promise.all(this.#writes.values());
+    await this.#documents.flush();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#freshenTimer);
+    await this.#freshen();
     this.#unsubscribe();
-    await this.flush();
-    for (const { session } of this.#sessions.values()) clearTimeout(session.timer);
+    for (const { session } of this.#sessions.values()) {
+      clearTimeout(session.timer);
+      if (session.changed) this.#write(session);
+    }
+    await this.#documents[Symbol.asyncDispose]();
+    this.#forgetStale();
+    await this.#storage[Symbol.asyncDispose]();
     this.#sessions.clear();
   }
 
@@ -172,10 +203,11 @@ export class SessionStore implements AsyncDisposable {
     const known = this.#sessions.get(key);
     await known?.ready.catch(() => undefined);
     clearTimeout(known?.session.timer);
-    const path = files.documentPath(key);
-    await this.#writes.get(path);
+    await this.#documents.settled(key);
     try {
-      await rm(path, { force: true });
+      await this.#repository.remove(key);
+      // One from elsewhere, or from before the documents moved to another storage.
+      await rm(files.documentPath(key), { force: true });
       await engine.deleteSession(key);
     } catch (error) {
       if (known !== undefined) this.#write(known.session);
@@ -183,30 +215,12 @@ export class SessionStore implements AsyncDisposable {
     }
     clearTimeout(known?.session.timer);
     this.#sessions.delete(key);
-    await this.#writes.get(path);
-    await rm(path, { force: true });
+    await this.#documents.write(key, () => undefined);
     await rm(files.folder(key), { recursive: true, force: true });
-    await this.#index.remove(key);
-  }
-
-  /** After a crash some documents are behind their logs or missing: they are written before the first list. */
-  async #catchUp(): Promise<void> {
-    const { engine, log } = this.#options;
-    for (const key of new Set([...engine.recentSessions(), ...(await this.#index.undocumented())])) {
-      if (key.startsWith("system:") || this.#sessions.has(key)) continue;
-      try {
-        if ((await this.#index.lastSequence(key)) === (await engine.lastSequence(key))) continue;
-        await this.open(key);
-        const session = this.#sessions.get(key)?.session;
-        if (session !== undefined && session.lastSequence > 0) this.#write(session);
-      } catch (error) {
-        log.warn(`${key} could not be read for the list of sessions: ${messageOf(error)}`, { session: key });
-      }
-    }
   }
 
   async #load(session: MutableSession): Promise<void> {
-    const { engine } = this.#options;
+    const { engine, files } = this.#options;
     let hasImport = false;
     let afterSeq = 0;
     for (;;) {
@@ -222,32 +236,12 @@ export class SessionStore implements AsyncDisposable {
       afterSeq = page.events.at(-1)?.seq ?? afterSeq;
       if (!page.hasMore) break;
     }
-    if (!hasImport) await this.#takeOverDocument(session.key);
+    // What a deletion that was cut off left behind is none of the next life's.
+    if (session.lastSequence === 0 && (await engine.lastSequence(session.key)) > 0)
+      await rm(files.folder(session.key), { recursive: true, force: true });
+    if (!hasImport) await takeOverDocument(this.#options, session, this.#now());
     for (const event of session.early ?? []) if (event.seq > session.lastSequence) apply(session, event);
     session.early = undefined;
-  }
-
-  async #takeOverDocument(key: string): Promise<void> {
-    const { engine, files, log } = this.#options;
-    const path = files.documentPath(key);
-    const reading = await readDocument(path);
-    if (reading.status === "broken") {
-      const aside = await setAside(path, this.#now());
-      log.warn(`${path} could not be read and was set aside as ${basename(aside)}: ${reading.why}`, { session: key });
-      return;
-    }
-    // A message may have been accepted before anybody opened the session: the older history still comes in.
-    if (reading.status === "missing" || reading.document.key !== key || reading.document.metadata?.lastSequence) return;
-    const messages = (reading.document.messages ?? []).map((message) => ({
-      role: message.role,
-      content: message.content ?? "",
-      ...(message.timestamp ? { timestamp: message.timestamp } : {}),
-    }));
-    if (messages.length === 0) return;
-    await engine.append(key, [draft("session_history_changed", { kind: "import", messages }, { source: "gateway" })], {
-      durable: true,
-    });
-    log.info(`Took over ${messages.length} messages from ${path}`, { session: key });
   }
 
   #onEvent(event: GatewayEvent): void {
@@ -264,44 +258,57 @@ export class SessionStore implements AsyncDisposable {
     }
     if (event.seq <= session.lastSequence) return;
     apply(session, event);
+    if (!session.changed) this.#stale.add(session.key);
     session.changed = true;
     session.usedAt = Date.now();
     if (session.timer === undefined) this.#schedule(session);
   }
 
   #schedule(session: MutableSession): void {
-    const quietMs = this.#options.quietMs ?? 1000;
+    const delayMs = this.#options.quietMs ?? quietMs;
     session.timer = setTimeout(() => {
       session.timer = undefined;
-      const restMs = session.usedAt + quietMs - Date.now();
+      const restMs = session.usedAt + delayMs - Date.now();
       if (restMs > 0 || session.openTurn.length > 0) this.#schedule(session);
       else this.#write(session);
-    }, quietMs);
+    }, delayMs);
     session.timer.unref();
   }
 
   #write(session: MutableSession): void {
-    const { files, log } = this.#options;
-    session.changed = false;
-    const path = files.documentPath(session.key);
-    const before = this.#writes.get(path) ?? Promise.resolve();
-    const writing = before
-      .then(async () => {
-        const { document } = session;
-        const summary = summaryOf(session);
-        const { lastSequence } = document;
-        await writeDocument(path, document.toDocument());
-        await this.#index.put(summary, { file: basename(path), lastSequence });
-      })
-      .catch((error: unknown) => {
-        // The document is only a view of the log: the next change writes it again.
-        session.changed = true;
-        log.error(`${path} could not be written: ${messageOf(error)}`, { session: session.key });
-      })
-      .finally(() => {
-        if (this.#writes.get(path) === writing) this.#writes.delete(path);
+    const { onBoundary } = this.#options;
+    const take = (): StoredSession => {
+      session.changed = false;
+      onBoundary?.("document:before-write");
+      return toStored(session);
+    };
+    const written = this.#documents.write(session.key, take).then(() => {
+      onBoundary?.("document:after-write");
+      this.#writing.delete(written);
+      this.#forgetStale();
+    });
+    this.#writing.add(written);
+  }
+
+  /** Once every document shows its log there is nothing to look after at the next start. */
+  #forgetStale(): void {
+    if (!this.#isFresh || this.#writing.size > 0 || this.#documents.problem() !== undefined) return;
+    for (const { session } of this.#sessions.values()) if (session.changed) return;
+    this.#stale.clear();
+  }
+
+  /**
+   * After a crash some documents are behind their logs. Which ones, our own notes tell and the engine's journal: they
+   * are written soon after the start, before the first list and before a stop.
+   */
+  #freshen(): Promise<void> {
+    this.#freshening ??= this.#documents
+      .freshen(new Set([...this.#stale.left, ...this.#options.engine.recentSessions()]))
+      .then(() => {
+        this.#isFresh = true;
+        this.#forgetStale();
       });
-    this.#writes.set(path, writing);
+    return this.#freshening;
   }
 
   #evict(): void {
@@ -319,68 +326,4 @@ export class SessionStore implements AsyncDisposable {
       this.#sessions.delete(session.key);
     }
   }
-}
-
-function newSession(key: string): MutableSession {
-  return {
-    key,
-    agentId: newId("agent"),
-    history: new History(),
-    document: new DocumentFold(key),
-    agentState: "idle",
-    openTurn: [],
-    lastSequence: 0,
-    queuedEvents: new Map(),
-    model: undefined,
-    early: [],
-    changed: false,
-    usedAt: Date.now(),
-    timer: undefined,
-  };
-}
-
-function apply(session: MutableSession, event: StoredEvent): void {
-  session.lastSequence = event.seq;
-  session.history.apply(event);
-  session.document.apply(event);
-  if (event.type === "agent_state_changed") session.agentState = event.payload.to;
-  if (event.type === "user_message_queued") session.queuedEvents.set(event.payload.message_id, event.event_id);
-  if (event.type === "error_occurred" && event.correlation_id !== undefined && !event.payload.recoverable)
-    session.queuedEvents.delete(event.correlation_id);
-  if (event.type === "settings_changed" && event.payload.key === "model") session.model = event.payload.to || undefined;
-  if (event.type === "turn_execution_start" && session.openTurn[0]?.turn_id !== event.turn_id) session.openTurn = [];
-  if (event.turn_id === undefined) return;
-  if (
-    event.type === "turn_execution_complete" ||
-    event.type === "turn_execution_failed" ||
-    event.type === "turn_execution_cancelled"
-  ) {
-    session.openTurn = [];
-    for (const id of event.payload.message_ids) session.queuedEvents.delete(id);
-  } else if (event.type === "turn_execution_start" || session.openTurn[0]?.turn_id === event.turn_id)
-    session.openTurn.push(event);
-}
-
-function summaryOf(session: ResidentSession): SessionSummary {
-  const { title, summary, messageCount, lastMessage } = session.document;
-  return {
-    key: session.key,
-    ...(title === undefined ? {} : { title }),
-    ...(summary === undefined ? {} : { summary }),
-    messageCount,
-    ...(lastMessage === undefined
-      ? {}
-      : { lastMessageAt: lastMessage.timestamp, lastMessage: lastMessage.content.slice(0, 200) }),
-  };
-}
-
-type FoundMessage = NonNullable<FoundDocument["messages"]>[number];
-
-function toMessage({ role, content, timestamp }: FoundMessage): DocumentMessage {
-  return { role: roleOf(role), content: content ?? "", timestamp: timestamp ?? "" };
-}
-
-/** Up to the last answer: what is being asked just now is no past. */
-function answered(messages: readonly DocumentMessage[]): readonly DocumentMessage[] {
-  return messages.slice(0, messages.findLastIndex(({ role }) => role === "assistant") + 1);
 }

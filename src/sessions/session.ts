@@ -39,7 +39,7 @@ export interface SessionDocument {
 }
 
 export interface SessionMetadata {
-  /** `created`, `active`, `idle`, `completed`, `aborted`, `error`. */
+  /** One of `sessionStates`. */
   readonly state: string;
   readonly model?: string;
   readonly cwd?: string;
@@ -48,7 +48,10 @@ export interface SessionMetadata {
   /** The first user text, 100 characters. */
   readonly summary?: string;
   readonly usage: Usage;
+  /** Of the answers whose price is known. */
   readonly costUsd?: number;
+  /** Answers whose price nobody knows. */
+  readonly unpricedCalls?: number;
   /** The document shows the log up to here. */
   readonly lastSequence: number;
   readonly forkedFrom?: { readonly key: string; readonly seq: number };

@@ -51,8 +51,8 @@ function call(id: string, name = "read_file") {
   return { type: "tool_use" as const, id, name, input: {} };
 }
 
-function result(seq: number, id: string, output: string): StoredEvent {
-  return stored(seq, "tool_execution_complete", {
+function result(seq: number, id: string, output: string, turnId?: string): StoredEvent {
+  const payload = {
     tool_execution_id: `e${seq}`,
     tool_call_id: id,
     tool_name: "read_file",
@@ -60,7 +60,8 @@ function result(seq: number, id: string, output: string): StoredEvent {
     is_error: false,
     duration_ms: 1,
     summary: "",
-  });
+  };
+  return stored(seq, "tool_execution_complete", payload, turnId);
 }
 
 function fold(events: readonly StoredEvent[]): History {
@@ -91,6 +92,24 @@ test("a call without a result gets an interrupted one, so that the session is ne
 
 test("a result without a call is left out", () => {
   assert.equal(fold([user(1, "hi"), result(2, "ghost", "boo")]).toMessages(undefined).length, 1);
+});
+
+test("a result answers its own turn's call, also where a server gives the calls of each answer the same ids", () => {
+  const history = fold([
+    user(1, "hi"),
+    answer(2, [call("call_0")], "turn_1"),
+    user(3, "again"),
+    answer(4, [call("call_0")], "turn_2"),
+    result(5, "call_0", "of no turn that is known", "turn_3"),
+    result(6, "call_0", "second", "turn_2"),
+    result(7, "call_0", "told twice", "turn_2"),
+  ]);
+  assert.deepEqual(
+    history
+      .toMessages(undefined)
+      .flatMap((message) => (message.role === "tool" ? message.content.map((part) => part.content) : [])),
+    [interruptedResult, "second"],
+  );
 });
 
 test("thinking is kept for the current turn only", () => {

@@ -15,6 +15,7 @@ function sourcesOf(gateway: MemoryGateway, changes: Partial<FeedSources> = {}): 
   return {
     bus: gateway.bus.asConsumer(),
     snapshots: gateway.snapshots,
+    systemKey: "system:n1",
     lastSequence: async (k) => gateway.logs.get(k)?.length ?? 0,
     events: async (k, { afterSeq, limit }) => {
       await new Promise(setImmediate);
@@ -65,6 +66,32 @@ test("a feed tells the past in pages and then goes on live, also when events com
   feed.close();
   title(gateway, "after the end");
   assert.equal(told.length, last - 3);
+});
+
+test("a feed says where it joined, and tells nothing before it may", async () => {
+  const gateway = createMemoryGateway();
+  for (const text of ["1", "2", "3"]) title(gateway, text);
+  const told: GatewayEvent[] = [];
+  let release: () => void = () => {};
+  const after = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const listener = (event: GatewayEvent): void => void told.push(event);
+  const behind = openSessionFeed(sourcesOf(gateway), key, { fromSequence: 1, after }, listener);
+  const everywhere: GatewayEvent[] = [];
+  const all = openSessionFeed(sourcesOf(gateway), "*", { after }, (event) => void everywhere.push(event));
+  const closed = openSessionFeed(sourcesOf(gateway), "*", { after }, () => assert.fail("it was closed"));
+  assert.deepEqual([await behind.joinedAt, await all.joinedAt], [3, undefined]);
+  title(gateway, "4");
+  await new Promise(setImmediate);
+  assert.deepEqual([told.length, everywhere.length], [0, 0]);
+  closed.close();
+  release();
+  await Promise.all([behind.caughtUp, all.caughtUp]);
+  title(gateway, "5");
+  assert.deepEqual(seqsOf(told), [2, 3, 4, 5]);
+  assert.deepEqual(seqsOf(everywhere), [4, 5]);
+  assert.equal(await openSessionFeed(sourcesOf(gateway), key, { fromSequence: 40 }, listener).joinedAt, 5);
 });
 
 test("without fromSequence a feed begins now", async () => {
@@ -195,7 +222,7 @@ test("* tells all chats live, system tells the gateway's own events and can repl
     void gateway.tell("system:n1", "gateway_state_changed", { from: "starting", to: "ready", version: "1" });
   state();
   const [chats, system, replayed]: GatewayEvent[][] = [[], [], []];
-  const sources = sourcesOf(gateway, { systemKey: "system:n1" });
+  const sources = sourcesOf(gateway);
   openSessionFeed(sources, "*", { fromSequence: 0 }, (event) => void chats?.push(event));
   openSessionFeed(sources, "system", {}, (event) => void system?.push(event));
   await openSessionFeed(sources, "system", { fromSequence: 0 }, (event) => void replayed?.push(event)).caughtUp;
@@ -267,6 +294,7 @@ test("a client that is ahead of the log, as after a power cut, still gets what c
 
 test("a past that cannot be read rejects caughtUp and closes the feed", async () => {
   const gateway = createMemoryGateway();
+  title(gateway, "0");
   const told: GatewayEvent[] = [];
   const broken = sourcesOf(gateway, { events: () => Promise.reject(new Error("disk")) });
   const feed = openSessionFeed(broken, key, { fromSequence: 0 }, (event) => void told.push(event));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { queued, tempFolder, titled } from "../support/engine-kit.js";
+import { queued, tempFolder, titled, until } from "../support/engine-kit.js";
 import { openStore } from "../support/session-store.js";
 
 function write(home: string, name: string, document: unknown): void {
@@ -94,6 +94,38 @@ test("after a crash, sessions whose documents were not written yet are listed as
   const listed = new Map((await again.store.list()).map(({ key, messageCount }) => [key, messageCount]));
   assert.deepEqual(Object.fromEntries(listed), { "webui:old": 2, "webui:new": 1 });
 });
+
+for (const how of ["an orderly stop", "some quiet"])
+  test(`after a crash, ${how} brings documents up to date that nobody has asked for since`, async (t) => {
+    const home = tempFolder(t);
+    const crashed = tempFolder(t);
+    {
+      await using s = await openStore(home, { quietMs: 60_000 });
+      await s.store.open("webui:old");
+      await s.engine.append("webui:old", [queued("msg_1")], { durable: false });
+      await s.store.flush();
+      await s.engine.append("webui:old", [queued("msg_2")], { durable: true });
+      await s.engine.append("webui:new", [queued("msg_3")], { durable: true });
+      cpSync(home, crashed, { recursive: true });
+    }
+    const messagesIn = (name: string): number => {
+      const path = join(crashed, "sessions", name);
+      return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")).messages.length : 0;
+    };
+    const isUpToDate = (): boolean => messagesIn("webui_old.json") === 2 && messagesIn("webui_new.json") === 1;
+    assert.equal(isUpToDate(), false);
+    const quietMs = how === "some quiet" ? 5 : 60_000;
+    {
+      await using again = await openStore(crashed, { quietMs });
+      // Somebody who only looks changes nothing that would be written.
+      await again.store.open("webui:old");
+      if (how === "some quiet") await until("the documents are written", isUpToDate);
+    }
+    assert.ok(isUpToDate());
+    await using third = await openStore(crashed);
+    const listed = (await third.store.list()).map(({ key, messageCount }) => `${key} ${messageCount}`);
+    assert.deepEqual(listed.sort(), ["webui:new 1", "webui:old 2"]);
+  });
 
 test("2,000 sessions are listed from the index, without reading a document again", async (t) => {
   const home = tempFolder(t);

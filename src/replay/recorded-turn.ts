@@ -1,0 +1,140 @@
+import type { Attachment, InboundMessage } from "../bus/messages.js";
+import type { EventType, Payload } from "../events/catalogue.js";
+import { textOf } from "../events/content.js";
+import type { EventOf, StoredEvent } from "../events/event.js";
+import { clientChannels } from "../events/session-key.js";
+import { terminalTypes } from "../events/sets.js";
+import type { SessionLog } from "./find-turn.js";
+
+/** A finished turn as its session's log tells it, with what is needed to run it again. */
+export interface RecordedTurn {
+  readonly turnId: string;
+  readonly sessionKey: string;
+  /** The log before the turn. */
+  readonly before: readonly StoredEvent[];
+  /** Everything that the turn wrote, up to its end. */
+  readonly events: readonly StoredEvent[];
+  readonly end: Payload<"turn_execution_complete">;
+  readonly message: InboundMessage;
+  /** What was added in mid-turn, by the iteration that saw it first. */
+  readonly additions: ReadonlyMap<number, readonly InboundMessage[]>;
+}
+
+/** Why a turn cannot be run again: one sentence for people. */
+export class NotReplayable extends Error {
+  override readonly name = "NotReplayable";
+}
+
+/** What a turn can write without anybody or anything beside the model and its tools having a hand in it. */
+const playable: ReadonlySet<EventType> = new Set([
+  "turn_execution_start",
+  "session_state_changed",
+  "session_history_changed",
+  "skill_matched",
+  "user_message",
+  "agent_state_changed",
+  "turn_iteration_start",
+  "context_compressed",
+  "assistant_message",
+  "tool_execution_start",
+  "tool_execution_complete",
+  "outbound_delivery_changed",
+  "session_title_generated",
+  "turn_execution_complete",
+]);
+
+/** @throws {NotReplayable} for a turn that is not over, was not told in one piece, or is not all in the log */
+export function readRecordedTurn({ sessionKey, events: log }: SessionLog, turnId: string): RecordedTurn {
+  const own = log.filter((event) => event.turn_id === turnId);
+  const endIndex = own.findIndex(({ type }) => terminalTypes.has(type));
+  const terminal = own[endIndex];
+  if (terminal === undefined)
+    throw new NotReplayable(`${turnId} is not over: there is no end to compare with. Try again when it is.`);
+  // What became of its replies later is told behind the end.
+  const events = own.slice(0, endIndex + 1);
+  const end = endOf(terminal, turnId);
+  const attempts = events.filter(({ type }) => type === "turn_execution_start").length;
+  if (attempts !== 1)
+    throw new NotReplayable(
+      `${turnId} was interrupted by a restart and took ${attempts} attempts: only turns of one piece can be run again.`,
+    );
+  if (end.errors.length > 0)
+    throw new NotReplayable(
+      `${turnId} had to ask the model again after a failure (${end.errors.join(", ")}), and failed calls are not in the log: it cannot be run again.`,
+    );
+  const strange = events.find(({ type }) => !playable.has(type));
+  if (strange !== undefined)
+    throw new NotReplayable(
+      `${turnId} holds ${strange.type} (event ${strange.seq}), which cannot be brought about again.`,
+    );
+  const before = log.slice(
+    0,
+    log.findIndex((event) => event.turn_id === turnId),
+  );
+  const gap = log.find(({ seq }, index) => seq <= terminal.seq && index > 0 && seq !== (log[index - 1]?.seq ?? 0) + 1);
+  if (gap !== undefined)
+    throw new NotReplayable(`The log of ${sessionKey} lacks events before ${gap.seq}: ${turnId} cannot be run again.`);
+  return { turnId, sessionKey, before, events, end, ...messagesOf(sessionKey, log, events, end) };
+}
+
+function endOf(terminal: StoredEvent, turnId: string): Payload<"turn_execution_complete"> {
+  if (terminal.type === "turn_execution_complete") return terminal.payload;
+  if (terminal.type === "turn_execution_failed")
+    throw new NotReplayable(`${turnId} failed (${terminal.payload.code}): there is no whole answer to play again.`);
+  if (terminal.type === "turn_execution_cancelled")
+    throw new NotReplayable(
+      `${turnId} was interrupted (${terminal.payload.reason}, ${terminal.payload.mode}): where exactly is not in the log, so it cannot be run again.`,
+    );
+  throw new TypeError(`${terminal.type} ends no turn`);
+}
+
+function messagesOf(
+  sessionKey: string,
+  log: readonly StoredEvent[],
+  events: readonly StoredEvent[],
+  end: Payload<"turn_execution_complete">,
+): Pick<RecordedTurn, "message" | "additions"> {
+  const queued = new Map(
+    log.flatMap((event) => (event.type === "user_message_queued" ? [[event.payload.message_id, event] as const] : [])),
+  );
+  const isSilent = !events.some(({ type }) => type === "outbound_delivery_changed");
+  const inbound = (id: string): InboundMessage => {
+    const event = queued.get(id);
+    if (event === undefined) throw new NotReplayable(`The log of ${sessionKey} lacks the message ${id}.`);
+    const message = toInbound(sessionKey, event);
+    return isSilent && !clientChannels.has(message.channel) ? { ...message, internal: true } : message;
+  };
+  const [first = "", ...later] = end.message_ids;
+  const additions = new Map<number, InboundMessage[]>();
+  for (const id of later) {
+    const entry = events.find((event) => event.type === "user_message" && event.payload.message_id === id);
+    if (entry?.type !== "user_message")
+      throw new NotReplayable(`The message ${id} ended with the turn without entering it: it cannot be run again.`);
+    const { iteration } = entry.payload;
+    additions.set(iteration, [...(additions.get(iteration) ?? []), inbound(id)]);
+  }
+  return { message: inbound(first), additions };
+}
+
+function toInbound(sessionKey: string, { payload, timestamp }: EventOf<"user_message_queued">): InboundMessage {
+  const attachments: Attachment[] = payload.content.flatMap((part) =>
+    part.type === "file"
+      ? [{ path: part.path, filename: part.filename, mimeType: part.mime_type, sizeBytes: part.size_bytes ?? 0 }]
+      : [],
+  );
+  return {
+    id: payload.message_id,
+    channel: payload.channel,
+    chatId: payload.chat_id,
+    thread: payload.thread,
+    senderId: payload.sender_id,
+    senderName: payload.sender_name,
+    sessionKey,
+    content: textOf(payload.content),
+    attachments,
+    platformMessageId: payload.platform_message_id,
+    // The log does not tell `next` from no mode at all; what was taken into a turn had none.
+    mode: undefined,
+    receivedAt: Date.parse(timestamp),
+  };
+}

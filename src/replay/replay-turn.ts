@@ -1,0 +1,199 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createAgent } from "../agent/agent.js";
+import { OpenQuestions } from "../agent/open-questions.js";
+import type { AgentOptions, AgentPorts, ModelSource } from "../agent/ports.js";
+import { RunningTurns } from "../agent/running-turns.js";
+import { createBudgets } from "../budgets/budgets.js";
+import { createCalendar } from "../budgets/calendar.js";
+import { usageKind } from "../budgets/counters.js";
+import { createMessageBus } from "../bus/message-bus.js";
+import { isGroup, repliesOf } from "../bus/replies.js";
+import { openEmbeddedEngine } from "../engine/embedded/open.js";
+import type { Engine } from "../engine/engine.js";
+import { textOf } from "../events/content.js";
+import { type EventDraft, type StoredEvent, toSameDraft } from "../events/event.js";
+import { terminalTypes } from "../events/sets.js";
+import { createSystemBus, type EventConsumer } from "../events/system-bus.js";
+import { silentLog } from "../log.js";
+import type { ChosenModel } from "../providers/provider.js";
+import { createSessionFiles } from "../sessions/file-names.js";
+import { SessionStore } from "../sessions/session-store.js";
+import { Releases } from "../util/releases.js";
+import { playCompaction } from "./played-compaction.js";
+import { playContext } from "./played-context.js";
+import { playModel } from "./played-model.js";
+import { playTools } from "./played-tools.js";
+import type { RecordedTurn } from "./recorded-turn.js";
+
+const pageSize = 1000;
+/** Of a turn in which nothing is waited for. */
+const limitMs = 60_000;
+
+/**
+ * Runs a recorded turn again: the agent, its machines and the engine are the real ones, on a home of its own that goes
+ * away; model and tools give what they gave. Resolves with what the turn wrote this time.
+ */
+export async function replayTurn(turn: RecordedTurn): Promise<readonly StoredEvent[]> {
+  const home = await mkdtemp(join(tmpdir(), "maxclaw-replay-"));
+  const releases = new Releases();
+  releases.defer(() => rm(home, { recursive: true, force: true }));
+  try {
+    const bus = createSystemBus({ log: silentLog });
+    releases.defer(() => bus.destroy());
+    const files = createSessionFiles(join(home, "sessions"));
+    const engine = releases.use(
+      await openEmbeddedEngine({
+        home,
+        instanceId: "replay",
+        log: silentLog,
+        publish: (event) => bus.emit(event),
+        sessionLogPath: (key) => files.logPath(key),
+      }),
+    );
+    const sessions = releases.use(new SessionStore({ engine, bus: bus.asConsumer(), files, log: silentLog }));
+    await restore(engine, turn);
+    return await run(turn, { engine, sessions, bus: bus.asConsumer() });
+  } finally {
+    await releases[Symbol.asyncDispose]();
+  }
+}
+
+/** Brings the session to where it stood. */
+async function restore(engine: Engine, { sessionKey, before }: RecordedTurn): Promise<void> {
+  const offset = seqOffset(before);
+  for (let start = 0; start < before.length; start += pageSize) {
+    const drafts = before.slice(start, start + pageSize).map((event) => shifted(event, offset));
+    await engine.append(sessionKey, drafts, { durable: false });
+  }
+}
+
+/** How much lower the sequence numbers of the second run are: it knows no earlier lives of the session. */
+export function seqOffset(before: readonly StoredEvent[]): number {
+  return (before[0]?.seq ?? 1) - 1;
+}
+
+function shifted(event: StoredEvent, offset: number): EventDraft {
+  const same = toSameDraft(event);
+  if (same.type !== "session_history_changed" || same.payload.to_seq === undefined) return same;
+  return { ...same, payload: { ...same.payload, to_seq: same.payload.to_seq - offset } };
+}
+
+async function run(
+  turn: RecordedTurn,
+  parts: { readonly engine: Engine; readonly sessions: SessionStore; readonly bus: EventConsumer },
+): Promise<readonly StoredEvent[]> {
+  const { engine, sessions, bus } = parts;
+  const messages = createMessageBus(engine);
+  const context = playContext(turn);
+  const budgets = createBudgets({
+    limits: {},
+    records: engine.records(usageKind),
+    calendar: createCalendar("UTC"),
+    log: silentLog,
+  });
+  const ports: AgentPorts = { engine, sessions, budgets, ...playedPorts(turn, messages), sources: context.sources };
+  const from = await engine.lastSequence(turn.sessionKey);
+  const over = endOfTurn(bus, turn.message.id);
+  await sessions.open(turn.sessionKey);
+  await messages.publishInbound(turn.message);
+  const working = new AbortController();
+  const agent = createAgent(ports, { ...optionsOf(turn), clock: context.clock });
+  const work = messages.consumeInbound({ parallel: 1, maxAttempts: 1 }, agent, working.signal);
+  const turnId = await over;
+  working.abort(new DOMException("The turn is over", "AbortError"));
+  await work;
+  const written: StoredEvent[] = [];
+  for (let afterSeq = from; ; ) {
+    const page = await engine.events(turn.sessionKey, { afterSeq, limit: pageSize });
+    written.push(...page.events.filter((event) => event.turn_id === turnId));
+    if (!page.hasMore) return written;
+    afterSeq = page.events.at(-1)?.seq ?? afterSeq;
+  }
+}
+
+/** Resolves with the id of the turn that ends this message. */
+function endOfTurn(bus: EventConsumer, messageId: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`The second run did not end within ${limitMs / 1000} s`)), limitMs);
+    bus.onAny((event) => {
+      if (!terminalTypes.has(event.type) || !("message_ids" in event.payload)) return;
+      if (!event.payload.message_ids.includes(messageId)) return;
+      clearTimeout(timer);
+      resolve(event.turn_id ?? "");
+    });
+  });
+}
+
+function playedPorts(
+  turn: RecordedTurn,
+  messages: ReturnType<typeof createMessageBus>,
+): Omit<AgentPorts, "engine" | "sessions" | "budgets" | "sources"> {
+  const playhead = { iteration: 0 };
+  const model = playModel(turn, playhead, async (message) => void (await messages.publishInbound(message)));
+  const pieces = piecesOf(turn.events);
+  const notice = turn.events.find((event) => event.type === "assistant_message" && event.source === "gateway");
+  return {
+    running: new RunningTurns(),
+    models: onlyModel(model),
+    tools: playTools(turn, playhead),
+    compaction: playCompaction(turn, playhead),
+    decide: () => ({ verdict: "allow" }),
+    allowAlways: async () => {},
+    outsideOf: () => undefined,
+    questions: new OpenQuestions(),
+    patienceMs: () => 0,
+    questionReplies: () => [],
+    // Who owns what stands in the config: what was allowed then is allowed again.
+    isOwner: () => turn.events.some(({ type }) => type === "session_history_changed"),
+    isGroup,
+    replies: (message, replyId, content, turnId) =>
+      repliesOf({ split: (text) => (isSplit(text, pieces) ? pieces : [text]) }, message, replyId, content, turnId),
+    keepOlderText: async () => {},
+    statusLine: () => (notice?.type === "assistant_message" ? textOf(notice.payload.content) : ""),
+    sessionFolder: () => "",
+    workspace: "",
+    log: silentLog,
+  };
+}
+
+function onlyModel(model: ChosenModel): ModelSource {
+  return {
+    choose: async () => model,
+    chain: async () => ({ candidates: () => [model], failed: () => ({ next: false }), answered: () => {} }),
+    prefer: () => {},
+    labels: () => [],
+    readThinking: () => undefined,
+  };
+}
+
+/** The platform messages of the reply, where it went to a platform. */
+function piecesOf(events: readonly StoredEvent[]): readonly string[] {
+  return events.flatMap((event) =>
+    event.type === "outbound_delivery_changed" && event.payload.status === "queued"
+      ? [event.payload.content ?? ""]
+      : [],
+  );
+}
+
+/** True when the pieces say what the text says: where to cut is the platform's rule, and fences are closed and opened at cuts. */
+function isSplit(text: string, pieces: readonly string[]): boolean {
+  const plain = (each: string): string => each.replace(/```\w*/g, "").replace(/\s+/g, "");
+  return plain(pieces.join("")) === plain(text);
+}
+
+function optionsOf({ events, end }: RecordedTurn): Omit<AgentOptions, "clock"> {
+  const begun = events.find((event) => event.type === "turn_iteration_start");
+  const limit = end.stop_reason === "max_iterations" ? end.iterations : Number.MAX_SAFE_INTEGER;
+  return {
+    maxIterations: begun?.type === "turn_iteration_start" ? begun.payload.max_iterations : limit,
+    maxModelAttempts: 1,
+    retryDelayMs: 0,
+    persistDetail: events.some(({ type }) => type === "turn_iteration_start" || type === "agent_state_changed"),
+    persistThoughts: true,
+    // What belonged to a burst is in the turn already.
+    quiet: { ms: 0, after: "unfinished" },
+    titles: events.some(({ type }) => type === "session_title_generated"),
+  };
+}

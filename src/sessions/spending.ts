@@ -1,0 +1,87 @@
+import { addUsage, noUsage, type Usage } from "../events/content.js";
+import type { StoredEvent } from "../events/event.js";
+
+/** What a conversation has used since it began, which `/new` does again: a fold over the session's events. */
+export class Spending {
+  #usage: Usage = noUsage;
+  #costUsd = 0;
+  #calls = 0;
+  #unpricedCalls = 0;
+  #turns = 0;
+  readonly #told = new Set<string>();
+
+  apply(event: StoredEvent): void {
+    switch (event.type) {
+      case "user_message":
+        if (event.payload.iteration === 1) this.#turns += 1;
+        return;
+      case "assistant_message": {
+        const { usage, cost_usd: cost } = event.payload;
+        if (isNothing(usage)) return;
+        this.#usage = addUsage(this.#usage, usage);
+        this.#costUsd += cost ?? 0;
+        this.#calls += 1;
+        if (cost === undefined) this.#unpricedCalls += 1;
+        return;
+      }
+      case "budget_exceeded":
+        // One chat hears of few budgets; the bound only guards the memory.
+        if (this.#told.size > 200) this.#told.clear();
+        this.#told.add(budgetKey(event.payload));
+        return;
+      case "session_history_changed":
+        if (event.payload.kind === "new" || event.payload.kind === "deletion") this.#begin();
+        return;
+      default:
+        return;
+    }
+  }
+
+  get usage(): Usage {
+    return this.#usage;
+  }
+
+  /** Of the calls whose price is known. */
+  get costUsd(): number {
+    return this.#costUsd;
+  }
+
+  /** Answers of models. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  get unpricedCalls(): number {
+    return this.#unpricedCalls;
+  }
+
+  get turns(): number {
+    return this.#turns;
+  }
+
+  /** True when this session has been told, in this period, that the budget is used up. */
+  wasTold(budget: Parameters<typeof budgetKey>[0]): boolean {
+    return this.#told.has(budgetKey(budget));
+  }
+
+  #begin(): void {
+    this.#usage = noUsage;
+    this.#costUsd = 0;
+    this.#calls = 0;
+    this.#unpricedCalls = 0;
+    this.#turns = 0;
+    this.#told.delete(budgetKey({ scope: "session" }));
+  }
+}
+
+function budgetKey(budget: {
+  readonly scope: string;
+  readonly subject?: string | undefined;
+  readonly period?: string | undefined;
+}): string {
+  return JSON.stringify([budget.scope, budget.subject, budget.period]);
+}
+
+function isNothing(usage: Usage): boolean {
+  return Object.values(usage).every((tokens) => tokens === 0);
+}

@@ -1,0 +1,37 @@
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { replaceFile } from "../../util/replace-file.js";
+
+/**
+ * Remembers beside the session logs which storage has all their documents, so that a start needs to look only at
+ * sessions of the last hours, and a storage that was away or is another one than before is compared as a whole.
+ */
+export interface StorageMark {
+  /** True when this storage had every document at last. */
+  isCurrent(): Promise<boolean>;
+  /** This storage has every document now. */
+  set(): Promise<void>;
+  /** Some document is behind, and whoever starts next has to find out which. */
+  clear(): Promise<void>;
+}
+
+const markName = ".storage";
+
+/** `id` tells one storage from another; undefined for the files, which are marked by there being no mark. */
+export function createStorageMark(dir: string, id: string | undefined): StorageMark {
+  const path = join(dir, markName);
+  const read = (): Promise<string | undefined> => readFile(path, "utf8").catch(() => undefined);
+  const remove = (): Promise<void> => rm(path, { force: true });
+  if (id === undefined)
+    return { isCurrent: async () => (await read()) === undefined, set: remove, clear: async () => {} };
+  const write = async (text: string): Promise<void> => {
+    await mkdir(dir, { recursive: true });
+    await replaceFile(path, `${text}\n`, { sync: false, mode: 0o600 });
+  };
+  return {
+    isCurrent: async () => (await read()) === `${id}\n`,
+    set: () => write(id),
+    // Not removed: for the files that would mean that they have everything.
+    clear: () => write("behind"),
+  };
+}
