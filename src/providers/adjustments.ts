@@ -1,5 +1,5 @@
 import { ProviderError } from "../errors.js";
-import type { ProviderChunk } from "./provider.js";
+import type { ModelRequest, ProviderChunk } from "./provider.js";
 
 /** What some models and servers refuse or demand, learned from their own error messages. */
 export type Adjustment =
@@ -15,6 +15,14 @@ export type Adjustment =
   | "reasoning_content"
   /** Gemini wants its own proof of thought back with each call; this documented word stands for it. */
   | "thought_signature"
+  /** Newer Claude models take no budget of tokens for their thinking, only an effort. */
+  | "adaptive_thinking"
+  /** Older ones take nothing but the budget. */
+  | "thinking_budget"
+  /** Models that do not think on demand, or do not let it be switched off. */
+  | "no_thinking"
+  /** The same, as OpenAI's API calls it. */
+  | "no_reasoning_effort"
   /** Another server's thinking, which Anthropic cannot verify, stands in the conversation. */
   | "no_thinking_back";
 
@@ -27,8 +35,12 @@ const signs: readonly (readonly [Adjustment, RegExp])[] = [
   ],
   ["reasoning_content", /reasoning_content/],
   ["thought_signature", /thought_signature/],
+  ["no_reasoning_effort", /reasoning[_.]effort|thinking_?level/i],
+  ["adaptive_thinking", /thinking\.type\.enabled|use .{0,2}thinking\.type\.adaptive/i],
+  ["thinking_budget", /adaptive/i],
   ["no_thinking_back", /signature.{0,40}thinking|thinking.{0,40}signature|`?(redacted_)?thinking`? blocks?/i],
   ["no_temperature", /temperature/i],
+  ["no_thinking", /thinking|output_config|effort/i],
 ];
 
 export type Adjustments = ReadonlySet<Adjustment>;
@@ -39,15 +51,20 @@ export interface AdjustmentMemory {
    * Calls `once`; a request that is refused as such, for a reason from the list above, is asked again in the form that
    * the server wants. No other failure is tried again, and nothing once a chunk has come.
    */
-  adjusting(model: string, once: (known: Adjustments) => AsyncIterable<ProviderChunk>): AsyncGenerator<ProviderChunk>;
+  adjusting(
+    request: Pick<ModelRequest, "model" | "thinking">,
+    once: (known: Adjustments) => AsyncIterable<ProviderChunk>,
+  ): AsyncGenerator<ProviderChunk>;
 }
 
 export function createAdjustmentMemory(): AdjustmentMemory {
   const byModel = new Map<string, Set<Adjustment>>();
   return {
-    async *adjusting(model, once) {
-      const known = byModel.get(model) ?? new Set<Adjustment>();
-      byModel.set(model, known);
+    async *adjusting({ model, thinking }, once) {
+      // That thinking cannot be switched off says nothing of switching it on.
+      const key = thinking === "off" ? `${model} off` : model;
+      const known = byModel.get(key) ?? new Set<Adjustment>();
+      byModel.set(key, known);
       for (;;) {
         // Another call of the same model may learn something while this one is on its way.
         const tried = new Set(known);

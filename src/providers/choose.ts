@@ -1,9 +1,18 @@
 import { ConfigError } from "../errors.js";
 import { createAnthropicProvider } from "./anthropic/anthropic.js";
+import type { Circuits } from "./circuits.js";
+import { type ProviderConnectionChange, withConnection } from "./connection.js";
 import { createOpenAIProvider } from "./openai/openai.js";
-import { type ModelSettings, type ProviderSettings, presets, toUsable, type UsableProvider } from "./presets.js";
-import type { ChosenModel, Price, Provider } from "./provider.js";
-import type { TimeLimits } from "./timeouts.js";
+import {
+  type ModelSettings,
+  misplacedKey,
+  type ProviderSettings,
+  presets,
+  toUsable,
+  type UsableProvider,
+} from "./presets.js";
+import { priceOf } from "./prices.js";
+import type { ChosenModel, Price, Provider, Thinking } from "./provider.js";
 
 export interface ModelChooserOptions {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
@@ -12,21 +21,27 @@ export interface ModelChooserOptions {
     readonly maxTokens: number;
     readonly contextWindow: number;
     readonly temperature?: number | undefined;
+    readonly thinking?: Thinking | undefined;
   };
-  /** By label, by `provider/model`, or by model id. */
+  /** By label, by `provider/model`, or by model id; they go before the shipped ones. */
   readonly prices: Readonly<Record<string, Price>>;
-  readonly limits?: Partial<TimeLimits> | undefined;
+  /** Told when a provider's calls begin to get through, and when they do not any more. */
+  readonly onConnection?: ((change: ProviderConnectionChange) => void) | undefined;
+  /** Stands between the calls and each provider. */
+  readonly circuits?: Circuits | undefined;
 }
 
 /** Finds the provider and the model behind a label. Each provider is made once. */
 export interface ModelChooser {
   /**
    * By its `x/` when provider x can be called, then by an exact entry in some `models`, then through OpenRouter. Without
-   * a label: the configured default, else the first model of the first provider.
+   * a label: the configured default, else the first model of the first provider. `thinking` goes before the config's.
    *
    * @throws {ConfigError} nothing fits; the message says what to change
    */
-  choose(label?: string): ChosenModel;
+  choose(label?: string, thinking?: Thinking): ChosenModel;
+  /** Every model that is named in the config and can be called, as labels. */
+  labels(): readonly string[];
 }
 
 interface Choice {
@@ -40,13 +55,18 @@ export function createModelChooser(options: ModelChooserOptions): ModelChooser {
   const made = new Map<string, Provider>();
 
   const providerOf = (from: UsableProvider): Provider => {
-    const provider = made.get(from.name) ?? createProvider(from, options.limits);
+    const known = made.get(from.name);
+    if (known !== undefined) return known;
+    const { onConnection, circuits } = options;
+    const plain = createProvider(from);
+    const telling = onConnection === undefined ? plain : withConnection(plain, onConnection);
+    const provider = circuits?.guard(telling) ?? telling;
     made.set(from.name, provider);
     return provider;
   };
 
   return {
-    choose(wanted) {
+    choose(wanted, thinking) {
       const label = wanted?.trim() || options.defaults.model?.trim() || firstLabel(usable);
       const { from, model, entry } = find(label, usable, options.providers);
       return {
@@ -56,19 +76,30 @@ export function createModelChooser(options: ModelChooserOptions): ModelChooser {
         maxTokens: entry?.maxTokens || options.defaults.maxTokens,
         contextWindow: entry?.contextWindow || options.defaults.contextWindow,
         temperature: options.defaults.temperature,
-        price: priceOf(options.prices, [label, `${from.name}/${model}`, model]),
+        thinking: thinking ?? entry?.thinking ?? options.defaults.thinking,
+        price: priceOf(options.prices, { label, provider: from.name, model }),
         supportsImages: entry?.supportsImageInput ?? seesImages.test(model),
       };
     },
+    labels: () =>
+      usable.flatMap((from) =>
+        from.models.filter(({ enabled }) => enabled !== false).map((entry) => labelOf(from, entry)),
+      ),
   };
 }
 
 /** Model families known to take images; for all others the config's `supportsImageInput` decides. */
-const seesImages = /(^|\/)(claude-|gpt-4o|gpt-4\.1|gpt-5|gemini-)/;
+const seesImages =
+  /(^|\/)(claude-|gpt-(4o|4\.1|4-turbo|5|6)|o[34](-|$)|gemini-|gemma-?[34]|grok-4|llama-4|llava|pixtral|kimi-k(2\.[5-9]|3)|minimax-m3|qwen3\.[5-9])|[-.](vl|vision)|glm-[\d.]+v/i;
 
-function createProvider(from: UsableProvider, limits: Partial<TimeLimits> | undefined): Provider {
+function createProvider(from: UsableProvider): Provider {
   const create = from.apiFormat === "anthropic" ? createAnthropicProvider : createOpenAIProvider;
-  return create({ name: from.name, apiKey: from.apiKey, apiBase: from.apiBase, headers: from.headers, limits });
+  const { name, apiKey, apiBase, headers, limits } = from;
+  return create({ name, apiKey, apiBase, headers, limits });
+}
+
+function labelOf({ name }: UsableProvider, { id }: ModelSettings): string {
+  return id.startsWith(`${name}/`) ? id : `${name}/${id}`;
 }
 
 function find(
@@ -103,9 +134,9 @@ function inProvider(from: UsableProvider, label: string): Choice {
 }
 
 function firstLabel(usable: readonly UsableProvider[]): string {
-  for (const { name, models } of usable) {
-    const entry = models.find(({ enabled }) => enabled !== false);
-    if (entry !== undefined) return entry.id.startsWith(`${name}/`) ? entry.id : `${name}/${entry.id}`;
+  for (const from of usable) {
+    const entry = from.models.find(({ enabled }) => enabled !== false);
+    if (entry !== undefined) return labelOf(from, entry);
   }
   const [first] = usable;
   throw new ConfigError(
@@ -122,6 +153,8 @@ function whyNot(
 ): string {
   const prefix = label.includes("/") ? label.slice(0, label.indexOf("/")) : undefined;
   if (prefix !== undefined && (Object.hasOwn(presets, prefix) || Object.hasOwn(configured, prefix))) {
+    const misplaced = misplacedKey(prefix, configured[prefix] ?? { models: [] });
+    if (misplaced !== undefined) return misplaced;
     const hasKey = Boolean(configured[prefix]?.apiKey?.trim());
     const missing = hasKey || presets[prefix]?.isLocal === true ? "apiBase" : "apiKey";
     return `The model ${label} needs the provider ${prefix}, which cannot be called yet. Set providers.${prefix}.${missing}, or choose another model.`;
@@ -131,9 +164,4 @@ function whyNot(
     return `The model ${label} needs a provider, and none is configured. Set providers.<name>.apiKey, e.g. by \`maxclaw onboard\`.`;
   }
   return `No configured provider has the model ${label}. Write it with its provider, e.g. ${first.name}/${label}, or add it to that provider's models.`;
-}
-
-function priceOf(prices: Readonly<Record<string, Price>>, names: readonly string[]): Price | undefined {
-  const name = names.find((candidate) => Object.hasOwn(prices, candidate));
-  return name === undefined ? undefined : prices[name];
 }

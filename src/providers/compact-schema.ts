@@ -1,3 +1,5 @@
+import { wellFormed } from "../util/well-formed.js";
+
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Facts that no model needs: each costs tokens in every request, and some servers refuse them. */
@@ -16,7 +18,7 @@ export function toCompactSchema(schema: Schema): Schema & { readonly type: "obje
   const { anyOf, oneOf, allOf, ...rest } = compact(schema);
   const branches = [anyOf, oneOf, allOf].flat().filter(isSchema);
   const properties = Object.assign({}, ...branches.map((branch) => branch.properties), rest.properties);
-  const result = { ...rest, type: "object" as const, properties };
+  const result = wellFormed({ ...rest, type: "object" as const, properties });
   compacted.set(schema, result);
   return result;
 }

@@ -143,6 +143,7 @@ function what(kind: ProviderErrorKind, { status }: Report, context: FailureConte
       return "refused the request";
     case "network":
     case "garbage":
+    case "circuit_open":
       return "failed";
     default:
       return kind satisfies never;

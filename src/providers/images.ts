@@ -1,5 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import type { ImagePart } from "../events/content.js";
+import { wellFormed } from "../util/well-formed.js";
 
 const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
 export type ImageType = (typeof imageTypes)[number];
@@ -27,5 +28,5 @@ export async function loadImage(part: ImagePart): Promise<LoadedImage> {
 }
 
 function missing(name: string, why: string): LoadedImage {
-  return { kind: "missing", text: `[${name} cannot be shown: ${why}]` };
+  return { kind: "missing", text: wellFormed(`[${name} cannot be shown: ${why}]`) };
 }

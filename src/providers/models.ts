@@ -1,15 +1,30 @@
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
+import { createRests } from "./chain.js";
 import { createModelChooser, type ModelChooserOptions } from "./choose.js";
 import { createOfflineProvider } from "./offline/offline.js";
 import { findLocalOllama, type LocalOllama } from "./ollama.js";
-import { presets, toUsable } from "./presets.js";
-import type { ChosenModel } from "./provider.js";
+import { misplacedKey, openKey, presets, toUsable } from "./presets.js";
+import type { ChosenModel, ModelChain, Thinking } from "./provider.js";
+import { parseThinking } from "./thinking.js";
 
 export interface ModelsOptions extends ModelChooserOptions {
+  readonly defaults: ModelChooserOptions["defaults"] & {
+    /** Labels of the models that stand in for any other, in this order. */
+    readonly fallbacks?: readonly string[] | undefined;
+  };
+  /** Some budget counts money, so a model without a price is a problem. */
+  readonly needsPrices?: boolean | undefined;
   /** Where a local Ollama is looked for. Default: its usual port. */
   readonly ollamaAddress?: string | undefined;
   readonly log: Logger;
+}
+
+/** What a session wants of its model; without anything: what the config says. */
+export interface WantedModel {
+  readonly label?: string | undefined;
+  /** In the words of `/model`; what they do not know counts as absent. */
+  readonly thinking?: string | undefined;
 }
 
 /** The models that turns can use. */
@@ -21,15 +36,28 @@ export interface Models {
    * @throws {ConfigError} nothing fits; the message says what to change
    */
   choose(label: string | undefined, signal: AbortSignal): Promise<ChosenModel>;
+  /**
+   * That model and its stand-ins. A label that fits nothing any more, because the config has changed, gives way to the
+   * default, so that no session is left without an answer.
+   *
+   * @throws {ConfigError} there is no default either
+   */
+  chain(wanted: WantedModel, signal: AbortSignal): Promise<ModelChain>;
+  /** Somebody has just chosen this model: it is asked again at once, however it failed before. */
+  prefer(model: ChosenModel): void;
+  /** The models that the config names, as labels. */
+  labels(): readonly string[];
+  /** How much to think, in the form in which it is stored; undefined for what means nothing. */
+  readThinking(text: string): string | undefined;
   /** What is used without a label, for status. */
   describe(): ModelDescription;
+  /** What is wrong, each as one sentence. */
+  problems(): readonly string[];
 }
 
 export interface ModelDescription {
   readonly provider: string;
   readonly model: string;
-  /** Why no model can be used, or not the one that was meant, as one sentence. */
-  readonly problem?: string;
 }
 
 export function createModels(options: ModelsOptions): Models {
@@ -39,16 +67,41 @@ export function createModels(options: ModelsOptions): Models {
 
 function configuredModels(options: ModelsOptions): Models {
   const chooser = createModelChooser(options);
+  const rests = createRests({ log: options.log });
+  const fallbacks = options.defaults.fallbacks ?? [];
+  const standIns = (thinking?: Thinking): readonly ChosenModel[] =>
+    fallbacks.flatMap((label) => chosenOrNothing(() => chooser.choose(label, thinking)) ?? []);
   return {
     choose: async (label) => chooser.choose(label),
-    describe() {
-      try {
-        const chosen = chooser.choose();
-        return { provider: chosen.provider.name, model: chosen.label, ...given(addressless(options)) };
-      } catch (error) {
-        return { provider: "none", model: "none", problem: messageOf(error) };
-      }
+    async chain({ label, thinking: words }) {
+      const thinking = parseThinking(words ?? "");
+      const wanted = chosenOrNothing(() => chooser.choose(label, thinking));
+      if (wanted === undefined && label !== undefined)
+        options.log.warn(`The model ${label}, which was chosen for a session, cannot be used: the default answers`);
+      const first = wanted ?? chooser.choose(undefined, thinking);
+      return rests.chain([first, ...standIns(thinking).filter((model) => !isSame(model, first))]);
     },
+    prefer: rests.end,
+    readThinking,
+    labels: () => {
+      const own = chosenOrNothing(() => chooser.choose())?.label;
+      return [
+        ...new Set([...(own === undefined ? [] : [own]), ...standIns().map(({ label }) => label), ...chooser.labels()]),
+      ];
+    },
+    describe() {
+      const chosen = chosenOrNothing(() => chooser.choose());
+      return { provider: chosen?.provider.name ?? "none", model: chosen?.label ?? "none" };
+    },
+    problems: () => [
+      ...providerProblems(options),
+      ...[undefined, ...fallbacks].flatMap((label) => whyNot(() => chooser.choose(label))),
+      ...unpriced(
+        options,
+        [undefined, ...fallbacks].flatMap((label) => chosenOrNothing(() => chooser.choose(label)) ?? []),
+      ),
+      ...rests.told(),
+    ],
   };
 }
 
@@ -60,9 +113,11 @@ function standInModels(options: ModelsOptions): Models {
     maxTokens: options.defaults.maxTokens,
     contextWindow: options.defaults.contextWindow,
     temperature: undefined,
-    price: undefined,
+    thinking: undefined,
+    price: { input: 0, output: 0 },
     supportsImages: false,
   };
+  const rests = createRests({ log: options.log });
   let found: (LocalOllama & { readonly chosen: ChosenModel }) | undefined;
   const useOllama = (local: LocalOllama): ChosenModel => {
     if (found?.model === local.model) return found.chosen;
@@ -72,45 +127,83 @@ function standInModels(options: ModelsOptions): Models {
     found = { ...local, chosen };
     return chosen;
   };
+  const standIn = async (signal: AbortSignal): Promise<ChosenModel> => {
+    const local = await findLocalOllama(
+      options.ollamaAddress === undefined ? {} : { address: options.ollamaAddress },
+      signal,
+    );
+    if (local !== undefined) return useOllama(local);
+    found = undefined;
+    return offline;
+  };
   return {
-    async choose(_label, signal) {
-      const local = await findLocalOllama(
-        options.ollamaAddress === undefined ? {} : { address: options.ollamaAddress },
-        signal,
-      );
-      if (local !== undefined) return useOllama(local);
-      found = undefined;
-      return offline;
+    async choose(label, signal) {
+      const chosen = await standIn(signal);
+      // Whoever names a model wants no other.
+      return label === undefined || label === chosen.label ? chosen : createModelChooser(options).choose(label);
     },
-    describe: () => ({
-      ...(found === undefined
+    chain: async ({ thinking }, signal) =>
+      rests.chain([{ ...(await standIn(signal)), thinking: parseThinking(thinking ?? "") }]),
+    prefer: rests.end,
+    readThinking,
+    labels: () => [found?.chosen.label ?? "offline"],
+    describe: () =>
+      found === undefined
         ? { provider: "offline", model: "offline" }
-        : { provider: "ollama", model: found.chosen.label }),
-      ...given(addressless(options) ?? unreachable(options)),
-    }),
+        : { provider: "ollama", model: found.chosen.label },
+    // Somebody chose a model, and another one answers because there is no provider for it.
+    problems: () => [
+      ...providerProblems(options),
+      ...(options.defaults.model?.trim() ? whyNot(() => createModelChooser(options).choose()) : []),
+    ],
   };
 }
 
-/** A provider with a key that maxclaw cannot send anywhere. */
-function addressless({ providers }: ModelsOptions): string | undefined {
-  const [name] =
-    Object.entries(providers).find(([name, { apiBase }]) => !Object.hasOwn(presets, name) && !apiBase?.trim()) ?? [];
-  return name === undefined
-    ? undefined
-    : `maxclaw knows no address of the provider ${name}. Set providers.${name}.apiBase.`;
+function readThinking(text: string): string | undefined {
+  const thinking = parseThinking(text);
+  return thinking === undefined ? undefined : String(thinking);
 }
 
-/** Somebody chose a model, and another one answers because there is no provider for it. */
-function unreachable(options: ModelsOptions): string | undefined {
-  if (!options.defaults.model?.trim()) return undefined;
+function isSame(one: ChosenModel, other: ChosenModel): boolean {
+  return one.provider === other.provider && one.model === other.model;
+}
+
+function chosenOrNothing(choose: () => ChosenModel): ChosenModel | undefined {
   try {
-    createModelChooser(options).choose();
-  } catch (error) {
-    return messageOf(error);
+    return choose();
+  } catch {
+    // Only a label that fits nothing is refused; who needs the reason asks for it.
+    return undefined;
   }
-  return undefined;
 }
 
-function given(problem: string | undefined): { readonly problem?: string } {
-  return problem === undefined ? {} : { problem };
+function whyNot(choose: () => ChosenModel): readonly string[] {
+  try {
+    choose();
+    return [];
+  } catch (error) {
+    return [messageOf(error)];
+  }
+}
+
+function unpriced({ needsPrices }: ModelsOptions, models: readonly ChosenModel[]): readonly string[] {
+  if (needsPrices !== true) return [];
+  return models
+    .filter(({ price }) => price === undefined)
+    .map(
+      ({ label }) =>
+        `The budgets in usd count nothing for ${label}, because its price is not known. Set prices.${label}.`,
+    );
+}
+
+function providerProblems({ providers }: ModelsOptions): readonly string[] {
+  return Object.entries(providers).flatMap(([name, settings]) => {
+    const addressless = !Object.hasOwn(presets, name) && !settings.apiBase?.trim();
+    const told = [
+      addressless ? `maxclaw knows no address of the provider ${name}. Set providers.${name}.apiBase.` : undefined,
+      misplacedKey(name, settings),
+      openKey(name, settings),
+    ];
+    return told.filter((sentence) => sentence !== undefined);
+  });
 }

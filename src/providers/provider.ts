@@ -1,3 +1,4 @@
+import type { ProviderError } from "../errors.js";
 import type {
   ImagePart,
   StopReason,
@@ -23,6 +24,9 @@ export interface ToolDeclaration {
   readonly inputSchema: Readonly<Record<string, unknown>>;
 }
 
+/** How much a model may think before it answers: in words, or as an upper bound in tokens. */
+export type Thinking = "off" | "low" | "medium" | "high" | number;
+
 export interface ModelRequest {
   /** The provider's own id of the model, without our provider prefix. */
   readonly model: string;
@@ -33,6 +37,8 @@ export interface ModelRequest {
   /** Upper bound of the answer, in tokens. */
   readonly maxTokens: number;
   readonly temperature?: number | undefined;
+  /** Absent: as the model does by itself. */
+  readonly thinking?: Thinking | undefined;
 }
 
 /** What a model's answer is made of, in the order of arrival. The last one is `end`. */
@@ -44,7 +50,13 @@ export type ProviderChunk =
   | { readonly kind: "tool_call"; readonly id: string; readonly name: string }
   /** A piece of the call's JSON. Pieces of several calls may alternate. */
   | { readonly kind: "tool_input"; readonly id: string; readonly json: string }
-  | { readonly kind: "end"; readonly stopReason: Exclude<StopReason, "interrupted" | "error">; readonly usage: Usage };
+  | {
+      readonly kind: "end";
+      readonly stopReason: Exclude<StopReason, "interrupted" | "error">;
+      readonly usage: Usage;
+      /** What the provider itself says that the call has cost; goes before any price. */
+      readonly costUsd?: number;
+    };
 
 /** One model API behind one address. Translates and streams; decides nothing and never retries. */
 export interface Provider {
@@ -61,11 +73,16 @@ export interface Provider {
 }
 
 /** USD for a million tokens. */
-export interface Price {
+export interface TokenPrice {
   readonly input: number;
   readonly output: number;
   readonly cacheRead?: number | undefined;
   readonly cacheWrite?: number | undefined;
+}
+
+export interface Price extends TokenPrice {
+  /** What all tokens of a call cost whose prompt is longer than `tokens`. */
+  readonly above?: (TokenPrice & { readonly tokens: number }) | undefined;
 }
 
 /** A model that was chosen for a turn. */
@@ -79,6 +96,18 @@ export interface ChosenModel {
   /** Tokens that fit into a request and its answer together. */
   readonly contextWindow: number;
   readonly temperature: number | undefined;
+  readonly thinking: Thinking | undefined;
+  /** Absent: nobody knows what it costs. */
   readonly price: Price | undefined;
   readonly supportsImages: boolean;
+}
+
+/** The models that may answer a turn: the chosen one, and those that stand in for it when it fails. */
+export interface ModelChain {
+  /** In the order in which to ask now: the chosen one first, those at rest last. Never empty. */
+  candidates(): readonly ChosenModel[];
+  /** A call has failed for good. Lets the model rest for a while; says whether another one may answer in its place. */
+  failed(model: ChosenModel, error: ProviderError): { readonly next: boolean };
+  /** A call was answered: the model needs no rest. */
+  answered(model: ChosenModel): void;
 }

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import type { ImagePart, TextPart, ThinkingPart, ToolResultPart, ToolUsePart } from "../events/content.js";
+import { wellFormed } from "../util/well-formed.js";
 import type { ModelMessage } from "./provider.js";
 
 /**
  * The same conversation in a form that every API accepts: it begins and ends on the user's side, user and assistant
- * alternate, nothing is blank, and each tool call has an id of its own and exactly one result directly after it.
+ * alternate, nothing is blank, no text holds half a surrogate pair, and each tool call has an id of its own and exactly
+ * one result directly after it.
  * Deterministic, and what stands further back does not depend on what comes later.
  */
 export function toValidMessages(messages: readonly ModelMessage[], isGoodId: RegExp): readonly ModelMessage[] {
@@ -29,13 +31,14 @@ function isPlain(message: ModelMessage): boolean {
   if (plain.has(message)) return true;
   const { role, content } = message;
   const part = content[0];
-  if (role === "tool" || content.length !== 1 || part?.type !== "text" || isBlank(part.text)) return false;
+  if (role === "tool" || content.length !== 1 || part?.type !== "text") return false;
+  if (isBlank(part.text) || !part.text.isWellFormed()) return false;
   plain.add(message);
   return true;
 }
 
 function addUser(valid: ModelMessage[], parts: readonly (TextPart | ImagePart)[]): void {
-  const content = parts.filter((part) => part.type !== "text" || !isBlank(part.text));
+  const content = parts.filter((part) => part.type !== "text" || !isBlank(part.text)).map(wellFormed);
   if (content.length === 0) content.push(note("(empty message)"));
   const last = valid.at(-1);
   if (last?.role === "user") valid[valid.length - 1] = { role: "user", content: [...last.content, ...content] };
@@ -54,7 +57,8 @@ function addAssistant(
   const content = parts
     .filter((part) => part.type !== "text" || !isBlank(part.text))
     .map((part) => {
-      if (part.type !== "tool_use") return part;
+      if (part.type === "thinking") return unchanged(part);
+      if (part.type === "text") return wellFormed(part);
       const id = ownId(part.id, takenIds, isGoodId);
       const at = left.findIndex((result) => result.tool_call_id === part.id);
       const result = at === -1 ? undefined : left.splice(at, 1)[0];
@@ -64,17 +68,28 @@ function addAssistant(
         content:
           result === undefined
             ? "The call was interrupted; it is unknown whether it took effect."
-            : result.content || "(no output)",
+            : isBlank(result.content)
+              ? "(no output)"
+              : wellFormed(result.content),
         is_error: result?.is_error ?? true,
       });
-      return { ...part, id, name: goodName(part.name) };
+      return { ...part, id, name: goodName(part.name), input: wellFormed(part.input) };
     });
   if (content.every((part) => part.type === "thinking")) return;
   const last = valid.at(-1);
-  if (last?.role === "assistant")
-    valid[valid.length - 1] = { role: "assistant", content: [...last.content, ...content] };
+  if (last?.role === "assistant") valid[valid.length - 1] = oneAnswer([...last.content, ...content]);
   else valid.push({ role: "assistant", content });
   if (paired.length > 0) valid.push({ role: "tool", content: paired });
+}
+
+/** Two answers as one. What proves the thinking of one of them proves nothing here, and is refused. */
+function oneAnswer(content: readonly (TextPart | ThinkingPart | ToolUsePart)[]): ModelMessage {
+  return { role: "assistant", content: content.filter((part) => part.type !== "thinking") };
+}
+
+/** Thinking goes back exactly as it came, or without its proof. */
+function unchanged(part: ThinkingPart): ThinkingPart {
+  return part.text.isWellFormed() ? part : { type: "thinking", text: wellFormed(part.text) };
 }
 
 function resultsAfter(messages: readonly ModelMessage[], index: number): readonly ToolResultPart[] {
@@ -108,6 +123,7 @@ function note(text: string): TextPart {
   return { type: "text", text };
 }
 
+/** What each server means by whitespace differs: whatever cannot be seen counts here. */
 function isBlank(text: string): boolean {
-  return !/\S/.test(text);
+  return !/[^\s\p{Cc}\p{Cf}\p{Z}]/u.test(text);
 }

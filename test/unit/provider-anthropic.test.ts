@@ -4,6 +4,7 @@ import { createAnthropicProvider } from "../../src/providers/anthropic/anthropic
 import type { ModelMessage, ModelRequest } from "../../src/providers/provider.js";
 import { collect, hello, open, providerContract, testKey } from "../contracts/provider.js";
 import { startFakeAnthropic } from "../support/fake-anthropic.js";
+import type { AnswerScript } from "../support/model-script.js";
 
 const wire = { create: createAnthropicProvider, startFake: startFakeAnthropic };
 
@@ -150,5 +151,100 @@ describe("anthropic: requests", () => {
     } finally {
       for (const name of Object.keys(variables)) delete process.env[name];
     }
+  });
+});
+
+describe("anthropic: thinking", () => {
+  /** The fields of the last request that have to do with thinking. */
+  async function sent(
+    model: string,
+    thinking: ModelRequest["thinking"],
+    more: { readonly messages?: ModelRequest["messages"]; readonly answer?: AnswerScript } = {},
+  ) {
+    await using setup = await open(wire, more.answer ?? { text: "ok" });
+    const messages = more.messages ?? hello.messages;
+    await collect(setup.provider, { ...hello, model, thinking, messages, maxTokens: 1000 });
+    const body = setup.server.requests.at(-1)?.body ?? {};
+    const { thinking: field, output_config, max_tokens, temperature } = body;
+    return { thinking: field, output_config, max_tokens, temperature, requests: setup.server.requests.length };
+  }
+  const without = { thinking: undefined, output_config: undefined, max_tokens: 1000, temperature: 0.7, requests: 1 };
+  const adaptive = (effort: string, extra: number) => ({
+    thinking: { type: "adaptive", display: "summarized" },
+    output_config: { effort },
+    max_tokens: 1000 + extra,
+    temperature: undefined,
+    requests: 1,
+  });
+  const budget = (budget_tokens: number) => ({
+    thinking: { type: "enabled", budget_tokens },
+    output_config: undefined,
+    max_tokens: 1000 + budget_tokens,
+    temperature: undefined,
+    requests: 1,
+  });
+
+  test("without a wish nothing is said of it", async () => {
+    assert.deepEqual(await sent("claude-opus-5-5", undefined), without);
+    assert.deepEqual(await sent("claude-haiku-4-5", undefined), without);
+  });
+
+  test("Claude since 4.6 is told an effort, older ones and other models a budget on top of the answer", async () => {
+    assert.deepEqual(await sent("claude-opus-5-5", "high"), adaptive("high", 16_384));
+    assert.deepEqual(await sent("claude-opus-4-6", 5000), adaptive("medium", 5000));
+    assert.deepEqual(await sent("claude-haiku-4-5-20251001", "low"), budget(2048));
+    assert.deepEqual(await sent("claude-3-7-sonnet-latest", 100), budget(1024));
+    assert.deepEqual(await sent("MiniMax-M3", "medium"), budget(8192));
+  });
+
+  test("off is said where a model thinks by itself, and is nothing elsewhere", async () => {
+    assert.deepEqual(await sent("claude-opus-5", "off"), { ...without, thinking: { type: "disabled" } });
+    assert.deepEqual(await sent("claude-haiku-4-5", "off"), without);
+  });
+
+  test("a model that refuses one form is asked in the other, and at last without", async () => {
+    const refuse = (message: string) => ({ status: 400, body: { error: { type: "invalid_request_error", message } } });
+    const onlyAdaptive: AnswerScript = ({ bodyText }) =>
+      bodyText.includes('"enabled"')
+        ? refuse('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".')
+        : { text: "ok" };
+    assert.deepEqual(await sent("gateway-model", "high", { answer: onlyAdaptive }), {
+      ...adaptive("high", 16_384),
+      requests: 2,
+    });
+    const onlyBudget: AnswerScript = ({ bodyText }) =>
+      bodyText.includes('"adaptive"') ? refuse("adaptive thinking is not supported on this model") : { text: "ok" };
+    assert.deepEqual(await sent("claude-opus-9", "high", { answer: onlyBudget }), { ...budget(16_384), requests: 2 });
+    const none: AnswerScript = ({ bodyText }) =>
+      bodyText.includes('"thinking"') ? refuse("thinking: this model does not think") : { text: "ok" };
+    assert.deepEqual(await sent("old-model", "high", { answer: none }), { ...without, requests: 2 });
+  });
+
+  test("that thinking cannot be switched off does not switch it off for good", async () => {
+    const refusal = { status: 400, body: { error: { message: "thinking.type: disabled is not allowed" } } };
+    await using setup = await open(wire, ({ bodyText }) =>
+      bodyText.includes('"disabled"') ? refusal : { text: "ok" },
+    );
+    await collect(setup.provider, { ...hello, model: "claude-opus-5-5", thinking: "off" });
+    await collect(setup.provider, { ...hello, model: "claude-opus-5-5", thinking: "high" });
+    assert.equal(setup.server.requests.length, 3);
+    assert.deepEqual(setup.server.requests[2]?.body.thinking, { type: "adaptive", display: "summarized" });
+  });
+
+  test("a turn that was begun without thinking goes on without a budget for it, which the API would refuse", async () => {
+    const call = { type: "tool_use", id: "call_1", name: "now", input: {} } as const;
+    const result = { type: "tool_result", tool_call_id: "call_1", content: "12:00", is_error: false } as const;
+    const begun = (
+      thought: readonly { readonly type: "thinking"; readonly text: string; readonly signature: string }[],
+    ) =>
+      [
+        ...hello.messages,
+        { role: "assistant", content: [...thought, call] },
+        { role: "tool", content: [result] },
+      ] as const;
+    assert.deepEqual(await sent("claude-haiku-4-5", "low", { messages: begun([]) }), without);
+    const thought = { type: "thinking", text: "hm", signature: "proof" } as const;
+    assert.deepEqual(await sent("claude-haiku-4-5", "low", { messages: begun([thought]) }), budget(2048));
+    assert.deepEqual(await sent("claude-opus-5", "low", { messages: begun([]) }), adaptive("low", 2048));
   });
 });

@@ -77,6 +77,51 @@ describe("conversations as requests", () => {
     assert.deepEqual(toValidMessages(messages, goodId), messages);
   });
 
+  test("of two answers in a row nothing is left of the thinking, whose proof holds for its own answer only", () => {
+    const answer = (n: number): ModelMessage => ({
+      role: "assistant",
+      content: [
+        { type: "thinking", text: "hm", signature: `proof ${n}` },
+        { type: "text", text: `answer ${n}` },
+      ],
+    });
+    const valid = toValidMessages(
+      [{ role: "user", content: [{ type: "text", text: "hi" }] }, answer(1), answer(2)],
+      goodId,
+    );
+    assert.deepEqual(valid[1]?.content, [
+      { type: "text", text: "answer 1" },
+      { type: "text", text: "answer 2" },
+    ]);
+  });
+
+  test("half of a surrogate pair never reaches an API, wherever it stands", () => {
+    const half = "\ud83d";
+    const valid = toValidMessages(
+      [
+        { role: "user", content: [{ type: "text", text: `a${half}` }] },
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", text: half, signature: "proof" },
+            { type: "text", text: `b${half}` },
+            { type: "tool_use", id: half, name: half, input: { [half]: [{ deep: half }], fine: "😀" } },
+          ],
+        },
+        { role: "tool", content: [{ type: "tool_result", tool_call_id: half, content: `c${half}`, is_error: false }] },
+      ],
+      goodId,
+    );
+    assert.equal(JSON.stringify(valid).includes("\\ud83d"), false);
+    const [, answer, results] = valid;
+    assert.deepEqual(answer?.content[0], { type: "thinking", text: "\ufffd" });
+    assert.deepEqual(answer?.content[2]?.type === "tool_use" && answer.content[2].input, {
+      "\ufffd": [{ deep: "\ufffd" }],
+      fine: "😀",
+    });
+    assert.equal(results?.role === "tool" && results.content[0]?.content, "c\ufffd");
+  });
+
   test("a call without a result gets one that says so, and results keep to their calls", () => {
     const calls = ["a", "b", "a"].map((name) => ({ type: "tool_use" as const, id: name, name: "now", input: {} }));
     const results = ["b", "a"].map((name) => ({

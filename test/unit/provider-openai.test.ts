@@ -5,7 +5,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { createOpenAIProvider } from "../../src/providers/openai/openai.js";
 import { createToolCallReader } from "../../src/providers/openai/tool-calls.js";
-import type { ModelMessage } from "../../src/providers/provider.js";
+import type { ModelMessage, Thinking } from "../../src/providers/provider.js";
 import { collect, hello, open, providerContract, testKey } from "../contracts/provider.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 
@@ -268,5 +268,52 @@ describe("openai: careless servers", () => {
         usage: { input_tokens: 0, output_tokens: 3, cache_read_tokens: 0, cache_write_tokens: 0 },
       },
     ]);
+  });
+});
+
+describe("openai: thinking", () => {
+  const effortOf = async (thinking: Thinking | undefined): Promise<unknown> => {
+    await using setup = await open(wire, { text: "ok" });
+    await collect(setup.provider, { ...hello, thinking });
+    return setup.server.requests[0]?.body.reasoning_effort;
+  };
+
+  test("is told as an effort, and not at all without a wish", async () => {
+    const efforts = [undefined, "off", "low", "medium", "high", 1024, 2049, 9000] as const;
+    assert.deepEqual(await Promise.all(efforts.map(effortOf)), [
+      undefined,
+      "none",
+      "low",
+      "medium",
+      "high",
+      "low",
+      "medium",
+      "high",
+    ]);
+  });
+
+  test("a model that refuses the effort is asked without it, from then on", async () => {
+    const refusal = { status: 400, body: { error: { message: "Unrecognized request argument: reasoning_effort" } } };
+    await using setup = await open(wire, ({ body }) => ("reasoning_effort" in body ? refusal : { text: "ok" }));
+    for (let n = 0; n < 2; n += 1) await collect(setup.provider, { ...hello, thinking: "high" });
+    assert.deepEqual(
+      setup.server.requests.map(({ body }) => body.reasoning_effort),
+      ["high", undefined, undefined],
+    );
+  });
+});
+
+describe("openai: what a call has cost", () => {
+  const usage = { prompt_tokens: 10, completion_tokens: 5, cost: 0.0123 };
+  const costFrom = async (name: string): Promise<unknown> => {
+    const choices = [{ message: { content: "hi" }, finish_reason: "stop" }];
+    await using server = await startFakeOpenAI({ answer: { body: { choices, usage } } });
+    const chunks = await collect(createOpenAIProvider({ name, apiKey: "k", apiBase: server.apiBase }));
+    const end = chunks.at(-1);
+    return end?.kind === "end" && end.costUsd;
+  };
+
+  test("is believed to OpenRouter, which counts in USD, and to nobody else", async () => {
+    assert.deepEqual([await costFrom("openrouter"), await costFrom("acme")], [0.0123, undefined]);
   });
 });

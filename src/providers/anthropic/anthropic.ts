@@ -23,7 +23,7 @@ export function createAnthropicProvider(options: HttpProviderOptions): Provider 
   return {
     name: options.name,
     stream: (request, signal) =>
-      memory.adjusting(request.model, async function* (known) {
+      memory.adjusting(request, async function* (known) {
         client ??= openClient(options, apiBase, limits.totalMs);
         const [sdk, body, { Stream }] = await Promise.all([
           client,

@@ -5,12 +5,14 @@ import type {
   Tool,
 } from "@anthropic-ai/sdk/resources/messages";
 import type { ImagePart, TextPart, ThinkingPart, ToolUsePart } from "../../events/content.js";
+import { wellFormed } from "../../util/well-formed.js";
 import type { Adjustments } from "../adjustments.js";
 import { toCompactSchema } from "../compact-schema.js";
 import { loadImage } from "../images.js";
 import type { ModelMessage, ModelRequest } from "../provider.js";
 import { toValidMessages } from "../valid-messages.js";
 import { fromRedacted } from "./redacted.js";
+import { thinkingFields } from "./thinking.js";
 
 const goodId = /^[a-zA-Z0-9_-]{1,64}$/;
 /** Everything up to here is cached for the next request. At most four marks are allowed. */
@@ -24,13 +26,16 @@ export async function toMessagesRequest(
   const valid = toValidMessages(request.messages, goodId);
   const messages = withMarks(await Promise.all(oneSidePerMessage(valid).map((side) => toWire(side, adjustments))));
   const tools = adjustments.has("no_tools") ? [] : request.tools.map(toWireTool);
+  const thinking = thinkingFields(request, valid, adjustments);
   return {
     model: request.model,
-    max_tokens: request.maxTokens,
-    ...(request.system === "" ? {} : { system: [{ type: "text", text: request.system, ...mark }] }),
+    // This API counts thinking as part of the answer.
+    max_tokens: request.maxTokens + thinking.extraTokens,
+    ...(request.system === "" ? {} : { system: [{ type: "text", text: wellFormed(request.system), ...mark }] }),
     ...toolFields(tools, valid),
     messages,
-    ...(request.temperature === undefined || adjustments.has("no_temperature")
+    ...thinking.fields,
+    ...(request.temperature === undefined || thinking.isOn || adjustments.has("no_temperature")
       ? {}
       : { temperature: Math.min(1, request.temperature) }),
     stream: true,
@@ -38,7 +43,7 @@ export async function toMessagesRequest(
 }
 
 function toWireTool({ name, description, inputSchema }: ModelRequest["tools"][number]): Tool {
-  return { name, description, input_schema: toCompactSchema(inputSchema) };
+  return { name, description: wellFormed(description), input_schema: toCompactSchema(inputSchema) };
 }
 
 /** A conversation that holds tool calls is refused without tools, so those it used are named and forbidden. */
@@ -79,7 +84,10 @@ function oneSidePerMessage(messages: readonly ModelMessage[]): readonly (Assista
 
 async function toWire(side: AssistantMessage | UserSide, adjustments: Adjustments): Promise<MessageParam> {
   if ("role" in side) {
-    return { role: "assistant", content: side.content.flatMap((part) => assistantBlock(part, adjustments)) };
+    const blocks = side.content.flatMap((part) => assistantBlock(part, adjustments));
+    // Thinking may not be the last block.
+    const end = blocks.findLastIndex(({ type }) => type !== "thinking" && type !== "redacted_thinking") + 1;
+    return { role: "assistant", content: blocks.slice(0, end) };
   }
   const blocks = await Promise.all(side.map(userBlocks));
   return { role: "user", content: blocks.flat() };

@@ -13,6 +13,8 @@ const usage = z
     prompt_cache_hit_tokens: count,
     /** Moonshot. */
     cached_tokens: count,
+    /** OpenRouter: USD for this call. */
+    cost: count,
   })
   .nullish()
   .catch(undefined);

@@ -22,7 +22,7 @@ export function createOpenAIProvider(options: HttpProviderOptions): Provider {
   return {
     name: options.name,
     stream: (request, signal) =>
-      memory.adjusting(request.model, async function* (known) {
+      memory.adjusting(request, async function* (known) {
         client ??= openClient(options, apiBase, limits.totalMs);
         const [sdk, body, { Stream }] = await Promise.all([
           client,

@@ -41,7 +41,13 @@ export function createChatReader(provider: string): AnswerReader {
     },
     *end() {
       yield* calls.end();
-      yield { kind: "end", stopReason: toStopReason(finishReason, calls.count > 0, hasRefused), usage: toUsage(usage) };
+      yield {
+        kind: "end",
+        stopReason: toStopReason(finishReason, calls.count > 0, hasRefused),
+        usage: toUsage(usage),
+        // Of others nobody knows in which money they count.
+        ...(provider === "openrouter" && typeof usage?.cost === "number" ? { costUsd: usage.cost } : {}),
+      };
     },
   };
 }

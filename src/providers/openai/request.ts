@@ -4,10 +4,12 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 import { type ImagePart, type TextPart, type ThinkingPart, type ToolUsePart, textOf } from "../../events/content.js";
+import { wellFormed } from "../../util/well-formed.js";
 import type { Adjustments } from "../adjustments.js";
 import { toCompactSchema } from "../compact-schema.js";
 import { loadImage } from "../images.js";
 import type { ModelMessage, ModelRequest } from "../provider.js";
+import { toLevel } from "../thinking.js";
 import { toValidMessages } from "../valid-messages.js";
 
 /** OpenAI takes ids of at most 40 characters; some models want back exactly the id that they gave. */
@@ -23,7 +25,7 @@ export async function toChatRequest(
   adjustments: Adjustments,
 ): Promise<ChatCompletionCreateParamsStreaming> {
   const messages: ChatCompletionMessageParam[] = [];
-  if (request.system !== "") messages.push({ role: "system", content: request.system });
+  if (request.system !== "") messages.push({ role: "system", content: wellFormed(request.system) });
   for (const message of toValidMessages(request.messages, goodId)) {
     const text = onlyText(message);
     if (text !== undefined) {
@@ -42,6 +44,9 @@ export async function toChatRequest(
     ...(adjustments.has("max_completion_tokens")
       ? { max_completion_tokens: request.maxTokens }
       : { max_tokens: request.maxTokens }),
+    ...(request.thinking === undefined || adjustments.has("no_reasoning_effort") || adjustments.has("no_thinking")
+      ? {}
+      : { reasoning_effort: request.thinking === "off" ? ("none" as const) : toLevel(request.thinking) }),
     ...(request.temperature === undefined || adjustments.has("no_temperature")
       ? {}
       : { temperature: request.temperature }),
@@ -66,7 +71,8 @@ function onlyText(message: ModelMessage): ChatCompletionMessageParam | undefined
 
 function toWireTool(tool: ModelRequest["tools"][number]) {
   const { name, description, inputSchema } = tool;
-  return { type: "function" as const, function: { name, description, parameters: toCompactSchema(inputSchema) } };
+  const parameters = toCompactSchema(inputSchema);
+  return { type: "function" as const, function: { name, description: wellFormed(description), parameters } };
 }
 
 type WireMessages = readonly ChatCompletionMessageParam[];
