@@ -116,10 +116,22 @@ function onlyKeyed(providers: Config["providers"]): Config["providers"] {
   );
 }
 
+/** The password of an address such as `redis://user:password@host`, as it is written and as it is meant. */
+function passwordsIn(address: string): readonly string[] {
+  const [, password] = /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:([^/\s@]+)@/i.exec(address) ?? [];
+  if (password === undefined) return [];
+  try {
+    return [password, decodeURIComponent(password)];
+  } catch {
+    return [password];
+  }
+}
+
 function secretsOf(config: Settled["config"], stored: Readonly<Record<string, string>>): readonly string[] {
   const found = new Set(Object.values(stored));
   const walk = (value: unknown, isSecret: boolean): void => {
     if (typeof value === "string" && isSecret) found.add(value);
+    if (typeof value === "string") for (const secret of passwordsIn(value)) found.add(secret);
     if (Array.isArray(value)) for (const entry of value) walk(entry, isSecret);
     if (!isObject(value)) return;
     for (const [key, entry] of Object.entries(value))

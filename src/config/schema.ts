@@ -29,11 +29,30 @@ const id = z
   .transform((value) => String(value).trim());
 const ids = z.array(id).default([]);
 
+/** What only somebody else's program knows to read. */
+const jsonValue = z
+  .unknown()
+  .refine((value) => z.json().safeParse(value).success, "a text, a number, true, false, a list or an object");
+/** How much a model thinks before it answers: off, low, medium, high, or an upper bound in tokens. */
+const thinking = z.preprocess(
+  toNumber,
+  z.union(
+    [z.enum(["off", "low", "medium", "high"]), z.number().int().min(1024).max(200_000)],
+    "off, low, medium, high, or a number of tokens from 1024 on",
+  ),
+);
+
+const seconds = number(z.number().min(0.05).max(86_400));
+
 const agentDefaults = z.strictObject({
   /** The folder that tools may read. `~` and `${NAME}` work; a relative path starts at the home. */
   workspace: optionalText,
   /** `provider/model`, or an id from some provider's `models`. Without one the provider's first model is used. */
   model: optionalText,
+  /** Models that answer, in this order, when the chosen one cannot. */
+  fallbacks: z.array(z.string().trim().min(1, "a name of at least one character")).default([]),
+  /** Default: as each model does by itself. */
+  thinking: thinking.optional(),
   /** Upper bound of one model answer, in tokens. */
   maxTokens: whole(1, 1_000_000, 8192),
   /** Tokens that a request and its answer may take together, for models that do not say otherwise. */
@@ -45,9 +64,23 @@ const agentDefaults = z.strictObject({
   maxToolIterations: whole(1, 1000, 20),
   /** `safe`: tools only read. `ask`: risky calls need a yes. `auto`: nothing asks. */
   executionMode: z.enum(["safe", "ask", "auto"]).default("ask"),
+  /** Texts that somebody sends one shortly after the other become one turn: how long the next one is waited for. */
+  quietMs: whole(0, 10_000, 600),
+  /** `unfinished`: only after a text that plainly goes on. `every`: after each text; every answer comes later then. */
+  quietAfter: z.enum(["unfinished", "every"]).default("unfinished"),
   /** Also offer the skills in `~/.agents/skills`. */
   enableGlobalSkills: flag(true),
+  /** The owner's, e.g. `Europe/Berlin`: for the clock that models see and for where days begin. Default: this machine's. */
+  timezone: optionalText.refine((zone) => zone === undefined || isTimeZone(zone), "a time zone such as Europe/Berlin"),
 });
+
+function isTimeZone(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: zone }) !== undefined;
+  } catch {
+    return false;
+  }
+}
 
 /** One model API. Without `apiKey` and `apiBase` it counts as absent. */
 const provider = z.strictObject({
@@ -59,6 +92,12 @@ const provider = z.strictObject({
     (value) => (typeof value === "string" ? value.trim().toLowerCase() || undefined : value),
     z.enum(["openai", "anthropic"]).optional(),
   ),
+  /** Sent with each request. */
+  headers: z.record(z.string(), z.string()).default({}),
+  /** In seconds: until the answer begins, between two pieces of it, and for the whole of it. */
+  timeouts: z
+    .strictObject({ firstByte: seconds.optional(), idle: seconds.optional(), total: seconds.optional() })
+    .prefault({}),
   models: z
     .array(
       z.preprocess(
@@ -73,6 +112,7 @@ const provider = z.strictObject({
           contextWindow: number(z.number().int().min(0)).optional(),
           enabled: flag(true),
           supportsImageInput: z.preprocess(toFlag, z.boolean()).optional(),
+          thinking: thinking.optional(),
         }),
       ),
     )
@@ -128,7 +168,23 @@ const telegram = z.strictObject({
   apiRoot: optionalAddress,
 });
 
+const policyRule = z.strictObject({
+  tool: z.string().min(1).optional(),
+  /** A path, an address, a chat, a command, or a call's whole input as JSON. */
+  argument: z.string().min(1).optional(),
+  channel: z.string().min(1).optional(),
+  /** `channel:sender`. */
+  sender: z.string().min(1).optional(),
+  role: z.enum(["owner", "guest"]).optional(),
+  chat: z.enum(["dm", "group"]).optional(),
+  verdict: z.enum(["allow", "ask", "deny"]),
+});
+
 const price = number(z.number().min(0));
+
+const bound = number(z.number().min(0)).optional();
+/** What may be used; without a number there is no limit. */
+const budget = z.strictObject({ tokens: bound, usd: bound, turns: bound }).prefault({});
 
 /** The whole config file. Everything has a default; what is absent here exists nowhere else. */
 export const configSchema = z.strictObject({
@@ -148,9 +204,18 @@ export const configSchema = z.strictObject({
     .default([]),
   /** What a message without `@skill:name` brings along: `auto`, `all` or `none`. */
   skills: z.strictObject({ default: z.enum(["auto", "all", "none"]).default("auto") }).prefault({}),
+  /** Where session documents are: `file`, `memory`, or a driver of unstorage with the options that it takes. */
+  storage: z
+    .strictObject({
+      driver: z.string().trim().min(1, "the name of a driver, e.g. file or redis").default("file"),
+      options: z.record(z.string(), jsonValue).default({}),
+    })
+    .prefault({}),
   engine: z.strictObject({ kind: z.enum(["embedded"]).default("embedded") }).prefault({}),
   /** Decorations, each of which can be left out. */
-  reactors: z.strictObject({ typing: flag(true), metrics: flag(true), log: flag(true) }).prefault({}),
+  reactors: z
+    .strictObject({ typing: flag(true), metrics: flag(true), log: flag(true), answers: flag(true) })
+    .prefault({}),
   events: z
     .strictObject({
       /** Keep the events that only tell of progress. */
@@ -170,6 +235,16 @@ export const configSchema = z.strictObject({
       z.strictObject({ input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() }),
     )
     .default({}),
+  /** Upper bounds: of one turn, of a session until `/new`, and per day of each sender, scheduled job and of everything. */
+  budgets: z
+    .strictObject({
+      turn: z.strictObject({ tokens: bound, usd: bound }).prefault({}),
+      session: budget,
+      sender: budget,
+      job: budget,
+      day: budget,
+    })
+    .prefault({}),
   memory: z
     .strictObject({
       /** Who names a conversation after its first answer: the `model` (on the page and in the terminal), its `first` words, or nobody (`off`). */
@@ -178,7 +253,14 @@ export const configSchema = z.strictObject({
       dailySummary: z.enum(["model", "digest", "off"]).default("model"),
     })
     .prefault({}),
-  policy: z.strictObject({}).prefault({}),
+  policy: z
+    .strictObject({
+      /** The last rule that matches a use of a tool decides. `*` stands for any text. */
+      rules: z.array(policyRule).default([]),
+      /** How long a question to a person waits in live chats, in seconds. */
+      answerSeconds: whole(1, 86_400, 300),
+    })
+    .prefault({}),
   log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
 });
 

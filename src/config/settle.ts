@@ -49,6 +49,10 @@ function mendKey(root: unknown, path: Path, key: string, problems: string[]): vo
   if (!isObject(parent)) return;
   const value = parent[key];
   remove(root, [...path, key]);
+  if (isInPolicy(path)) {
+    closeRules(root, `unknown key "${[...path, key].join(".")}"`, problems);
+    return;
+  }
   const known = keysAt(path) ?? [];
   // Go compares keys without regard to case, so its users' files may hold any spelling.
   const exact = known.find((candidate) => plain(candidate) === plain(key));
@@ -79,8 +83,13 @@ function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], o
       section[0] === "channels" && isObject(value) && [undefined, false, "false"].some((no) => value.enabled === no);
     remove(root, section);
     if (isAsleep) return;
-    problems.push(`${finding}; ${section.join(".")} is off`);
+    const effect = section[0] === "storage" ? "session documents are files" : `${section.join(".")} is off`;
+    problems.push(`${finding}; ${effect}`);
     off.push({ section: section.join("."), reason: finding });
+    return;
+  }
+  if (isInPolicy(issue.path) && issue.path[1] !== "answerSeconds") {
+    closeRules(root, finding, problems);
     return;
   }
   const firstEntry = issue.path.findIndex((part) => typeof part === "number");
@@ -97,10 +106,25 @@ function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], o
   problems.push(`${finding}; ${isMissing ? `${unit.slice(0, -1).join(".")} is ignored` : "its default is used"}`);
 }
 
-/** The channel, provider or MCP server that a path leads into. */
+function isInPolicy(path: Path): boolean {
+  return path[0] === "policy";
+}
+
+/** A rule without a part of it could allow more than it was meant to, and one that is left out could deny less. */
+function closeRules(root: unknown, finding: string, problems: string[]): void {
+  if (!isObject(root)) return;
+  const policy = isObject(root.policy) ? root.policy : {};
+  put(policy, "rules", [{ verdict: "ask" }]);
+  put(root, "policy", policy);
+  problems.push(`${finding}; until that is corrected, every use of a tool asks`);
+}
+
+/** The channel, provider, MCP server or storage that a path leads into. */
 function switchable(path: Path): Path | undefined {
   const [first, second] = path;
   if ((first === "channels" || first === "providers") && path.length >= 2) return path.slice(0, 2);
+  // Options of which one is wrong would lead to another storage.
+  if (first === "storage") return path.slice(0, 1);
   if (first === "tools" && second === "mcpServers" && path.length >= 3) return path.slice(0, 3);
   return undefined;
 }

@@ -1,6 +1,8 @@
+import { type ExecutionMode, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
+import type { Grants } from "./grants.js";
+import { createRules, type PolicyRule } from "./rules.js";
+import { createToolLimits } from "./tool-limits.js";
 import { createZones } from "./zones.js";
-
-export type ExecutionMode = "safe" | "ask" | "auto";
 
 export interface PolicyOptions {
   readonly executionMode: ExecutionMode;
@@ -11,6 +13,10 @@ export interface PolicyOptions {
   /** `channel:senderId`. */
   readonly owners: readonly string[];
   readonly channels: Readonly<Record<string, { readonly allowFrom: readonly string[] }>>;
+  /** The last one that matches decides, within what no rule can change. */
+  readonly rules?: readonly PolicyRule[] | undefined;
+  /** What was allowed for always. */
+  readonly grants?: Pick<Grants, "covers"> | undefined;
 }
 
 /** Whose message it is, by what the platform vouches for. */
@@ -22,32 +28,9 @@ export interface Speaker {
   readonly addressed: boolean;
 }
 
-export type Role = "owner" | "guest";
-
 export type SpeechDecision =
   | { readonly allowed: true; readonly role: Role }
   | { readonly allowed: false; readonly reason: "not_addressed" | "needs_pairing" | "not_allowed" };
-
-/** One thing that a tool call is about to do. Paths are absolute and resolved. */
-export interface ToolUse {
-  readonly toolName: string;
-  readonly effect: "read" | "idempotent" | "write";
-  readonly access:
-    | { readonly kind: "read"; readonly path: string }
-    | { readonly kind: "write"; readonly path: string }
-    | { readonly kind: "memory"; readonly access: "read" | "write" }
-    | { readonly kind: "schedule"; readonly detail: string }
-    | { readonly kind: "other"; readonly detail: string };
-  /** The session's own folder, `<workspace>/.sessions/<name>`. */
-  readonly folder: string;
-  readonly role: Role;
-  /** Others read along in this chat. */
-  readonly isGroup?: boolean | undefined;
-  /** Single files that this session may read although they lie in a hidden place: what it was sent. */
-  readonly readable?: readonly string[] | undefined;
-}
-
-export type ToolDecision = { readonly allowed: true } | { readonly allowed: false; readonly sentence: string };
 
 /** The one place that decides who may talk and what a tool may do. */
 export interface Policy {
@@ -56,17 +39,22 @@ export interface Policy {
    * is the whole list; `*` is anyone. Pairing never counts in groups.
    */
   maySpeak(speaker: Speaker, isPaired: (channel: string, senderId: string) => boolean): SpeechDecision;
+  /** Of sender, chat, tool, path and address. The same use is decided the same way, whatever route it came by. */
   mayUseTool(use: ToolUse): ToolDecision;
+  /** Where the content of a file came from when others wrote it: files that were sent, results kept from outside. */
+  outsideOf(path: string, folder: string): string | undefined;
   /** What in the configuration can never match, as sentences for people. */
   readonly problems: readonly string[];
 }
 
 const ownerChannels: ReadonlySet<string> = new Set(["webui", "cli"]);
-const yes: ToolDecision = { allowed: true };
+const yes: ToolDecision = { verdict: "allow" };
 
 export function createPolicy(options: PolicyOptions): Policy {
   const zones = createZones(options);
-  const { executionMode } = options;
+  const { executionMode, grants, rules = [] } = options;
+  const ruleFor = createRules(rules, zones.nameOf);
+  const limits = createToolLimits(options, zones);
 
   const maySpeak: Policy["maySpeak"] = (speaker, isPaired) => {
     if (ownerChannels.has(speaker.channel)) return { allowed: true, role: "owner" };
@@ -82,98 +70,40 @@ export function createPolicy(options: PolicyOptions): Policy {
     return { allowed: false, reason: "needs_pairing" };
   };
 
-  const mayRead = (use: ToolUse, target: string): ToolDecision => {
-    const zone = zones.zoneOf(target, use.folder);
-    switch (zone) {
-      case "own":
-      case "workspace":
-      case "steering":
-        return yes;
-      case "hidden":
-        if (use.readable?.some((file) => zones.toReal(file) === target)) return yes;
-        return no(
-          `${zones.nameOf(target)} is not for this chat: only its own folder is, of all names that begin with a dot.`,
-        );
-      case "private":
-        return no("The gateway's own files are not shown to tools.");
-      case "outside":
-        return mayLeave(use, "read");
-      default:
-        return unreachable(zone);
-    }
+  const mayUseTool: Policy["mayUseTool"] = (use) => {
+    const limit = limits.limitOf(use);
+    if (limit !== undefined) return { verdict: "deny", sentence: limit };
+    const rule = ruleFor(use);
+    if (rule?.verdict === "deny") return { verdict: "deny", sentence: `${use.tool.name} is denied by ${rule.name}.` };
+    // Such a tool names what it does one by one; asking about the call as well would ask twice.
+    if (use.access.kind === "call" && use.tool.risk === "access") return yes;
+    if (rule?.verdict === "allow") return yes;
+    const ask = (because: string, canGrant: boolean): ToolDecision => {
+      return { verdict: "ask", what: limits.nameOf(use), because, canGrant };
+    };
+    if (rule?.verdict === "ask") return ask(`${rule.name} says to ask`, false);
+    const others = isOutward(use.tool, use.access) ? othersIn(use) : undefined;
+    if (others !== undefined) return ask(others, false);
+    const risk = limits.riskOf(use);
+    if (risk === undefined || executionMode === "auto" || grants?.covers(use) === true) return yes;
+    return ask(risk, use.speaker.role === "owner");
   };
-
-  const mayWrite = (use: ToolUse, target: string): ToolDecision => {
-    const zone = zones.zoneOf(target, use.folder);
-    const name = zones.nameOf(target);
-    switch (zone) {
-      case "own":
-        return yes;
-      case "workspace":
-        return risky(`Writing ${name}, outside of this chat's own folder,`);
-      case "steering":
-        if (use.role !== "owner")
-          return no(`${name} steers the assistant: only an owner (setting "owners") may change it.`);
-        return risky(`Writing ${name}, which steers the assistant,`);
-      case "hidden":
-        return no(`${name} is not for this chat: only its own folder is, of all names that begin with a dot.`);
-      case "private":
-        return no("The gateway's own files cannot be changed by tools.");
-      case "outside": {
-        const leave = mayLeave(use, "write");
-        return leave.allowed ? risky(`Writing ${name}, outside of the workspace,`) : leave;
-      }
-      default:
-        return unreachable(zone);
-    }
-  };
-
-  /** What an owner tells in private is not for guests, nor for a group that reads along. */
-  const mayRemember = (use: ToolUse, access: "read" | "write"): ToolDecision => {
-    if (use.role !== "owner") return no(`Only an owner (setting "owners") may have ${use.toolName} use the memory.`);
-    return access === "read" && use.isGroup === true ? no("In a group only what was said in it can be searched.") : yes;
-  };
-
-  const mayLeave = (use: ToolUse, verb: "read" | "write"): ToolDecision => {
-    if (options.restrictToWorkspace) {
-      return no(`${use.toolName} may not ${verb} outside of the workspace (setting tools.restrictToWorkspace).`);
-    }
-    return use.role === "owner"
-      ? yes
-      : no(`Only an owner (setting "owners") may have ${use.toolName} ${verb} outside of the workspace.`);
-  };
-
-  const risky = (what: string): ToolDecision =>
-    executionMode === "auto" ? yes : no(`${what} is only allowed when agents.defaults.executionMode is "auto".`);
 
   return {
     maySpeak,
-    mayUseTool(use) {
-      const { access } = use;
-      const isReading = use.effect === "read" && access.kind !== "write";
-      if (executionMode === "safe" && !isReading) {
-        return no(
-          `${use.toolName} is not allowed while agents.defaults.executionMode is "safe": it may change something.`,
-        );
-      }
-      switch (access.kind) {
-        case "read":
-          return mayRead(use, access.path);
-        case "write":
-          return mayWrite(use, access.path);
-        case "memory":
-          return mayRemember(use, access.access);
-        case "schedule":
-          // It only ever brings this chat back to this chat, and runs with the rights of whoever asked for it.
-          return yes;
-        case "other":
-          return isReading ? yes : risky(`${use.toolName} (${access.detail})`);
-        default:
-          return unreachable(access);
-      }
-    },
+    mayUseTool,
+    outsideOf: zones.outsideOf,
     problems: problemsOf(options),
   };
+}
+
+/** Why what is in the context may speak with another voice than the sender's, if it may. */
+function othersIn({ outside = [], speaker }: ToolUse): string | undefined {
+  if (outside.length > 0) {
+    const named = [...new Set(outside)].slice(0, 3).join(", ");
+    return `this conversation holds text that others wrote: ${named}; /new leaves it behind`;
+  }
+  return speaker.chatType === "group" ? "others write in this chat too" : undefined;
 }
 
 /** `@name` can be given up by one person and taken by another, so it identifies nobody. `@name:server` is a Matrix id. */
@@ -197,12 +127,4 @@ function problemsOf(options: PolicyOptions): readonly string[] {
     .filter((owner) => !/^[a-z0-9-]+:./.test(owner) || !isStableId(owner.slice(owner.indexOf(":") + 1)))
     .map((owner) => `owners: ${owner} never matches; write channel:id, e.g. telegram:42.`);
   return [...lists, ...owners];
-}
-
-function no(sentence: string): ToolDecision {
-  return { allowed: false, sentence };
-}
-
-function unreachable(value: never): never {
-  throw new Error(`No rule for ${JSON.stringify(value satisfies never)}`);
 }

@@ -20,7 +20,12 @@ export interface Zones {
   toReal(target: string): string;
   /** How a sentence names the place. */
   nameOf(target: string): string;
+  /** Who wrote what lies there, when it was none of those who talk here; undefined for everything else. */
+  outsideOf(target: string, folder: string): string | undefined;
 }
+
+/** Below a session's folder: results of tools that came from outside and were too long for the context. */
+export const outsideResults = "tool-results/outside";
 
 // Compared in lower case, because some file systems do not tell AGENTS.md from agents.md.
 const steeringFiles: ReadonlySet<string> = new Set([
@@ -75,9 +80,17 @@ export function createZones(places: Places): Zones {
     return isInside(skills, target) || name.startsWith("skills/") || steeringFiles.has(name) ? "steering" : "workspace";
   };
 
+  const uploads = path.join(workspace, ".uploads");
+  const outsideOf = (target: string, folder: string): string | undefined => {
+    if (isInside(uploads, target)) return `the file ${path.basename(target)}`;
+    const kept = path.join(resolveFolderSync(folder), outsideResults);
+    return isInside(kept, target) ? `the result in ${path.basename(target)}` : undefined;
+  };
+
   return {
     zoneOf,
     toReal,
+    outsideOf,
     nameOf: (target) => (isInside(workspace, target) ? path.relative(workspace, target) || "the workspace" : target),
   };
 }

@@ -2,8 +2,16 @@ import { editFileTool } from "./files/edit-file.js";
 import { listDirTool } from "./files/list-dir.js";
 import { readFileTool } from "./files/read-file.js";
 import { writeFileTool } from "./files/write-file.js";
+import { askHumanTool } from "./human/ask-human.js";
 import { readSkillTool } from "./skills/read-skill.js";
 import type { Tool } from "./tool.js";
 
 /** The tools that every gateway has. */
-export const builtinTools: readonly Tool[] = [editFileTool, listDirTool, readFileTool, readSkillTool, writeFileTool];
+export const builtinTools: readonly Tool[] = [
+  askHumanTool,
+  editFileTool,
+  listDirTool,
+  readFileTool,
+  readSkillTool,
+  writeFileTool,
+];

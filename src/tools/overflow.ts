@@ -1,6 +1,7 @@
 import path from "node:path";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
+import { outsideResults } from "../policy/zones.js";
 import { cutText } from "../util/cut-text.js";
 import { writeWhole } from "./files/write.js";
 import type { ToolContext, ToolResult } from "./tool.js";
@@ -18,7 +19,9 @@ export async function cutResult(
 ): Promise<ToolResult> {
   if (result.text.length <= maxCharacters) return result;
   const shown = cutText(result.text, maxCharacters - roomForNote);
-  const file = path.join("tool-results", `${name}-${safeName(context.toolCallId)}.txt`);
+  // What others wrote stays marked as such when it is read again.
+  const folder = result.outside === undefined ? "tool-results" : outsideResults;
+  const file = path.join(folder, `${name}-${safeName(context.toolCallId)}.txt`);
   const total = `${result.text.length} characters in all`;
   try {
     await writeWhole(path.join(context.folder, file), result.text, { within: context.folder });

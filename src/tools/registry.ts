@@ -2,6 +2,7 @@ import { z } from "zod";
 import { messageOf } from "../errors.js";
 import { type Logger, silentLog } from "../log.js";
 import { cutText } from "../util/cut-text.js";
+import { fenceUntrusted } from "../util/untrusted.js";
 import { nearest } from "./nearest.js";
 import { cutResult } from "./overflow.js";
 import { inputProblem, toInputSchema } from "./schema.js";
@@ -27,8 +28,9 @@ export interface ToolRegistry {
   find(name: string): Tool | undefined;
   check(name: string, input: unknown): InputCheck;
   /**
-   * Checks the input and runs one call. A failure of any kind, a bug of the tool included, is a result with `isError`.
-   * Results over 16,000 characters are cut, and the whole text is kept in a file of the session's folder.
+   * Checks the input, asks policy about the call, and runs it: tools run nowhere else. A failure of any kind, a bug of the tool included, is a result with `isError`.
+   * Results over 16,000 characters are cut, and the whole text is kept in a file of the session's folder. What others
+   * wrote is fenced.
    *
    * @throws the signal's reason, at once when `context.signal` aborts, whether or not the tool listens to it
    */
@@ -63,8 +65,11 @@ export function createToolRegistry(tools: readonly Tool[], options: { readonly l
     if (entry === undefined || !checked.ok)
       return failed(checked.ok ? unknown(name) : checked.text, `${name}: wrong call`);
     try {
+      const refusal = await untilAborted(context.permit({ kind: "call", input: checked.input }), context.signal);
+      if (refusal !== undefined) return failed(refusal, `${name} was not allowed`);
       const result = await untilAborted(entry.tool.run(checked.input, context), context.signal);
-      return await cutResult(name, result, context, log);
+      const cut = await cutResult(name, result, context, log);
+      return cut.outside === undefined ? cut : { ...cut, text: fenceUntrusted(cut.outside, cut.text) };
     } catch (error) {
       context.signal.throwIfAborted();
       log.error("a tool failed unexpectedly", {

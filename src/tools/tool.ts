@@ -1,14 +1,30 @@
 import type { z } from "zod";
+import type { ToolAccess, ToolTraits } from "../policy/access.js";
 
-/** What is asked of policy before a call runs. Paths are absolute and resolved. */
-export type ToolAccess =
-  | { readonly kind: "read"; readonly path: string }
-  | { readonly kind: "write"; readonly path: string }
-  /** The memory files and all conversations. */
-  | { readonly kind: "memory"; readonly access: "read" | "write" }
-  /** The scheduled jobs of this chat. */
-  | { readonly kind: "schedule"; readonly detail: string }
-  | { readonly kind: "other"; readonly detail: string };
+export type { ToolAccess } from "../policy/access.js";
+
+/** What a tool may ask a person. */
+export interface ToolQuestion {
+  readonly kind: "clarification" | "decision" | "env_var";
+  readonly question: string;
+  readonly options: readonly {
+    readonly label: string;
+    readonly description?: string | undefined;
+    readonly recommended?: boolean | undefined;
+  }[];
+  /** The person may answer in their own words. */
+  readonly allowCustom: boolean;
+  /** Taken when nobody answers; else the recommended or the first option is. */
+  readonly default?: string | undefined;
+  /** Names of the secrets that are asked for; with `env_var` only. Their values never reach the tool. */
+  readonly names?: readonly string[] | undefined;
+}
+
+export interface ToolAnswer {
+  /** `nobody`: there is no person behind this turn. */
+  readonly outcome: "answered" | "timeout" | "nobody";
+  readonly text: string;
+}
 
 /** Where and for whom a tool call runs. A tool never takes its chat from the model. */
 export interface ToolContext {
@@ -22,9 +38,18 @@ export interface ToolContext {
   readonly folder: string;
   /** The workspace: readable. */
   readonly workspace: string;
+  /** Aborts when the turn is stopped: a tool that has started processes then ends their whole group. */
   readonly signal: AbortSignal;
-  /** Throws nothing: `undefined` when allowed, else one sentence for the model that says why not. */
+  /**
+   * Asks policy, and a person where policy says so: `undefined` when allowed, else one sentence for the model that says
+   * why not. A tool asks for all that it is about to do before it does the first thing, because a call whose question
+   * is open is begun again after a crash; and its own time limits begin afterwards, for a person may take hours.
+   */
   readonly permit: (access: ToolAccess) => Promise<string | undefined>;
+  /** Asks a person and waits. */
+  readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
+  /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
+  readonly outsideOf: (path: string) => string | undefined;
   /** The text of a skill by name, or undefined. */
   readonly readSkill: (name: string) => Promise<string | undefined>;
 }
@@ -35,10 +60,12 @@ export interface ToolResult {
   readonly isError: boolean;
   /** One line for people, e.g. `read notes.txt (12 lines)`. */
   readonly summary: string;
+  /** Where the text came from when others wrote it: a page, a mail, a file that was sent. The model gets it fenced. */
+  readonly outside?: string | undefined;
 }
 
 /** Something the model may do. */
-export interface Tool<S extends z.ZodType = z.ZodType> {
+export interface Tool<S extends z.ZodType = z.ZodType> extends ToolTraits {
   /** `[a-z0-9_]{1,64}`. */
   readonly name: string;
   /** For the model: what it does, in as few words as possible. */

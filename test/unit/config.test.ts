@@ -40,7 +40,10 @@ describe("the config file", () => {
       temperature: 0.7,
       maxToolIterations: 20,
       executionMode: "ask",
+      quietMs: 600,
+      quietAfter: "unfinished",
       enableGlobalSkills: true,
+      fallbacks: [],
     });
     assert.equal(config.gateway.host, "127.0.0.1");
     assert.equal(config.gateway.port, 18890);
@@ -384,12 +387,48 @@ describe("a config of the Go maxclaw", () => {
       temperature: 0.3,
       maxToolIterations: 200,
       executionMode: "auto",
+      quietMs: 600,
+      quietAfter: "unfinished",
       enableGlobalSkills: false,
+      fallbacks: [],
     });
     assert.deepEqual(Object.keys(config.providers), ["deepseek"]);
     assert.equal(config.providers.deepseek?.models[1]?.enabled, false);
     assert.deepEqual(config.channels.telegram?.allowFrom, ["4242"]);
     assert.equal(config.tools.restrictToWorkspace, false);
     assert.deepEqual(config.tools.mcpServers.everything?.args, ["-y", "@modelcontextprotocol/server-everything"]);
+  });
+});
+
+describe("the policy section", () => {
+  it("gives its rules in order", async () => {
+    const rules = [{ tool: "exec", argument: "git *", verdict: "allow" }, { verdict: "ask" }];
+    const { config, problems } = await load(JSON.stringify({ policy: { rules } }));
+    assert.deepEqual(problems, []);
+    assert.deepEqual(config.policy, { rules, answerSeconds: 300 });
+  });
+
+  it("lets everything ask while anything in it is wrong, for half a rule could allow too much", async () => {
+    for (const policy of [
+      { rules: [{ tols: "exec", verdict: "allow" }] },
+      { rules: [{ verdict: "allowed" }] },
+      { rules: [{ tool: "exec" }] },
+      { rules: [{ tool: 7, verdict: "deny" }] },
+      { rules: "none" },
+      { rulez: [{ verdict: "deny" }] },
+      ["deny"],
+    ]) {
+      const { config, problems } = await load(JSON.stringify({ policy, owners: ["telegram:1"] }));
+      assert.deepEqual(config.policy.rules, [{ verdict: "ask" }], JSON.stringify(policy));
+      assert.match(problems.join("\n"), /policy.*every use of a tool asks/, JSON.stringify(policy));
+      assert.deepEqual(config.owners, ["telegram:1"]);
+    }
+  });
+
+  it("keeps its rules when only a number in it is wrong", async () => {
+    const policy = { rules: [{ verdict: "deny" }], answerSeconds: "soon" };
+    const { config, problems } = await load(JSON.stringify({ policy }));
+    assert.deepEqual(config.policy, { rules: [{ verdict: "deny" }], answerSeconds: 300 });
+    assert.equal(problems.length, 1);
   });
 });

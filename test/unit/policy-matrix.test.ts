@@ -3,7 +3,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { createPolicy, type PolicyOptions, type Role, type Speaker } from "../../src/policy/policy.js";
+import type { ExecutionMode, Role, ToolAccess, ToolDecision, ToolTraits, ToolUse } from "../../src/policy/access.js";
+import { createPolicy, type PolicyOptions, type Speaker } from "../../src/policy/policy.js";
+import type { PolicyRule } from "../../src/policy/rules.js";
 import { builtinTools } from "../../src/tools/builtin.js";
 
 const workspace = "/srv/maxclaw-test/workspace";
@@ -108,7 +110,7 @@ test("entries that can never match are named as problems", () => {
 });
 
 /**
- * What a path is, written down once more. Letters per mode safe, ask, auto; `+` allowed, `-` denied.
+ * What a path is, written down once more. Letters per mode safe, ask, auto; `+` allowed, `?` asked, `-` denied.
  * Columns: reading · writing as owner · writing as guest, each for restricted and unrestricted tools.
  */
 const places: readonly (readonly [string, string, string, string, string, string, string])[] = [
@@ -118,22 +120,22 @@ const places: readonly (readonly [string, string, string, string, string, string
   [`${folder}/.env`, "+++", "-++", "-++", "+++", "-++", "-++"],
   [`${folder}/skills/x.md`, "+++", "-++", "-++", "+++", "-++", "-++"],
   [`${folder}/AGENTS.md`, "+++", "-++", "-++", "+++", "-++", "-++"],
-  [workspace, "+++", "--+", "--+", "+++", "--+", "--+"],
-  [`${workspace}/notes.txt`, "+++", "--+", "--+", "+++", "--+", "--+"],
-  [`${workspace}/a/b/notes.txt`, "+++", "--+", "--+", "+++", "--+", "--+"],
-  [`${workspace}/a/AGENTS.md`, "+++", "--+", "--+", "+++", "--+", "--+"],
-  [`${workspace}/memory/MEMORY.md`, "+++", "--+", "--+", "+++", "--+", "--+"],
-  [`${workspace}/memory/heartbeat.md`, "+++", "--+", "---", "+++", "--+", "---"],
-  [`${workspace}/AGENTS.md`, "+++", "--+", "---", "+++", "--+", "---"],
-  [`${workspace}/agents.MD`, "+++", "--+", "---", "+++", "--+", "---"],
-  [`${workspace}/CLAUDE.md`, "+++", "--+", "---", "+++", "--+", "---"],
-  [`${workspace}/SOUL.md`, "+++", "--+", "---", "+++", "--+", "---"],
-  [`${workspace}/USER.md`, "+++", "--+", "---", "+++", "--+", "---"],
-  [`${workspace}/config.json`, "+++", "--+", "---", "+++", "--+", "---"],
-  [`${workspace}/config.yaml`, "+++", "--+", "---", "+++", "--+", "---"],
-  [`${workspace}/skills/x.md`, "+++", "--+", "---", "+++", "--+", "---"],
-  [`${workspace}/Skills/deep/SKILL.md`, "+++", "--+", "---", "+++", "--+", "---"],
-  [`${workspace}/.skills_state.json`, "+++", "--+", "---", "+++", "--+", "---"],
+  [workspace, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
+  [`${workspace}/notes.txt`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
+  [`${workspace}/a/b/notes.txt`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
+  [`${workspace}/a/AGENTS.md`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
+  [`${workspace}/memory/MEMORY.md`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
+  [`${workspace}/memory/heartbeat.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
+  [`${workspace}/AGENTS.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
+  [`${workspace}/agents.MD`, "+++", "-?+", "---", "+++", "-?+", "---"],
+  [`${workspace}/CLAUDE.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
+  [`${workspace}/SOUL.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
+  [`${workspace}/USER.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
+  [`${workspace}/config.json`, "+++", "-?+", "---", "+++", "-?+", "---"],
+  [`${workspace}/config.yaml`, "+++", "-?+", "---", "+++", "-?+", "---"],
+  [`${workspace}/skills/x.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
+  [`${workspace}/Skills/deep/SKILL.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
+  [`${workspace}/.skills_state.json`, "+++", "-?+", "---", "+++", "-?+", "---"],
   [`${workspace}/.env`, "---", "---", "---", "---", "---", "---"],
   [`${workspace}/.sessions`, "---", "---", "---", "---", "---", "---"],
   [`${workspace}/.sessions/telegram_42.json`, "---", "---", "---", "---", "---", "---"],
@@ -146,12 +148,21 @@ const places: readonly (readonly [string, string, string, string, string, string
   ["/srv/maxclaw-test/config.json", "---", "---", "---", "---", "---", "---"],
   ["/srv/maxclaw-test/journal/0001", "---", "---", "---", "---", "---", "---"],
   ["/srv/maxclaw-test/workspace-evil/x", "---", "---", "---", "---", "---", "---"],
-  ["/srv/other/x", "---", "---", "---", "+++", "--+", "---"],
-  ["/", "---", "---", "---", "+++", "--+", "---"],
+  ["/srv/other/x", "---", "---", "---", "+++", "-?+", "---"],
+  ["/", "---", "---", "---", "+++", "-?+", "---"],
 ];
 
-test("what a tool may do follows the table, over every tool, path, role, mode and restriction", () => {
-  const modes = ["safe", "ask", "auto"] as const;
+const modes = ["safe", "ask", "auto"] as const;
+
+function letterOf({ verdict }: ToolDecision): string {
+  return { allow: "+", ask: "?", deny: "-" }[verdict];
+}
+
+function speakerOf(role: Role, channel = "telegram", chatType: "dm" | "group" = "dm"): ToolUse["speaker"] {
+  return { channel, senderId: "42", chatType, role };
+}
+
+test("what a tool may do with a path follows the table, over every tool, path, role, mode and restriction", () => {
   let walked = 0;
   for (const [target, ...columns] of places) {
     for (const restrictToWorkspace of [true, false]) {
@@ -161,27 +172,16 @@ test("what a tool may do follows the table, over every tool, path, role, mode an
         for (const tool of builtinTools) {
           for (const role of ["owner", "guest"] as const) {
             for (const kind of ["read", "write"] as const) {
-              const decision = policy.mayUseTool({
-                toolName: tool.name,
-                effect: tool.effect,
-                access: { kind, path: target },
-                folder,
-                role,
-              });
-              const expected = expectation({
-                kind,
-                role,
-                safeTool: tool.effect === "read",
-                executionMode,
-                target,
-                read,
-                asOwner,
-                asGuest,
-                index,
-              });
+              const use: ToolUse = { tool, access: { kind, path: target }, folder, speaker: speakerOf(role) };
+              const decision = policy.mayUseTool(use);
+              const isReader = tool.effect === "read";
+              const written = (role === "owner" ? asOwner : asGuest)[index];
+              const expected =
+                kind === "write" ? written : readLetter({ isReader, role, executionMode, target, read: read[index] });
               const what = `${tool.name} ${kind} ${target} as ${role}, ${executionMode}, restricted ${restrictToWorkspace}`;
-              assert.equal(decision.allowed, expected, what);
-              if (!decision.allowed) assert.match(decision.sentence, /^\S.*\.$/, what);
+              assert.equal(letterOf(decision), expected, what);
+              if (decision.verdict === "deny") assert.match(decision.sentence, /^\S.*\.$/, what);
+              if (decision.verdict === "ask") assert.ok(decision.what !== "" && decision.because !== "", what);
               walked++;
             }
           }
@@ -192,63 +192,246 @@ test("what a tool may do follows the table, over every tool, path, role, mode an
   assert.equal(walked, places.length * 2 * 3 * builtinTools.length * 2 * 2);
 });
 
-function expectation(row: {
-  kind: "read" | "write";
+function readLetter(row: {
+  isReader: boolean;
   role: Role;
-  safeTool: boolean;
-  executionMode: string;
+  executionMode: ExecutionMode;
   target: string;
-  read: string;
-  asOwner: string;
-  asGuest: string;
-  index: number;
-}): boolean {
-  if (row.kind === "write") return (row.role === "owner" ? row.asOwner : row.asGuest)[row.index] === "+";
-  if (row.executionMode === "safe" && !row.safeTool) return false;
+  read: string | undefined;
+}): string | undefined {
+  if (row.executionMode === "safe" && !row.isReader) return "-";
   const isFar = row.target === "/" || row.target.startsWith("/srv/other");
-  return row.read[row.index] === "+" && !(isFar && row.role === "guest");
+  return isFar && row.role === "guest" ? "-" : row.read;
 }
 
-test("what is neither reading nor writing a file is free for reading tools and needs auto for others", () => {
-  const access = { kind: "other", detail: "post to example.org" } as const;
-  const allowed = (executionMode: "safe" | "ask" | "auto", effect: "read" | "idempotent" | "write") =>
-    createPolicy({ ...defaults, executionMode }).mayUseTool({
-      toolName: "mcp_x_y",
-      effect,
-      access,
-      folder,
-      role: "owner",
-    }).allowed;
-  assert.deepEqual(
-    (["safe", "ask", "auto"] as const).map((mode) => allowed(mode, "read")),
-    [true, true, true],
-  );
-  for (const effect of ["idempotent", "write"] as const) {
-    assert.deepEqual(
-      (["safe", "ask", "auto"] as const).map((mode) => allowed(mode, effect)),
-      [false, false, true],
-    );
+const reader: ToolTraits = { name: "web_fetch", effect: "read", risk: "access" };
+const writer: ToolTraits = { name: "exec", effect: "write", risk: "access" };
+const harmless: ToolTraits = { name: "plan", effect: "idempotent", risk: "none" };
+const foreignReader: ToolTraits = { name: "mcp_x_look", effect: "read", risk: "call" };
+const foreign: ToolTraits = { name: "mcp_x_do", effect: "write", risk: "call" };
+
+const post: ToolAccess = { kind: "network", url: "https://example.org/in", sends: true };
+const fetch: ToolAccess = { kind: "network", url: "https://example.org/page", sends: false };
+const ownChat: ToolAccess = { kind: "chat", chat: "telegram:42", isOwn: true };
+const otherChat: ToolAccess = { kind: "chat", chat: "telegram:99", isOwn: false };
+const boxed: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: true };
+const free: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: false };
+const call: ToolAccess = { kind: "call", input: { a: 1 } };
+const other: ToolAccess = { kind: "other", detail: "press the red button" };
+
+/** Everything but paths, written down once more. Columns: clean, with text of others in the context, in a group. */
+const uses: readonly (readonly [ToolTraits, ToolAccess, owner: string, guest: string])[] = [
+  // tool        access      owner          guest
+  [harmless, call, "-++ -++ -++", "-++ -++ -++"],
+  [reader, call, "+++ +++ +++", "+++ +++ +++"],
+  [writer, call, "-++ -++ -++", "-++ -++ -++"],
+  [foreignReader, call, "+++ +++ +++", "+++ +++ +++"],
+  [foreign, call, "-?+ -?? -??", "-?+ -?? -??"],
+  [reader, fetch, "+++ +++ +++", "+++ +++ +++"],
+  [reader, post, "-?+ -?? -??", "-?+ -?? -??"],
+  [writer, post, "-?+ -?? -??", "-?+ -?? -??"],
+  [writer, ownChat, "-++ -++ -++", "-++ -++ -++"],
+  [writer, otherChat, "-?+ -?? -??", "--- --- ---"],
+  [writer, boxed, "-++ -++ -++", "-++ -++ -++"],
+  [writer, free, "-?+ -?? -??", "--- --- ---"],
+  [reader, other, "+++ +++ +++", "+++ +++ +++"],
+  [writer, other, "-?+ -?? -??", "-?+ -?? -??"],
+];
+
+/** Every use of the table, with what is expected of it without rules and grants. */
+function* walk(): Generator<{ use: ToolUse; executionMode: ExecutionMode; expected: string; what: string }> {
+  for (const [tool, access, owner, guest] of uses)
+    for (const [role, row] of [
+      ["owner", owner],
+      ["guest", guest],
+    ] as const)
+      for (const [column, letters] of row.split(" ").entries())
+        for (const [index, executionMode] of modes.entries())
+          for (const channel of ["telegram", "discord", "email", "webui", "cli"]) {
+            const speaker = speakerOf(role, channel, column === 2 ? "group" : "dm");
+            const outside = column === 1 ? ["https://example.org", "https://example.org"] : [];
+            const use: ToolUse = { tool, access, folder, speaker, outside };
+            const what = `${tool.name} ${access.kind} as ${role} on ${channel}, column ${column}, ${executionMode}`;
+            yield { use, executionMode, expected: letters[index] ?? "", what };
+          }
+}
+
+test("what a tool may do otherwise follows the table, over sender, channel, chat, tool, address and context", () => {
+  let walked = 0;
+  for (const { use, executionMode, expected, what } of walk()) {
+    assert.equal(letterOf(createPolicy({ ...defaults, executionMode }).mayUseTool(use)), expected, what);
+    walked++;
+  }
+  assert.equal(walked, uses.length * 2 * 3 * 3 * 5);
+});
+
+test("what was allowed for always is not asked again, but for what others may have brought about", () => {
+  const grants = { covers: () => true };
+  for (const { use, executionMode, expected, what } of walk()) {
+    const byOthers = (use.outside?.length ?? 0) > 0 || use.speaker.chatType === "group";
+    const decision = createPolicy({ ...defaults, executionMode, grants }).mayUseTool(use);
+    assert.equal(letterOf(decision), expected === "?" && !byOthers ? "+" : expected, what);
+    const asked = createPolicy({ ...defaults, executionMode }).mayUseTool(use);
+    const helps = !byOthers && use.speaker.role === "owner";
+    if (asked.verdict === "ask") assert.equal(asked.canGrant, helps, `${what}: "always" is offered where it helps`);
   }
 });
 
-test("a denial names the setting that decides", () => {
-  const sentence = (options: Partial<PolicyOptions>, target: string, role: Role = "owner") => {
-    const access = { kind: "write", path: target } as const;
-    const decision = createPolicy({ ...defaults, ...options }).mayUseTool({
-      toolName: "write_file",
-      effect: "idempotent",
-      access,
+test("a rule decides everything but what no rule can change", () => {
+  const letters = { allow: "+", ask: "?", deny: "-" } as const;
+  const grants = { covers: () => true };
+  for (const verdict of ["allow", "ask", "deny"] as const)
+    for (const { use, executionMode, expected, what } of walk()) {
+      const decision = createPolicy({ ...defaults, executionMode, rules: [{ verdict }], grants }).mayUseTool(use);
+      // Such a tool names what it does one by one: each of those is decided on, and the call is not asked about twice.
+      const isFrame = use.access.kind === "call" && use.tool.risk === "access" && verdict !== "deny";
+      const isHard = expected === "-";
+      assert.equal(letterOf(decision), isHard ? "-" : isFrame ? "+" : letters[verdict], `${what}, rule ${verdict}`);
+    }
+  for (const [target, ...columns] of places)
+    for (const role of ["owner", "guest"] as const) {
+      const policy = createPolicy({ ...defaults, executionMode: "ask", rules: [{ verdict: "allow" }] });
+      const access = { kind: "write", path: target } as const;
+      const tool = { name: "write_file", effect: "idempotent", risk: "access" } as const;
+      const expected = (role === "owner" ? columns[1] : columns[2])?.[1] === "-" ? "-" : "+";
+      assert.equal(letterOf(policy.mayUseTool({ tool, access, folder, speaker: speakerOf(role) })), expected, target);
+    }
+});
+
+test("of the rules that match the last one counts, and each part of a rule has to match", () => {
+  const write = (path: string, rules: readonly PolicyRule[], more: Partial<ToolUse> = {}) => {
+    const tool = { name: "write_file", effect: "idempotent", risk: "access" } as const;
+    const use: ToolUse = { tool, access: { kind: "write", path }, folder, speaker: speakerOf("owner"), ...more };
+    return letterOf(createPolicy({ ...defaults, rules }).mayUseTool(use));
+  };
+  const notes = `${workspace}/notes/a.md`;
+  const allow = { verdict: "allow" } as const;
+  assert.equal(write(notes, [{ tool: "write_*", ...allow }]), "+");
+  assert.equal(write(notes, [{ tool: "write_*", ...allow }, { verdict: "deny" }]), "-");
+  assert.equal(write(notes, [{ verdict: "deny" }, { tool: "write_file", ...allow }]), "+");
+  for (const argument of [notes, `${workspace}/notes/*`, "notes/*", "notes/?.md", "*.md"])
+    assert.equal(write(notes, [{ argument, ...allow }]), "+", argument);
+  for (const argument of ["notes", "notes/", "a.md", "notes/*.txt", "NOTES/*", "/notes/*", "notes/.+"])
+    assert.equal(write(notes, [{ argument, ...allow }]), "?", argument);
+  for (const rule of [{ channel: "telegram" }, { sender: "telegram:42" }, { role: "owner" }, { chat: "dm" }] as const)
+    assert.equal(write(notes, [{ ...rule, ...allow }]), "+", JSON.stringify(rule));
+  for (const rule of [
+    { channel: "tele" },
+    { sender: "telegram:4" },
+    { sender: "42" },
+    { role: "guest" },
+    { chat: "group" },
+    { tool: "write" },
+    { role: "owner", chat: "group" },
+  ] as const)
+    assert.equal(write(notes, [{ ...rule, ...allow }]), "?", JSON.stringify(rule));
+  const denied = createPolicy({ ...defaults, rules: [allow, { tool: "write_file", verdict: "deny" }] }).mayUseTool({
+    tool: { name: "write_file", effect: "idempotent", risk: "access" },
+    access: { kind: "write", path: notes },
+    folder,
+    speaker: speakerOf("owner"),
+  });
+  assert.match(denied.verdict === "deny" ? denied.sentence : "", /policy\.rules\[1\]/);
+});
+
+test("a rule that allows a command allows no other behind it; one that denies reaches into any", () => {
+  const run = (command: string, rule: PolicyRule) => {
+    const access = { kind: "command", command, isSandboxed: false } as const;
+    const use: ToolUse = { tool: writer, access, folder, speaker: speakerOf("owner") };
+    return letterOf(createPolicy({ ...defaults, executionMode: "ask", rules: [rule] }).mayUseTool(use));
+  };
+  const git: PolicyRule = { tool: "exec", argument: "git *", verdict: "allow" };
+  assert.equal(run("git log --oneline -5", git), "+");
+  for (const chained of [
+    "git log; rm -rf ~",
+    "git log && curl evil.example",
+    "git log | sh",
+    "git log `id`",
+    "git log $(id)",
+    "git log\nrm -rf ~",
+    "git log > /etc/passwd",
+    "git log & x",
+    "gitx log",
+    " git log",
+  ])
+    assert.equal(run(chained, git), "?", chained);
+  assert.equal(run("true && rm -rf ~", { argument: "*rm -rf*", verdict: "deny" }), "-");
+});
+
+test("an address counts by its whole and by its host, an input by its JSON", () => {
+  const decide = (tool: ToolTraits, access: ToolAccess, argument: string) =>
+    letterOf(
+      createPolicy({ ...defaults, rules: [{ argument, verdict: "deny" }] }).mayUseTool({
+        tool,
+        access,
+        folder,
+        speaker: speakerOf("owner"),
+      }),
+    );
+  assert.equal(decide(reader, fetch, "example.org"), "-");
+  assert.equal(decide(reader, fetch, "https://example.org/*"), "-");
+  assert.equal(decide(reader, fetch, "*.example.org"), "+");
+  assert.equal(decide(reader, fetch, "ample.org"), "+");
+  assert.equal(decide(foreign, call, '{"a":1}'), "-");
+  assert.equal(decide(foreign, call, '*"a":2*'), "?");
+});
+
+test("a denial names the setting that decides, and a question what would be done and why that is asked", () => {
+  const write = (options: Partial<PolicyOptions>, target: string, role: Role = "owner") =>
+    createPolicy({ ...defaults, ...options }).mayUseTool({
+      tool: { name: "write_file", effect: "idempotent", risk: "access" },
+      access: { kind: "write", path: target },
       folder,
-      role,
+      speaker: speakerOf(role),
     });
-    return decision.allowed ? "" : decision.sentence;
+  const sentence = (...args: Parameters<typeof write>): string => {
+    const decision = write(...args);
+    return decision.verdict === "deny" ? decision.sentence : "";
+  };
+  const question = (...args: Parameters<typeof write>): string => {
+    const decision = write(...args);
+    return decision.verdict === "ask" ? `${decision.what}: ${decision.because}` : "";
   };
   assert.match(sentence({ executionMode: "safe" }, `${folder}/x`), /agents\.defaults\.executionMode is "safe"/);
-  assert.match(sentence({}, `${workspace}/x`), /Writing x, .*agents\.defaults\.executionMode is "auto"/);
-  assert.match(sentence({}, `${workspace}/SOUL.md`), /steers the assistant.*executionMode/);
+  assert.equal(question({}, `${workspace}/x`), "write x: that is outside of this chat's own folder");
+  assert.equal(question({}, `${workspace}/SOUL.md`), "write SOUL.md: that steers the assistant");
   assert.match(sentence({ executionMode: "auto" }, `${workspace}/SOUL.md`, "guest"), /"owners"/);
   assert.match(sentence({}, "/srv/other/x"), /tools\.restrictToWorkspace/);
+  const told = createPolicy({ ...defaults, executionMode: "auto" }).mayUseTool({
+    tool: reader,
+    access: post,
+    folder,
+    speaker: speakerOf("owner"),
+    outside: ["https://example.org/page"],
+  });
+  assert.match(told.verdict === "ask" ? told.because : "", /others wrote: https:\/\/example\.org\/page; \/new/);
 });
+
+test("what others wrote is known by its place: files that were sent, and results kept from outside", () => {
+  const policy = createPolicy(defaults);
+  const of = (file: string) => policy.outsideOf(file, folder);
+  assert.equal(of(`${workspace}/.uploads/ab/report.pdf`), "the file report.pdf");
+  assert.equal(of(`${folder}/tool-results/outside/web_fetch-1.txt`), "the result in web_fetch-1.txt");
+  for (const ours of [
+    `${folder}/notes.txt`,
+    `${folder}/tool-results/read_file-1.txt`,
+    `${workspace}/AGENTS.md`,
+    `${workspace}/.uploads-not/x`,
+    `${workspace}/.sessions/telegram_43/tool-results/outside/x`,
+  ])
+    assert.equal(of(ours), undefined, ours);
+});
+
+function mayRead(options: Partial<PolicyOptions>, file: string, more: Partial<ToolUse> = {}): boolean {
+  const use: ToolUse = {
+    tool: { name: "read_file", effect: "read", risk: "access" },
+    access: { kind: "read", path: file },
+    folder,
+    speaker: speakerOf("owner"),
+    ...more,
+  };
+  return createPolicy({ ...defaults, ...options }).mayUseTool(use).verdict === "allow";
+}
 
 test("a folder that is no session's own opens nothing", () => {
   const target = `${workspace}/.sessions/telegram_43/x`;
@@ -259,46 +442,25 @@ test("a folder that is no session's own opens nothing", () => {
     "/srv",
     `${workspace}/.sessions/..`,
     `${workspace}/.sessions/a/b`,
-  ]) {
-    const access = { kind: "read", path: target } as const;
-    const decision = createPolicy(defaults).mayUseTool({
-      toolName: "read_file",
-      effect: "read",
-      access,
-      folder: wide,
-      role: "owner",
-    });
-    assert.equal(decision.allowed, false, wide);
-  }
+  ])
+    assert.equal(mayRead({}, target, { folder: wide }), false, wide);
 });
 
 test("what a chat was sent may be read by that chat, and only that file", () => {
-  const read = (file: string) =>
-    createPolicy(defaults).mayUseTool({
-      toolName: "read_file",
-      effect: "read",
-      access: { kind: "read", path: file },
-      folder,
-      role: "guest",
-      readable: [`${workspace}/.uploads/a/mine.pdf`],
-    }).allowed;
-  assert.equal(read(`${workspace}/.uploads/a/mine.pdf`), true);
-  assert.equal(read(`${workspace}/.uploads/a/other.pdf`), false);
-  assert.equal(read(`${workspace}/.uploads/a`), false);
+  const more = { speaker: speakerOf("guest"), readable: [`${workspace}/.uploads/a/mine.pdf`] };
+  assert.equal(mayRead({}, `${workspace}/.uploads/a/mine.pdf`, more), true);
+  assert.equal(mayRead({}, `${workspace}/.uploads/a/other.pdf`, more), false);
+  assert.equal(mayRead({}, `${workspace}/.uploads/a`, more), false);
 });
 
 test("when the home is the workspace, or in it, config, secrets and journal stay closed", () => {
-  for (const home of [workspace, `${workspace}/home`]) {
-    const policy = createPolicy({ ...defaults, home, executionMode: "auto" });
-    for (const name of ["config.json", "Config.yaml", "secrets.json", "journal/0001"]) {
-      const access = { kind: "read", path: `${home}/${name}` } as const;
+  for (const home of [workspace, `${workspace}/home`])
+    for (const name of ["config.json", "Config.yaml", "secrets.json", "journal/0001"])
       assert.equal(
-        policy.mayUseTool({ toolName: "read_file", effect: "read", access, folder, role: "owner" }).allowed,
+        mayRead({ home, executionMode: "auto", rules: [{ verdict: "allow" }] }, `${home}/${name}`),
         false,
         name,
       );
-    }
-  }
 });
 
 test("a skills folder that is a link still steers where it truly lies", () => {
@@ -308,9 +470,9 @@ test("a skills folder that is a link still steers where it truly lies", () => {
     symlinkSync("my-skills", path.join(root, "skills"));
     const policy = createPolicy({ ...defaults, workspace: root, executionMode: "auto" });
     const access = { kind: "write", path: path.join(root, "my-skills/x.md") } as const;
-    const use = { toolName: "write_file", effect: "write", access, folder: path.join(root, ".sessions/a") } as const;
-    assert.equal(policy.mayUseTool({ ...use, role: "guest" }).allowed, false);
-    assert.equal(policy.mayUseTool({ ...use, role: "owner" }).allowed, true);
+    const use = { tool: writer, access, folder: path.join(root, ".sessions/a") } as const;
+    assert.equal(policy.mayUseTool({ ...use, speaker: speakerOf("guest") }).verdict, "deny");
+    assert.equal(policy.mayUseTool({ ...use, speaker: speakerOf("owner") }).verdict, "allow");
   } finally {
     rmSync(root, { recursive: true });
   }
@@ -320,23 +482,22 @@ test("the memory is the owner's, and in a group only the chat itself is the past
   const rows = [
     // role, group, read, write per mode safe, ask, auto
     ["owner", false, "+++", "-++"],
-    ["owner", true, "---", "-++"],
+    // What was said in a group is others' too, so that keeping it asks.
+    ["owner", true, "---", "---"],
     ["guest", false, "---", "---"],
     ["guest", true, "---", "---"],
   ] as const;
   for (const [role, isGroup, read, write] of rows)
     for (const [index, executionMode] of (["safe", "ask", "auto"] as const).entries())
       for (const access of ["read", "write"] as const) {
-        const { allowed } = createPolicy({ ...defaults, executionMode }).mayUseTool({
-          toolName: `memory_${access}`,
-          effect: access === "read" ? "read" : "idempotent",
+        const { verdict } = createPolicy({ ...defaults, executionMode }).mayUseTool({
+          tool: { name: `memory_${access}`, effect: access === "read" ? "read" : "idempotent", risk: "access" },
           access: { kind: "memory", access },
           folder,
-          role,
-          isGroup,
+          speaker: { channel: "telegram", senderId: "1", chatType: isGroup ? "group" : "dm", role },
         });
         assert.equal(
-          allowed,
+          verdict === "allow",
           (access === "read" ? read : write)[index] === "+",
           `${role} ${isGroup} ${executionMode} ${access}`,
         );

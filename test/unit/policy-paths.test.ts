@@ -220,7 +220,7 @@ test("without restrictToWorkspace an owner may read outside; guests may not, and
   assert.equal((await place.run(readFileTool, { path: outside }, open)).text, "far away");
   assert.equal((await place.run(readFileTool, { path: outside }, { ...open, role: "guest" })).isError, true);
   const write = { path: outside, content: "new" };
-  assert.match((await place.run(writeFileTool, write, open)).text, /executionMode/);
+  assert.match((await place.run(writeFileTool, write, open)).text, /outside of the workspace/);
   assert.equal(readFileSync(outside, "utf8"), "far away");
   assert.equal((await place.run(writeFileTool, write, { ...open, mode: "auto" })).isError, false);
   assert.equal(readFileSync(outside, "utf8"), "new");

@@ -5,7 +5,7 @@ import { defineTool, failed } from "../tool.js";
 import { replaceOnce } from "./edit.js";
 import { fileFailure } from "./failure.js";
 import { loadText } from "./load.js";
-import { locate } from "./locate.js";
+import { locate, outsideOf } from "./locate.js";
 import { encodeText } from "./text.js";
 import { writeWhole } from "./write.js";
 
@@ -14,6 +14,7 @@ export const editFileTool = defineTool({
   description: "Replace one piece of a text file. old_text must match exactly and stand there once.",
   input: z.object({ path: z.string(), old_text: z.string().min(1), new_text: z.string() }),
   effect: "write",
+  risk: "access",
   origin: "builtin",
 
   async run({ path, old_text, new_text }, context) {
@@ -33,6 +34,7 @@ export const editFileTool = defineTool({
     } catch (error) {
       return fileFailure(error, place.shown);
     }
-    return { text: `edited ${place.shown}\n${edit.diff}`, isError: false, summary: `edited ${place.shown}` };
+    const summary = `edited ${place.shown}`;
+    return { text: `${summary}\n${edit.diff}`, isError: false, summary, ...outsideOf(place) };
   },
 });

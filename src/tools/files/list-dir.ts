@@ -18,6 +18,7 @@ export const listDirTool = defineTool({
     depth: z.int().min(1).max(maxDepth).optional().describe("levels, default 1"),
   }),
   effect: "read",
+  risk: "access",
   origin: "builtin",
 
   async run({ path: folder = ".", depth = 1 }, context) {

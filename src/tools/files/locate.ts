@@ -11,6 +11,8 @@ export interface Place {
   readonly shown: string;
   /** For the model, when the path was not found in the session's folder but in the workspace. */
   readonly note?: string;
+  /** Where its content came from when others wrote it. */
+  readonly outside?: string | undefined;
 }
 
 export type Located =
@@ -28,13 +30,20 @@ export async function locate(input: string, kind: "read" | "write", context: Too
   }
   const own = await allowed(path.resolve(context.folder, shown), kind, context);
   if (!own.ok) return no(own.sentence);
-  if (own.exists || path.isAbsolute(shown) || kind === "write") return { ok: true, place: { ...own, shown } };
+  const outside = context.outsideOf(own.path);
+  if (own.exists || path.isAbsolute(shown) || kind === "write") return { ok: true, place: { ...own, shown, outside } };
 
   const shared = await resolveReal(path.resolve(context.workspace, shown));
   if (!shared.ok || !shared.exists) return { ok: true, place: { ...own, shown } };
   const sentence = await context.permit({ kind, path: shared.path });
   if (sentence !== undefined) return no(sentence);
-  return { ok: true, place: { ...shared, shown, note: `[from the workspace: ${shared.path}]` } };
+  const note = `[from the workspace: ${shared.path}]`;
+  return { ok: true, place: { ...shared, shown, note, outside: context.outsideOf(shared.path) } };
+}
+
+/** For the result of a tool that shows what stands at a place. */
+export function outsideOf({ outside }: Place): { readonly outside?: string } {
+  return outside === undefined ? {} : { outside };
 }
 
 async function allowed(absolute: string, kind: "read" | "write", context: ToolContext): Promise<Resolution> {

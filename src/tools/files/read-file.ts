@@ -2,7 +2,7 @@ import { z } from "zod";
 import { cutText } from "../../util/cut-text.js";
 import { defineTool, failed } from "../tool.js";
 import { loadText } from "./load.js";
-import { locate } from "./locate.js";
+import { locate, outsideOf } from "./locate.js";
 
 const defaultLines = 2000;
 /** Below the registry's limit, so that reading on goes by lines and not through a second file. */
@@ -19,6 +19,7 @@ export const readFileTool = defineTool({
     limit: z.int().min(1).optional().describe("number of lines"),
   }),
   effect: "read",
+  risk: "access",
   origin: "builtin",
 
   async run({ path, offset = 1, limit = defaultLines }, context) {
@@ -42,6 +43,7 @@ export const readFileTool = defineTool({
     return {
       text: [chosen.join("\n"), ...notes].join("\n"),
       isError: false,
+      ...outsideOf(place),
       summary: `read ${place.shown} (${chosen.length} ${chosen.length === 1 ? "line" : "lines"})`,
     };
   },

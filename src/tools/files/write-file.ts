@@ -9,6 +9,7 @@ export const writeFileTool = defineTool({
   description: "Write a whole text file; folders are created, an existing file is overwritten.",
   input: z.object({ path: z.string(), content: z.string() }),
   effect: "idempotent",
+  risk: "access",
   origin: "builtin",
 
   async run({ path, content }, context) {

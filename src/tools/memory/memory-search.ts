@@ -20,6 +20,7 @@ export function memorySearchTool(past: PastFinder): Tool {
     description: "Search earlier conversations and the memory files by words. Use it when asked about the past.",
     input: z.object({ query: z.string().min(1).max(500), limit: z.number().int().min(1).max(20).optional() }),
     effect: "read",
+    risk: "access",
     origin: "builtin",
 
     async run({ query, limit = 8 }, context) {

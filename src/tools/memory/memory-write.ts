@@ -18,6 +18,7 @@ export function memoryWriteTool(notes: NoteKeeper): Tool {
       "Keep a lasting fact about the person or their wishes in MEMORY.md, which you see in every conversation. One short sentence. With `old`, replace that text of it; with `old` and no `text`, forget it.",
     input: z.object({ text: z.string().max(2000).optional(), old: z.string().max(2000).optional() }),
     effect: "idempotent",
+    risk: "access",
     origin: "builtin",
 
     async run({ text = "", old = "" }, context): Promise<ToolResult> {

@@ -41,6 +41,7 @@ export function cronTool(jobsOf: (context: ToolContext) => ChatJobs): Tool {
     description: "Reminders and repeated tasks of this chat. Add one with message and exactly one of at, every, cron.",
     input,
     effect: "write",
+    risk: "access",
     origin: "builtin",
 
     async run({ action, id = "", message = "", name, at, every, cron, time_zone, session, missed }, context) {

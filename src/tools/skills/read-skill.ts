@@ -7,6 +7,7 @@ export const readSkillTool = defineTool({
   description: "Read the full text of a listed skill before doing what it is for.",
   input: z.object({ name: z.string() }),
   effect: "read",
+  risk: "none",
   origin: "builtin",
 
   async run({ name }, context) {

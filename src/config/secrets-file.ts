@@ -1,0 +1,29 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ConfigError, messageOf } from "../errors.js";
+import { replaceFile } from "../util/replace-file.js";
+import { isObject, type JsonObject } from "./substitute.js";
+
+/**
+ * Adds values to `<home>/secrets.json`, which only its owner can read. Others that stand there are kept.
+ *
+ * @throws {ConfigError} when the file that is there cannot be read; it is left alone then
+ */
+export async function saveSecrets(home: string, values: Readonly<Record<string, string>>): Promise<void> {
+  const path = join(home, "secrets.json");
+  const known = await readObject(path);
+  await replaceFile(path, `${JSON.stringify({ ...known, ...values }, undefined, 2)}\n`, { mode: 0o600 });
+}
+
+async function readObject(path: string): Promise<JsonObject> {
+  try {
+    const parsed: unknown = JSON.parse(await readFile(path, "utf8"));
+    if (isObject(parsed)) return parsed;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return {};
+    // The parser's own words may quote the file.
+    const why = error instanceof SyntaxError ? "it is no JSON" : messageOf(error);
+    throw new ConfigError(`${path} cannot be read (${why}), so nothing was saved. Correct the file and answer again.`);
+  }
+  throw new ConfigError(`${path} is no JSON object, so nothing was saved. Correct the file and answer again.`);
+}

@@ -1,0 +1,113 @@
+/**
+ * One thing that a tool call is about to do, as policy is asked about it before it is done. Paths are absolute and
+ * resolved.
+ */
+export type ToolAccess =
+  /** The call as such, before the tool has looked at anything. */
+  | { readonly kind: "call"; readonly input: unknown }
+  | { readonly kind: "read"; readonly path: string }
+  | { readonly kind: "write"; readonly path: string }
+  /** `sends`: the request can carry something out, because it posts or because the model made its address up. */
+  | { readonly kind: "network"; readonly url: string; readonly sends: boolean }
+  /** A message to people. `isOwn`: in the chat that the turn answers. */
+  | { readonly kind: "chat"; readonly chat: string; readonly isOwn: boolean }
+  | { readonly kind: "command"; readonly command: string; readonly isSandboxed: boolean }
+  /** The memory files and all conversations. */
+  | { readonly kind: "memory"; readonly access: "read" | "write" }
+  /** The scheduled jobs of this chat. */
+  | { readonly kind: "schedule"; readonly detail: string }
+  | { readonly kind: "other"; readonly detail: string };
+
+/** What policy has to know of a tool. */
+export interface ToolTraits {
+  readonly name: string;
+  readonly effect: "read" | "idempotent" | "write";
+  /**
+   * `none`: harms nothing, whatever its input. `access`: asks policy itself for each thing it is about to do, before it
+   * does the first one. `call`: unknown, so that the call as such is decided on.
+   */
+  readonly risk: "none" | "access" | "call";
+}
+
+export type ExecutionMode = "safe" | "ask" | "auto";
+export type Role = "owner" | "guest";
+
+/** One thing that a tool call is about to do, and for whom. */
+export interface ToolUse {
+  readonly tool: ToolTraits;
+  readonly access: ToolAccess;
+  /** Whose message the turn answers. */
+  readonly speaker: {
+    readonly channel: string;
+    readonly senderId: string;
+    readonly chatType: "dm" | "group";
+    readonly role: Role;
+  };
+  /** The session's own folder, `<workspace>/.sessions/<name>`. */
+  readonly folder: string;
+  /** Single files that this session may read although they lie in a hidden place: what it was sent. */
+  readonly readable?: readonly string[] | undefined;
+  /** Where those parts of the context came from that others wrote: pages, mails, files that were sent. */
+  readonly outside?: readonly string[] | undefined;
+}
+
+export type ToolDecision =
+  | { readonly verdict: "allow" }
+  /** `sentence` is for the model. */
+  | { readonly verdict: "deny"; readonly sentence: string }
+  /** For a person: `what` it would do, and why that is asked. `canGrant`: "always" may be answered. */
+  | { readonly verdict: "ask"; readonly what: string; readonly because: string; readonly canGrant: boolean };
+
+/** True where something can leave the gateway for people or places other than this chat. */
+export function isOutward(tool: ToolTraits, access: ToolAccess): boolean {
+  switch (access.kind) {
+    case "read":
+    case "write":
+      return false;
+    case "network":
+      return access.sends;
+    case "chat":
+      return !access.isOwn;
+    case "command":
+      return !access.isSandboxed;
+    case "memory":
+      // What is kept speaks to every later conversation.
+      return access.access === "write";
+    case "schedule":
+      return access.detail === "add";
+    case "call":
+      return tool.risk === "call" && tool.effect !== "read";
+    case "other":
+      return tool.effect !== "read";
+    default:
+      return unknownAccess(access);
+  }
+}
+
+/** What rules and remembered approvals name the access by: one text, unique within its kind. */
+export function argumentOf(access: ToolAccess): string {
+  switch (access.kind) {
+    case "read":
+    case "write":
+      return access.path;
+    case "network":
+      return access.url;
+    case "chat":
+      return access.chat;
+    case "command":
+      return access.command;
+    case "call":
+      return JSON.stringify(access.input) ?? "";
+    case "memory":
+      return access.access;
+    case "schedule":
+    case "other":
+      return access.detail;
+    default:
+      return unknownAccess(access);
+  }
+}
+
+export function unknownAccess(access: never): never {
+  throw new Error(`No rule for ${JSON.stringify(access satisfies never)}`);
+}
