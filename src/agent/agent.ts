@@ -1,14 +1,16 @@
 import type { Delivery, Handler } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
 import { createAgentBus } from "../events/agent-bus.js";
-import { createMachines, type Machines } from "../events/machines/run-machines.js";
-import type { ResidentSession } from "../sessions/session-store.js";
+import type { EventDraft } from "../events/event.js";
+import { createMachines, type MachineOutputs, type Machines } from "../events/machines/run-machines.js";
+import type { ResidentSession } from "../sessions/resident-session.js";
 import { newId } from "../util/ids.js";
-import { type ChatCommand, parseCommand, runCommand } from "./commands.js";
+import { type ChatCommand, parseCommand } from "./chat-command.js";
+import { runCommand } from "./commands.js";
 import type { AgentOptions, AgentPorts } from "./ports.js";
 import { watchStreamTiming } from "./stream-timing.js";
 import { runTurn } from "./turn.js";
-import { buryTurn } from "./turn-attempt.js";
+import { buryTurn, cancelTurn } from "./turn-attempt.js";
 import { noticeMessage, queuedReplies } from "./turn-end.js";
 import { TurnLog } from "./turn-log.js";
 import type { BuryScope, TurnScope } from "./turn-scope.js";
@@ -18,9 +20,9 @@ import type { BuryScope, TurnScope } from "./turn-scope.js";
  * messages where they are; they go on at the next start.
  */
 export function createAgent(ports: AgentPorts, options: AgentOptions): Handler<"inbound"> {
+  const kept = new WeakMap<ResidentSession, Machines>();
   return async (delivery, signal) => {
     const message = delivery.work.body;
-    const machines = newMachines(ports);
     let session: ResidentSession;
     try {
       session = await ports.sessions.open(message.sessionKey);
@@ -28,9 +30,10 @@ export function createAgent(ports: AgentPorts, options: AgentOptions): Handler<"
       // A session that cannot be read must not leave its people without a word.
       if (!delivery.exhausted && !isDamaged(error)) throw error;
       ports.log.error(`A session cannot be read: ${messageOf(error)}`, { session: message.sessionKey, error });
+      const machines = newMachines(ports, options);
       return await buryTurn({ ports, options, delivery, session: unreadable(), machines }, "UNKNOWN");
     }
-    const scope: TurnScope = { ports, options, delivery, session, machines };
+    const scope: TurnScope = { ports, options, delivery, session, machines: takeMachines(session) };
     if (delivery.exhausted) {
       ports.log.error(`Gave up on a message after ${delivery.attempt - 1} attempts`, {
         session: session.key,
@@ -38,14 +41,23 @@ export function createAgent(ports: AgentPorts, options: AgentOptions): Handler<"
       });
       return await buryTurn(scope, "INTERRUPTED_BY_RESTART");
     }
+    if (session.abortedMessages.has(message.id)) return await cancelTurn(scope);
     const command = parseCommand(message.content);
     try {
-      if (command !== undefined) await answerCommand(scope, command);
+      if (command !== undefined) await answerCommand(scope, command, signal);
       else await runTurn(scope, signal);
+      if (session.openTurn.length === 0) kept.set(session, scope.machines);
     } catch (error) {
       await onFault(scope, error);
     }
   };
+
+  /** An agent keeps its machines from turn to turn; after one that did not end, the next begins with fresh ones. */
+  function takeMachines(session: ResidentSession): Machines {
+    const machines = kept.get(session) ?? newMachines(ports, options);
+    kept.delete(session);
+    return machines;
+  }
 }
 
 function isDamaged(error: unknown): boolean {
@@ -53,44 +65,46 @@ function isDamaged(error: unknown): boolean {
 }
 
 function unreadable(): BuryScope["session"] {
-  return { agentId: newId("agent"), agentState: "idle", openTurn: [], queuedEvents: new Map() };
+  const document = { state: "error" };
+  return { agentId: newId("agent"), agentState: "idle", openTurn: [], queuedEvents: new Map(), document };
 }
 
 /** A fault of ours fails this one message; a disk that refuses writes keeps it for later. */
 async function onFault(scope: TurnScope, error: unknown): Promise<void> {
   if (error instanceof EngineError) throw error;
-  scope.ports.log.error(`A turn failed: ${messageOf(error)}`, { session: scope.session.key, error });
-  await buryTurn(scope, "UNKNOWN");
+  const { ports, options, session } = scope;
+  ports.log.error(`A turn failed: ${messageOf(error)}`, { session: session.key, error });
+  // What the machines were told last may not have been written.
+  await buryTurn({ ...scope, machines: newMachines(ports, options) }, "UNKNOWN");
 }
 
 async function answerCommand(
   { ports, options, delivery, session, machines }: TurnScope,
   command: ChatCommand,
+  signal: AbortSignal,
 ): Promise<void> {
   const message = delivery.work.body;
   const log = commandLog(ports, options, delivery, session.agentId, session.queuedEvents.get(message.id));
-  const { reply, events } = runCommand(command, ports.statusLine());
+  const { reply, events } = await runCommand(command, { ports, session, message, log, signal });
   const notice = noticeMessage(log, reply);
   const replies = ports.replies(message, log.turnId, reply, log.turnId);
-  machines.feed({
-    kind: "turn_started",
-    turnId: log.turnId,
-    messageIds: [message.id],
-    attempt: delivery.attempt,
-    queuedMs: 0,
-  });
-  const { stored } = machines.feed({
+  const { attempt } = delivery;
+  const queuedMs = Math.max(0, Date.now() - message.receivedAt);
+  const messageIds = [message.id];
+  const start = log.draft("turn_execution_start", { message_ids: messageIds, queued_ms: queuedMs, attempt });
+  const begun = machines.feed({ kind: "turn_started", turnId: log.turnId, messageIds, attempt, queuedMs });
+  const ended = machines.feed({
     kind: "turn_ended",
     outcome: { end: "complete", messageId: notice.id, stopReason: "end_turn" },
     durationMs: 0,
   });
-  const start = log.draft("turn_execution_start", {
-    message_ids: [message.id],
-    queued_ms: Math.max(0, Date.now() - message.receivedAt),
-    attempt: delivery.attempt,
-  });
-  const terminal = log.stored(stored.filter((output) => output.type === "turn_execution_complete"));
-  await log.commit([start, ...events, notice.draft, ...queuedReplies(replies), ...terminal], replies);
+  const before = [start, ...told(log, begun), ...events.map((event) => log.adopt(event)), notice.draft];
+  await log.commit([...before, ...queuedReplies(log, replies), ...told(log, ended)], replies);
+}
+
+/** A command is answered at once: no state is worth telling. */
+function told(log: TurnLog, { stored }: MachineOutputs): readonly EventDraft[] {
+  return log.stored(stored.filter((output) => output.type !== "agent_state_changed"));
 }
 
 function commandLog(
@@ -110,10 +124,10 @@ function commandLog(
   });
 }
 
-/** The machines of one turn, with everything that goes in and comes out told on the agent's own bus. */
-function newMachines({ log }: AgentPorts): Machines {
+/** The machines of one agent, with everything that goes in and comes out told on the agent's own bus. */
+function newMachines({ log }: AgentPorts, { machines: custom }: AgentOptions): Machines {
   const bus = createAgentBus({ log });
-  const machines = createMachines({ log });
+  const machines = createMachines({ log, custom });
   watchStreamTiming(bus, log);
   return {
     ...machines,

@@ -1,38 +1,14 @@
-import type { EventDraft } from "../events/event.js";
-import { draft } from "../events/event.js";
-
-/** A chat command: a message that starts with a slash and a known word. */
-export interface ChatCommand {
-  readonly name: CommandName;
-  readonly argument: string;
-}
-
-const commands = {
-  help: "what you can type here",
-  new: "start a fresh conversation; the old one stays in the session's log",
-  stop: "end the answer that is being worked on",
-  status: "how the gateway is doing",
-} as const;
-type CommandName = keyof typeof commands;
-
-/** `/stop`, also as Telegram writes it in groups: `/stop@my_bot`. Anything else is ordinary text. */
-export function parseCommand(text: string): ChatCommand | undefined {
-  const match = /^\/([a-z]+)(?:@\w+)?(?:\s+([\s\S]*))?$/i.exec(text.trim());
-  const name = match?.[1]?.toLowerCase();
-  return name !== undefined && isCommand(name) ? { name, argument: match?.[2]?.trim() ?? "" } : undefined;
-}
-
-function isCommand(name: string): name is CommandName {
-  return Object.hasOwn(commands, name);
-}
-
-export interface CommandOutcome {
-  readonly reply: string;
-  readonly events: readonly EventDraft[];
-}
+import type { ChatCommand } from "./chat-command.js";
+import { commands } from "./chat-command.js";
+import type { CommandOutcome, CommandScope } from "./command-scope.js";
+import { runModelCommand } from "./model-command.js";
+import { startsAfresh } from "./session-state.js";
+import { undoLast } from "./undo.js";
+import { runUsageCommand } from "./usage-command.js";
 
 /** Answers a command that was not taken by a running turn. */
-export function runCommand(command: ChatCommand, statusLine: string): CommandOutcome {
+export async function runCommand(command: ChatCommand, scope: CommandScope): Promise<CommandOutcome> {
+  const { ports, session, message, log } = scope;
   switch (command.name) {
     case "help":
       return {
@@ -41,14 +17,26 @@ export function runCommand(command: ChatCommand, statusLine: string): CommandOut
           .join("\n"),
         events: [],
       };
-    case "new":
+    case "new": {
+      await ports.keepOlderText(session);
+      const { state } = session.document;
       return {
         reply: "A fresh conversation. What was said before is out of my sight now.",
-        events: [draft("session_history_changed", { kind: "new" }, { source: "agent" })],
+        events: startsAfresh(log, state, state === "created" ? state : "idle"),
       };
+    }
+    case "undo":
+      return undoLast(log, session, message, ports.isOwner);
     case "stop":
       return { reply: "Nothing is running.", events: [] };
+    case "approve":
+    case "deny":
+      return { reply: "Nothing waits for your approval here.", events: [] };
     case "status":
-      return { reply: statusLine, events: [] };
+      return { reply: ports.statusLine(), events: [] };
+    case "model":
+      return await runModelCommand(command.argument, scope);
+    case "usage":
+      return runUsageCommand(scope);
   }
 }

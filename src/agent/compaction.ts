@@ -127,7 +127,7 @@ async function summarise(
   signal: AbortSignal,
   log: Logger,
 ): Promise<Summary> {
-  const messages = history.toMessages(undefined, gone);
+  const messages = history.toMessages(undefined, undefined, gone);
   if (canWrite(chosen)) {
     using scope = linked(signal, limitMs);
     try {

@@ -1,11 +1,17 @@
+import type { Budgets } from "../budgets/budgets.js";
 import type { InboundMessage } from "../bus/messages.js";
 import type { Engine, Work } from "../engine/engine.js";
+import type { Payload } from "../events/catalogue.js";
+import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
-import type { ChosenModel, ToolDeclaration } from "../providers/provider.js";
-import type { ResidentSession } from "../sessions/session-store.js";
+import type { ToolDecision } from "../policy/access.js";
+import type { ChosenModel, ModelChain, ToolDeclaration } from "../providers/provider.js";
+import type { ResidentSession } from "../sessions/resident-session.js";
 import type { Tool, ToolAccess, ToolContext, ToolResult } from "../tools/tool.js";
 import type { Compaction } from "./compaction.js";
 import type { ContextFiles, ListedSkill, SelectedSkill } from "./context.js";
+import type { OpenQuestions } from "./open-questions.js";
+import type { QuietTime } from "./quiet-time.js";
 import type { RunningTurns } from "./running-turns.js";
 
 /** The tools on offer. */
@@ -17,10 +23,17 @@ export interface Toolbox {
   run(name: string, input: unknown, context: ToolContext): Promise<ToolResult>;
 }
 
+/** A skill whose text the model gets to see. */
+export interface MatchedSkill extends SelectedSkill {
+  readonly source: string;
+  /** Its text was cut. */
+  readonly truncated: boolean;
+}
+
 /** What the message's text and choice of skills come to. */
 export interface SkillSelection {
   /** Their text goes into the message. */
-  readonly matched: readonly (SelectedSkill & { readonly source: string; readonly truncated: boolean })[];
+  readonly matched: readonly MatchedSkill[];
   readonly missing: readonly string[];
   readonly selector: string;
   /** Named in the system prompt. */
@@ -31,7 +44,37 @@ export interface SkillSelection {
 export interface ContextSources {
   files(): Promise<ContextFiles>;
   skills(text: string, selected: readonly string[] | undefined): Promise<SkillSelection>;
-  readSkill(name: string): Promise<string | undefined>;
+  readSkill(name: string): Promise<MatchedSkill | undefined>;
+}
+
+/** What a tool call is about to do in a turn. */
+export interface PlannedUse {
+  readonly tool: Tool;
+  readonly access: ToolAccess;
+  readonly message: InboundMessage;
+  readonly folder: string;
+  readonly outside: readonly string[];
+}
+
+/** The models that turns can use. */
+export interface ModelSource {
+  /** @throws {ConfigError} when there is no such model */
+  choose(label: string | undefined, signal: AbortSignal): Promise<ChosenModel>;
+  /**
+   * The model for what a session wants (`thinking` in the words of `/model`) and its stand-ins.
+   *
+   * @throws {ConfigError} when there is none at all
+   */
+  chain(
+    wanted: { readonly label?: string | undefined; readonly thinking?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<ModelChain>;
+  /** Somebody has just chosen this model. */
+  prefer(model: ChosenModel): void;
+  /** The models that the config names. */
+  labels(): readonly string[];
+  /** What `/model … thinking=…` takes, as it is stored; undefined for anything else. */
+  readThinking(text: string): string | undefined;
 }
 
 /** What the agent needs from the rest of the gateway. */
@@ -40,18 +83,34 @@ export interface AgentPorts {
   /** `open` throws {@link EngineError} `corrupt` when the session's log is damaged. */
   readonly sessions: { open(key: string): Promise<ResidentSession> };
   readonly running: RunningTurns;
-  /** @throws {ConfigError} when there is no such model */
-  chooseModel(label: string | undefined, signal: AbortSignal): Promise<ChosenModel>;
+  readonly models: ModelSource;
+  readonly budgets: Budgets;
   readonly tools: Toolbox;
   readonly compaction: Compaction;
-  /** Policy: `undefined` when the call may do this, else one sentence for the model. */
-  permit(tool: Tool, access: ToolAccess, message: InboundMessage, folder: string): string | undefined;
+  /** Policy, for the person whose message it is. `outside`: where what others wrote in the context came from. */
+  decide(use: PlannedUse): ToolDecision;
+  /** Remembers that a person allowed this for always. */
+  allowAlways(use: PlannedUse, responderId: string): Promise<void>;
+  /** Where a file's content came from when others wrote it. */
+  outsideOf(path: string, folder: string): string | undefined;
+  readonly questions: OpenQuestions;
+  /** How long people in this message's chat may take to answer a question. */
+  patienceMs(message: InboundMessage): number;
   isOwner(channel: string, senderId: string): boolean;
   /** Several people may write in the message's chat. */
   isGroup(message: InboundMessage): boolean;
   readonly sources: ContextSources;
   /** The platform messages that show this text in the message's chat; none where people read the events themselves. */
   replies(message: InboundMessage, replyId: string, content: string, turnId: string): readonly Work<"outbound">[];
+  /** Keeps what was said where people can read it, before it goes out of the model's sight. Safe to repeat. */
+  keepOlderText(session: Pick<ResidentSession, "key" | "document">): Promise<void>;
+  /** The same for a question: its options as buttons where the chat has them, else as numbered lines. */
+  questionReplies(
+    message: InboundMessage,
+    asked: Payload<"human_input_asked">,
+    content: string,
+    turnId: string,
+  ): readonly Work<"outbound">[];
   /** One line about the gateway, for /status. */
   statusLine(): string;
   sessionFolder(key: string): string;
@@ -64,8 +123,16 @@ export interface AgentOptions {
   readonly maxIterations: number;
   /** Attempts at one model call. */
   readonly maxModelAttempts: number;
+  /** The pause before the second one. */
+  readonly retryDelayMs: number;
   /** Writes a moment for the model. */
   readonly clock: (at: Date) => string;
   readonly persistDetail: boolean;
   readonly persistThoughts: boolean;
+  /** Call a conversation by its first words. */
+  readonly titles: boolean;
+  /** Run for each agent beside the built-in ones. */
+  readonly machines?: readonly Machine<unknown>[] | undefined;
+  /** When later messages of the same sender are waited for before a turn begins, and for how long after the last one. */
+  readonly quiet: QuietTime;
 }

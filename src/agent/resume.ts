@@ -1,17 +1,39 @@
+import type { Payload } from "../events/catalogue.js";
 import type { ToolUsePart } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
-import type { PendingCall } from "./tool-calls.js";
+
+/** A call of the model's answer, and how far it has come. */
+export interface PendingCall {
+  readonly call: ToolUsePart;
+  /** Set when an earlier attempt had started it. */
+  readonly startedAs?: string | undefined;
+}
+
+/** A question that was asked for a call of the last answer. */
+export interface EarlierQuestion {
+  readonly asked: Payload<"human_input_asked">;
+  /** Unix ms. */
+  readonly askedAt: number;
+  readonly answered?: Payload<"human_input_answered"> | undefined;
+}
 
 /** What earlier attempts at a turn have left in the log. */
 export interface EarlierAttempts {
   readonly turnId: string;
+  /** The last one's number. */
+  readonly attempt: number;
   /** Messages that already stand in the context, the turn's own included. */
   readonly messageIds: readonly string[];
   /** Model answers that are in the log: they are not asked for again. */
   readonly answers: number;
   /** Calls of the last answer without a result, in call order. */
   readonly pending: readonly PendingCall[];
+  readonly questions: readonly EarlierQuestion[];
+  /** Messages that were taken as answers to questions. */
+  readonly answeredBy: readonly string[];
+  /** All calls that are over, in order. */
+  readonly finished: readonly Pick<ToolUsePart, "name" | "input">[];
   /** Brings fresh machines to where the turn stands. */
   readonly inputs: readonly MachineInput[];
   readonly lastEventId: string | undefined;
@@ -27,9 +49,17 @@ export function readEarlierAttempts(openTurn: readonly StoredEvent[], messageId:
   const inputs: MachineInput[] = [];
   const calls = new Map<string, ToolUsePart>();
   const started = new Map<string, string>();
+  const underWay = new Map<string, Record<string, unknown>>();
+  const questions = new Map<string, EarlierQuestion>();
+  const answeredBy: string[] = [];
+  const finished: Pick<ToolUsePart, "name" | "input">[] = [];
   let answers = 0;
+  let { attempt } = start.payload;
   for (const event of openTurn) {
     switch (event.type) {
+      case "turn_execution_start":
+        attempt = event.payload.attempt;
+        break;
       case "user_message":
         messageIds.push(event.payload.message_id);
         break;
@@ -38,13 +68,29 @@ export function readEarlierAttempts(openTurn: readonly StoredEvent[], messageId:
         answers = Math.max(answers, event.payload.iteration);
         inputs.push({ kind: "answer_stored", message: event.payload });
         calls.clear();
+        questions.clear();
         for (const part of event.payload.content) if (part.type === "tool_use") calls.set(part.id, part);
         break;
       case "tool_execution_start":
         started.set(event.payload.tool_call_id, event.payload.tool_execution_id);
+        underWay.set(event.payload.tool_execution_id, event.payload.input);
         break;
+      case "human_input_asked":
+        questions.set(event.payload.request_id, { asked: event.payload, askedAt: Date.parse(event.timestamp) });
+        break;
+      case "human_input_answered": {
+        const question = questions.get(event.payload.request_id);
+        if (question !== undefined) questions.set(event.payload.request_id, { ...question, answered: event.payload });
+        if (event.correlation_id !== undefined && event.correlation_id !== start.correlation_id)
+          answeredBy.push(event.correlation_id);
+        break;
+      }
       case "tool_execution_complete":
         calls.delete(event.payload.tool_call_id);
+        finished.push({
+          name: event.payload.tool_name,
+          input: underWay.get(event.payload.tool_execution_id) ?? {},
+        });
         inputs.push({
           kind: "tool_finished",
           toolCallId: event.payload.tool_call_id,
@@ -60,9 +106,13 @@ export function readEarlierAttempts(openTurn: readonly StoredEvent[], messageId:
   }
   return {
     turnId: start.turn_id,
+    attempt,
     messageIds,
     answers,
     pending: [...calls.values()].map((call) => ({ call, startedAs: started.get(call.id) })),
+    questions: [...questions.values()],
+    answeredBy,
+    finished,
     inputs,
     lastEventId: openTurn.at(-1)?.event_id,
   };

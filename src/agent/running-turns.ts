@@ -1,6 +1,9 @@
+/** `stop` by a person, `cancel` because a newer message takes its place, `abort` together with its whole session. */
+export type StopMode = "stop" | "cancel" | "abort";
+
 /** Why a turn is ended before its time. */
 export type Interrupt =
-  | { readonly kind: "user"; readonly mode: "stop" | "cancel" }
+  | { readonly kind: "user"; readonly mode: StopMode }
   /** The process stops, or the attempt was taken away: nothing is written. After a stop the turn goes on at the next start. */
   | { readonly kind: "shutdown" };
 
@@ -48,7 +51,7 @@ export class RunningTurns {
   }
 
   /** True when there was a turn to stop. */
-  stop(sessionKey: string, mode: "stop" | "cancel"): boolean {
+  stop(sessionKey: string, mode: StopMode): boolean {
     const turn = this.#turns.get(sessionKey);
     turn?.interrupt({ kind: "user", mode });
     return turn !== undefined;

@@ -30,13 +30,18 @@ export function failureText(code: ErrorCode, turnId: string): string {
 }
 
 export function isRecoverable(error: ProviderError): boolean {
-  return error.retryable || error.kind === "context_overflow";
+  return error.retryable || error.kind === "context_overflow" || error.kind === "circuit_open";
 }
 
 export const emptyAnswer = "The model gave an empty answer. Please ask again or put it differently.";
 export const refusedAnswer = "The model declined to answer this.";
 export const stopped = "Stopped.";
 export const compressed = "(Our conversation has grown long: I go on from a summary of its older part.)";
+
+/** For what cannot be done in a session that is over. */
+export function overSentence(state: string): string {
+  return `This conversation is ${state}. Send /new, or just a message, to begin a fresh one.`;
+}
 
 export function limitReached(limit: number): string {
   return `I stopped after ${limit} model calls, which is the limit for one message. Say "continue" to go on.`;

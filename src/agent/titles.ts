@@ -5,7 +5,7 @@ import { channelOf, clientChannels } from "../events/session-key.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import type { ChosenModel } from "../providers/provider.js";
-import type { ResidentSession } from "../sessions/session-store.js";
+import type { ResidentSession } from "../sessions/resident-session.js";
 import { cutText } from "../util/cut-text.js";
 import { linked } from "../util/linked.js";
 import { askModel, canWrite } from "./ask-model.js";
@@ -15,8 +15,6 @@ export interface TitlePorts {
   readonly engine: Pick<Engine, "append">;
   readonly sessions: { open(key: string): Promise<ResidentSession> };
   chooseModel(label: string | undefined, signal: AbortSignal): Promise<ChosenModel>;
-  /** False: the first words are the title everywhere. */
-  readonly byModel: boolean;
   readonly log: Logger;
 }
 
@@ -27,16 +25,19 @@ const system =
   "Name this conversation in at most six words, in its own language. Answer with the name only: no quotes, no full stop.";
 
 /**
- * Gives each conversation a title after its first answer: by the model where people see a list of their chats, else
- * from the first words. A title that a person gave stays.
+ * After its first answer a conversation is called by its first words; where people see a list of their chats the model
+ * then gives it a better title. One that a person gave stays.
  */
 export function startTitles(ports: TitlePorts): AsyncDisposable {
   const stopping = new AbortController();
   const underWay = new Map<string, Promise<void>>();
+  /** A model that gives none is not asked again after each turn. */
+  const asked = new Set<string>();
 
   const unsubscribe = ports.bus.on("turn_execution_complete", (event) => {
     const key = event.session_key;
-    if (underWay.has(key)) return;
+    if (!clientChannels.has(channelOf(key)) || asked.has(key)) return;
+    asked.add(key);
     const work = giveTitle(ports, key, stopping.signal)
       .catch((error: unknown) => ports.log.warn(`${key} got no title: ${messageOf(error)}`, { session: key }))
       .finally(() => underWay.delete(key));
@@ -54,22 +55,12 @@ export function startTitles(ports: TitlePorts): AsyncDisposable {
 
 async function giveTitle(ports: TitlePorts, key: string, signal: AbortSignal): Promise<void> {
   const session = await ports.sessions.open(key);
-  const { title, summary } = session.document;
-  // A command is no subject of a conversation.
-  if (title !== undefined || summary === undefined || summary.startsWith("/")) return;
-  const byModel =
-    ports.byModel && clientChannels.has(channelOf(key)) ? await titleByModel(ports, session, signal) : undefined;
-  const given = byModel ?? fallbackTitle(summary);
-  if (given === "" || session.document.title !== undefined || signal.aborted) return;
+  if (session.document.hasOwnTitle) return;
+  const title = await titleByModel(ports, session, signal);
+  if (title === undefined || session.document.hasOwnTitle || signal.aborted) return;
   await ports.engine.append(
     key,
-    [
-      draft(
-        "session_title_generated",
-        { title: given, generated_by: byModel === undefined ? "fallback" : "model" },
-        { source: "agent" },
-      ),
-    ],
+    [draft("session_title_generated", { title, generated_by: "model" }, { source: "agent" })],
     { durable: false },
   );
 }
@@ -106,14 +97,20 @@ export function tidyTitle(said: string): string | undefined {
   return title === "" ? undefined : shorten(title);
 }
 
-export function fallbackTitle(firstText: string): string {
-  return shorten(firstText.replace(/\s+/g, " ").trim());
+/** A title from what a person said first: its first line, cut between words. Undefined when it says nothing. */
+export function fallbackTitle(text: string): string | undefined {
+  const line = text
+    .split("\n")
+    .map((each) => each.replace(/\s+/g, " ").trim())
+    .find((each) => each !== "");
+  return line === undefined ? undefined : shorten(line);
 }
 
-/** Cut after a word where there is one. */
+/** Cut between words where there are any: many languages write without spaces. */
 function shorten(text: string): string {
-  if (text.length <= maxTitle) return text;
-  const cut = cutText(text, maxTitle - 1);
+  const characters = [...text];
+  if (characters.length <= maxTitle) return text;
+  const cut = characters.slice(0, maxTitle).join("");
   const space = cut.lastIndexOf(" ");
-  return `${space > maxTitle / 2 ? cut.slice(0, space) : cut}…`;
+  return `${space > cut.length / 2 ? cut.slice(0, space) : cut} …`;
 }

@@ -3,21 +3,26 @@ import type { ToolUsePart } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
-import type { Tool, ToolContext, ToolResult } from "../tools/tool.js";
+import type { Tool, ToolAnswer, ToolContext, ToolQuestion, ToolResult } from "../tools/tool.js";
 import { newId } from "../util/ids.js";
+import { createPermit } from "./approvals.js";
+import type { DoomLoop } from "./doom-loop.js";
+import type { HumanInput } from "./human-input.js";
 import type { AgentPorts } from "./ports.js";
+import type { PendingCall } from "./resume.js";
+import { skillsMatched } from "./skill-events.js";
 import type { TurnLog } from "./turn-log.js";
 
-/** A call of the model's answer, and how far it has come. */
-export interface PendingCall {
-  readonly call: ToolUsePart;
-  /** Set when an earlier attempt had started it. */
-  readonly startedAs?: string | undefined;
-}
-
 export interface ToolCallScope {
-  readonly ports: Pick<AgentPorts, "tools" | "permit" | "sources" | "sessionFolder" | "workspace">;
+  readonly ports: Pick<
+    AgentPorts,
+    "tools" | "decide" | "allowAlways" | "outsideOf" | "sources" | "sessionFolder" | "workspace"
+  >;
   readonly message: InboundMessage;
+  readonly human: HumanInput;
+  readonly doom: DoomLoop;
+  /** Where those parts of the context came from that others wrote, at this moment. */
+  readonly outside: () => readonly string[];
   readonly iteration: number;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -46,16 +51,15 @@ export async function runToolCalls(
     const started: {
       readonly pending: PendingCall;
       readonly executionId: string;
-      readonly result: Promise<ToolResult>;
-      readonly startedAt: number;
+      readonly outcome: Promise<Outcome>;
     }[] = [];
     for (const pending of calls) {
       const executionId = await start(pending, scope);
-      started.push({ pending, executionId, startedAt: Date.now(), result: run(pending, scope) });
+      started.push({ pending, executionId, outcome: run(pending, scope) });
     }
     // Settled together first, so that no rejection goes unheard while an earlier result is being written.
-    await Promise.allSettled(started.map((one) => one.result));
-    for (const one of started) await finish(one.pending, one.executionId, one.startedAt, await one.result, scope);
+    await Promise.allSettled(started.map((one) => one.outcome));
+    for (const one of started) await finish(one.pending, one.executionId, await one.outcome, scope);
     return;
   }
   for (const [index, pending] of calls.entries()) {
@@ -65,8 +69,7 @@ export async function runToolCalls(
       return;
     }
     const executionId = await start(pending, scope);
-    const startedAt = Date.now();
-    await finish(pending, executionId, startedAt, await run(pending, scope), scope);
+    await finish(pending, executionId, await run(pending, scope), scope);
   }
 }
 
@@ -101,18 +104,75 @@ async function start({ call, startedAs }: PendingCall, scope: ToolCallScope): Pr
   return executionId;
 }
 
-async function run({ call, startedAs }: PendingCall, scope: ToolCallScope): Promise<ToolResult> {
-  const { ports, message, signal } = scope;
+interface Outcome {
+  readonly result: ToolResult;
+  /** What else it brought about, to be told before its end. */
+  readonly events: readonly EventDraft[];
+  /** Without the time in which a person was waited for. */
+  readonly durationMs: number;
+}
+
+async function run(pending: PendingCall, scope: ToolCallScope): Promise<Outcome> {
+  const startedAt = Date.now();
+  let waitedMs = 0;
+  const waiting = async <T>(work: () => Promise<T>): Promise<T> => {
+    const from = Date.now();
+    try {
+      return await work();
+    } finally {
+      waitedMs += Date.now() - from;
+    }
+  };
+  const events: EventDraft[] = [];
+  const readSkill = async (name: string): Promise<string | undefined> => {
+    const skill = await scope.ports.sources.readSkill(name);
+    const missing = skill === undefined ? [name] : [];
+    events.push(skillsMatched(scope.log, skill === undefined ? [] : [skill], missing, pending.call.name));
+    return skill?.text;
+  };
+  const result = await runOnce(pending, scope, { waiting, readSkill });
+  return { result, events, durationMs: Math.max(0, Date.now() - startedAt - waitedMs) };
+}
+
+/** What a call is given beside its scope. */
+interface Aids {
+  readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly readSkill: ToolContext["readSkill"];
+}
+
+async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, aids: Aids): Promise<ToolResult> {
+  const { ports, signal, human, doom } = scope;
+  const { waiting } = aids;
   const tool = ports.tools.find(call.name);
-  if (startedAs !== undefined && !runsAgain(tool)) return interrupted(call.name);
+  if (startedAs !== undefined && !runsAgain(tool) && !human.wasAsking(call.id)) return interrupted(call.name);
   if (call.invalid_json !== undefined)
     return {
       text: `The arguments of ${call.name} were no JSON object: ${call.invalid_json.slice(0, 200)}`,
       isError: true,
       summary: `${call.name}: arguments were not JSON`,
     };
+  try {
+    const looping = await waiting(() => doom.check(call));
+    if (looping !== undefined)
+      return { text: looping, isError: true, summary: `${call.name} was called again and again` };
+    return await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    // A question that the stop has withdrawn is written first.
+    await human.settled();
+    return { text: stoppedByPerson, isError: true, summary: `${call.name} was stopped` };
+  }
+}
+
+function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallScope, aids: Aids): ToolContext {
+  const { waiting, readSkill } = aids;
+  const { ports, message, human } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
-  const context: ToolContext = {
+  const permit =
+    tool === undefined
+      ? async () => undefined
+      : createPermit({ ports, message, human, tool, call, folder, outside: scope.outside() });
+  return {
     sessionKey: message.sessionKey,
     channel: message.channel,
     chatId: message.chatId,
@@ -121,29 +181,40 @@ async function run({ call, startedAs }: PendingCall, scope: ToolCallScope): Prom
     toolCallId: call.id,
     folder,
     workspace: ports.workspace,
-    signal,
-    permit: async (access) => (tool === undefined ? undefined : ports.permit(tool, access, message, folder)),
-    readSkill: (name) => ports.sources.readSkill(name),
+    signal: scope.signal,
+    permit: (access) => waiting(() => permit(access)),
+    ask: (question) => waiting(() => askFor(call, question, human)),
+    outsideOf: (path) => ports.outsideOf(path, folder),
+    readSkill,
   };
-  try {
-    return await ports.tools.run(call.name, call.input, context);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    return { text: stoppedByPerson, isError: true, summary: `${call.name} was stopped` };
-  }
+}
+
+async function askFor(call: ToolUsePart, asking: ToolQuestion, human: HumanInput): Promise<ToolAnswer> {
+  const { kind, question, options, allowCustom, default: fallback, names = [] } = asking;
+  return await human.ask({
+    kind,
+    question,
+    tool_call_id: call.id,
+    tool_name: call.name,
+    options:
+      kind === "env_var"
+        ? [{ id: "skip", label: "Go on without" }]
+        : options.map((option, index) => ({ id: String(index + 1), ...option })),
+    allow_custom: allowCustom,
+    ...(fallback === undefined ? {} : { default: fallback }),
+    ...(names.length === 0 ? {} : { fields: [...names] }),
+  });
 }
 
 async function finish(
   { call }: PendingCall,
   executionId: string,
-  startedAt: number,
-  result: ToolResult,
+  { result, events, durationMs }: Outcome,
   scope: ToolCallScope,
 ): Promise<void> {
   if (scope.isShuttingDown() && scope.signal.aborted) return;
-  const durationMs = Math.max(0, Date.now() - startedAt);
   const outputs = scope.machines.feed(toFinished(call, result, durationMs));
-  await scope.log.tell(outputs, [completion(call, executionId, result, durationMs, scope.log)]);
+  await scope.log.tell(outputs, [...events, completion(call, executionId, result, durationMs, scope.log)]);
 }
 
 function interrupted(name: string): ToolResult {
@@ -179,6 +250,7 @@ function completion(
       ...(result.isError ? { error_code: errorCodeOf(result) } : {}),
       duration_ms: durationMs,
       summary: result.summary,
+      ...(result.outside === undefined ? {} : { outside: result.outside }),
     },
     `tool:${call.name}`,
   );

@@ -1,8 +1,14 @@
+import type { TurnBudget } from "../budgets/budgets.js";
+import type { Work } from "../engine/engine.js";
 import type { ErrorCode } from "../errors.js";
 import type { EventDraft } from "../events/event.js";
+import type { TurnEnd } from "../events/machines/input.js";
+import { isClosed } from "../events/session-state.js";
 import { newId } from "../util/ids.js";
+import { closeQuestions } from "./human-input.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
-import { failureText, sentenceFor } from "./sentences.js";
+import { failureText, sentenceFor, stopped } from "./sentences.js";
+import { becomesActive, comesToRest } from "./session-state.js";
 import { closeInterrupted } from "./tool-calls.js";
 import { queuedReplies } from "./turn-end.js";
 import { TurnLog } from "./turn-log.js";
@@ -12,6 +18,7 @@ export function openTurnLog(
   { ports, options, delivery, session }: BuryScope,
   turnId: string,
   earlier: EarlierAttempts | undefined,
+  budget?: TurnBudget,
 ): TurnLog {
   const message = delivery.work.body;
   return new TurnLog({
@@ -25,6 +32,8 @@ export function openTurnLog(
     },
     persistDetail: options.persistDetail,
     persistThoughts: options.persistThoughts,
+    keepThoughts: (messageId, content) => session.history?.keepThoughts(messageId, content),
+    counts: budget?.counts,
   });
 }
 
@@ -37,10 +46,13 @@ export function beginAttempt(
 ): { readonly begin: EventDraft[]; readonly states: readonly EventDraft[] } {
   const queuedMs = Math.max(0, Date.now() - delivery.work.body.receivedAt);
   const { turnId, attempt } = log;
-  const begin = [
-    log.draft("turn_execution_start", { message_ids: [...messageIds], queued_ms: queuedMs, attempt }),
-    ...log.stored(machines.feed({ kind: "restarted", lastState: session.agentState }).stored),
-  ];
+  const begin: EventDraft[] = [];
+  // An attempt that fails for a reason of its own has told its begin already.
+  if (earlier?.attempt !== attempt)
+    begin.push(log.draft("turn_execution_start", { message_ids: [...messageIds], queued_ms: queuedMs, attempt }));
+  begin.push(...becomesActive(log, session.document.state));
+  if (machines.turn().turnId === "")
+    begin.push(...log.stored(machines.feed({ kind: "restarted", lastState: session.agentState }).stored));
   const started = machines.feed({ kind: "turn_started", turnId, messageIds: [...messageIds], attempt, queuedMs });
   const caughtUp = (earlier?.inputs ?? []).flatMap((input) => machines.feed(input).stored);
   return { begin, states: log.stored([...started.stored, ...caughtUp]) };
@@ -48,19 +60,49 @@ export function beginAttempt(
 
 /** Ends a message that has used up its attempts or met a fault, so that it never blocks its chat. */
 export async function buryTurn(scope: BuryScope, code: ErrorCode): Promise<void> {
+  const turnId = turnIdOf(scope);
+  const outcome = { end: "failed", code, category: "runtime", message: sentenceFor(code), recoverable: false } as const;
+  const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, failureText(code, turnId), "error");
+  await log.bury(sentenceFor(code), drafts, replies);
+}
+
+/** Ends a message that waited, or whose turn was between two attempts, when its session was aborted. */
+export async function cancelTurn(scope: BuryScope): Promise<void> {
+  const outcome = { end: "cancelled", reason: "abort", mode: "abort" } as const;
+  const { log, drafts, replies } = endAtOnce(scope, turnIdOf(scope), outcome, stopped, "aborted");
+  await log.commit(drafts, replies);
+}
+
+function turnIdOf({ session, delivery }: BuryScope): string {
+  return readEarlierAttempts(session.openTurn, delivery.work.body.id)?.turnId ?? newId("turn");
+}
+
+/** A turn's begin and end in one. */
+function endAtOnce(
+  scope: BuryScope,
+  turnId: string,
+  outcome: TurnEnd,
+  text: string,
+  rests: "error" | "aborted",
+): { readonly log: TurnLog; readonly drafts: readonly EventDraft[]; readonly replies: readonly Work<"outbound">[] } {
   const { ports, delivery, session, machines } = scope;
   const message = delivery.work.body;
   const earlier = readEarlierAttempts(session.openTurn, message.id);
-  const turnId = earlier?.turnId ?? newId("turn");
   const log = openTurnLog(scope, turnId, earlier);
   const { begin, states } = beginAttempt(scope, log, [message.id], earlier);
-  const closed = closeInterrupted(earlier?.pending ?? [], log, machines);
-  const replies = ports.replies(message, turnId, failureText(code, turnId), turnId);
-  const { stored } = machines.feed({
-    kind: "turn_ended",
-    outcome: { end: "failed", code, category: "runtime", message: sentenceFor(code), recoverable: false },
-    durationMs: 0,
-  });
-  const drafts = [...begin, ...states, ...closed, ...queuedReplies(replies), ...log.stored(stored)];
-  await log.bury(sentenceFor(code), drafts, replies);
+  const open = (earlier?.questions ?? []).filter(({ answered }) => answered === undefined);
+  const closed = [...closeQuestions(open, log), ...closeInterrupted(earlier?.pending ?? [], log, machines)];
+  const replies = ports.replies(message, turnId, text, turnId);
+  const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: 0 });
+  // The begin above has made it active, unless the session is over.
+  const before = isClosed(session.document.state) ? session.document.state : "active";
+  const drafts = [
+    ...begin,
+    ...states,
+    ...closed,
+    ...queuedReplies(log, replies),
+    ...comesToRest(log, before, rests),
+    ...log.stored(stored),
+  ];
+  return { log, drafts, replies };
 }

@@ -1,12 +1,18 @@
+import type { Exceeded } from "../budgets/limits.js";
 import { outboundQueued } from "../bus/message-bus.js";
+import type { InboundMessage } from "../bus/messages.js";
 import type { Work } from "../engine/engine.js";
 import type { ProviderError } from "../errors.js";
-import { noUsage } from "../events/content.js";
+import { noUsage, type Usage } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import type { TurnEnd } from "../events/machines/input.js";
 import { newId } from "../util/ids.js";
 import type { Mailbox } from "./mailbox.js";
+import type { StopMode } from "./running-turns.js";
 import { compressed, failureText, isRecoverable, sentenceFor, stopped } from "./sentences.js";
+import { comesToRest } from "./session-state.js";
+import { fallbackTitle } from "./titles.js";
+import { budgetSentence } from "./turn-budget.js";
 import type { TurnLog } from "./turn-log.js";
 import type { TurnScope } from "./turn-scope.js";
 
@@ -23,8 +29,11 @@ export type LoopEnd =
       readonly kind: "notice";
       readonly text: string;
       readonly stopReason: "max_iterations" | "empty" | "refusal";
+      /** The answer without a word that the notice stands for. */
+      readonly spent?: Spent | undefined;
       readonly unwritten: readonly EventDraft[];
     }
+  | { readonly kind: "budget"; readonly exceeded: Exceeded; readonly unwritten: readonly EventDraft[] }
   | {
       readonly kind: "interrupted";
       readonly partialMessageId: string | undefined;
@@ -32,11 +41,21 @@ export type LoopEnd =
     }
   | { readonly kind: "failed"; readonly error: ProviderError; readonly unwritten: readonly EventDraft[] };
 
+/** What an answer has used. */
+export interface Spent {
+  /** Label of the model. */
+  readonly model: string;
+  readonly usage: Usage;
+  readonly costUsd: number | undefined;
+}
+
 export interface Ending {
   readonly scope: TurnScope;
   readonly log: TurnLog;
   readonly mailbox: Mailbox;
-  readonly mode: "stop" | "cancel";
+  /** Events that close questions which nobody goes on with. */
+  readonly closeQuestions: () => readonly EventDraft[];
+  readonly mode: StopMode;
   readonly startedAt: number;
 }
 
@@ -45,10 +64,12 @@ export async function endTurn(end: LoopEnd, ending: Ending): Promise<void> {
   // From here to the commit nothing is waited for, so that it acknowledges exactly the messages it names.
   await ending.mailbox.settled();
   const { scope, log, mailbox, startedAt } = ending;
-  const { ports, delivery, machines } = scope;
+  const { ports, delivery, machines, session } = scope;
   const message = delivery.work.body;
-  const drafts: EventDraft[] = [...end.unwritten];
-  const { outcome, text } = describeEnd(end, ending, drafts);
+  const drafts: EventDraft[] = [...end.unwritten, ...ending.closeQuestions()];
+  const { outcome, text, rests } = describeEnd(end, ending, drafts);
+  if (end.kind === "answered" && scope.options.titles && session.document.title === undefined)
+    drafts.push(...firstTitle(log, message));
   const replies = [
     ...noticesOf(scope).flatMap((notice, n) => ports.replies(message, `${log.turnId}-n${n}`, notice, log.turnId)),
     ...(text === undefined ? [] : ports.replies(message, `${log.turnId}`, text, log.turnId)),
@@ -57,7 +78,8 @@ export async function endTurn(end: LoopEnd, ending: Ending): Promise<void> {
   const joined = mailbox.messageIds.filter((id) => !machines.turn().messageIds.includes(id));
   machines.feed({ kind: "messages_joined", messageIds: joined });
   const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: Math.max(0, Date.now() - startedAt) });
-  drafts.push(...queuedReplies(replies), ...log.stored(stored));
+  const states = comesToRest(log, session.document.state, rests);
+  drafts.push(...queuedReplies(log, replies), ...states, ...log.stored(stored));
   await log.commit(drafts, replies);
 }
 
@@ -66,27 +88,45 @@ function noticesOf({ session }: TurnScope): readonly string[] {
   return session.openTurn.some(({ type }) => type === "context_compressed") ? [compressed] : [];
 }
 
+/** Until a better title is given, a conversation is called after what it began with. */
+function firstTitle(log: TurnLog, message: InboundMessage): EventDraft[] {
+  const title = fallbackTitle(message.content) ?? message.attachments[0]?.filename;
+  if (title === undefined || message.internal === true) return [];
+  return [log.draft("session_title_generated", { title, generated_by: "fallback" })];
+}
+
 function describeEnd(
   end: LoopEnd,
-  { log, mode }: Ending,
+  { scope, log, mode }: Ending,
   drafts: EventDraft[],
-): { readonly outcome: TurnEnd; readonly text: string | undefined } {
+): {
+  readonly outcome: TurnEnd;
+  readonly text: string | undefined;
+  readonly rests: "idle" | "error" | "aborted";
+} {
   switch (end.kind) {
     case "answered":
       return {
         outcome: { end: "complete", messageId: end.messageId, stopReason: asStopReason(end.stopReason) },
         text: end.text,
+        rests: "idle",
       };
     case "notice": {
-      const notice = noticeMessage(log, end.text);
+      const notice = noticeMessage(log, end.text, end.spent);
       drafts.push(notice.draft);
-      return { outcome: { end: "complete", messageId: notice.id, stopReason: end.stopReason }, text: end.text };
+      const outcome = { end: "complete", messageId: notice.id, stopReason: end.stopReason } as const;
+      return { outcome, text: end.text, rests: "idle" };
     }
-    case "interrupted":
+    case "budget":
+      return describeBudget(end.exceeded, scope, log, drafts);
+    case "interrupted": {
+      const reason = mode === "abort" ? "abort" : "user_interrupt";
       return {
-        outcome: { end: "cancelled", reason: "user_interrupt", mode, partialMessageId: end.partialMessageId },
-        text: mode === "stop" ? stopped : undefined,
+        outcome: { end: "cancelled", reason, mode, partialMessageId: end.partialMessageId },
+        text: mode === "cancel" ? undefined : stopped,
+        rests: mode === "abort" ? "aborted" : "idle",
       };
+    }
     case "failed": {
       const { error } = end;
       return {
@@ -98,9 +138,28 @@ function describeEnd(
           recoverable: isRecoverable(error),
         },
         text: failureText(error.code, log.turnId),
+        rests: "error",
       };
     }
   }
+}
+
+/** A chat hears of each budget once in its period; that the message was not answered is told by the turn's end. */
+function describeBudget(
+  exceeded: Exceeded,
+  { ports, session }: TurnScope,
+  log: TurnLog,
+  drafts: EventDraft[],
+): ReturnType<typeof describeEnd> {
+  const message = budgetSentence(exceeded, ports.budgets.calendar.timeZone);
+  const isNew = !session.spending.wasTold(exceeded);
+  const { scope, limit, used, unit, subject, period } = exceeded;
+  if (isNew) drafts.push(log.draft("budget_exceeded", { scope, limit, used, unit, subject, period }));
+  return {
+    outcome: { end: "failed", code: "BUDGET_EXCEEDED", category: "runtime", message, recoverable: false },
+    text: isNew ? message : undefined,
+    rests: "error",
+  };
 }
 
 function asStopReason(reason: string): "end_turn" | "max_tokens" | "refusal" {
@@ -108,21 +167,26 @@ function asStopReason(reason: string): "end_turn" | "max_tokens" | "refusal" {
 }
 
 /** A sentence of the gateway's own: shown like an answer, and never part of what the model sees. */
-export function noticeMessage(log: TurnLog, text: string): { readonly id: string; readonly draft: EventDraft } {
+export function noticeMessage(
+  log: TurnLog,
+  text: string,
+  spent: Spent = { model: "none", usage: noUsage, costUsd: undefined },
+): { readonly id: string; readonly draft: EventDraft } {
   const id = newId("msg");
   const payload = {
     message_id: id,
     content: [{ type: "text" as const, text }],
-    model: "none",
+    model: spent.model,
     iteration: 0,
     stop_reason: "end_turn" as const,
-    usage: noUsage,
+    usage: spent.usage,
+    cost_usd: spent.costUsd,
     final: true,
     partial: false,
   };
   return { id, draft: log.draft("assistant_message", payload, "gateway") };
 }
 
-export function queuedReplies(replies: readonly Work<"outbound">[]): EventDraft[] {
-  return replies.map((work) => outboundQueued(work.body, undefined));
+export function queuedReplies(log: TurnLog, replies: readonly Work<"outbound">[]): EventDraft[] {
+  return replies.map((work) => log.adopt(outboundQueued(work.body, undefined)));
 }

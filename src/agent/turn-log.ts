@@ -1,8 +1,10 @@
-import type { Commit, Delivery, Work } from "../engine/engine.js";
-import type { EventType, Payload } from "../events/catalogue.js";
+import type { Commit, Count, Delivery, Work } from "../engine/engine.js";
+import { type EventType, type Payload, specOf } from "../events/catalogue.js";
+import type { ContentPart } from "../events/content.js";
 import { draft, type EventDraft } from "../events/event.js";
 import type { MachineOutput } from "../events/machines/input.js";
-import { type MachineOutputs, toDraft } from "../events/machines/run-machines.js";
+import { type MachineOutputs, type Machines, toDraft } from "../events/machines/run-machines.js";
+import { deltaTypes } from "../events/sets.js";
 
 export interface TurnIdentity {
   readonly turnId: string;
@@ -19,6 +21,10 @@ export interface TurnLogOptions {
   readonly identity: TurnIdentity;
   readonly persistDetail: boolean;
   readonly persistThoughts: boolean;
+  /** Given each answer with its thinking, before the answer is written without it. */
+  readonly keepThoughts?: ((messageId: string, content: readonly ContentPart[]) => void) | undefined;
+  /** What the counters of usage get together with these events. */
+  readonly counts?: ((drafts: readonly EventDraft[]) => readonly Count[]) | undefined;
 }
 
 /**
@@ -28,6 +34,8 @@ export interface TurnLogOptions {
 export class TurnLog {
   readonly #options: TurnLogOptions;
   #cause: string | undefined;
+  /** Goes with the next events that are written. */
+  #owed: readonly Count[] = [];
   /** Named as the source of what the model brings forth, e.g. `provider:openai`. */
   modelSource = "agent";
 
@@ -49,32 +57,56 @@ export class TurnLog {
     return draft(type, payload, { source, turn_id: turnId, agent_id: agentId, correlation_id: correlationId });
   }
 
-  /** The stored outputs of the machines as drafts, without those that the configuration leaves out. */
+  /** An event that was made elsewhere, as one of this turn. */
+  adopt(drafted: EventDraft): EventDraft {
+    const { turnId, agentId, correlationId } = this.#options.identity;
+    return { ...drafted, turn_id: turnId, agent_id: agentId, correlation_id: correlationId };
+  }
+
+  /** The stored outputs of the machines as drafts. */
   stored(outputs: readonly MachineOutput[]): EventDraft[] {
-    const drafts: EventDraft[] = [];
-    for (const output of outputs) {
-      if (output.type === "agent_state_changed" && !this.#options.persistDetail) {
-        this.#publish(output);
-        continue;
-      }
-      drafts.push(this.#toDraft(output.type === "assistant_message" ? this.#withoutThoughts(output) : output));
+    return outputs.map((output) =>
+      this.#toDraft(output.type === "assistant_message" ? this.#withoutThoughts(output) : output),
+    );
+  }
+
+  /** Publishes the stream outputs and writes the stored ones, together with what is sent out before the turn's end. */
+  async tell(
+    outputs: MachineOutputs,
+    before: readonly EventDraft[] = [],
+    durable = false,
+    emit: readonly Work[] = [],
+  ): Promise<void> {
+    for (const output of outputs.stream) this.publish(this.#toDraft(output));
+    await this.append([...before, ...this.stored(outputs.stored)], durable, emit);
+  }
+
+  /** Ends what is being streamed, for an attempt that goes no further: nobody is to wait for the rest. */
+  abandonStream(machines: Machines): void {
+    const { stream } = machines.feed({ kind: "stream_failed", code: "UNKNOWN", willRetry: true });
+    for (const output of stream) this.publish(this.#toDraft(output));
+  }
+
+  async append(drafts: readonly EventDraft[], durable = false, emit: readonly Work[] = []): Promise<void> {
+    const cause = this.#cause;
+    const { stored, passing } = this.#chain(drafts);
+    try {
+      if (stored.length > 0)
+        await this.#options.delivery.append(stored, { durable, emit, counts: this.#counts(drafts) });
+    } catch (error) {
+      this.#cause = cause;
+      throw error;
     }
-    return drafts;
+    for (const drafted of passing) this.publish(drafted);
   }
 
-  /** Publishes the stream outputs and writes the stored ones. */
-  async tell(outputs: MachineOutputs, before: readonly EventDraft[] = [], durable = false): Promise<void> {
-    for (const output of outputs.stream) this.#publish(output);
-    await this.append([...before, ...this.stored(outputs.stored)], durable);
-  }
-
-  async append(drafts: readonly EventDraft[], durable = false): Promise<void> {
-    if (drafts.length === 0) return;
-    await this.#options.delivery.append(this.#chain(drafts), { durable });
+  /** Counts that belong to no event: they are written with the next one. */
+  owe(counts: readonly Count[]): void {
+    this.#owed = [...this.#owed, ...counts];
   }
 
   publish(drafted: EventDraft): void {
-    this.#options.publish(drafted);
+    this.#options.publish(drafted.causation_id === undefined ? this.#caused(drafted) : drafted);
   }
 
   /** Ends the turn: its last events, its replies and the acknowledgement of its messages, all or nothing. */
@@ -86,26 +118,39 @@ export class TurnLog {
     await this.#options.delivery.bury({ reason, ...this.#commit(drafts, emit) });
   }
 
+  /** What is not stored goes first, because the turn's last word is a stored one; so its cause is what is stored by now. */
   #commit(drafts: readonly EventDraft[], emit: readonly Work[]): Commit {
-    return { events: this.#chain(drafts), emit };
+    const cause = this.#cause;
+    const { stored, passing } = this.#chain(drafts);
+    for (const drafted of passing) this.publish(cause === undefined ? drafted : { ...drafted, causation_id: cause });
+    return { events: stored, emit, counts: this.#counts(drafts) };
   }
 
-  #chain(drafts: readonly EventDraft[]): EventDraft[] {
-    return drafts.map((drafted) => {
-      const chained = this.#cause === undefined ? drafted : { ...drafted, causation_id: this.#cause };
-      this.#cause = drafted.event_id;
-      return chained;
-    });
+  #counts(drafts: readonly EventDraft[]): readonly Count[] {
+    const owed = this.#owed;
+    this.#owed = [];
+    return [...owed, ...(this.#options.counts?.(drafts) ?? [])];
   }
 
-  #publish(output: MachineOutput): void {
-    const drafted = this.#toDraft(output);
-    this.#options.publish(this.#cause === undefined ? drafted : { ...drafted, causation_id: this.#cause });
+  /** Gives each its cause. `passing`: details that the configuration leaves out of the log; they are only told. */
+  #chain(drafts: readonly EventDraft[]): { readonly stored: EventDraft[]; readonly passing: EventDraft[] } {
+    const stored: EventDraft[] = [];
+    const passing: EventDraft[] = [];
+    for (const drafted of drafts) {
+      const isLeftOut = specOf(drafted.type).detail && !this.#options.persistDetail;
+      (isLeftOut ? passing : stored).push(this.#caused(drafted));
+      if (!isLeftOut) this.#cause = drafted.event_id;
+    }
+    return { stored, passing };
+  }
+
+  #caused(drafted: EventDraft): EventDraft {
+    return this.#cause === undefined ? drafted : { ...drafted, causation_id: this.#cause };
   }
 
   #toDraft(output: MachineOutput): EventDraft {
     const { turnId, agentId, correlationId } = this.#options.identity;
-    const ofModel = output.type !== "agent_state_changed" && !output.type.startsWith("turn_");
+    const ofModel = output.type === "assistant_message" || deltaTypes.has(output.type);
     return toDraft(output, {
       source: ofModel ? this.modelSource : "agent",
       turn_id: turnId,
@@ -114,10 +159,12 @@ export class TurnLog {
     });
   }
 
-  /** Signed thinking must go back to its provider until the turn ends, so only unsigned thoughts can be left out. */
+  /** Thinking goes back to its provider until the turn ends: where the log may not hold it, memory does. */
   #withoutThoughts(output: Extract<MachineOutput, { type: "assistant_message" }>): MachineOutput {
-    if (this.#options.persistThoughts) return output;
-    const content = output.payload.content.filter((part) => part.type !== "thinking" || part.signature !== undefined);
-    return { ...output, payload: { ...output.payload, content } };
+    const { message_id, content } = output.payload;
+    if (this.#options.persistThoughts || !content.some((part) => part.type === "thinking")) return output;
+    this.#options.keepThoughts?.(message_id, content);
+    const said = content.filter((part) => part.type !== "thinking");
+    return { ...output, payload: { ...output.payload, content: said } };
   }
 }

@@ -1,6 +1,6 @@
 import type { Delivery } from "../engine/engine.js";
 import type { Machines } from "../events/machines/run-machines.js";
-import type { ResidentSession } from "../sessions/session-store.js";
+import type { ResidentSession } from "../sessions/resident-session.js";
 import type { AgentOptions, AgentPorts } from "./ports.js";
 
 /** What a turn works with. */
@@ -14,5 +14,6 @@ export interface TurnScope {
 
 /** What is left when even the session cannot be read. */
 export interface BuryScope extends Omit<TurnScope, "session"> {
-  readonly session: Pick<ResidentSession, "agentId" | "agentState" | "openTurn" | "queuedEvents">;
+  readonly session: Pick<ResidentSession, "agentId" | "agentState" | "openTurn" | "queuedEvents"> &
+    Partial<Pick<ResidentSession, "history">> & { readonly document: { readonly state: string } };
 }

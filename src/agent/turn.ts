@@ -1,18 +1,30 @@
+import type { TurnBudget } from "../budgets/budgets.js";
+import type { Exceeded } from "../budgets/limits.js";
 import type { InboundMessage } from "../bus/messages.js";
 import { EngineError, messageOf, ProviderError } from "../errors.js";
+import { type ContentPart, textOf } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
-import type { ChosenModel, ModelRequest } from "../providers/provider.js";
+import { isClosed } from "../events/session-state.js";
+import type { ChosenModel, ModelChain, ModelRequest } from "../providers/provider.js";
 import { newId } from "../util/ids.js";
+import { fenceUntrusted } from "../util/untrusted.js";
 import { systemPrompt, userText } from "./context.js";
+import { DoomLoop } from "./doom-loop.js";
+import { HumanInput } from "./human-input.js";
 import { type Mailbox, openMailbox } from "./mailbox.js";
-import { callModel } from "./model-call.js";
+import { type Answer, callModel } from "./model-call.js";
+import { toModelRequest } from "./model-request.js";
+import { payerOf } from "./payer.js";
 import type { SkillSelection } from "./ports.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import { openRoom } from "./room.js";
 import type { Interrupt } from "./running-turns.js";
 import { cutAnswer, emptyAnswer, limitReached, refusedAnswer } from "./sentences.js";
+import { startsAfresh } from "./session-state.js";
+import { skillsMatched } from "./skill-events.js";
 import { runToolCalls } from "./tool-calls.js";
 import { beginAttempt, openTurnLog } from "./turn-attempt.js";
+import { guessOf, needOf, usedBy } from "./turn-budget.js";
 import { endTurn, type LoopEnd } from "./turn-end.js";
 import type { TurnLog } from "./turn-log.js";
 import type { TurnScope } from "./turn-scope.js";
@@ -29,7 +41,8 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
   const startedAt = Date.now();
   const earlier = readEarlierAttempts(session.openTurn, message.id);
   const turnId = earlier?.turnId ?? newId("turn");
-  const log = openTurnLog(scope, turnId, earlier);
+  using budget = ports.budgets.open({ turnId, conversation: session.spending, ...payerOf(message) });
+  const log = openTurnLog(scope, turnId, earlier, budget);
 
   const abort = new AbortController();
   let why: Interrupt | undefined;
@@ -42,41 +55,65 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
   };
   signal.addEventListener("abort", onAbort, { once: true });
   using _running = ports.running.begin(message.sessionKey, { turnId, senderId: message.senderId, interrupt });
+  const human = new HumanInput({
+    ports,
+    delivery,
+    log,
+    machines: scope.machines,
+    earlier: earlier?.questions ?? [],
+    signal: abort.signal,
+    stopping: signal,
+    giveBack: () => interrupt({ kind: "shutdown" }),
+  });
   using mailbox = await openMailbox({
     ports,
     delivery,
-    rejoined: earlier?.messageIds ?? [],
+    rejoined: [...(earlier?.messageIds ?? []), ...(earlier?.answeredBy ?? [])],
     onStop: (mode) => interrupt({ kind: "user", mode }),
+    reserveAnswer: (text) => human.reserve(text),
   });
+  human.reconsider = mailbox.reconsider;
 
-  const loop = { scope, log, mailbox, earlier, signal: abort.signal, isShuttingDown: () => why?.kind === "shutdown" };
-  const end = await runLoop(loop);
+  const isShuttingDown = (): boolean => why?.kind === "shutdown";
+  const loop = { scope, log, mailbox, human, budget, earlier, signal: abort.signal, isShuttingDown };
+  const end = await runLoop(loop).catch((error: unknown) => {
+    const isOver = error instanceof EngineError && (error.kind === "fenced" || error.kind === "closed");
+    if (!isOver) log.abandonStream(scope.machines);
+    throw error;
+  });
+  await human.settled();
   if (end.kind === "interrupted" && why?.kind !== "user") return await delivery.release();
-  await endTurn(end, { ...loop, mode: why?.kind === "user" ? why.mode : "stop", startedAt });
+  const mode = why?.kind === "user" ? why.mode : "stop";
+  await endTurn(end, { ...loop, closeQuestions: () => human.closeEarlier(), mode, startedAt });
 }
 
 interface Loop {
   readonly scope: TurnScope;
   readonly log: TurnLog;
   readonly mailbox: Mailbox;
+  readonly human: HumanInput;
+  readonly budget: TurnBudget;
   readonly earlier: EarlierAttempts | undefined;
   readonly signal: AbortSignal;
   readonly isShuttingDown: () => boolean;
 }
 
 async function runLoop(loop: Loop): Promise<LoopEnd> {
-  const { scope, log, earlier, signal } = loop;
+  const { scope, log, human, budget, earlier, signal } = loop;
   const { ports, options, delivery, session, machines } = scope;
   const message = delivery.work.body;
+  const exceeded = hasBegun(earlier) ? undefined : budget.begin();
+  if (exceeded !== undefined) return await refuseTurn(loop, exceeded);
+  const burst = earlier === undefined ? await loop.mailbox.takeBurst(options.quiet, signal) : [];
   const [files, selection] = await Promise.all([
     ports.sources.files(),
     ports.sources.skills(message.content, message.selectedSkills),
   ]);
-  await beginTurn(loop, selection);
+  await beginTurn(loop, selection, burst);
 
-  let chosen: ChosenModel;
+  let chain: ModelChain;
   try {
-    chosen = await ports.chooseModel(session.model, signal);
+    chain = await ports.models.chain({ label: session.model, thinking: session.thinking }, signal);
   } catch (error) {
     if (signal.aborted) return interruptedEnd(scope, log);
     const failure =
@@ -84,31 +121,43 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     return { kind: "failed", error: failure, unwritten: [] };
   }
   const system = systemPrompt(files, selection.listing);
-  const room = openRoom(loop, chosen, system);
-  const toolScope = { ports, message, log, machines, signal, isShuttingDown: loop.isShuttingDown };
+  const sources = { history: session.history, turnId: log.turnId, system, tools: ports.tools.declarations() };
+  const request = (model: ChosenModel): ModelRequest => toModelRequest(model, sources);
+  const room = openRoom(loop, system);
+  const doom = new DoomLoop(earlier?.finished ?? [], log, human);
+  const outside = (): readonly string[] => session.history.outside();
+  const toolScope = {
+    ports,
+    message,
+    log,
+    machines,
+    human,
+    doom,
+    outside,
+    signal,
+    isShuttingDown: loop.isShuttingDown,
+  };
   if (earlier !== undefined && earlier.pending.length > 0)
     await runToolCalls(earlier.pending, [], { ...toolScope, iteration: earlier.answers });
 
   for (let iteration = (earlier?.answers ?? 0) + 1; iteration <= options.maxIterations; iteration++) {
     if (signal.aborted) return interruptedEnd(scope, log);
-    await beginIteration(loop, iteration, chosen, selection);
-    await room.keep();
+    const model = firstOf(chain);
+    await beginIteration(loop, iteration, model, selection);
+    await room.keep(model);
     if (signal.aborted) return interruptedEnd(scope, log);
-    const request = (): ModelRequest => ({
-      model: chosen.model,
-      system,
-      messages: session.history.toMessages(log.turnId),
-      tools: ports.tools.declarations(),
-      maxTokens: chosen.maxTokens,
-      temperature: chosen.temperature,
-    });
+    const needed = budget.needsEstimate ? needOf(model, request(model)) : { tokens: 0, usd: 0 };
+    const exceeded = budget.admit(needed, usedBy(machines));
+    if (exceeded !== undefined) return { kind: "budget", exceeded, unwritten: [] };
     const answer = await callModel(
       {
-        chosen,
+        chain,
+        request,
         iteration,
         maxAttempts: options.maxModelAttempts,
-        request: request(),
-        shrink: async () => ((await room.make()) ? request() : undefined),
+        retryDelayMs: options.retryDelayMs,
+        shrink: room.make,
+        onCut: (cut, characters) => log.owe(budget.guessed(cut.label, guessOf(cut, request(cut), characters))),
       },
       log,
       machines,
@@ -118,7 +167,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     if (answer.status === "interrupted")
       return { kind: "interrupted", partialMessageId: answer.partialMessageId, unwritten: answer.unwritten };
     const calls = (answer.message?.content ?? []).filter((part) => part.type === "tool_use");
-    if (calls.length === 0) return finalEnd(answer.message, answer.stopReason, answer.unwritten, chosen.maxTokens);
+    if (calls.length === 0) return finalEnd(answer);
     await runToolCalls(
       calls.map((call) => ({ call })),
       answer.unwritten,
@@ -134,12 +183,60 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
   };
 }
 
-/** Writes that the turn has begun, or goes on, and what its first message looks like to the model. */
-async function beginTurn({ scope, log, mailbox, earlier }: Loop, selection: SkillSelection): Promise<void> {
+/** An earlier attempt has put the message into the context. */
+function hasBegun(earlier: EarlierAttempts | undefined): boolean {
+  return earlier !== undefined && earlier.messageIds.length > 0;
+}
+
+/** A message that is refused stays out of the context. */
+async function refuseTurn({ scope, log, mailbox, earlier }: Loop, exceeded: Exceeded): Promise<LoopEnd> {
   const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
-  if (earlier === undefined || earlier.messageIds.length === 0)
-    begin.push(...userMessage(scope, log, scope.delivery.work.body, selection, 1));
   await log.append([...begin, ...states]);
+  return { kind: "budget", exceeded, unwritten: [] };
+}
+
+function firstOf(chain: ModelChain): ChosenModel {
+  const [first] = chain.candidates();
+  if (first === undefined) throw new Error("A chain of models was empty");
+  return first;
+}
+
+/** Writes that the turn has begun, or goes on, and what its first messages look like to the model. */
+async function beginTurn(
+  { scope, log, mailbox, earlier }: Loop,
+  selection: SkillSelection,
+  burst: readonly InboundMessage[],
+): Promise<void> {
+  const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
+  const { state } = scope.session.document;
+  if (isClosed(state)) {
+    await scope.ports.keepOlderText(scope.session);
+    // Before the message is put together, which depends on what the model still sees.
+    await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
+  }
+  if (!hasBegun(earlier)) begin.push(...userMessage(scope, log, scope.delivery.work.body, selection, 1));
+  begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
+  await log.append([...begin, ...states]);
+}
+
+/** What messages that join a turn look like to the model. */
+async function addedMessages(
+  scope: TurnScope,
+  log: TurnLog,
+  added: readonly InboundMessage[],
+  selection: SkillSelection,
+  iteration: number,
+): Promise<EventDraft[]> {
+  const drafts: EventDraft[] = [];
+  for (const message of added) {
+    const names =
+      message.selectedSkills !== undefined || message.content.includes("$") || message.content.includes("@skill:");
+    const own = names
+      ? await scope.ports.sources.skills(message.content, message.selectedSkills)
+      : { ...selection, matched: [], missing: [] };
+    drafts.push(...userMessage(scope, log, message, own, iteration));
+  }
+  return drafts;
 }
 
 /** Later messages of the sender join here, so that the next model call sees them. */
@@ -149,23 +246,14 @@ async function beginIteration(
   chosen: ChosenModel,
   selection: SkillSelection,
 ): Promise<void> {
-  const { machines, options, ports } = scope;
+  const { machines, options } = scope;
   // Before the first call nothing joins: what was waiting already is a message of its own.
   const added = iteration === 1 ? [] : await mailbox.takeAdditions();
-  const drafts: EventDraft[] = [];
-  for (const message of added) {
-    const own =
-      message.selectedSkills === undefined && !message.content.includes("$") && !message.content.includes("@skill:");
-    const chosenSkills = own
-      ? { ...selection, matched: [], missing: [] }
-      : await ports.sources.skills(message.content, message.selectedSkills);
-    drafts.push(...userMessage(scope, log, message, chosenSkills, iteration));
-  }
+  const drafts = await addedMessages(scope, log, added, selection, iteration);
   if (added.length > 0) machines.feed({ kind: "messages_joined", messageIds: added.map((message) => message.id) });
-  if (options.persistDetail)
-    drafts.push(
-      log.draft("turn_iteration_start", { iteration, max_iterations: options.maxIterations, model: chosen.label }),
-    );
+  drafts.push(
+    log.draft("turn_iteration_start", { iteration, max_iterations: options.maxIterations, model: chosen.label }),
+  );
   await log.tell(
     machines.feed({ kind: "iteration_started", iteration, maxIterations: options.maxIterations, model: chosen.label }),
     drafts,
@@ -182,7 +270,7 @@ function userMessage(
   // A skill's text that the model still sees in this conversation is not sent again.
   const fresh = selection.matched.filter((skill) => !session.history.mentions(skill.text));
   const text = userText({
-    text: message.content,
+    text: message.outside === undefined ? message.content : fenceUntrusted(message.outside, message.content),
     now: options.clock(new Date(message.receivedAt)),
     skills: fresh,
     missingSkills: selection.missing,
@@ -191,36 +279,37 @@ function userMessage(
   });
   const drafts: EventDraft[] = [];
   if (selection.matched.length > 0 || selection.missing.length > 0)
-    drafts.push(
-      log.draft("skill_matched", {
-        skills: selection.matched.map((skill) => ({
-          name: skill.name,
-          source: skill.source,
-          chars: skill.text.length,
-          truncated: skill.truncated,
-        })),
-        missing: [...selection.missing],
-        selector: selection.selector,
-      }),
-    );
-  drafts.push(log.draft("user_message", { message_id: message.id, content: [{ type: "text", text }], iteration }));
+    drafts.push(skillsMatched(log, selection.matched, selection.missing, selection.selector));
+  const content: ContentPart[] = [{ type: "text", text }, ...imagesOf(message)];
+  const { outside } = message;
+  drafts.push(
+    log.draft("user_message", {
+      message_id: message.id,
+      content,
+      iteration,
+      ...(outside === undefined ? {} : { outside }),
+    }),
+  );
   return drafts;
 }
 
-function finalEnd(
-  message:
-    | { readonly message_id: string; readonly content: readonly { readonly type: string; readonly text?: string }[] }
-    | undefined,
-  stopReason: string,
-  unwritten: readonly EventDraft[],
-  maxTokens: number,
-): LoopEnd {
-  const text = (message?.content ?? []).map((part) => (part.type === "text" ? (part.text ?? "") : "")).join("");
-  if (message === undefined || text.trim() === "")
+/** Stored for every model; one that cannot see them gets a line of text in their place. */
+function imagesOf({ attachments }: InboundMessage): readonly ContentPart[] {
+  return attachments
+    .filter(({ mimeType }) => mimeType.toLowerCase().startsWith("image/"))
+    .map(({ path, filename, mimeType }) => ({ type: "image", mime_type: mimeType, path, filename }));
+}
+
+function finalEnd(answer: Extract<Answer, { readonly status: "answered" }>): LoopEnd {
+  const { message, model, stopReason, unwritten, usage, costUsd } = answer;
+  const text = textOf(message?.content ?? []);
+  if (message === undefined || text.trim() === "") {
+    const spent = message === undefined ? { model: model.label, usage, costUsd } : undefined;
     return stopReason === "refusal"
-      ? { kind: "notice", text: refusedAnswer, stopReason: "refusal", unwritten }
-      : { kind: "notice", text: emptyAnswer, stopReason: "empty", unwritten };
-  const shown = stopReason === "max_tokens" ? `${text}\n\n${cutAnswer(maxTokens)}` : text;
+      ? { kind: "notice", text: refusedAnswer, stopReason: "refusal", spent, unwritten }
+      : { kind: "notice", text: emptyAnswer, stopReason: "empty", spent, unwritten };
+  }
+  const shown = stopReason === "max_tokens" ? `${text}\n\n${cutAnswer(model.maxTokens)}` : text;
   return { kind: "answered", messageId: message.message_id, text: shown, stopReason, unwritten };
 }
 

@@ -23,6 +23,29 @@ export type PublishOutcome =
 
 export type Publish = (message: ReceivedMessage) => Promise<PublishOutcome>;
 
+/** A button of ours that a person pressed. */
+export interface ReceivedPress {
+  readonly chatId: string;
+  readonly thread?: string | undefined;
+  readonly chatType: "dm" | "group";
+  readonly senderId: string;
+  readonly senderName?: string | undefined;
+  /** The button's `value`. */
+  readonly value: string;
+}
+
+/**
+ * What a press came to; `text` is one sentence for who pressed, where the platform can show it to them alone. `busy`:
+ * nothing was stored, the same button may be pressed again. An answer that is taken also changes the question's
+ * message, which the gateway does by {@link Channel.edit}.
+ */
+export interface PressOutcome {
+  readonly status: "taken" | "refused" | "busy";
+  readonly text: string;
+}
+
+export type Press = (press: ReceivedPress) => Promise<PressOutcome>;
+
 export interface Receipt {
   /** The platform's id of the message that now stands there. */
   readonly platformMessageId: string;
@@ -55,6 +78,22 @@ export interface Channel {
    */
   send(message: OutboundMessage, signal: AbortSignal): Promise<Receipt>;
 
+  /** How many buttons one message can have; absent: none, and questions come as numbered lines. */
+  readonly maxButtons?: number;
+
+  /**
+   * Puts another text into a message of ours and takes its buttons away; absent where the platform cannot. Best effort.
+   *
+   * @throws {ChannelError}
+   */
+  edit?(
+    message: { readonly chatId: string; readonly platformMessageId: string; readonly content: string },
+    signal: AbortSignal,
+  ): Promise<void>;
+
+  /** How long people here may take to answer a question; absent: as long as in live chats, some minutes. */
+  readonly patienceMs?: number;
+
   /** Shows once that the assistant works on an answer; absent where the platform has no such sign. Best effort. */
   showTyping?(chatId: string, thread: string | undefined, signal: AbortSignal): Promise<void>;
 
@@ -66,6 +105,8 @@ export interface Channel {
 export interface ChannelContext {
   /** Reads a durable position, e.g. Telegram's offset. */
   readonly cursor: (name: string) => string | undefined;
+  /** Takes a pressed button, without waiting for anything else that its chat has sent. Never rejects. */
+  readonly press?: Press;
   /** Puts received files where tools can read them. */
   readonly saveUpload?: (filename: string, mimeType: string, bytes: Uint8Array) => Promise<Attachment>;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Channel } from "../../src/channels/channel.js";
+import type { Channel, PressOutcome, ReceivedPress } from "../../src/channels/channel.js";
 import { ChannelError } from "../../src/errors.js";
 import { accepted, failureOf, never, recordPublish, reply, startChannel, textsOf } from "../support/channel-kit.js";
 import { gate, until } from "../support/engine-kit.js";
@@ -27,6 +27,21 @@ export interface FarSide extends AsyncDisposable {
   hangNextSend(): void;
   /** The connection on which messages come in breaks. */
   loseConnection(): void;
+  /** Only for platforms that have buttons. */
+  readonly buttons?: ButtonsFarSide;
+}
+
+/** What a platform with buttons shows, and what people do with it. */
+export interface ButtonsFarSide {
+  open(press: (press: ReceivedPress) => Promise<PressOutcome>): Channel;
+  /** Labels below the newest message of the chat, as people see them now. */
+  below(chatId: string): readonly string[];
+  /** The text of the newest message of the chat, as people see it now. */
+  text(chatId: string): string;
+  press(chatId: string, label: string): void;
+  /** What was told to those who pressed, in order; `isLoud` when they cannot overlook it. */
+  told(): readonly { readonly text: string; readonly isLoud: boolean }[];
+  failNextEdit(): void;
 }
 
 /** What every channel promises. */
@@ -234,4 +249,90 @@ export function testChannelContract(name: string, openFarSide: () => Promise<Far
     for (const piece of pieces) await channel.send(reply(chat, piece), never);
     assert.equal(far.shown().length, pieces.length);
   });
+
+  // Buttons
+
+  const buttonsTest = (title: string, run: (far: FarSide, buttons: ButtonsFarSide) => Promise<void>): void =>
+    channelTest(title, async (far) => {
+      if (far.buttons !== undefined) await run(far, far.buttons);
+    });
+  const buttons = ["Yes", "No", "A much longer label than the others"].map((label, index) => ({
+    label,
+    value: `ask_0123456789abcdef0123:${index + 1}`,
+  }));
+
+  buttonsTest(
+    "shows buttons, passes a press on with who pressed it, and tells them what came of it",
+    async (far, side) => {
+      const [chat, other] = far.chats;
+      const presses: ReceivedPress[] = [];
+      const outcomes: PressOutcome[] = [
+        { status: "taken", text: "Yes" },
+        { status: "refused", text: "This is closed." },
+        { status: "busy", text: "Later." },
+      ];
+      const channel = side.open(async (press) => outcomes[presses.push(press) - 1] as PressOutcome);
+      assert.ok((channel.maxButtons ?? 0) >= 3);
+      await using running = startChannel(channel, recordPublish().publish);
+      await until("it is connected", () => running.connections() === 1);
+      await channel.send(reply(chat, "Shall I?", { buttons }), never);
+      await channel.send(reply(other, "No buttons", { id: "out_2#1" }), never);
+      assert.deepEqual(
+        side.below(chat),
+        buttons.map(({ label }) => label),
+      );
+      assert.deepEqual(side.below(other), []);
+      for (const label of ["Yes", "No", "No"]) side.press(chat, label);
+      await until("all are told", () => side.told().length === 3);
+      assert.deepEqual(
+        presses.map(({ chatId, chatType, value }) => [chatId, chatType, value]),
+        [
+          [chat, "dm", buttons[0]?.value],
+          [chat, "dm", buttons[1]?.value],
+          [chat, "dm", buttons[1]?.value],
+        ],
+      );
+      for (const { senderId } of presses) assert.notEqual(senderId, "");
+      assert.deepEqual(side.told(), [
+        { text: "Yes", isLoud: false },
+        { text: "This is closed.", isLoud: true },
+        { text: "Later.", isLoud: true },
+      ]);
+    },
+  );
+
+  buttonsTest("a press waits for no message of its chat", async (far, side) => {
+    const [chat] = far.chats;
+    const hold = gate();
+    const channel = side.open(async () => ({ status: "taken", text: "Yes" }));
+    const gateway = recordPublish(async () => {
+      await hold.opened;
+      return accepted;
+    });
+    await using _running = startChannel(channel, gateway.publish);
+    await channel.send(reply(chat, "Shall I?", { buttons }), never);
+    far.write(chat, "stuck");
+    await until("the message came", () => gateway.messages.length > 0);
+    side.press(chat, "Yes");
+    try {
+      await until("the press is told", () => side.told().length === 1);
+    } finally {
+      hold.open();
+    }
+  });
+
+  buttonsTest(
+    "an edit puts another text in the place of a message and takes its buttons away, or says that it did not",
+    async (far, side) => {
+      const [chat] = far.chats;
+      const channel = side.open(async () => ({ status: "taken", text: "Yes" }));
+      const { platformMessageId } = await channel.send(reply(chat, "Shall **I**?", { buttons }), never);
+      side.failNextEdit();
+      const edit = { chatId: chat, platformMessageId, content: "Shall **I**?\n\n✓ Yes" };
+      await failureOf(channel.edit?.(edit, never) ?? Promise.resolve());
+      assert.equal(side.below(chat).length, 3);
+      await channel.edit?.(edit, never);
+      assert.deepEqual([side.text(chat).replaceAll("*", ""), side.below(chat)], ["Shall I?\n\n✓ Yes", []]);
+    },
+  );
 }

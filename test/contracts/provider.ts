@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
 import { isAbortError, ProviderError, type ProviderErrorKind } from "../../src/errors.js";
@@ -308,16 +311,16 @@ export function providerContract(name: string, wire: WireUnderTest): void {
       assert.ok(!inspect(error, { depth: 10 }).includes(testKey));
     });
 
-    test("the key does not follow a redirect", async () => {
-      await using elsewhere = await wire.startFake({ answer: { text: "give me" } });
-      await using setup = await open(wire, {
-        status: 307,
-        headers: { location: `${elsewhere.apiBase}/messages` },
-        body: "",
+    for (const status of [301, 302, 303, 307, 308])
+      test(`the key does not follow a redirect (${status})`, async () => {
+        await using elsewhere = await wire.startFake({ answer: { text: "give me" } });
+        const headers = { location: `${elsewhere.apiBase}/messages` };
+        await using setup = await open(wire, { status, headers, body: "" });
+        const error = await failureOf(setup.provider);
+        assert.equal(error.kind, "bad_request");
+        assert.match(error.message, /redirect, which is not followed with a key/);
+        assert.equal(elsewhere.requests.length, 0);
       });
-      assert.equal((await failureOf(setup.provider)).kind, "bad_request");
-      assert.equal(elsewhere.requests.length, 0);
-    });
   });
 
   describe(`${name}: limits`, () => {
@@ -359,6 +362,55 @@ export function providerContract(name: string, wire: WireUnderTest): void {
       const answer = { thinking: "a", text: "b", unknownFrames: true, chunkDelayMs: 40 };
       await using setup = await open(wire, answer, { idleMs: 150 });
       assert.equal((await collect(setup.provider)).at(-1)?.kind, "end");
+    });
+  });
+
+  describe(`${name}: images`, () => {
+    const png = Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+      "base64",
+    );
+
+    async function sent(file: string, mimeType: string): Promise<string> {
+      await using setup = await open(wire, { text: "ok" });
+      const content: ModelRequest["messages"][number]["content"] = [
+        { type: "text", text: "what is this?" },
+        { type: "image", mime_type: mimeType, path: file, filename: "photo.png" },
+      ];
+      await collect(setup.provider, { ...hello, messages: [{ role: "user", content }] });
+      return setup.server.requests[0]?.bodyText ?? "";
+    }
+
+    test("an image goes along as it is on the disk", async () => {
+      const folder = await mkdtemp(join(tmpdir(), "maxclaw-image-"));
+      try {
+        const file = join(folder, "photo.png");
+        await writeFile(file, png);
+        const body = await sent(file, "image/png");
+        assert.ok(body.includes(png.toString("base64")));
+        assert.ok(body.includes("image/png") && body.includes("what is this?"));
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    });
+
+    test("one that is gone, or of a type that models cannot see, is told in its place", async () => {
+      assert.match(await sent("/nowhere/photo.png", "image/png"), /photo\.png cannot be shown: the file is gone/);
+      assert.match(await sent("/nowhere/photo.tiff", "image/tiff"), /photo\.png cannot be shown: .*image\/tiff/);
+    });
+  });
+
+  describe(`${name}: headers`, () => {
+    test("what the config adds is sent, and shown in no error", async () => {
+      const secret = "team-token-0123456789";
+      await using server = await wire.startFake({
+        answer: { status: 400, body: { error: { message: `bad ${secret}` } } },
+      });
+      const headers = { "X-Team": secret };
+      const provider = wire.create({ name: "acme", apiKey: testKey, apiBase: server.apiBase, headers });
+      const error = await failureOf(provider);
+      assert.equal(server.requests[0]?.headers["x-team"], secret);
+      assert.ok(!inspect(error, { depth: 10 }).includes(secret));
     });
   });
 

@@ -1,3 +1,4 @@
+import type { ChannelContext } from "../../src/channels/channel.js";
 import { toTelegramHtml } from "../../src/channels/formatting/telegram-html.js";
 import { createTelegramChannel } from "../../src/channels/telegram/telegram.js";
 import { silentLog } from "../../src/log.js";
@@ -7,7 +8,11 @@ import { parseTelegramHtml } from "../support/telegram-entities.js";
 
 testChannelContract("telegram", async () => {
   const telegram = await startFakeTelegram({ token: "4242:contract-secret" });
-  const open = (token: string, cursor: (name: string) => string | undefined = () => undefined) =>
+  const open = (
+    token: string,
+    cursor: (name: string) => string | undefined = () => undefined,
+    press?: ChannelContext["press"],
+  ) =>
     createTelegramChannel(
       {
         token,
@@ -17,8 +22,12 @@ testChannelContract("telegram", async () => {
         busyRetryMs: 20,
         log: silentLog,
       },
-      { cursor },
+      press === undefined ? { cursor } : { cursor, press },
     );
+  const newest = (chatId: string) => {
+    const sent = telegram.sent.findLast((message) => message.chatId === chatId);
+    return telegram.edited.findLast(({ messageId }) => messageId === sent?.messageId) ?? sent;
+  };
   return {
     open: (cursor) => open(telegram.token, cursor),
     openWithWrongSecret: () => open("4242:wrong-secret"),
@@ -39,6 +48,18 @@ testChannelContract("telegram", async () => {
       ),
     cutNextSend: () => telegram.cutNext({ method: "sendMessage", when: "before" }),
     hangNextSend: () => telegram.hangNext({ method: "sendMessage" }),
+    buttons: {
+      open: (press) => open(telegram.token, undefined, press),
+      below: (chatId) =>
+        newest(chatId)
+          ?.buttons?.flat()
+          .map(({ text }) => text) ?? [],
+      text: (chatId) => newest(chatId)?.text ?? "",
+      press: (chatId, label) =>
+        void telegram.pushPress({ messageId: newest(chatId)?.messageId ?? 0, label, userId: chatId }),
+      told: () => telegram.toasts.map(({ text, isAlert }) => ({ text, isLoud: isAlert })),
+      failNextEdit: () => telegram.failNext({ method: "editMessageText", status: 400 }),
+    },
     loseConnection: () => telegram.cutNext({ method: "getUpdates", when: "before" }),
     [Symbol.asyncDispose]: () => telegram.stop(),
   };

@@ -82,6 +82,16 @@ export class Intake {
     });
   }
 
+  /** Takes in an update that is no message: it is done once `work`, which never rejects, has ended. */
+  takeWork(updateId: number, work: () => Promise<void>): void {
+    const entry: Entry = { id: updateId, poll: this.#polls, isDone: false, settled: Promise.resolve() };
+    this.#entries.set(updateId, entry);
+    this.#next = updateId + 1;
+    entry.settled = work().then(() => {
+      entry.isDone = true;
+    });
+  }
+
   /** Resolves when all updates are settled, or after `limitMs`. */
   async settledWithin(limitMs: number): Promise<void> {
     const open = [...this.#entries.values()].filter((entry) => !entry.isDone);

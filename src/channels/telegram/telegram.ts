@@ -8,7 +8,8 @@ import { splitMarkdown } from "../formatting/split.js";
 import { telegramLength } from "../formatting/telegram-html.js";
 import { type GrammySignal, openApi, toGrammySignal } from "./api.js";
 import { Intake } from "./intake.js";
-import { sendMarkdown } from "./send.js";
+import { parsePress, type TelegramPress } from "./press.js";
+import { editMarkdown, sendMarkdown } from "./send.js";
 import { pollError, sendError } from "./telegram-error.js";
 import { type BotIdentity, parseUpdate } from "./update.js";
 
@@ -31,6 +32,10 @@ export interface TelegramOptions {
 
 /** Telegram's limit, in characters after entity parsing. */
 const longestMessage = 4096;
+/** Telegram allows a hundred; nobody reads as many. */
+const maxButtons = 12;
+/** Telegram's limit for what is told of a press. */
+const longestToast = 200;
 /** Telegram shows the sign for 5 seconds. */
 const typingIntervalMs = 4500;
 /** A poll goes out again after this even if some chat is stuck, so that the others are heard. */
@@ -82,12 +87,24 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     }
   }
 
+  /** Telegram shows a clock on the button until it is told something. */
+  async function takePress({ callbackId, press }: TelegramPress, signal: AbortSignal): Promise<void> {
+    const outcome = await context.press?.(press);
+    if (outcome === undefined || signal.aborted) return;
+    const told = { text: outcome.text.slice(0, longestToast), show_alert: outcome.status !== "taken" };
+    try {
+      await call(shortCallMs, signal, (client, limit) => client.answerCallbackQuery(callbackId, told, limit));
+    } catch (error) {
+      if (!signal.aborted) log.debug("a press was not confirmed on Telegram", { error: messageOf(error) });
+    }
+  }
+
   async function poll(intake: Intake, bot: BotIdentity, timeout: number, signal: AbortSignal): Promise<void> {
     const offset = intake.beginPoll();
     const request = {
       limit: 100,
       timeout,
-      allowed_updates: ["message"] as const,
+      allowed_updates: ["message", "callback_query"] as const,
       ...(offset === undefined ? {} : { offset }),
     };
     const updates = await call(timeout * 1000 + pollGraceMs, signal, (client, limit) =>
@@ -95,6 +112,11 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     );
     for (const update of updates) {
       if (intake.has(update.update_id)) continue;
+      const press = parsePress(update);
+      if (press !== undefined) {
+        intake.takeWork(update.update_id, () => takePress(press, signal));
+        continue;
+      }
       const parsed = parseUpdate(update, update.update_id, bot);
       if ("ignored" in parsed)
         log.debug(`a Telegram update was ignored: ${parsed.ignored}`, { updateId: update.update_id });
@@ -117,6 +139,7 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
   return {
     name: "telegram",
     typingIntervalMs,
+    maxButtons,
 
     async run(publish: Publish, onConnected: () => void, signal: AbortSignal): Promise<void> {
       const told = new Set<Promise<void>>();
@@ -155,6 +178,16 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
       using scope = linked(signal, sendTimeoutMs);
       try {
         return { platformMessageId: await sendMarkdown(client, withFileNote(message), toGrammySignal(scope.signal)) };
+      } catch (error) {
+        throw sendError(error, signal.aborted ? "abort" : scope.signal.aborted ? "timeout" : undefined);
+      }
+    },
+
+    async edit(message, signal): Promise<void> {
+      const client = await api();
+      using scope = linked(signal, sendTimeoutMs);
+      try {
+        await editMarkdown(client, message, toGrammySignal(scope.signal));
       } catch (error) {
         throw sendError(error, signal.aborted ? "abort" : scope.signal.aborted ? "timeout" : undefined);
       }

@@ -72,6 +72,7 @@ export function parseUpdate(update: unknown, updateId: number, bot: BotIdentity)
       addressed: !isGroup || isAddressed(received, bot),
       platformMessageId: String(received.message_id),
       replyTo: replyOf(received),
+      ...(received.forward_origin === undefined ? {} : { outside: "a forwarded message" }),
       dedupId: `telegram:${bot.id}:${updateId}`,
     },
   };

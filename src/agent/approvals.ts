@@ -1,0 +1,73 @@
+import type { InboundMessage } from "../bus/messages.js";
+import type { Tool, ToolAccess } from "../tools/tool.js";
+import type { HumanInput, Question } from "./human-input.js";
+import type { AgentPorts, PlannedUse } from "./ports.js";
+import { canBeShown } from "./question-text.js";
+
+export interface ApprovalScope {
+  readonly ports: Pick<AgentPorts, "decide" | "allowAlways">;
+  readonly message: InboundMessage;
+  readonly human: HumanInput;
+  readonly tool: Tool;
+  readonly call: { readonly id: string; readonly name: string; readonly input: Record<string, unknown> };
+  readonly folder: string;
+  readonly outside: readonly string[];
+}
+
+/**
+ * What a call's {@link ToolContext.permit} is: policy decides, a person where policy says so. What was allowed once is
+ * not asked again within the same call.
+ */
+export function createPermit(scope: ApprovalScope): (access: ToolAccess) => Promise<string | undefined> {
+  const allowed = new Set<string>();
+  return async (access) => {
+    const { ports, message, tool, folder, outside } = scope;
+    const use: PlannedUse = { tool, access, message, folder, outside };
+    const decision = ports.decide(use);
+    if (decision.verdict === "allow") return undefined;
+    if (decision.verdict === "deny") return decision.sentence;
+    const name = JSON.stringify(access);
+    if (allowed.has(name)) return undefined;
+    if (!canBeShown(scope.call.input))
+      return `${tool.name} has to be allowed by a person, and its input is too long to be shown whole. Split it up.`;
+    const answer = await scope.human.ask(permissionQuestion(scope, decision));
+    if (answer.optionId === "allow_always") await ports.allowAlways(use, answer.responderId);
+    if (answer.optionId !== "allow_once" && answer.optionId !== "allow_always")
+      return refusal(tool.name, decision, answer.outcome);
+    allowed.add(name);
+    return undefined;
+  };
+}
+
+type Asking = { readonly what: string; readonly because: string; readonly canGrant: boolean };
+
+function permissionQuestion({ call, message }: ApprovalScope, { what, because, canGrant }: Asking): Question {
+  const who = message.senderName === undefined ? "" : ` for ${message.senderName}`;
+  return {
+    kind: "permission",
+    question: `May I ${what}${who}? ${sentence(because)}`,
+    tool_call_id: call.id,
+    tool_name: call.name,
+    input: call.input,
+    ...(canGrant ? { patterns: [what] } : {}),
+    options: [
+      { id: "allow_once", label: "Allow once" },
+      ...(canGrant ? [{ id: "allow_always", label: "Always allow", description: what }] : []),
+      { id: "deny", label: "Deny", recommended: true },
+    ],
+    allow_custom: false,
+  };
+}
+
+function refusal(name: string, { what, because }: Asking, outcome: "answered" | "timeout" | "nobody"): string {
+  const why = {
+    answered: "the person did not allow it",
+    timeout: "the person was asked and did not answer",
+    nobody: "a person has to allow that, and there is nobody to ask in this turn",
+  }[outcome];
+  return `${name} may not ${what}: ${why} (${because}).`;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
