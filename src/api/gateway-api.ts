@@ -1,5 +1,7 @@
+import type { BudgetUsage, UsageReport } from "../budgets/report.js";
 import type { Attachment, MessageMode } from "../bus/messages.js";
-import type { LedgerEntry } from "../engine/engine.js";
+import type { HeldFiles, LedgerEntry } from "../engine/engine.js";
+import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
 
@@ -12,6 +14,8 @@ export interface SessionStatus {
   /** The machine's state. */
   readonly agentState: string;
   readonly isRunning: boolean;
+  /** Above 1 when an earlier life of the session was deleted. */
+  readonly firstSequence: number;
   readonly lastSequence: number;
   readonly currentMessageId?: string;
   readonly recovery?: {
@@ -20,6 +24,25 @@ export interface SessionStatus {
     readonly recoverySource: "stream" | "journal" | "none";
     readonly missedEventsCount: number;
   };
+}
+
+/** What a session has used. */
+export interface SessionUsage {
+  /** All its life. */
+  readonly usage: Usage;
+  /** Of the answers whose price is known; absent when there are none. */
+  readonly costUsd?: number | undefined;
+  /** Answers whose price nobody knows. */
+  readonly unpricedCalls: number;
+  /** Since it began, or since the last `/new`: what `budgets.session` counts. */
+  readonly conversation: {
+    readonly turns: number;
+    readonly calls: number;
+    readonly usage: Usage;
+    readonly costUsd: number;
+    readonly unpricedCalls: number;
+  };
+  readonly budgets: readonly BudgetUsage[];
 }
 
 export interface ChannelStatus {
@@ -75,6 +98,16 @@ export interface TurnOutcome {
   /** The final text, or the sentence that the person was told. */
   readonly response: string;
   readonly turnId: string;
+  /** Why a complete turn ended: `end_turn`, `max_tokens`, `max_iterations` … */
+  readonly stopReason?: string;
+  /** Tokens of all its model calls, where they are known. */
+  readonly usage?: Usage;
+}
+
+/** The session that a copy was made of, and up to where. */
+export interface ForkedFrom {
+  readonly key: string;
+  readonly seq: number;
 }
 
 export interface SkillSummary {
@@ -101,8 +134,51 @@ export interface PairedSender {
   readonly pairedAt: string;
 }
 
+export interface SubscribeOptions {
+  /** Events after this seq come first. Without it: from now on. */
+  readonly fromSequence?: number | undefined;
+  /** Only these types. */
+  readonly types?: readonly string[] | undefined;
+  /** Nothing is told before it resolves; what happens meanwhile is told then. */
+  readonly after?: Promise<void> | undefined;
+}
+
+/** A question that waits for a person, as any client may show it. */
+export interface WaitingQuestion {
+  readonly sessionKey: string;
+  readonly requestId: string;
+  readonly kind: "clarification" | "decision" | "env_var" | "permission";
+  readonly question: string;
+  readonly options: readonly { readonly id: string; readonly label: string }[];
+  /** Names of the secrets that are asked for. */
+  readonly fields: readonly string[];
+  readonly allowCustom: boolean;
+  /** What would run, whole; for permissions. */
+  readonly input?: Readonly<Record<string, unknown>>;
+  /** ISO 8601. */
+  readonly expiresAt: string;
+}
+
+/** What the configuration and people have decided about tools. */
+export interface PolicyView {
+  readonly executionMode: "safe" | "ask" | "auto";
+  readonly rules: readonly Readonly<Record<string, string>>[];
+  /** What was answered with "always allow". */
+  readonly grants: readonly {
+    readonly id: string;
+    readonly tool: string;
+    readonly argument: string;
+    /** `owner` for every owner, else `channel:sender`. */
+    readonly for: string;
+    readonly grantedBy: string;
+    readonly grantedAt: string;
+  }[];
+}
+
 /** Follows one session, `*` (all chats, live only) or `system`. */
 export interface Subscription {
+  /** Resolves with the session's last seq at the moment of joining; undefined for `*`. */
+  readonly joinedAt: Promise<number | undefined>;
   /** Resolves once the past up to the moment of joining has been delivered. */
   readonly caughtUp: Promise<void>;
   close(): void;
@@ -137,14 +213,34 @@ export interface GatewayApi {
   deleteSession(key: string): Promise<void>;
   /** @throws {RequestError} 404 */
   renameSession(key: string, title: string): Promise<void>;
-  /** Ends the running turn, if any. Resolves with whether there was one. */
+  /** Ends the running turn, if any. Resolves with whether there was one. @throws {RequestError} 404 */
   stopTurn(key: string): Promise<{ readonly stopped: boolean }>;
+  /**
+   * Ends the running turn, and with it the session: what waited is cancelled, and nothing more is taken but `/new`.
+   *
+   * @throws {RequestError} 404; 409 with the state where nothing is running
+   */
+  abortSession(key: string): Promise<void>;
+  /** Ends a session that is idle. @throws {RequestError} 404; 409 with the state where it is not */
+  completeSession(key: string): Promise<void>;
+  /**
+   * Begins a new session, `webui:fork-<8 hex>`, with the events up to `at` (default: all). What waits stays behind, and a
+   * turn that was not over by then is ended in the copy.
+   *
+   * @throws {RequestError} 404; 400 for a sequence number that the session does not have; 413 when it is too long
+   */
+  forkSession(key: string, at: number | undefined): Promise<{ readonly key: string; readonly forkedFrom: ForkedFrom }>;
   sessionStatus(
     key: string,
     options: { readonly includeRecovery: boolean; readonly fromSequence?: number },
   ): Promise<SessionStatus>;
 
-  /** Resolves once the message is durable. @throws {RequestError} 400 empty or too long, 409 by state, 429 busy */
+  /** @throws {RequestError} 404 */
+  sessionUsage(key: string): Promise<SessionUsage>;
+  /** What the last days have used, today included. */
+  usage(days: number): UsageReport;
+
+  /** Resolves once the message is durable. @throws {RequestError} 400 empty or too long, 409 with the state of a session that is over, 429 busy */
   send(request: SendRequest): Promise<SendOutcome>;
   /** Resolves when the turn that holds this message ends; rejects when `signal` aborts. */
   waitForTurn(sessionKey: string, messageId: string, signal: AbortSignal): Promise<TurnOutcome>;
@@ -159,10 +255,12 @@ export interface GatewayApi {
    * repeat, then live. In the middle of a streamed answer it first gets message_stream_start and one text_delta with
    * the text so far. Internal events are left out. A promise that the listener returns is awaited while the past is
    * replayed, so that a slow reader is not flooded; live events never wait.
+   *
+   * @throws {RequestError} 400 for what is no session key
    */
   subscribe(
     target: string,
-    options: { readonly fromSequence?: number | undefined; readonly types?: readonly string[] | undefined },
+    options: SubscribeOptions,
     listener: (event: GatewayEvent) => void | Promise<void>,
   ): Subscription;
 
@@ -176,7 +274,27 @@ export interface GatewayApi {
   /** @throws {RequestError} 404 */
   revokePairing(channel: string, senderId: string): Promise<void>;
 
+  listQuestions(): readonly WaitingQuestion[];
+  /**
+   * Answers a question as its owner: by an option's id, number or label, by one's own words where they are allowed, or
+   * with the values of secrets. Resolves with the answer as it is told, once it is durable.
+   *
+   * @throws {RequestError} 404 no such question, 409 closed already, 400 no possible answer
+   */
+  answerQuestion(request: {
+    readonly sessionKey: string;
+    readonly requestId: string;
+    readonly answer?: string | undefined;
+    readonly values?: Readonly<Record<string, string>> | undefined;
+  }): Promise<{ readonly answer: string }>;
+
+  policy(): PolicyView;
+  /** Takes an "always allow" back. @throws {RequestError} 404 */
+  revokeGrant(id: string): Promise<void>;
+
   ledger(): Promise<readonly LedgerEntry[]>;
+  /** Keeps the gateway's files as they are until the result is disposed, for a copy or a check by a command. */
+  holdFiles?(): Promise<HeldFiles>;
   /** Counters in the text format of Prometheus; empty when they are switched off. */
   metrics?(): string;
 }

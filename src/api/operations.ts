@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { resolve, sep } from "node:path";
+import type { OpenQuestions } from "../agent/open-questions.js";
 import type { RunningTurns } from "../agent/running-turns.js";
+import type { Budgets } from "../budgets/budgets.js";
 import type { InboundMessage } from "../bus/messages.js";
 import type { Engine, LedgerEntry } from "../engine/engine.js";
 import { EngineError, messageOf, RequestError } from "../errors.js";
@@ -9,14 +11,19 @@ import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
 import type { StreamSnapshots } from "../events/stream-snapshots.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
+import type { Grants } from "../policy/grants.js";
 import type { Pairing } from "../policy/pairing.js";
 import type { SessionStore } from "../sessions/session-store.js";
 import { cutText } from "../util/cut-text.js";
 import { newId } from "../util/ids.js";
 import { linked } from "../util/linked.js";
-import type { GatewayApi, GatewayStatus, SendRequest, SessionStatus, SkillSummary } from "./gateway-api.js";
+import type { Answers } from "./answers.js";
+import type { GatewayApi, GatewayStatus, PolicyView, SendRequest, SessionStatus, SkillSummary } from "./gateway-api.js";
 import type { Intake } from "./intake.js";
+import { createPolicyOperations } from "./policy-operations.js";
 import { openSessionFeed } from "./session-feed.js";
+import { createLifecycle } from "./session-lifecycle.js";
+import { toSessionUsage } from "./session-usage.js";
 import { waitForTurn } from "./wait-for-turn.js";
 
 export interface OperationPorts {
@@ -26,13 +33,21 @@ export interface OperationPorts {
   readonly running: RunningTurns;
   readonly intake: Intake;
   readonly pairing: Pairing;
+  readonly questions: OpenQuestions;
+  readonly answers: Answers;
+  readonly grants: Grants;
+  /** What the configuration says about tools. */
+  readonly policyConfig: Pick<PolicyView, "executionMode" | "rules">;
   readonly snapshots: StreamSnapshots;
   readonly skills: {
     list(): Promise<readonly SkillSummary[]>;
     text(name: string): Promise<string | undefined>;
   };
+  readonly budgets: Pick<Budgets, "limits" | "report">;
   /** @throws when there is no such model; the message says what to change */
   chooseModel(label: string, signal: AbortSignal): Promise<unknown>;
+  /** True for a message that begins a fresh conversation. */
+  readonly isFreshStart: (content: string) => boolean;
   readonly status: () => GatewayStatus;
   readonly readLedger: () => Promise<readonly LedgerEntry[]>;
   /** The session of the gateway's own events. */
@@ -67,6 +82,32 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     } catch (error) {
       throw new RequestError(messageOf(error), { status: 400, code: "bad_request", cause: error });
     }
+  };
+  const endOfTurn = async (key: string): Promise<void> => {
+    using limit = linked(new AbortController().signal, stopLimitMs);
+    await Promise.race([running.ended(key), untilAborted(limit.signal)]);
+  };
+  const lifecycle = createLifecycle({
+    engine,
+    sessions,
+    running,
+    mustExist,
+    endOfTurn,
+    isFreshStart: ports.isFreshStart,
+  });
+  const deleteOne = async (key: string): Promise<void> => {
+    running.stop(key, "stop");
+    // Its last commit tells everyone who waits for the turn; a tool that does not let go is fenced by the deletion.
+    await endOfTurn(key);
+    // Also one that cannot be read any more can be deleted.
+    const state = await sessions.open(key).then(
+      ({ document }) => document.state,
+      () => "error",
+    );
+    await sessions.delete(key);
+    // Not stored, for there is no log any more: for those who look at the session or wait for one of its messages.
+    const deleted = { from: state, to: "deleted", reason: "client" };
+    engine.publish(key, draft("session_state_changed", deleted, { source: "client" }));
   };
   const realKey = (key: string): string => (key === "system" ? systemKey : key);
 
@@ -110,19 +151,9 @@ export function createOperations(ports: OperationPorts): GatewayApi {
 
     async deleteSession(key) {
       await mustExist(key);
-      running.stop(key, "stop");
-      // Its last commit tells everyone who waits for the turn; a tool that does not let go is fenced by the deletion.
-      using limit = linked(new AbortController().signal, stopLimitMs);
-      await Promise.race([running.ended(key), untilAborted(limit.signal)]);
-      // Also one that cannot be read any more can be deleted.
-      const state = await sessions.open(key).then(
-        ({ document }) => document.state,
-        () => "error",
-      );
-      await sessions.delete(key);
-      // Not stored, for there is no log any more: for those who look at the session or wait for one of its messages.
-      const deleted = { from: state, to: "deleted", reason: "client" };
-      engine.publish(key, draft("session_state_changed", deleted, { source: "client" }));
+      await deleteOne(key);
+      const children = (await sessions.list()).filter((each) => each.key.startsWith(`${key}:spawn:`));
+      for (const child of children) await deleteOne(child.key);
     },
 
     async renameSession(key, title) {
@@ -134,9 +165,13 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     },
 
     async stopTurn(key) {
-      checkKey(key);
+      await mustExist(key);
       return { stopped: running.stop(key, "stop") };
     },
+
+    abortSession: lifecycle.abort,
+    completeSession: lifecycle.complete,
+    forkSession: lifecycle.fork,
 
     async sessionStatus(key, { includeRecovery, fromSequence = 0 }) {
       await mustExist(key);
@@ -147,23 +182,34 @@ export function createOperations(ports: OperationPorts): GatewayApi {
         state: session.document.state,
         agentState: session.agentState,
         isRunning: running.has(key),
+        firstSequence: session.firstSequence,
         lastSequence: session.lastSequence,
         ...(snapshot === undefined ? {} : { currentMessageId: snapshot.messageId }),
       };
       if (!includeRecovery) return status;
+      // A log does not begin at 1 after a deletion: only what is in it can be missed.
+      const next = (await engine.events(key, { afterSeq: fromSequence, limit: 1 })).events[0];
       return {
         ...status,
         recovery: {
           canRecover: session.lastSequence > 0,
           streamExists: snapshot !== undefined,
           recoverySource: snapshot !== undefined ? "stream" : session.lastSequence > 0 ? "journal" : "none",
-          missedEventsCount: Math.max(0, session.lastSequence - fromSequence),
+          missedEventsCount: next === undefined ? 0 : status.lastSequence - next.seq + 1,
         },
       };
     },
 
+    async sessionUsage(key) {
+      await mustExist(key);
+      return toSessionUsage(await sessions.open(key), ports.budgets.limits);
+    },
+
+    usage: (days) => ports.budgets.report(days),
+
     async send(request) {
       checkSend(request, ports.uploads);
+      await lifecycle.assertTakes(request);
       const message = toInbound(request);
       try {
         return { messageId: message.id, status: await intake.submit(message) };
@@ -194,8 +240,9 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       return await engine.events(realKey(key), { afterSeq: fromSequence, limit });
     },
 
-    subscribe: (target, options, listener) =>
-      openSessionFeed(
+    subscribe(target, options, listener) {
+      if (target !== "*" && target !== "system") checkKey(target);
+      return openSessionFeed(
         {
           bus,
           events: (key, range) => engine.events(key, range),
@@ -207,7 +254,8 @@ export function createOperations(ports: OperationPorts): GatewayApi {
         target,
         options,
         listener,
-      ),
+      );
+    },
 
     listSkills: skills.list,
 
@@ -252,7 +300,10 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       );
     },
 
+    ...createPolicyOperations(ports, (event) => append(systemKey, event)),
+
     ledger: ports.readLedger,
+    ...(engine.holdFiles === undefined ? {} : { holdFiles: engine.holdFiles }),
     metrics: ports.metrics,
   };
 }

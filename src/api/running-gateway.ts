@@ -25,6 +25,11 @@ export async function findRunningGateway(home: string, signal: AbortSignal): Pro
   }
 }
 
+/** The process that holds this home, also one that cannot be talked to. */
+export function holderOf(home: string): { readonly pid: number } | undefined {
+  return readLock(join(home, "gateway.lock"));
+}
+
 /** An address that means "every interface" is none to connect to. */
 function fromHere(address: string): string {
   return address.replace(/^0\.0\.0\.0:/, "127.0.0.1:").replace(/^\[::\]:/, "[::1]:");

@@ -5,7 +5,7 @@ import type { StreamSnapshots } from "../events/stream-snapshots.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import { type Logger, silentLog } from "../log.js";
 import { sleep } from "../util/sleep.js";
-import type { Subscription } from "./gateway-api.js";
+import type { SubscribeOptions, Subscription } from "./gateway-api.js";
 
 /** Where a feed gets its events from. `events` and `lastSequence` are the engine's. */
 export interface FeedSources {
@@ -16,16 +16,9 @@ export interface FeedSources {
   ): Promise<{ readonly events: readonly StoredEvent[]; readonly hasMore: boolean }>;
   lastSequence(sessionKey: string): Promise<number>;
   readonly snapshots: StreamSnapshots;
-  /** The gateway's own session (`system:<node>`), whose past a `system` feed can then replay. */
-  readonly systemKey?: string;
+  /** The gateway's own session, `system:<node>`. */
+  readonly systemKey: string;
   readonly log?: Logger;
-}
-
-export interface FeedOptions {
-  /** Events after this seq come first. Without it: from now on. */
-  readonly fromSequence?: number | undefined;
-  /** Only these types are delivered. */
-  readonly types?: readonly string[] | undefined;
 }
 
 /** A promise that it returns is awaited while the past is replayed, so that a slow reader is not flooded. */
@@ -44,15 +37,13 @@ const readAgainMs = 1000;
 export function openSessionFeed(
   sources: FeedSources,
   target: string,
-  options: FeedOptions,
+  options: SubscribeOptions,
   listener: FeedListener,
 ): Subscription {
   const deliver = createDelivery(options.types, listener, sources.log ?? silentLog);
-  if (target === "*") return openLiveFeed(sources.bus, (key) => !key.startsWith("system:"), deliver);
-  if (target !== "system") return openOneSession(sources, target, options.fromSequence, deliver);
-  if (sources.systemKey !== undefined && options.fromSequence !== undefined)
-    return openOneSession(sources, sources.systemKey, options.fromSequence, deliver);
-  return openLiveFeed(sources.bus, (key) => key.startsWith("system:"), deliver);
+  if (target === "*") return openLiveFeed(sources.bus, (key) => !key.startsWith("system:"), options.after, deliver);
+  const sessionKey = target === "system" ? sources.systemKey : target;
+  return openOneSession(sources, sessionKey, options, deliver);
 }
 
 type Deliver = (event: GatewayEvent) => Promise<void> | undefined;
@@ -72,22 +63,46 @@ function createDelivery(types: readonly string[] | undefined, listener: FeedList
   };
 }
 
-function openLiveFeed(bus: EventConsumer, isWanted: (sessionKey: string) => boolean, deliver: Deliver): Subscription {
-  const stop = bus.onAny((event) => void deliver(event), { filter: (event) => isWanted(event.session_key) });
-  return { caughtUp: Promise.resolve(), close: stop };
+function openLiveFeed(
+  bus: EventConsumer,
+  isWanted: (sessionKey: string) => boolean,
+  after: Promise<void> | undefined,
+  deliver: Deliver,
+): Subscription {
+  const held: GatewayEvent[] = [];
+  let isHeld = after !== undefined;
+  const onEvent = (event: GatewayEvent): void => {
+    if (isHeld) held.push(event);
+    else void deliver(event);
+  };
+  const stop = bus.onAny(onEvent, { filter: (event) => isWanted(event.session_key) });
+  let isClosed = false;
+  const caughtUp = Promise.resolve(after).then(() => {
+    isHeld = false;
+    for (const event of held.splice(0)) if (!isClosed) void deliver(event);
+  });
+  return {
+    joinedAt: Promise.resolve(undefined),
+    caughtUp,
+    close() {
+      isClosed = true;
+      stop();
+    },
+  };
 }
 
 function openOneSession(
   sources: FeedSources,
   sessionKey: string,
-  fromSequence: number | undefined,
+  { fromSequence, after }: SubscribeOptions,
   deliver: Deliver,
 ): Subscription {
   const { bus, snapshots, log = silentLog } = sources;
   const closing = new AbortController();
   const { signal } = closing;
   const told = createToldMessages();
-  let cursor = fromSequence;
+  /** The last seq that was told, or not asked for; 0 until `join` knows. */
+  let cursor = 0;
   let pending: StoredEvent[] = [];
   let live = false;
 
@@ -100,9 +115,9 @@ function openOneSession(
   const onEvent = (event: GatewayEvent): void => {
     if (!isStored(event)) {
       if (live) void deliver(event);
-    } else if (live && (cursor === undefined || event.seq === cursor + 1)) {
+    } else if (live && event.seq === cursor + 1) {
       void deliverStored(event);
-    } else if (cursor === undefined || event.seq > cursor) {
+    } else if (event.seq > cursor) {
       pending.push(event);
       if (pending.length > maxPending) pending.shift();
       if (live) void catchUpAgain(event.seq);
@@ -116,14 +131,14 @@ function openOneSession(
   };
 
   /** Reads on until nothing is missing before the oldest event held back, then tells those. */
-  const catchUp = async (): Promise<void> => {
-    let readOn = cursor !== undefined;
+  const catchUp = async (isBehind: boolean): Promise<void> => {
+    let readOn = isBehind;
     let nothingAfter = -1;
     while (!signal.aborted) {
-      pending = pending.filter((event) => cursor === undefined || event.seq > cursor);
+      pending = pending.filter((event) => event.seq > cursor);
       const next = pending[0];
-      const missing = next !== undefined && cursor !== undefined && next.seq > cursor + 1;
-      if (cursor !== undefined && cursor !== nothingAfter && (readOn || missing)) {
+      const missing = next !== undefined && next.seq > cursor + 1;
+      if (cursor !== nothingAfter && (readOn || missing)) {
         const after = cursor;
         const page = await sources.events(sessionKey, { afterSeq: after, limit: pageSize });
         for (const event of page.events) {
@@ -152,11 +167,16 @@ function openOneSession(
     for (const event of snapshot.events) void deliver(event);
   };
 
-  const join = async (): Promise<void> => {
+  const join = async (): Promise<number> => {
+    const last = await sources.lastSequence(sessionKey);
+    if (fromSequence === undefined) {
+      // What was told meanwhile is new.
+      cursor = Math.min(last, (pending[0]?.seq ?? Number.POSITIVE_INFINITY) - 1);
+      return cursor;
+    }
     // A log that lost its unsynced tail in a power cut is behind what this client has seen.
-    if (cursor !== undefined) cursor = Math.min(cursor, await sources.lastSequence(sessionKey));
-    else await Promise.resolve();
-    await catchUp();
+    cursor = Math.min(fromSequence, last);
+    return last;
   };
 
   const catchUpAgain = async (seq: number): Promise<void> => {
@@ -164,7 +184,7 @@ function openOneSession(
     log.warn("an event feed missed something and reads it from the log", { sessionKey, seq });
     while (!signal.aborted) {
       try {
-        return await catchUp();
+        return await catchUp(true);
       } catch (error) {
         log.error("reading a session log for an event feed failed", { sessionKey, error: messageOf(error) });
         await sleep(readAgainMs, signal).catch(() => {});
@@ -172,13 +192,19 @@ function openOneSession(
     }
   };
 
-  const caughtUp = join().catch((error: unknown) => {
+  const joinedAt = join();
+  const follow = async (): Promise<void> => {
+    const last = await joinedAt;
+    await after;
+    await catchUp(cursor < last);
+  };
+  const caughtUp = follow().catch((error: unknown) => {
     close();
     throw error;
   });
   // Whoever cares awaits it; nobody else is to be ended by it.
-  caughtUp.catch(() => {});
-  return { caughtUp, close };
+  for (const promise of [joinedAt, caughtUp]) promise.catch(() => {});
+  return { joinedAt, caughtUp, close };
 }
 
 /** What was told from the log already, so that a snapshot does not tell it again. */

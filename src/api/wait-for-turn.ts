@@ -46,7 +46,15 @@ function createWatcher(messageId: string): (event: GatewayEvent) => TurnOutcome 
     end: TurnOutcome["end"],
     response: string,
   ): TurnOutcome | undefined {
-    return event.payload.message_ids.includes(messageId) ? { end, response, turnId: event.turn_id ?? "" } : undefined;
+    if (!event.payload.message_ids.includes(messageId)) return undefined;
+    const turnId = event.turn_id ?? "";
+    if (event.type === "turn_execution_complete") {
+      const { stop_reason: stopReason, usage } = event.payload;
+      return { end, response, turnId, stopReason, usage };
+    }
+    return event.type === "turn_execution_failed"
+      ? { end, response, turnId, usage: event.payload.usage }
+      : { end, response, turnId };
   }
 }
 

@@ -1,210 +1,246 @@
-import type { GatewayEvent } from "../events/event.js";
-import { type ConnectionState, openConnection, type RetryTiming, type SocketConstructor } from "./connection.js";
-import { createFeed, createLooseFeed, type Feed } from "./feed.js";
+import type { EventType } from "../events/catalogue.js";
+import { ClientError } from "./client-error.js";
+import { type Commands, createCommands } from "./commands.js";
+import {
+  type CloseInfo,
+  type ConnectionState,
+  openConnection,
+  type RetryTiming,
+  type SocketConstructor,
+} from "./connection.js";
 import { type CommandFrame, parseFrame, type ServerFrame } from "./frames.js";
+import {
+  createSubscriptions,
+  type EventsOf,
+  type OnAnswer,
+  type SubscribeOptions,
+  type Undo,
+} from "./subscriptions.js";
+
+export type { EventType } from "../events/catalogue.js";
+export type { EventOf, GatewayEvent, StoredEvent } from "../events/event.js";
+export { ClientError } from "./client-error.js";
+export type {
+  Commands,
+  ListSessions,
+  OpenSession,
+  SendMessage,
+  SentMessage,
+  SessionEntry,
+  SessionStatus,
+} from "./commands.js";
+export type { CloseInfo, ConnectionState, SocketConstructor, SocketLike } from "./connection.js";
+export type { ServerFrame } from "./frames.js";
+export type { EventsOf, SubscribeOptions, Undo } from "./subscriptions.js";
+
+export interface ClientTiming extends RetryTiming {
+  readonly commandTimeoutMs: number;
+  /** After so long without a word from the gateway it is asked whether it is still there. */
+  readonly idleMs: number;
+}
 
 export interface ClientOptions {
-  /** The gateway's WebSocket, e.g. `ws://127.0.0.1:18890/ws`. */
-  readonly url: string;
-  /** Needed when the gateway does not listen on loopback. Sent as the query parameter `token`. */
+  /**
+   * Where the gateway is: `http://127.0.0.1:18890`, or its WebSocket, `ws://127.0.0.1:18890/ws`. A function is asked
+   * before each attempt to connect, for a gateway whose address changes.
+   */
+  readonly url: string | (() => string | Promise<string>);
+  /** Needed when the gateway has one. A browser can only send it in the address, as the query parameter `token`. */
   readonly token?: string | undefined;
-  /** Default: the global one. Node 20 has none: give that of `ws`. */
+  /** Default: the global one, in Node that of the package `ws`. */
   readonly WebSocket?: SocketConstructor | undefined;
-  /** Default: connect within 4 s, answers within 30 s, retries after 1 s × 1.5 up to 30 s. */
-  readonly timing?: Partial<RetryTiming & { readonly commandTimeoutMs: number }> | undefined;
+  /** Default: connect within 4 s, answers within 30 s, retries after 1 s × 1.5 up to 30 s, ask after 30 s of silence. */
+  readonly timing?: Partial<ClientTiming> | undefined;
 }
 
-export interface SubscribeOptions {
-  /** Only these types. Such a subscription waits for no gap to fill. */
-  readonly types?: readonly string[] | undefined;
-}
-
-/** `lost` and `timeout` mean that nobody knows whether the command was carried out; `refused` that it was not. */
-export class ClientError extends Error {
-  readonly kind: "refused" | "lost" | "timeout" | "closed" | "busy";
-  /** The gateway's code for a refused command. */
-  readonly code: string;
-
-  constructor(kind: ClientError["kind"], message: string, code = "") {
-    super(message);
-    this.name = "ClientError";
-    this.kind = kind;
-    this.code = code;
-  }
-}
-
-type Undo = () => void;
-
-/** A connection to the gateway that comes back by itself and then follows the same sessions from where it was. */
-export interface Client {
+/**
+ * A connection to the gateway that comes back by itself and then follows the same sessions from where it was. A listener
+ * that throws holds up no other: its error is thrown again outside, as an uncaught one.
+ */
+export interface Client extends Commands {
   readonly state: ConnectionState;
   /**
-   * Resolves with the response's data. A command given while the connection is away waits for it, within the same 30 s.
+   * Any command of the gateway. Resolves with the response's data. A command given while the connection is away waits for
+   * it, within the same 30 s.
    *
    * @throws {ClientError} refused, connection lost before the answer, no answer in time, closed, or 1000 are waiting
    */
   command(type: string, payload: object): Promise<unknown>;
   /**
    * Calls `onEvent` with each event after `fromSequence`: stored ones in seq order, none twice, none left out, also over
-   * cuts. `key` is a session key, `*` (all sessions, live only) or `system`. One subscription per key.
+   * cuts. Who joins in the middle of an answer gets message_stream_start and its text so far as one delta; a repeated
+   * message_stream_start begins the text of its message anew. `key` is a session key, `*` (all sessions, live only) or
+   * `system` (the gateway's own events). One subscription per key.
    */
-  subscribe(
+  subscribe<T extends EventType = EventType>(
     key: string,
-    fromSequence: number,
-    onEvent: (event: GatewayEvent) => void,
-    options?: SubscribeOptions,
+    onEvent: (event: EventsOf<T>) => void,
+    options?: SubscribeOptions<T>,
   ): Undo;
   onOpen(listener: () => void): Undo;
-  /** `retryInMs` is absent after `close`. */
-  onClose(listener: (info: { readonly retryInMs?: number }) => void): Undo;
+  onClose(listener: (info: CloseInfo) => void): Undo;
   onError(listener: (error: Error) => void): Undo;
+  /** Called with every frame from the gateway, before its subscription or command is. */
+  onMessage(listener: (frame: ServerFrame) => void): Undo;
   /** Connects at once instead of waiting for the next attempt. */
   retryNow(): void;
+  /** For good: commands that wait are rejected, subscriptions end. */
   close(): void;
 }
 
 interface Waiting {
   readonly frame: string;
-  readonly resolve: (data: unknown) => void;
-  readonly reject: (error: ClientError) => void;
+  readonly onAnswer: OnAnswer;
   readonly timer: ReturnType<typeof setTimeout>;
-  isSent: boolean;
-}
-
-interface Subscription {
-  readonly feed: Feed;
-  readonly types: readonly string[] | undefined;
+  /** Unix ms. */
+  sentAt: number | undefined;
 }
 
 const maxWaiting = 1000;
+/** Commands without an answer yet; the gateway takes 64 of a connection at once. */
+const maxUnanswered = 32;
 
 export function createClient(options: ClientOptions): Client {
-  const timing = {
+  const timing: ClientTiming = {
     connectTimeoutMs: 4000,
     commandTimeoutMs: 30_000,
+    idleMs: 30_000,
     retryMinMs: 1000,
     retryMaxMs: 30_000,
     ...options.timing,
   };
   const listeners = {
     open: new Set<() => void>(),
-    close: new Set<(info: { readonly retryInMs?: number }) => void>(),
+    close: new Set<(info: CloseInfo) => void>(),
     error: new Set<(error: Error) => void>(),
+    message: new Set<(frame: ServerFrame) => void>(),
   };
   const waiting = new Map<string, Waiting>();
-  const subscriptions = new Map<string, Subscription>();
   let nextId = 1;
+  let unanswered = 0;
   let heardAt = 0;
   let isClosed = false;
+  let idleTimer: ReturnType<typeof setInterval> | undefined;
 
-  const connection = openConnection(socketUrl(options), options.WebSocket ?? globalSocket(), timing, {
+  const subscriptions = createSubscriptions({ isOpen: () => connection.state === "open", request, report, call });
+  const connection = openConnection(addressOf(options), options.WebSocket ?? globalSocket(), timing, {
     onOpen() {
-      for (const [key, subscription] of subscriptions) {
-        subscription.feed.reset();
-        follow(key, subscription);
-      }
-      for (const entry of waiting.values()) if (!entry.isSent) entry.isSent = connection.send(entry.frame);
-      for (const listener of listeners.open) listener();
+      watch();
+      subscriptions.followAll();
+      sendWaiting();
+      for (const listener of listeners.open) call(listener);
     },
     onText: hear,
     onClose(info) {
+      clearInterval(idleTimer);
       for (const [id, entry] of waiting) {
-        if (entry.isSent) settle(id)?.reject(new ClientError("lost", "The connection was lost before the answer"));
+        if (entry.sentAt !== undefined)
+          settle(id)?.(undefined, new ClientError("lost", "The connection was lost before the answer"));
       }
-      for (const listener of listeners.close) listener(info);
+      for (const listener of listeners.close) call(() => listener(info));
     },
     onError: report,
   });
 
   function report(error: Error): void {
-    for (const listener of listeners.error) listener(error);
+    for (const listener of listeners.error) call(() => listener(error));
   }
 
   function hear(text: string): void {
     heardAt = Date.now();
     const frame = parseFrame(text);
-    if (frame === undefined) report(new Error("The gateway sent something that is no frame"));
-    else if (frame.type === "event") dispatch(frame.event);
+    if (frame === undefined) {
+      report(new Error("The gateway sent something that is no frame"));
+      return;
+    }
+    for (const listener of listeners.message) call(() => listener(frame));
+    if (frame.type === "event") subscriptions.dispatch(frame.event);
     else answer(frame);
   }
 
   function answer(frame: Extract<ServerFrame, { type: "response" }>): void {
-    const entry = settle(frame.id);
-    if (frame.success) entry?.resolve(frame.data);
-    else entry?.reject(new ClientError("refused", frame.error, frame.code));
+    const onAnswer = settle(frame.id);
+    sendWaiting();
+    if (frame.success) onAnswer?.(frame.data, undefined);
+    else onAnswer?.(undefined, new ClientError("refused", frame.error, frame.code));
   }
 
-  function dispatch(event: GatewayEvent): void {
-    for (const [key, { feed, types }] of subscriptions) {
-      if (types !== undefined && !types.includes(event.type)) continue;
-      const isSystem = event.session_key.startsWith("system:");
-      if (key === event.session_key || (key === "*" && !isSystem) || (key === "system" && isSystem)) feed.accept(event);
-    }
+  /** A connection can be dead without having been closed, and a browser is not told of the gateway's pings. */
+  function watch(): void {
+    const openedAt = Date.now();
+    clearInterval(idleTimer);
+    idleTimer = setInterval(() => {
+      if (Date.now() - Math.max(heardAt, openedAt) >= timing.idleMs) request("ping", {}, () => undefined);
+    }, timing.idleMs / 2);
   }
 
-  function settle(id: string): Waiting | undefined {
+  function settle(id: string): OnAnswer | undefined {
     const entry = waiting.get(id);
     waiting.delete(id);
     clearTimeout(entry?.timer);
-    return entry;
+    if (entry?.sentAt !== undefined) unanswered -= 1;
+    return entry?.onAnswer;
   }
 
-  function command(type: string, payload: object): Promise<unknown> {
-    if (isClosed) return Promise.reject(new ClientError("closed", "The client is closed"));
-    if (waiting.size >= maxWaiting) return Promise.reject(new ClientError("busy", "Too many commands are waiting"));
+  function sendWaiting(): void {
+    for (const entry of waiting.values()) {
+      if (entry.sentAt !== undefined) continue;
+      if (unanswered >= maxUnanswered || !connection.send(entry.frame)) return;
+      entry.sentAt = Date.now();
+      unanswered += 1;
+    }
+  }
+
+  function request(type: string, payload: object, onAnswer: OnAnswer): void {
+    if (isClosed || waiting.size >= maxWaiting) {
+      const error = isClosed
+        ? new ClientError("closed", "The client is closed")
+        : new ClientError("busy", "Too many commands are waiting");
+      onAnswer(undefined, error);
+      return;
+    }
     const id = `c${nextId++}`;
     const timestamp = new Date().toISOString();
     const frame: CommandFrame = { type: "command", id, command: { type, payload }, timestamp, source: "client" };
-    return new Promise((resolve, reject) => {
-      const sentAt = Date.now();
-      const timer = setTimeout(() => {
-        const seconds = timing.commandTimeoutMs / 1000;
-        settle(id)?.reject(new ClientError("timeout", `The gateway did not answer within ${seconds} s`));
-        // Not a word in all that time: the connection is most likely dead without having been closed.
-        if (heardAt < sentAt) connection.cut("The gateway stopped answering");
-      }, timing.commandTimeoutMs);
-      const entry: Waiting = { frame: JSON.stringify(frame), resolve, reject, timer, isSent: false };
-      waiting.set(id, entry);
-      entry.isSent = connection.send(entry.frame);
-    });
+    const timer = setTimeout(() => giveUp(id), timing.commandTimeoutMs);
+    waiting.set(id, { frame: JSON.stringify(frame), onAnswer, timer, sentAt: undefined });
+    sendWaiting();
   }
 
-  function follow(key: string, { feed, types }: Subscription): void {
-    const payload = { session_key: key, from_sequence: feed.lastSequence, ...(types && { types }) };
-    command("events_subscribe", payload).catch((error: ClientError) => {
-      // After a loss the next opening subscribes again; only an answer of the gateway is news.
-      if (error.kind === "refused" || error.kind === "timeout") report(error);
+  function giveUp(id: string): void {
+    const { sentAt = Number.POSITIVE_INFINITY } = waiting.get(id) ?? {};
+    const seconds = timing.commandTimeoutMs / 1000;
+    settle(id)?.(undefined, new ClientError("timeout", `The gateway did not answer within ${seconds} s`));
+    sendWaiting();
+    // Not a word in a long time: the connection is most likely dead without having been closed.
+    const isSilent = heardAt < sentAt && sentAt <= Date.now() - timing.commandTimeoutMs / 2;
+    if (isSilent) connection.cut("The gateway stopped answering");
+  }
+
+  function command(type: string, payload: object): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      request(type, payload, (data, error) => (error === undefined ? resolve(data) : reject(error)));
     });
   }
 
   return {
+    ...createCommands(command),
     get state() {
       return connection.state;
     },
     command,
-    subscribe(key, fromSequence, onEvent, { types } = {}) {
-      if (subscriptions.has(key)) throw new Error(`There is a subscription for ${key} already`);
-      const isLoose = key === "*" || key === "system" || types !== undefined;
-      const feed = (isLoose ? createLooseFeed : createFeed)(fromSequence, onEvent);
-      const subscription = { feed, types };
-      subscriptions.set(key, subscription);
-      if (connection.state === "open") follow(key, subscription);
-      return () => {
-        if (subscriptions.get(key) !== subscription) return;
-        subscriptions.delete(key);
-        feed.reset();
-        if (connection.state === "open") command("events_unsubscribe", { session_key: key }).catch(() => undefined);
-      };
-    },
+    subscribe: (key, onEvent, subscribeOptions = {}) => subscriptions.add(key, onEvent, subscribeOptions),
     onOpen: (listener) => add(listeners.open, listener),
     onClose: (listener) => add(listeners.close, listener),
     onError: (listener) => add(listeners.error, listener),
+    onMessage: (listener) => add(listeners.message, listener),
     retryNow: () => connection.retryNow(),
     close() {
       isClosed = true;
-      for (const id of [...waiting.keys()]) settle(id)?.reject(new ClientError("closed", "The client was closed"));
-      for (const { feed } of subscriptions.values()) feed.reset();
+      clearInterval(idleTimer);
       subscriptions.clear();
+      for (const id of [...waiting.keys()])
+        settle(id)?.(undefined, new ClientError("closed", "The client was closed before the answer"));
       connection.close();
     },
   };
@@ -217,11 +253,27 @@ function add<T>(set: Set<T>, item: T): Undo {
   };
 }
 
-function socketUrl({ url, token }: ClientOptions): string {
-  if (token === undefined || token === "") return url;
-  const target = new URL(url);
-  target.searchParams.set("token", token);
-  return target.href;
+function call(listener: () => void): void {
+  try {
+    listener();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
+function addressOf({ url, token }: ClientOptions): () => Promise<string> {
+  return async () => {
+    const target = new URL(typeof url === "string" ? url : await url());
+    if (/^https?:$/.test(target.protocol)) {
+      target.protocol = target.protocol === "https:" ? "wss:" : "ws:";
+      if (!target.pathname.endsWith("/")) target.pathname += "/";
+      target.pathname += "ws";
+    }
+    if (token !== undefined && token !== "") target.searchParams.set("token", token);
+    return target.href;
+  };
 }
 
 function globalSocket(): SocketConstructor {

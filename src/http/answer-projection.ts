@@ -1,3 +1,4 @@
+import type { Payload } from "../events/catalogue.js";
 import { textOf } from "../events/content.js";
 import type { GatewayEvent } from "../events/event.js";
 
@@ -29,6 +30,18 @@ export interface AnswerFrame {
   readonly sessionKey?: string;
   readonly messageId?: string;
   readonly done?: boolean;
+  /** The turn waits for a person; answered by `POST /api/sessions/{key}/answer`. */
+  readonly humanInput?: {
+    readonly requestId: string;
+    readonly kind: string;
+    readonly options: readonly { readonly id: string; readonly label: string; readonly description?: string }[];
+    readonly fields: readonly string[];
+    readonly allowCustom: boolean;
+    /** JSON of what would run, whole. */
+    readonly input?: string;
+  };
+  /** This question does not wait any more, whoever has answered it. */
+  readonly humanInputClosed?: string;
 }
 
 /** Turns a session's events into the frames of the one turn that answers a message. */
@@ -99,7 +112,9 @@ export function createAnswerProjection(messageId: string): AnswerProjection {
       case "context_compressed":
         return [{ type: "status", message: "Older messages were summarised" }];
       case "human_input_asked":
-        return [{ type: "status", message: event.payload.question }];
+        return [{ type: "status", message: event.payload.question, humanInput: questionOf(event.payload) }];
+      case "human_input_answered":
+        return [{ type: "status", message: closingOf(event.payload), humanInputClosed: event.payload.request_id }];
       default:
         return [];
     }
@@ -129,6 +144,25 @@ function isTerminal(event: GatewayEvent): event is TerminalEvent {
     event.type === "turn_execution_failed" ||
     event.type === "turn_execution_cancelled"
   );
+}
+
+function questionOf(asked: Payload<"human_input_asked">): NonNullable<AnswerFrame["humanInput"]> {
+  return {
+    requestId: asked.request_id,
+    kind: asked.kind,
+    options: asked.options.map(({ id, label, description }) => {
+      return { id, label, ...(description === undefined ? {} : { description }) };
+    }),
+    fields: asked.fields ?? [],
+    allowCustom: asked.allow_custom,
+    ...(asked.input === undefined ? {} : { input: JSON.stringify(asked.input, null, 2) }),
+  };
+}
+
+function closingOf({ outcome, answer }: Payload<"human_input_answered">): string {
+  if (outcome === "answered") return `Answered: ${answer}`;
+  if (outcome === "cancelled") return "The question was withdrawn";
+  return answer === "" ? "Nobody answered in time" : `Nobody answered in time: ${answer}`;
 }
 
 /** Tells each character of a message once, however often its stream is begun again or only told when stored. */

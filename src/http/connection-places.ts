@@ -1,15 +1,17 @@
 import { RequestError } from "../errors.js";
+import { newId } from "../util/ids.js";
 
 /** Counts the long-lived connections. */
 export interface Places {
-  /** Returns the undo. @throws {RequestError} 503 when all are taken */
-  take(): () => void;
+  /** Returns the undo. `client`: what kind of client stays connected. @throws {RequestError} 503 when all are taken */
+  take(client?: string): () => void;
 }
 
-export function createPlaces(max: number): Places {
+/** @param onClient told of each client that stays connected; returns what to call when it has gone */
+export function createPlaces(max: number, onClient: (name: string) => () => void = () => () => {}): Places {
   let taken = 0;
   return {
-    take() {
+    take(client) {
       if (taken >= max)
         throw new RequestError(`All ${max} connections are in use.`, {
           status: 503,
@@ -17,10 +19,13 @@ export function createPlaces(max: number): Places {
           retryAfterMs: 5000,
         });
       taken++;
+      const onGone = client === undefined ? undefined : onClient(newId(client));
       let isHeld = true;
       return () => {
-        if (isHeld) taken--;
+        if (!isHeld) return;
         isHeld = false;
+        taken--;
+        onGone?.();
       };
     },
   };

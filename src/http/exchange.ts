@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
 import type { GatewayApi } from "../api/gateway-api.js";
+import { RequestError } from "../errors.js";
 import type { FaultReply } from "./faults.js";
-import { readJson } from "./json.js";
+import { checked, readJson } from "./json.js";
 import type { HttpSettings } from "./options.js";
 import type { Target } from "./target.js";
 
@@ -40,7 +41,7 @@ export function sendFault(response: ServerResponse, fault: FaultReply): void {
   if (fault.retryAfterMs !== undefined)
     response.setHeader("Retry-After", Math.max(1, Math.ceil(fault.retryAfterMs / 1000)));
   if (fault.status === 401) response.setHeader("WWW-Authenticate", "Bearer");
-  sendJson(response, fault.status, { error: fault.error, code: fault.code });
+  sendJson(response, fault.status, { error: fault.error, code: fault.code, state: fault.state });
 }
 
 /** The request's body, checked. @throws {RequestError} 400, 413 */
@@ -48,9 +49,26 @@ export function bodyOf<T>(exchange: Exchange, schema: z.ZodType<T>): Promise<T> 
   return readJson(exchange.request, schema, exchange.settings.maxBodyBytes);
 }
 
+/** The same where a request without a body counts as one with an empty object. */
+export async function optionalBodyOf<T>(exchange: Exchange, schema: z.ZodType<T>): Promise<T> {
+  const { "content-length": length, "transfer-encoding": transfer } = exchange.request.headers;
+  const isEmpty = transfer === undefined && (length === undefined || length === "0");
+  return isEmpty ? checked({}, schema) : await bodyOf(exchange, schema);
+}
+
 /** A part of the path that the route's pattern names. */
 export function paramOf(exchange: Exchange, name: string): string {
   const value = exchange.params[name];
   if (value === undefined) throw new Error(`the route has no :${name}`);
   return value;
+}
+
+/** The last seq of a session, 0 for one that does not exist yet. */
+export async function lastSequenceOf(x: Exchange, sessionKey: string): Promise<number> {
+  try {
+    return (await x.api.sessionStatus(sessionKey, { includeRecovery: false })).lastSequence;
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 404) return 0;
+    throw error;
+  }
 }

@@ -1,4 +1,4 @@
-import { EngineError, isAbortError, RequestError } from "../errors.js";
+import { EngineError, isAbortError, RequestError, StorageError } from "../errors.js";
 import type { Logger } from "../log.js";
 import { newId } from "../util/ids.js";
 
@@ -9,6 +9,8 @@ export interface FaultReply {
   /** For people; never a raw error. */
   readonly error: string;
   readonly retryAfterMs?: number | undefined;
+  /** The state of what was asked for, where that is why. */
+  readonly state?: string | undefined;
 }
 
 /** The reply to anything that a handler threw. What nobody expected is logged once, and told by its id only. */
@@ -20,9 +22,15 @@ export function toFaultReply(thrown: unknown, log: Logger): FaultReply {
       code: thrown.code,
       error: thrown.message,
       retryAfterMs: thrown.retryAfterMs ?? (busy ? 1000 : undefined),
+      state: thrown.state,
     };
   }
   if (thrown instanceof EngineError) return engineReply(thrown, log);
+  if (thrown instanceof StorageError) {
+    log.error("the session storage refused a request", { error: thrown });
+    const error = "The session storage does not answer. Nothing was changed; try again when it is back.";
+    return { status: 503, code: "STORAGE_FAILED", error, retryAfterMs: 5000 };
+  }
   if (isAbortError(thrown))
     return { status: 503, code: "closed", error: "The gateway is stopping.", retryAfterMs: 1000 };
   const id = newId("err");

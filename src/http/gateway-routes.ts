@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { bodyOf, paramOf, sendJson } from "./exchange.js";
 import type { Route } from "./routes.js";
+import { integerOf } from "./target.js";
 
 const approveBody = z.object({ code: z.string().trim().min(1).max(100) });
 
@@ -38,6 +39,14 @@ export const gatewayRoutes: readonly Route[] = [
     method: "GET",
     path: "/api/ledger",
     handle: async (x) => sendJson(x.response, 200, { entries: await x.api.ledger() }),
+  },
+  {
+    method: "GET",
+    path: "/api/usage",
+    handle: (x) => {
+      const days = integerOf(x.target.query, "days", { min: 1, max: 400, default: 7 });
+      sendJson(x.response, 200, x.api.usage(days));
+    },
   },
   {
     method: "GET",

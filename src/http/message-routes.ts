@@ -6,7 +6,7 @@ import { sleep } from "../util/sleep.js";
 import { type AnswerFrame, createAnswerProjection } from "./answer-projection.js";
 import { contentTypeOf } from "./content-types.js";
 import { openEventStream } from "./event-stream.js";
-import { bodyOf, type Exchange, sendJson } from "./exchange.js";
+import { bodyOf, type Exchange, lastSequenceOf, sendJson } from "./exchange.js";
 import { toFaultReply } from "./faults.js";
 import type { Route } from "./routes.js";
 import { isTrue } from "./target.js";
@@ -117,13 +117,4 @@ function lastFrame(outcome: TurnOutcome, sessionKey: string, messageId: string):
   return outcome.end === "failed"
     ? { type: "error", error: outcome.response, message: outcome.response, sessionKey, messageId, done: true }
     : { type: "final", response: outcome.response, sessionKey, messageId, done: true };
-}
-
-async function lastSequenceOf(x: Exchange, sessionKey: string): Promise<number> {
-  try {
-    return (await x.api.sessionStatus(sessionKey, { includeRecovery: false })).lastSequence;
-  } catch (error) {
-    if (error instanceof RequestError && error.status === 404) return 0;
-    throw error;
-  }
 }

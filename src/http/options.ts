@@ -31,6 +31,8 @@ export interface HttpOptions {
   readonly maxBufferedBytes?: number | undefined;
   /** How long a stop waits for answers under way. Default 2 s. */
   readonly graceMs?: number | undefined;
+  /** Told of each client that stays connected (WebSocket, event stream); returns what to call when it has gone. */
+  readonly onClient?: ((name: string) => () => void) | undefined;
   readonly log: Logger;
 }
 

@@ -5,11 +5,14 @@ import { RequestError } from "../errors.js";
 import type { Places } from "./connection-places.js";
 import { sendFault, sendJson } from "./exchange.js";
 import { toFaultReply } from "./faults.js";
+import { filesRoutes } from "./files-routes.js";
 import { gatewayRoutes } from "./gateway-routes.js";
 import type { Guard } from "./guard.js";
 import { requireJsonIfBody } from "./json.js";
 import { messageRoutes } from "./message-routes.js";
+import { openAIRoutes } from "./openai-routes.js";
 import type { HttpSettings } from "./options.js";
+import { policyRoutes } from "./policy-routes.js";
 import { createRouter, MethodNotAllowed } from "./routes.js";
 import { sessionRoutes } from "./session-routes.js";
 import { serveFile } from "./static-files.js";
@@ -33,7 +36,14 @@ export function createRequestHandler(
   guard: Guard,
   places: Places,
 ): RequestHandler {
-  const router = createRouter([...gatewayRoutes, ...sessionRoutes, ...messageRoutes]);
+  const router = createRouter([
+    ...gatewayRoutes,
+    ...sessionRoutes,
+    ...messageRoutes,
+    ...policyRoutes,
+    ...filesRoutes,
+    ...openAIRoutes,
+  ]);
   const underWay = new Map<AbortController, Promise<void>>();
   const answers = new WeakMap<Duplex, ServerResponse>();
 
@@ -57,12 +67,14 @@ export function createRequestHandler(
       response.setHeader("Vary", "Origin");
     }
     if (request.method === "OPTIONS") return answerPreflight(response, origin !== undefined);
-    if (target.segments[0] !== "api" && target.path !== "/metrics")
+    if (!["api", "v1"].includes(target.segments[0] ?? "") && target.path !== "/metrics")
       return answerPage(request, response, target, settings.webRoot);
     const { route, params } = routeOf(request, target);
     guard.checkToken(request, target, { inQuery: route.tokenInQuery === true });
     if (route.method !== "GET") requireJsonIfBody(request);
-    const holdOpen = (): void => void response.once("close", places.take());
+    // A streamed answer to a post is a request like any other; who gets a stream stays.
+    const client = request.method === "GET" ? "sse" : undefined;
+    const holdOpen = (): void => void response.once("close", places.take(client));
     await route.handle({ request, response, target, params, api, settings, signal, holdOpen });
   };
 

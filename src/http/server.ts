@@ -45,7 +45,7 @@ export async function openHttpServer(
 
   let port = settings.port;
   const guard = createGuard(settings, () => port);
-  const places = createPlaces(settings.maxConnections);
+  const places = createPlaces(settings.maxConnections, settings.onClient);
   const sockets = createWebSockets(settings, api, guard, places);
   const handler = createRequestHandler(settings, api, guard, places);
   const server = createServer(

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { openEventStream } from "./event-stream.js";
-import { bodyOf, type Exchange, paramOf, sendJson } from "./exchange.js";
+import { bodyOf, type Exchange, optionalBodyOf, paramOf, sendJson } from "./exchange.js";
 import type { Route } from "./routes.js";
 import { toStatusWire } from "./status-wire.js";
 import { integerOf, isTrue } from "./target.js";
@@ -13,6 +13,7 @@ const createBody = z.object({
   cwd: z.string().max(4096).optional(),
 });
 const renameBody = z.object({ title: z.string().trim().min(1).max(200) });
+const forkBody = z.object({ at: z.number().int().optional() });
 
 export const sessionRoutes: readonly Route[] = [
   { method: "GET", path: "/api/sessions", handle: list },
@@ -29,6 +30,9 @@ export const sessionRoutes: readonly Route[] = [
     path: "/api/sessions/:key/stop",
     handle: async (x) => sendJson(x.response, 200, await x.api.stopTurn(paramOf(x, "key"))),
   },
+  { method: "POST", path: "/api/sessions/:key/abort", handle: abort },
+  { method: "POST", path: "/api/sessions/:key/complete", handle: complete },
+  { method: "POST", path: "/api/sessions/:key/fork", handle: fork },
   { method: "GET", path: "/api/sessions/:key/status", handle: status },
   { method: "GET", path: "/api/sessions/:key/messages", handle: messages },
   { method: "GET", path: "/api/sessions/:key/usage", handle: usage },
@@ -64,6 +68,23 @@ async function rename(x: Exchange): Promise<void> {
   sendJson(x.response, 200, { ok: true, key, title });
 }
 
+async function abort(x: Exchange): Promise<void> {
+  const key = paramOf(x, "key");
+  await x.api.abortSession(key);
+  sendJson(x.response, 200, { ok: true, key, state: "aborted" });
+}
+
+async function complete(x: Exchange): Promise<void> {
+  const key = paramOf(x, "key");
+  await x.api.completeSession(key);
+  sendJson(x.response, 200, { ok: true, key, state: "completed" });
+}
+
+async function fork(x: Exchange): Promise<void> {
+  const { at } = await optionalBodyOf(x, forkBody);
+  sendJson(x.response, 201, await x.api.forkSession(paramOf(x, "key"), at));
+}
+
 async function status(x: Exchange): Promise<void> {
   const { query } = x.target;
   const found = await x.api.sessionStatus(paramOf(x, "key"), {
@@ -79,8 +100,7 @@ async function messages(x: Exchange): Promise<void> {
 }
 
 async function usage(x: Exchange): Promise<void> {
-  const { metadata } = await x.api.getSession(paramOf(x, "key"));
-  sendJson(x.response, 200, { usage: metadata.usage, costUsd: metadata.costUsd });
+  sendJson(x.response, 200, await x.api.sessionUsage(paramOf(x, "key")));
 }
 
 async function events(x: Exchange): Promise<void> {
@@ -100,9 +120,9 @@ async function stream(x: Exchange): Promise<void> {
   const fromSequence = query.has("from_sequence")
     ? integerOf(query, "from_sequence", { min: 0, max: maxSequence, default: 0 })
     : undefined;
-  const types = query.get("types")?.split(",");
+  const types = query.get("types") || undefined;
   using out = openEventStream(x);
-  const subscription = x.api.subscribe(paramOf(x, "key"), { fromSequence, types }, (event) =>
+  const subscription = x.api.subscribe(paramOf(x, "key"), { fromSequence, types: types?.split(",") }, (event) =>
     out.send({ id: event.seq ?? undefined, event: event.type, data: JSON.stringify(event) }),
   );
   try {

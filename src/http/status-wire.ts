@@ -8,6 +8,7 @@ export function toStatusWire(status: SessionStatus) {
     state: status.state,
     agent_state: status.agentState,
     is_running: status.isRunning,
+    first_sequence: status.firstSequence,
     last_sequence: status.lastSequence,
     current_message_id: status.currentMessageId,
     recovery: recovery && {

@@ -3,17 +3,21 @@ import type { GatewayApi } from "../api/gateway-api.js";
 import { RequestError } from "../errors.js";
 import { checked } from "./json.js";
 import { attachmentBody } from "./message-routes.js";
+import { answerFields } from "./policy-routes.js";
 import { toStatusWire } from "./status-wire.js";
 import type { ClientFrame } from "./websocket-frames.js";
 
 /** What a command may do beside calling the gateway. */
 export interface CommandContext {
   readonly api: GatewayApi;
-  /** Replaces an earlier subscription to the same target. */
+  /**
+   * Replaces an earlier subscription to the same target. Resolves with the session's last seq; events are told only
+   * after the command's response, so that a client can tell them from those that other subscriptions brought.
+   */
   subscribe(
     target: string,
     options: { readonly fromSequence: number | undefined; readonly types: readonly string[] | undefined },
-  ): void;
+  ): Promise<number | undefined>;
   /** False when there was none. */
   unsubscribe(target: string): boolean;
 }
@@ -23,10 +27,6 @@ type Command = (payload: unknown, context: CommandContext) => unknown;
 function command<T>(schema: z.ZodType<T>, run: (payload: T, context: CommandContext) => unknown): Command {
   return (payload, context) => run(checked(payload, schema), context);
 }
-
-const notYet: Command = () => {
-  throw new RequestError("This command is not available yet.", { status: 501, code: "not_available" });
-};
 
 const key = z.string().min(1).max(300);
 const sequence = z.number().int().nonnegative();
@@ -117,19 +117,48 @@ const commands: ReadonlyMap<string, Command> = new Map([
     "events_subscribe",
     command(
       session.extend({ from_sequence: sequence.optional(), types: z.array(z.string().max(100)).max(100).optional() }),
-      ({ session_key, from_sequence, types }, context) => {
-        context.subscribe(session_key, { fromSequence: from_sequence, types });
-        return { session_key };
-      },
+      async ({ session_key, from_sequence, types }, context) => ({
+        session_key,
+        last_sequence: await context.subscribe(session_key, { fromSequence: from_sequence, types }),
+      }),
     ),
   ],
   [
     "events_unsubscribe",
     command(session, ({ session_key }, context) => ({ session_key, was_subscribed: context.unsubscribe(session_key) })),
   ],
-  ["human_input_reply", notYet],
-  ["session_abort", notYet],
-  ["session_complete", notYet],
+  ["ping", () => ({})],
+  [
+    "session_abort",
+    command(session, async ({ session_key }, { api }) => {
+      await api.abortSession(session_key);
+      return { session_key, state: "aborted" };
+    }),
+  ],
+  [
+    "session_complete",
+    command(session, async ({ session_key }, { api }) => {
+      await api.completeSession(session_key);
+      return { session_key, state: "completed" };
+    }),
+  ],
+  [
+    "session_fork",
+    command(session.extend({ at: z.number().int().optional() }), async ({ session_key, at }, { api }) => {
+      const fork = await api.forkSession(session_key, at);
+      return { session_key: fork.key, forked_from: { session_key: fork.forkedFrom.key, seq: fork.forkedFrom.seq } };
+    }),
+  ],
+  [
+    "human_input_reply",
+    command(
+      session.extend({ request_id: z.string().min(1).max(100), ...answerFields }),
+      async ({ session_key, request_id, answer, values }, { api }) => {
+        const taken = await api.answerQuestion({ sessionKey: session_key, requestId: request_id, answer, values });
+        return { request_id, answer: taken.answer };
+      },
+    ),
+  ],
 ]);
 
 /** @throws {RequestError} (or rejects) for an unknown command, a wrong payload, and whatever the gateway refuses */

@@ -6,7 +6,7 @@ import { toFaultReply } from "./faults.js";
 import { parseJson } from "./json.js";
 import type { HttpSettings } from "./options.js";
 import { type CommandContext, runCommand } from "./websocket-commands.js";
-import { type CommandResult, clientFrame, encode, idOf, type ServerFrame } from "./websocket-frames.js";
+import { type CommandResult, clientFrame, type EventEncoder, encode, idOf } from "./websocket-frames.js";
 
 const maxRunningCommands = 64;
 const maxSubscriptions = 256;
@@ -16,25 +16,31 @@ interface Followed {
   subscription: Subscription | undefined;
 }
 
+export interface ConnectionPorts {
+  readonly api: GatewayApi;
+  readonly settings: HttpSettings;
+  readonly encodeEvent: EventEncoder;
+}
+
 /** Serves one client until its connection closes: commands in, responses and events out. */
-export function serveConnection(socket: WebSocket, api: GatewayApi, settings: HttpSettings): void {
+export function serveConnection(socket: WebSocket, { api, settings, encodeEvent }: ConnectionPorts): void {
   const { log } = settings;
   const followed = new Map<string, Followed>();
   let running = 0;
 
   /** The promise, if there is one, resolves when a slow reader has taken this frame: a replay waits for it. */
-  const send = (frame: ServerFrame): Promise<void> | undefined => {
+  const send = (frame: Buffer): Promise<void> | undefined => {
     if (socket.readyState !== WebSocket.OPEN) return undefined;
     if (socket.bufferedAmount > settings.maxBufferedBytes) {
       endConnection(socket, 1013, "reading too slowly: reconnect and catch up");
       return undefined;
     }
-    const taken = new Promise<void>((resolve) => socket.send(encode(frame), () => resolve()));
+    const taken = new Promise<void>((resolve) => socket.send(frame, { binary: false }, () => resolve()));
     return socket.bufferedAmount > settings.maxBufferedBytes / 8 ? taken : undefined;
   };
 
   const respond = (id: string | number | undefined, response: CommandResult): void => {
-    void send({ type: "response", id, response });
+    void send(encode({ type: "response", id, response }));
   };
   const refuse = (id: string | number | undefined, error: unknown): void => {
     const fault = toFaultReply(error, log);
@@ -53,7 +59,7 @@ export function serveConnection(socket: WebSocket, api: GatewayApi, settings: Ht
     return followed.delete(target);
   };
 
-  const context: CommandContext = {
+  const contextOf = (responded: Promise<void>): CommandContext => ({
     api,
     unsubscribe,
     subscribe(target, options) {
@@ -63,19 +69,24 @@ export function serveConnection(socket: WebSocket, api: GatewayApi, settings: Ht
           status: 429,
           code: "BUFFER_FULL",
         });
-      const subscription = api.subscribe(target, options, (event) =>
-        isToldElsewhere(target, event) ? undefined : send({ type: "event", event }),
+      const subscription = api.subscribe(target, { ...options, after: responded }, (event) =>
+        isToldElsewhere(target, event) ? undefined : send(encodeEvent(event)),
       );
       followed.set(target, { types: options.types, subscription });
       subscription.caughtUp.catch((error: unknown) => {
         log.error("replaying a session to a client failed", { target, error: messageOf(error) });
         endConnection(socket, 1011, "reading the past failed: reconnect");
       });
+      return subscription.joinedAt;
     },
-  };
+  });
 
   const onText = async (text: string): Promise<void> => {
     let id: string | number | undefined;
+    let onResponded = (): void => {};
+    const responded = new Promise<void>((resolve) => {
+      onResponded = resolve;
+    });
     try {
       const frame = parseJson(text, clientFrame);
       id = frame.id;
@@ -83,12 +94,17 @@ export function serveConnection(socket: WebSocket, api: GatewayApi, settings: Ht
         throw new RequestError("Too many commands at once.", { status: 429, code: "BUFFER_FULL" });
       running++;
       try {
-        respond(id, { success: true, data: await inTime(runCommand(frame, context), settings.commandTimeoutMs) });
+        respond(id, {
+          success: true,
+          data: await inTime(runCommand(frame, contextOf(responded)), settings.commandTimeoutMs),
+        });
       } finally {
         running--;
       }
     } catch (error) {
       refuse(id ?? idOf(text), error);
+    } finally {
+      onResponded();
     }
   };
 

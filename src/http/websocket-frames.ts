@@ -44,6 +44,17 @@ export function idOf(text: string): string | number | undefined {
   }
 }
 
-export function encode(frame: ServerFrame): string {
-  return JSON.stringify({ ...frame, timestamp: new Date().toISOString(), source: "server" });
+export function encode(frame: ServerFrame): Buffer {
+  return Buffer.from(JSON.stringify({ ...frame, timestamp: new Date().toISOString(), source: "server" }));
+}
+
+/** Frames of events. All connections that are told the same live event share its bytes. */
+export type EventEncoder = (event: GatewayEvent) => Buffer;
+
+export function createEventEncoder(): EventEncoder {
+  let last: { readonly event: GatewayEvent; readonly bytes: Buffer } | undefined;
+  return (event) => {
+    if (last?.event !== event) last = { event, bytes: encode({ type: "event", event }) };
+    return last.bytes;
+  };
 }

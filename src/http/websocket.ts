@@ -9,6 +9,7 @@ import type { Guard } from "./guard.js";
 import type { HttpSettings } from "./options.js";
 import { parseTarget } from "./target.js";
 import { endConnection, serveConnection } from "./websocket-connection.js";
+import { createEventEncoder } from "./websocket-frames.js";
 
 /** The `/ws` door of the server. */
 export interface WebSockets {
@@ -25,6 +26,7 @@ export function createWebSockets(settings: HttpSettings, api: GatewayApi, guard:
     perMessageDeflate: false,
     clientTracking: true,
   });
+  const encodeEvent = createEventEncoder();
   const check = (request: IncomingMessage): void => {
     const target = parseTarget(request.url ?? "");
     guard.checkSource(request);
@@ -38,12 +40,12 @@ export function createWebSockets(settings: HttpSettings, api: GatewayApi, guard:
       let release: () => void;
       try {
         check(request);
-        release = places.take();
+        release = places.take("ws");
       } catch (error) {
         return refuse(socket, toFaultReply(error, settings.log));
       }
       socket.once("close", release);
-      server.handleUpgrade(request, socket, head, (client) => serveConnection(client, api, settings));
+      server.handleUpgrade(request, socket, head, (client) => serveConnection(client, { api, settings, encodeEvent }));
     },
     close() {
       for (const client of server.clients) endConnection(client, 1001, "the gateway is stopping");

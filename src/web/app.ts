@@ -2,16 +2,17 @@ import { type Client, createClient } from "../client/client.js";
 import type { GatewayEvent } from "../events/event.js";
 import { createBanners } from "./banners.js";
 import { createChats } from "./chats.js";
-import { createComposer } from "./composer.js";
+import { type Activity, createComposer } from "./composer.js";
 import { ask } from "./dialogs.js";
 import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
+import { createQuestionPanel } from "./question-panel.js";
 import { hashOf, newSessionKey, sessionKeyFromHash } from "./session-key.js";
 import { listEvents } from "./session-list.js";
 import { openSessionView, type SessionView } from "./session-view.js";
 import { createShell } from "./shell.js";
 import type { TokenStore } from "./token-store.js";
 import { createTranscript } from "./transcript.js";
-import { isWorking, type PendingMessage, type ViewState } from "./view-state.js";
+import { isWorking, type PendingMessage, type SendMode, type ViewState } from "./view-state.js";
 
 /** Builds the page into `root` and keeps it up to date. */
 export function startApp(root: HTMLElement, tokens: TokenStore): void {
@@ -20,7 +21,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
   const freshKeys = new Set<string>();
   const drafts = new Map<string, string>();
   /** Written before the page knew where to send it. */
-  const early: string[] = [];
+  const early: { readonly text: string; readonly mode: SendMode }[] = [];
   const unsent = new Map<string, readonly PendingMessage[]>();
   let client: Client | undefined;
   let session: SessionView | undefined;
@@ -32,12 +33,19 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     loadOlder: () => session?.loadOlder(),
   });
   const composer = createComposer({
-    send(text) {
-      if (session === undefined) early.push(text);
-      else session.send(text);
+    send(text, mode) {
+      if (session === undefined) early.push({ text, mode });
+      else session.send(text, mode);
       transcript.stick();
     },
     stop: () => session?.stop(),
+  });
+  const question = createQuestionPanel({
+    async answer(requestId, reply) {
+      await session?.answer(requestId, reply);
+      composer.focus();
+    },
+    announce: (text) => shell.announce(text),
   });
   const banners = createBanners(() => client?.retryNow());
   const chats = createChats({
@@ -56,6 +64,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     pane: chats.element,
     banners: banners.element,
     transcript: transcript.element,
+    question: question.element,
     composer: composer.element,
   });
   root.append(shell.element);
@@ -78,6 +87,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     if (client === undefined || session?.key === key) return;
     leave();
     transcript.clear();
+    question.show(undefined);
     composer.draft = drafts.get(key) ?? "";
     session = openSessionView({
       key,
@@ -89,7 +99,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
       onLive,
       onFailure: failed,
     });
-    for (const text of early.splice(0)) session.send(text);
+    for (const { text, mode } of early.splice(0)) session.send(text, mode);
     chats.showCurrent(key);
     draw();
   }
@@ -113,7 +123,8 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     if (session === undefined) return;
     const { view, hasOlder, isLoading } = session;
     transcript.show(view, { hasOlder, isLoading });
-    composer.showWorking(isWorking(view));
+    composer.showActivity(activityOf(view));
+    question.show(view.question);
     const isEmpty = view.items.length === 0 && view.pending.length === 0 && !isLoading;
     shell.showSession({ title: titleFor(view, hasOlder), isEmpty });
   }
@@ -190,7 +201,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
         http.status().catch((error: unknown) => (error instanceof Unauthorized ? failed(error) : undefined));
       wasOpen = false;
     });
-    mine.subscribe("*", 0, chats.refreshSoon, { types: listEvents });
+    mine.subscribe("*", chats.refreshSoon, { types: listEvents });
     return mine;
   }
 
@@ -203,6 +214,11 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     if (!document.hidden) client?.retryNow();
   });
   void start();
+}
+
+function activityOf(view: ViewState): Activity {
+  if (view.question !== undefined) return "asking";
+  return isWorking(view) ? "working" : "idle";
 }
 
 /** Always the gateway that served this page: the address bar has no say in where the token goes. */

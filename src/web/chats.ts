@@ -66,7 +66,7 @@ export function createChats(options: ChatsOptions): Chats {
     const field = { label: "Title", value: titleOf(entry), maxLength: 200 };
     const title = await ask({ title: "Rename chat", field, action: "Rename" });
     if (title === undefined) return;
-    await change("session_title_set", { session_key: entry.key, title });
+    await change((client) => client.setTitle(entry.key, title));
   }
 
   async function remove(entry: SessionEntry): Promise<void> {
@@ -77,12 +77,13 @@ export function createChats(options: ChatsOptions): Chats {
       isDangerous: true,
     });
     if (answer === undefined) return;
-    if (await change("session_delete", { session_key: entry.key })) options.onRemoved(entry.key);
+    if (await change((client) => client.deleteSession(entry.key))) options.onRemoved(entry.key);
   }
 
-  async function change(command: string, payload: object): Promise<boolean> {
+  async function change(work: (client: Client) => Promise<void>): Promise<boolean> {
+    const client = options.client();
     try {
-      await options.client()?.command(command, payload);
+      if (client !== undefined) await work(client);
       refresh();
       return true;
     } catch (error) {

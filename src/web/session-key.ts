@@ -1,10 +1,7 @@
 /** A key for a new chat: `webui:` and 8 hex digits. */
 export function newSessionKey(): string {
-  return `webui:${randomHex(4)}`;
-}
-
-export function newMessageId(): string {
-  return `msg_${randomHex(10)}`;
+  const bytes = [...crypto.getRandomValues(new Uint8Array(4))];
+  return `webui:${bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** The session that the address names after its `#`. Nothing else of the address is ever read. */
@@ -19,8 +16,4 @@ export function sessionKeyFromHash(hash: string): string | undefined {
 
 export function hashOf(sessionKey: string): string {
   return `#${encodeURIComponent(sessionKey).replaceAll("%3A", ":")}`;
-}
-
-function randomHex(bytes: number): string {
-  return [...crypto.getRandomValues(new Uint8Array(bytes))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,4 +1,5 @@
 import { isRecord } from "../client/frames.js";
+import type { EventType } from "../events/catalogue.js";
 
 /** One line of the list of chats. */
 export interface SessionEntry {
@@ -39,7 +40,7 @@ export function parseSessionList(data: unknown): SessionListView {
 }
 
 /** Events after which the list may look different. */
-export const listEvents: readonly string[] = [
+export const listEvents: readonly EventType[] = [
   "user_message_queued",
   "assistant_message",
   "session_title_generated",

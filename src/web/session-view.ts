@@ -1,10 +1,10 @@
-import { type Client, ClientError } from "../client/client.js";
-import { isRecord } from "../client/frames.js";
+import type { Client } from "../client/client.js";
+import { ClientError } from "../client/client-error.js";
+import { newMessageId } from "../client/commands.js";
 import type { GatewayEvent } from "../events/event.js";
 import type { GatewayHttp } from "./gateway-http.js";
-import { newMessageId } from "./session-key.js";
 import { addPending, applyEvents, dropPending, failPending } from "./view-model.js";
-import { emptyView, type PendingMessage, type ViewState } from "./view-state.js";
+import { emptyView, type PendingMessage, type SendMode, type ViewState } from "./view-state.js";
 
 interface SessionViewOptions {
   readonly key: string;
@@ -28,13 +28,21 @@ export interface SessionView {
   readonly isLoading: boolean;
   readonly hasOlder: boolean;
   loadOlder(): void;
-  send(text: string): void;
+  send(text: string, mode: SendMode): void;
+  /** Rejects with the reason when the answer does not count. */
+  answer(requestId: string, reply: QuestionReply): Promise<void>;
   retry(message: PendingMessage): void;
   drop(message: PendingMessage): void;
   stop(): void;
   /** The connection is back: what was not confirmed is sent again. */
   resume(): void;
   close(): void;
+}
+
+/** By an option's id or in one's own words, or the values of secrets. */
+export interface QuestionReply {
+  readonly answer?: string;
+  readonly values?: Readonly<Record<string, string>>;
 }
 
 const pageSize = 400;
@@ -51,6 +59,7 @@ export function openSessionView(options: SessionViewOptions): SessionView {
   let isKnown = !options.isNew;
   let isClosed = false;
   let creation: Promise<unknown> | undefined;
+  const delivering = new Set<string>();
   let unsubscribe: (() => void) | undefined;
   let frame: { cancel(): void } | undefined;
 
@@ -66,7 +75,7 @@ export function openSessionView(options: SessionViewOptions): SessionView {
   }
 
   function follow(fromSequence: number): void {
-    unsubscribe = client.subscribe(key, fromSequence, (event) => {
+    const onEvent = (event: GatewayEvent): void => {
       log.push(event);
       if (event.type.startsWith("turn_execution_") && event.type !== "turn_execution_start") {
         log = log.filter(({ seq }) => seq !== null);
@@ -74,7 +83,14 @@ export function openSessionView(options: SessionViewOptions): SessionView {
       queue.push(event);
       changed();
       options.onLive(event);
-    });
+    };
+    // What the gateway has lost in a power cut must go from the page too.
+    const onRewind = (): void => {
+      unsubscribe?.();
+      unsubscribe = undefined;
+      void loading.then(() => whileLoading(load));
+    };
+    unsubscribe = client.subscribe(key, onEvent, { fromSequence, onRewind });
   }
 
   async function load(): Promise<void> {
@@ -118,40 +134,36 @@ export function openSessionView(options: SessionViewOptions): SessionView {
       });
   }
 
-  async function deliver(message: Pick<PendingMessage, "messageId" | "text" | "at">): Promise<void> {
+  async function deliver(message: Omit<PendingMessage, "error">): Promise<void> {
     view = addPending(view, message);
     changed();
+    delivering.add(message.messageId);
     try {
       // Only then is it known whether the session exists and who follows it.
       if (isKnown && unsubscribe === undefined) whileLoading(load);
       await loading;
       if (!isKnown) {
-        creation ??= client.command("session_open", { session_key: key });
+        creation ??= client.openSession({ sessionKey: key });
         await creation;
         isKnown = true;
         if (!isClosed && unsubscribe === undefined) follow(0);
       }
-      await client.command("message_send", { session_key: key, content: message.text, message_id: message.messageId });
+      const { text, messageId, mode } = message;
+      await client.sendMessage({ sessionKey: key, content: text, messageId, ...(mode === undefined ? {} : { mode }) });
     } catch (error) {
       creation = undefined;
       // Nobody knows whether it arrived: it stays on its way and is sent again, under the same id, by `resume`.
       if (isPassing(error) && client.state !== "open") return;
       view = failPending(view, message.messageId, error instanceof Error ? error.message : String(error));
       changed();
+    } finally {
+      delivering.delete(message.messageId);
     }
   }
 
-  /** After a power cut the gateway may have lost what it had told last; then its numbers are given out again. */
-  async function checkTail(): Promise<void> {
-    const seen = log.findLast(({ seq }) => seq !== null)?.seq ?? 0;
-    const last = await lastSequenceOf(client, key);
-    if (isClosed || last === undefined || last >= seen) return;
-    unsubscribe?.();
-    await load();
-  }
-
   function resend(): void {
-    for (const message of view.pending) if (message.error === undefined) void deliver(message);
+    for (const message of view.pending)
+      if (message.error === undefined && !delivering.has(message.messageId)) void deliver(message);
   }
 
   if (isKnown) whileLoading(load);
@@ -169,18 +181,20 @@ export function openSessionView(options: SessionViewOptions): SessionView {
       return oldest > 0;
     },
     loadOlder: () => whileLoading(loadOlder),
-    send: (text) => void deliver({ messageId: newMessageId(), text, at: new Date().toISOString() }),
+    send: (text, mode) => void deliver({ messageId: newMessageId(), text, mode, at: new Date().toISOString() }),
+    async answer(requestId, reply) {
+      await client.command("human_input_reply", { session_key: key, request_id: requestId, ...reply });
+    },
     retry: (message) => void deliver(message),
     drop(message) {
       view = dropPending(view, message.messageId);
       changed();
     },
     stop() {
-      client.command("turn_cancel", { session_key: key }).catch(options.onFailure);
+      client.cancelTurn(key).catch(options.onFailure);
     },
     resume() {
       if (isKnown && unsubscribe === undefined) whileLoading(load);
-      else if (isKnown) checkTail().then(changed, () => undefined);
       resend();
     },
     close() {
@@ -199,8 +213,7 @@ function isPassing(error: unknown): boolean {
 /** `undefined`: the gateway does not know the session. */
 async function lastSequenceOf(client: Client, key: string): Promise<number | undefined> {
   try {
-    const status = await client.command("session_status", { session_key: key });
-    return isRecord(status) && typeof status.last_sequence === "number" ? status.last_sequence : 0;
+    return (await client.sessionStatus(key)).lastSequence;
   } catch (error) {
     if (error instanceof ClientError && error.code.toLowerCase() === "not_found") return undefined;
     throw error;

@@ -7,6 +7,7 @@ export interface Draft {
   lastSequence: number;
   agentState: ViewState["agentState"];
   runningTurn: ViewState["runningTurn"];
+  question: ViewState["question"];
   pending: ViewState["pending"];
   readonly items: (Item | undefined)[];
   /** Where the items are, by their key and by the names under which they are looked for. */
@@ -23,9 +24,9 @@ export function draftOf(state: ViewState): Draft {
 }
 
 export function finish(draft: Draft): ViewState {
-  const { sessionKey, title, lastSequence, agentState, runningTurn, pending } = draft;
+  const { sessionKey, title, lastSequence, agentState, runningTurn, question, pending } = draft;
   const items = draft.items.filter((item) => item !== undefined);
-  return { sessionKey, title, lastSequence, agentState, runningTurn, pending, items };
+  return { sessionKey, title, lastSequence, agentState, runningTurn, question, pending, items };
 }
 
 export function findItem(draft: Draft, name: string): Item | undefined {

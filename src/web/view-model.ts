@@ -8,12 +8,13 @@ import {
   importMessage,
   newAssistant,
   plainContent,
+  questionOf,
   showName,
   showNotice,
   takeToolUse,
   toolFor,
 } from "./view-parts.js";
-import type { PendingMessage, ViewState } from "./view-state.js";
+import type { Item, PendingMessage, UserItem, ViewState } from "./view-state.js";
 
 type Handlers = { readonly [T in EventType]: (draft: Draft, event: EventOf<T>) => void };
 
@@ -75,7 +76,7 @@ const handlers: Handlers = {
     const { message_id, content } = event.payload;
     const key = `user:${message_id}`;
     const item = findItem(draft, key);
-    if (item?.kind === "user") return putItem(draft, { ...item, status: "taken" });
+    if (item?.kind === "user") return takeUser(draft, item, event);
     draft.pending = draft.pending.filter((pending) => pending.messageId !== message_id);
     const shown = plainContent(content);
     addItem(draft, {
@@ -130,8 +131,14 @@ const handlers: Handlers = {
   session_title_generated(draft, event) {
     draft.title = event.payload.title;
   },
-  human_input_asked: showNotice,
-  human_input_answered: showNotice,
+  human_input_asked(draft, event) {
+    draft.question = questionOf(event.payload);
+    showNotice(draft, event);
+  },
+  human_input_answered(draft, event) {
+    if (draft.question?.requestId === event.payload.request_id) draft.question = undefined;
+    showNotice(draft, event);
+  },
   gateway_state_changed: ignore,
   connection_state_changed: ignore,
   outbound_delivery_changed(draft, event) {
@@ -157,7 +164,7 @@ const handlers: Handlers = {
   environment_state_changed: showNotice,
   session_history_changed(draft, event) {
     const { kind, to_seq, messages } = event.payload;
-    if (kind === "undo" || kind === "deletion") removeItems(draft, (item) => (item.seq ?? 0) > (to_seq ?? 0));
+    if (kind === "undo" || kind === "deletion") removeItems(draft, (item) => isUndone(item, to_seq ?? 0));
     for (const [index, message] of (messages ?? []).entries()) importMessage(draft, event, message, index);
     const text = historyTexts[kind];
     if (text !== undefined) addItem(draft, { ...base(event, `history:${event.event_id}`), kind: "divider", text });
@@ -215,13 +222,29 @@ export function dropPending(state: ViewState, messageId: string): ViewState {
   return { ...state, pending: state.pending.filter((message) => message.messageId !== messageId) };
 }
 
+/** From now on the message stands where its turn took it: what takes the turn back takes it along. */
+function takeUser(draft: Draft, item: UserItem, event: GatewayEvent): void {
+  putItem(draft, { ...item, status: "taken", seq: event.seq ?? item.seq });
+}
+
+/** What waits, waits on. */
+function isUndone(item: Item, toSeq: number): boolean {
+  return (item.seq ?? 0) > toSeq && !(item.kind === "user" && item.status === "queued");
+}
+
 function endTurn(
   draft: Draft,
   event: EventOf<"turn_execution_complete"> | EventOf<"turn_execution_failed"> | EventOf<"turn_execution_cancelled">,
 ): void {
   draft.runningTurn = undefined;
+  draft.question = undefined;
   draft.agentState = "idle";
   dropStreamed(draft);
+  // A command never enters the context, and a message may end without it.
+  for (const id of event.payload.message_ids) {
+    const item = findItem(draft, `user:${id}`);
+    if (item?.kind === "user" && item.status === "queued") takeUser(draft, item, event);
+  }
   for (const item of draft.items) {
     if (item?.kind === "tool" && (item.status === "running" || item.status === "preparing")) {
       putItem(draft, { ...item, status: "unknown" });

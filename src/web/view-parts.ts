@@ -1,8 +1,8 @@
+import { type Notice, noticeOf } from "../client/notices.js";
 import type { ContentPart } from "../events/content.js";
 import type { EventOf, GatewayEvent } from "../events/event.js";
 import { addItem, type Draft, findItem, putItem, removeItems } from "./view-draft.js";
-import { type Notice, noticeOf } from "./view-notices.js";
-import type { AssistantItem, Item, ToolItem } from "./view-state.js";
+import type { AssistantItem, Item, OpenQuestion, ToolItem } from "./view-state.js";
 
 export function base(event: GatewayEvent, key: string): Pick<Item, "key" | "at" | "seq" | "turnId"> {
   return { key, at: event.timestamp, seq: event.seq ?? undefined, turnId: event.turn_id };
@@ -115,6 +115,23 @@ export function importMessage(
     const tone = message.role === "error" ? "error" : "plain";
     addItem(draft, { ...common, kind: "notice", tone, text: message.content, detail: undefined });
   }
+}
+
+export function questionOf(asked: EventOf<"human_input_asked">["payload"]): OpenQuestion {
+  return {
+    requestId: asked.request_id,
+    kind: asked.kind,
+    question: asked.question,
+    input: Object.entries(asked.input ?? {}).map(([name, value]) => {
+      return { name, value: typeof value === "string" ? value : JSON.stringify(value, null, 2) };
+    }),
+    options: asked.options.map(({ id, label, description, recommended = false }) => {
+      return { id, label, description, isRecommended: recommended };
+    }),
+    allowCustom: asked.allow_custom,
+    fields: asked.fields ?? [],
+    expiresAt: asked.expires_at,
+  };
 }
 
 export function plainContent(parts: readonly ContentPart[]): {

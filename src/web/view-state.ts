@@ -1,3 +1,4 @@
+import type { Tone } from "../client/notices.js";
 import type { AgentState } from "../events/catalogue.js";
 
 interface ItemBase {
@@ -49,8 +50,6 @@ export interface ToolItem extends ItemBase {
   readonly durationMs: number | undefined;
 }
 
-export type Tone = "plain" | "warning" | "error";
-
 export interface NoticeItem extends ItemBase {
   readonly kind: "notice";
   readonly tone: Tone;
@@ -73,13 +72,37 @@ export interface PlanItem extends ItemBase {
 
 export type Item = UserItem | AssistantItem | ToolItem | NoticeItem | DividerItem | PlanItem;
 
+/** How a message treats the answer that is being worked on: replace it, or join it. Absent: it waits its turn. */
+export type SendMode = "cancel" | "append" | undefined;
+
 /** A message of the reader that the gateway has not confirmed yet. */
 export interface PendingMessage {
   readonly messageId: string;
   readonly text: string;
+  readonly mode: SendMode;
   readonly at: string;
   /** Why it could not be sent; absent while it is on its way. */
   readonly error: string | undefined;
+}
+
+/** A question of the assistant that waits for an answer. */
+export interface OpenQuestion {
+  readonly requestId: string;
+  readonly kind: "clarification" | "decision" | "env_var" | "permission";
+  readonly question: string;
+  /** What would run, field by field, each value whole. */
+  readonly input: readonly { readonly name: string; readonly value: string }[];
+  readonly options: readonly {
+    readonly id: string;
+    readonly label: string;
+    readonly description: string | undefined;
+    readonly isRecommended: boolean;
+  }[];
+  readonly allowCustom: boolean;
+  /** Names of the secrets that are asked for. */
+  readonly fields: readonly string[];
+  /** ISO 8601. */
+  readonly expiresAt: string;
 }
 
 /** Everything that is shown of one session. */
@@ -89,6 +112,7 @@ export interface ViewState {
   readonly lastSequence: number;
   readonly agentState: AgentState;
   readonly runningTurn: string | undefined;
+  readonly question: OpenQuestion | undefined;
   readonly items: readonly Item[];
   readonly pending: readonly PendingMessage[];
 }
@@ -100,6 +124,7 @@ export function emptyView(sessionKey: string): ViewState {
     lastSequence: 0,
     agentState: "idle",
     runningTurn: undefined,
+    question: undefined,
     items: [],
     pending: [],
   };

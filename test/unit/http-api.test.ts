@@ -56,13 +56,19 @@ test("a session can be created, listed, read, renamed, stopped and deleted, with
   assert.equal((await json(fetch(`${url}/api/sessions/webui:raw`))).title, "New");
   assert.deepEqual(await json(fetch(`${url}/api/sessions/webui:raw/stop`, { method: "POST" })), { stopped: false });
   assert.deepEqual(Object.keys(await json(fetch(`${url}/api/sessions/webui:raw/messages`))), ["messages"]);
-  assert.deepEqual(Object.keys(await json(fetch(`${url}/api/sessions/webui:raw/usage`))), ["usage"]);
+  assert.deepEqual(Object.keys(await json(fetch(`${url}/api/sessions/webui:raw/usage`))), [
+    "usage",
+    "unpricedCalls",
+    "conversation",
+    "budgets",
+  ]);
   const status = await json(fetch(`${url}/api/sessions/webui:raw/status?include_recovery=true`));
   assert.deepEqual(status, {
     session_key: "webui:raw",
     state: "active",
     agent_state: "idle",
     is_running: false,
+    first_sequence: 0,
     last_sequence: 0,
     recovery: { can_recover: true, stream_exists: false, recovery_source: "journal", missed_events_count: 0 },
   });

@@ -82,6 +82,8 @@ test("an event stream can be narrowed to types, keeps the line alive, and refuse
     (await readSse(narrow, (all) => all.length === 2)).map((message) => message.id),
     ["1", "9"],
   );
+  const all = await fetch(`${url}/api/sessions/${key}/stream?from_sequence=7&types=`);
+  assert.equal((await readSse(all, (messages) => messages.length === 2)).length, 2, "no types are all types");
   const idle = await fetch(`${url}/api/sessions/${key}/stream`);
   const reader = idle.body?.getReader();
   const first = await reader?.read();

@@ -83,8 +83,11 @@ test("what is wrong is said, with the id where there is one, and the connection 
   await refused(command("session_title_set", { session_key: key, title: " " }), "x", /^title: /);
   await refused(command("events_subscribe", { session_key: key, from_sequence: -1 }), "x", /^from_sequence: /);
   await refused(command("session_delete", { session_key: "webui:none" }), "x", /no session/, "not_found");
-  for (const type of ["human_input_reply", "session_abort", "session_complete"])
-    await refused(command(type, {}), "x", /not available yet/, "not_available");
+  await refused(command("human_input_reply", { session_key: key }), "x", /^request_id: /);
+  const reply = { session_key: key, request_id: "ask_1", answer: "1" };
+  await refused(command("human_input_reply", reply), "x", /no such question/, "not_found");
+  await refused(command("session_abort", { session_key: "webui:none" }), "x", /no session/, "not_found");
+  await refused(command("session_fork", { session_key: key, at: "2" }), "x", /^at: /);
   const binary = new Promise((resolve) => client.socket.once("message", (data) => resolve(String(data))));
   client.socket.send(Buffer.from("{}"));
   assert.match(String(await binary), /JSON text/);
@@ -145,9 +148,45 @@ test("who follows * and one session gets each event once, and nothing after unsu
   client.socket.terminate();
 });
 
+test("a subscription's answer says where the session's log ends, and comes before its first event", async () => {
+  await using served = await openTestServer();
+  const { gateway, url } = served;
+  const title = (): void => void gateway.tell(key, "session_title_generated", { title: "t", generated_by: "user" });
+  for (let i = 0; i < 3; i++) title();
+  const client = await openSocket(url);
+  const order: string[] = [];
+  client.socket.on("message", (data) => {
+    const frame = JSON.parse(String(data));
+    order.push(frame.type === "event" ? String(frame.event.seq) : frame.id);
+  });
+  const answer = await client.command("events_subscribe", { session_key: key, from_sequence: 1 });
+  assert.deepEqual(answer.data, { session_key: key, last_sequence: 3 });
+  await until(() => order.length === 3, "the past");
+  // Leaving before it has begun leaves nothing behind.
+  const begin = { type: "events_subscribe", payload: { session_key: key, from_sequence: 0 } };
+  const end = { type: "events_unsubscribe", payload: { session_key: key } };
+  for (const [id, command] of [
+    ["a", begin],
+    ["b", end],
+  ])
+    client.socket.send(JSON.stringify({ type: "command", id, command }));
+  await until(() => order.includes("a") && order.includes("b"), "both answers");
+  title();
+  const last = await client.command("events_subscribe", { session_key: "*" });
+  assert.deepEqual(last.data, { session_key: "*" });
+  assert.deepEqual(order.toSorted().slice(0, 6), ["2", "3", "a", "b", "c1", "c2"]);
+  assert.deepEqual(order.slice(0, 3), ["c1", "2", "3"]);
+  assert.equal((await client.command("ping")).success, true);
+  client.socket.terminate();
+});
+
 test("a past that cannot be read closes the connection, so that the client comes back", async () => {
   await using served = await openTestServer();
-  served.gateway.api.subscribe = () => ({ caughtUp: Promise.reject(new Error("disk")), close() {} });
+  served.gateway.api.subscribe = () => ({
+    joinedAt: Promise.resolve(0),
+    caughtUp: Promise.reject(new Error("disk")),
+    close() {},
+  });
   const client = await openSocket(served.url);
   client.socket.send(
     JSON.stringify({ type: "command", id: "1", command: { type: "events_subscribe", payload: { session_key: key } } }),

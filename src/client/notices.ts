@@ -1,7 +1,9 @@
 import type { EventType } from "../events/catalogue.js";
 import type { EventOf, GatewayEvent } from "../events/event.js";
-import type { Tone } from "./view-state.js";
 
+export type Tone = "plain" | "warning" | "error";
+
+/** What people are told of an event that is neither a message nor a tool call. */
 export interface Notice {
   readonly tone: Tone;
   readonly text: string;
@@ -27,6 +29,7 @@ const sentences: Sentences = {
   session_state_changed: ({ payload }) => {
     if (payload.to === "completed") return plain("This conversation was closed.");
     if (payload.to === "aborted") return warning("This conversation was aborted.");
+    if (payload.to === "deleted") return warning("This conversation was deleted.");
     return undefined;
   },
   subagent_state_changed: ({ payload }) => {
@@ -71,15 +74,13 @@ const sentences: Sentences = {
     return plain(payload.reason === "abort" ? "Stopped by the gateway." : "Stopped.");
   },
   human_input_asked: ({ payload }) => {
-    const choices = payload.options.map(({ label, description }, index) =>
-      description === undefined ? `${index + 1}. ${label}` : `${index + 1}. ${label}: ${description}`,
-    );
-    const exact = payload.input === undefined ? [] : [JSON.stringify(payload.input, null, 2)];
-    return warning([payload.question, ...exact, ...choices].join("\n"), { subject: `ask:${payload.request_id}` });
+    const detail = payload.input === undefined ? undefined : JSON.stringify(payload.input, null, 2);
+    return warning(payload.question, { subject: `ask:${payload.request_id}`, detail });
   },
   human_input_answered: ({ payload }) => {
     if (payload.outcome === "answered") return plain(`Answered: ${payload.answer}`);
-    return plain(payload.outcome === "timeout" ? "The question went unanswered." : "The question was withdrawn.");
+    if (payload.outcome === "cancelled") return plain("The question was withdrawn.");
+    return warning(payload.answer === "" ? "Nobody answered in time." : `Nobody answered in time: ${payload.answer}`);
   },
   outbound_delivery_changed: ({ payload }) => {
     const reason = payload.error === undefined ? "" : `: ${payload.error}`;
