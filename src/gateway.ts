@@ -1,17 +1,20 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseCommand } from "./agent/chat-command.js";
 import type { GatewayApi } from "./api/gateway-api.js";
 import { createOperations } from "./api/operations.js";
 import type { Channel } from "./channels/channel.js";
 import { readLedger } from "./engine/embedded/ledger.js";
-import type { EventConsumer } from "./events/system-bus.js";
+import type { Payload } from "./events/catalogue.js";
+import { draft } from "./events/event.js";
+import { createAnsweredReactor } from "./reactors/answered-questions.js";
 import { createLogReactor } from "./reactors/log-events.js";
 import { createMetricsReactor } from "./reactors/metrics.js";
 import type { Reactor } from "./reactors/reactor.js";
 import { createTypingReactor } from "./reactors/typing.js";
 import { Releases } from "./util/releases.js";
 import { openAssistant } from "./wiring/assistant.js";
-import { gatewayKey, openCore } from "./wiring/core.js";
+import { type Core, gatewayKey, openCore } from "./wiring/core.js";
 import { startLanes } from "./wiring/lanes.js";
 import { startMemory } from "./wiring/memory.js";
 import type { GatewayOptions } from "./wiring/options.js";
@@ -28,6 +31,8 @@ export interface Gateway extends AsyncDisposable {
   drain(graceMs: number): Promise<void>;
 }
 
+type ConnectionState = Payload<"connection_state_changed">["to"];
+
 const webRoot = fileURLToPath(new URL("../web", import.meta.url));
 
 /**
@@ -37,7 +42,7 @@ const webRoot = fileURLToPath(new URL("../web", import.meta.url));
  * @throws {ConfigError} when the address cannot be bound or needs a token, or a folder cannot be used
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const releases = new Releases();
+  const releases = new Releases(options.log);
   try {
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
@@ -48,18 +53,26 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       ...assistant,
       bus: core.events,
       chooseModel: assistant.models.choose,
+      isFreshStart: (content) => parseCommand(content)?.name === "new",
       status: status.read,
       readLedger: () => readLedger(options.home, core.files.dir),
       systemKey: gatewayKey,
+      policyConfig: {
+        executionMode: options.config.config.agents.defaults.executionMode,
+        rules: options.config.config.policy.rules.map(definedOnly),
+      },
       uploads: join(options.config.config.agents.defaults.workspace, ".uploads"),
       metrics: () => metrics?.prometheusText() ?? "",
       log: options.log,
     });
-    startReactors(options, core.events, assistant.channels, metrics, releases);
+    startReactors(options, core, assistant.channels, metrics, releases);
     const schedule = openSchedule(options, core, releases);
     startMemory(options, core, assistant, releases);
     const stopping = new AbortController();
-    const http = options.http === false ? undefined : releases.use(await openHttp(options, api, stopping.signal));
+    const http =
+      options.http === false
+        ? undefined
+        : releases.use(await openHttp(options, core, api, stopping.signal), "HTTP server");
     const address = http?.address ?? "";
     await core.setAddress(address);
     const lanes = startLanes(options, core, assistant, status, [schedule.tool]);
@@ -82,9 +95,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
+/** A rule as it was written. */
+function definedOnly(rule: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
+}
+
 function startReactors(
-  { config: { config }, log }: GatewayOptions,
-  events: EventConsumer,
+  { config: { config }, log, reactors: others = [] }: GatewayOptions,
+  { engine, events }: Core,
   channels: ReadonlyMap<string, Channel>,
   metrics: Reactor | undefined,
   releases: Releases,
@@ -93,14 +111,16 @@ function startReactors(
   if (config.reactors.log) reactors.push(createLogReactor({ log }));
   if (metrics !== undefined) reactors.push(metrics);
   if (config.reactors.typing) reactors.push(createTypingReactor({ channels, log }));
-  for (const reactor of reactors) {
+  if (config.reactors.answers) reactors.push(createAnsweredReactor({ channels, engine, log }));
+  for (const reactor of [...reactors, ...others]) {
     reactor.start(events);
-    releases.defer(() => reactor.stop());
+    releases.defer(() => reactor.stop(), `reactor ${reactor.name}`);
   }
 }
 
 async function openHttp(
   options: GatewayOptions,
+  core: Core,
   api: GatewayApi,
   signal: AbortSignal,
 ): Promise<{ readonly address: string } & AsyncDisposable> {
@@ -113,6 +133,12 @@ async function openHttp(
       token: gateway.token,
       allowedOrigins: gateway.allowedOrigins,
       webRoot,
+      onClient: (name) => {
+        const tell = (from: ConnectionState, to: ConnectionState): void =>
+          core.tell(draft("connection_state_changed", { peer: "client", name, from, to }, { source: "client" }));
+        tell("connecting", "connected");
+        return () => tell("connected", "disconnected");
+      },
       log: options.log,
     },
     api,

@@ -1,4 +1,4 @@
-import { ask, type Question } from "./answer.js";
+import { ask, type HumanQuestion, type Question } from "./answer.js";
 import { type ApiClient, segment } from "./api-client.js";
 import { exitCodes } from "./exit.js";
 import { dim, harmless, print, tell } from "./output.js";
@@ -22,6 +22,8 @@ export async function askOnce(question: Question, gateway: AgentGateway): Promis
       onText() {},
       onActivity: (line: string) => process.stderr.isTTY && tell(dim(`· ${harmless(line)}`, process.stderr)),
       onNotice: tell,
+      onQuestion: ({ question: asked, requestId }: HumanQuestion) =>
+        tell(`The assistant asks: ${harmless(asked)}\nTo answer: maxclaw answer ${requestId}`),
     };
     const answer = await ask(question, listener, gateway, new AbortController().signal);
     if (answer.isError) tell(`maxclaw: ${harmless(answer.text)}`);

@@ -4,6 +4,20 @@ import { sleep } from "../util/sleep.js";
 import { type ApiClient, ConnectionLost } from "./api-client.js";
 import { CommandError } from "./exit.js";
 
+const humanInput = z.object({
+  requestId: z.string(),
+  kind: z.string(),
+  options: z.array(z.object({ id: z.string(), label: z.string(), description: z.string().optional() })).default([]),
+  fields: z.array(z.string()).default([]),
+  allowCustom: z.boolean().default(false),
+  input: z.string().optional(),
+});
+
+/** A question of the assistant to whoever sits here. */
+export interface HumanQuestion extends z.output<typeof humanInput> {
+  readonly question: string;
+}
+
 /** What is shown while an answer comes in. */
 export interface AnswerListener {
   onText(delta: string): void;
@@ -11,6 +25,8 @@ export interface AnswerListener {
   onActivity(line: string): void;
   /** Something worth a line while waiting, e.g. that the gateway is away. */
   onNotice(line: string): void;
+  /** The turn waits for a person. `closed` aborts once it does not any more; a promise that is returned must not reject. */
+  onQuestion(question: HumanQuestion, closed: AbortSignal): void;
 }
 
 export interface Answer {
@@ -30,6 +46,9 @@ const frame = z.object({
   summary: z.string().default(""),
   response: z.string().default(""),
   error: z.string().default(""),
+  message: z.string().default(""),
+  humanInput: humanInput.optional(),
+  humanInputClosed: z.string().optional(),
   done: z.boolean().default(false),
 });
 
@@ -50,6 +69,7 @@ export async function ask(
 ): Promise<Answer> {
   const body = { ...question, channel: "cli", messageId: newId("msg"), stream: true };
   const progress = createProgress(listener);
+  using questions = createQuestions(listener);
   let current: ApiClient | undefined = client;
   let lostAt: number | undefined;
   let isAccepted = false;
@@ -64,6 +84,7 @@ export async function ask(
         lostAt = undefined;
         if (parsed.type === "final") return { text: parsed.response, isError: false };
         if (parsed.type === "error" && parsed.done) return { text: parsed.error, isError: true };
+        questions.follow(parsed);
         progress.show(parsed);
       }
       throw new ConnectionLost("The answer ended before its end");
@@ -112,6 +133,31 @@ function createProgress(listener: AnswerListener) {
         seenCalls.add(call);
         listener.onActivity(summary);
       }
+    },
+  };
+}
+
+/** Tells each open question once, although a repeated request tells the turn from its beginning. */
+function createQuestions(listener: AnswerListener) {
+  const open = new Map<string, AbortController>();
+  const closed = new Set<string>();
+  return {
+    follow({ humanInput: asked, humanInputClosed: closedId, message }: Frame): void {
+      if (asked !== undefined && !open.has(asked.requestId) && !closed.has(asked.requestId)) {
+        const closing = new AbortController();
+        open.set(asked.requestId, closing);
+        // What is repeated from the past may be answered by its next line.
+        setImmediate(
+          () => closing.signal.aborted || listener.onQuestion({ ...asked, question: message }, closing.signal),
+        );
+      }
+      if (closedId === undefined) return;
+      closed.add(closedId);
+      open.get(closedId)?.abort();
+      open.delete(closedId);
+    },
+    [Symbol.dispose](): void {
+      for (const closing of open.values()) closing.abort();
     },
   };
 }

@@ -1,13 +1,21 @@
 import { Command } from "commander";
 import { addAgentCommand } from "./commands/agent.js";
+import { addAnswerCommand } from "./commands/answer.js";
+import { addAttachCommand } from "./commands/attach.js";
+import { addBackupCommand } from "./commands/backup.js";
+import { addEventsCommand } from "./commands/events.js";
 import { addGatewayCommand } from "./commands/gateway.js";
 import { addJournalCommand } from "./commands/journal.js";
 import { addLedgerCommand } from "./commands/ledger.js";
 import { addOnboardCommand } from "./commands/onboard.js";
 import { addPairCommand } from "./commands/pair.js";
+import { addPolicyCommand } from "./commands/policy.js";
+import { addReplayCommand } from "./commands/replay.js";
+import { addRestoreCommand } from "./commands/restore.js";
 import { addSessionsCommand } from "./commands/sessions.js";
 import { addSkillsCommand } from "./commands/skills.js";
 import { addStatusCommand } from "./commands/status.js";
+import { addUsageCommand } from "./commands/usage.js";
 import { print } from "./output.js";
 import { readVersion } from "./version.js";
 
@@ -24,12 +32,20 @@ export function createProgram(): Command {
   addOnboardCommand(program);
   addGatewayCommand(program, version);
   addAgentCommand(program, version);
+  addAttachCommand(program);
   addStatusCommand(program, version);
   addSessionsCommand(program, version);
   addSkillsCommand(program, version);
   addPairCommand(program, version);
+  addAnswerCommand(program);
+  addPolicyCommand(program, version);
+  addUsageCommand(program, version);
   addLedgerCommand(program);
+  addEventsCommand(program);
   addJournalCommand(program);
+  addReplayCommand(program);
+  addBackupCommand(program, version);
+  addRestoreCommand(program);
   program
     .command("version")
     .description("Show the version")

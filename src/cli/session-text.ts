@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { dim, harmless, print, printTable } from "./output.js";
+import { dim, harmless, print, printTable, tell } from "./output.js";
 
 const list = z.object({
   sessions: z.array(
@@ -21,6 +21,15 @@ const document = z.object({
   messages: z.array(z.object({ role: z.string(), content: z.string(), timestamp: z.string() })),
   metadata: z.object({ state: z.string(), summary: z.string().optional() }),
 });
+
+const fork = z.object({ key: z.string(), forkedFrom: z.object({ key: z.string(), seq: z.number() }) });
+
+/** The new key alone on stdout, for scripts; around it what to do with it. */
+export function printFork(answer: unknown): void {
+  const { key, forkedFrom } = fork.parse(answer);
+  print(key);
+  tell(`Copied ${forkedFrom.key} up to event ${forkedFrom.seq}. Go on with: maxclaw agent -s ${key}`);
+}
 
 export function printSessions(page: unknown): void {
   const { sessions, total } = list.parse(page);

@@ -1,11 +1,21 @@
 import { fileURLToPath } from "node:url";
+import { OpenQuestions } from "../agent/open-questions.js";
 import { RunningTurns } from "../agent/running-turns.js";
+import { type Answers, createAnswers } from "../api/answers.js";
 import { createIntake, type Intake } from "../api/intake.js";
-import type { Channel } from "../channels/channel.js";
+import { type Budgets, createBudgets } from "../budgets/budgets.js";
+import { createCalendar } from "../budgets/calendar.js";
+import { usageKind } from "../budgets/counters.js";
+import { counts } from "../budgets/limits.js";
+import type { Channel, Press } from "../channels/channel.js";
+import { saveSecrets } from "../config/secrets-file.js";
 import type { Engine } from "../engine/engine.js";
+import { draft, type EventDraft } from "../events/event.js";
 import { type ContextFileLoader, createContextFiles } from "../memory/files.js";
+import { createGrants, type Grants } from "../policy/grants.js";
 import { createPairing, type Pairing } from "../policy/pairing.js";
 import { createPolicy, type Policy } from "../policy/policy.js";
+import { type CircuitChange, createCircuits } from "../providers/circuits.js";
 import { createModels, type Models } from "../providers/models.js";
 import { createSkills } from "../skills/find.js";
 import { createSkillSource, type SkillSource } from "../skills/source.js";
@@ -22,9 +32,13 @@ const bundledSkills = fileURLToPath(new URL("../../../skills", import.meta.url))
 export interface Assistant {
   readonly policy: Policy;
   readonly pairing: Pairing;
+  readonly grants: Grants;
+  readonly questions: OpenQuestions;
+  readonly answers: Answers;
   readonly running: RunningTurns;
   readonly intake: Intake;
   readonly models: Models;
+  readonly budgets: Budgets;
   readonly skills: SkillSource;
   readonly contextFiles: ContextFileLoader;
   readonly channels: ReadonlyMap<string, Channel>;
@@ -35,6 +49,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   const { home, log } = options;
   const { config } = options.config;
   const { workspace, enableGlobalSkills, executionMode } = config.agents.defaults;
+  const grants = createGrants(core.engine.records("allow_always"), { now: Date.now });
   const policy = createPolicy({
     executionMode,
     workspace,
@@ -42,31 +57,60 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     restrictToWorkspace: config.tools.restrictToWorkspace,
     owners: config.owners,
     channels: config.channels.telegram === undefined ? {} : { telegram: config.channels.telegram },
+    rules: config.policy.rules,
+    grants,
   });
   const pairing = createPairing(core.engine.records("pairing"), { now: Date.now });
   const contextFiles = createContextFiles(workspace, { templates: workspaceTemplates });
   const skills = createSkills({ workspace, bundled: bundledSkills, enableGlobalSkills });
+  const questions = new OpenQuestions();
+  const answers = createAnswers({
+    questions,
+    sessions: core.sessions,
+    async saveSecrets(values) {
+      log.hide?.(Object.values(values));
+      await saveSecrets(home, values);
+    },
+  });
+  const intake = createIntake({
+    bus: core.messages,
+    policy,
+    pairing,
+    questions,
+    answers,
+    prepareSession: async (key) => void (await core.sessions.open(key)),
+    log,
+  });
   return {
     policy,
     pairing,
+    grants,
+    questions,
+    answers,
     running: new RunningTurns(),
-    intake: createIntake({
-      bus: core.messages,
-      policy,
-      pairing,
-      prepareSession: async (key) => void (await core.sessions.open(key)),
-      log,
-    }),
+    intake,
     models: createModels({
       providers: config.providers,
       defaults: config.agents.defaults,
       prices: config.prices,
+      needsPrices: counts(config.budgets, "usd"),
+      circuits: createCircuits({ onChange: (change) => core.tell(circuitEvent(change)) }),
       ollamaAddress: options.ollamaAddress,
+      onConnection: ({ name, ...change }) =>
+        core.tell(
+          draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),
+        ),
+      log,
+    }),
+    budgets: createBudgets({
+      limits: config.budgets,
+      records: core.engine.records(usageKind),
+      calendar: createCalendar(config.agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone),
       log,
     }),
     skills: createSkillSource(skills, config.skills.default),
     contextFiles: { load: shared(() => contextFiles.load(), sharedMs) },
-    channels: await openChannels(options, core.engine),
+    channels: await openChannels(options, core.engine, (channel) => (press) => intake.press(channel, press)),
     isOwner(channel, senderId) {
       const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
       return decision.allowed && decision.role === "owner";
@@ -74,19 +118,31 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   };
 }
 
+const circuitStates = { closed: "connected", open: "disconnected", half_open: "reconnecting" } as const;
+
+function circuitEvent({ provider, model, from, to, reason }: CircuitChange): EventDraft {
+  return draft(
+    "connection_state_changed",
+    { peer: "provider", name: `${provider}/${model}`, from: circuitStates[from], to: circuitStates[to], reason },
+    { source: `provider:${provider}` },
+  );
+}
+
 /** A platform's code is loaded only when its channel is on. */
 async function openChannels(
-  { config: { config }, log }: GatewayOptions,
+  { config: { config }, log, platforms }: GatewayOptions,
   engine: Engine,
+  pressIn: (channel: string) => Press,
 ): Promise<ReadonlyMap<string, Channel>> {
-  const channels = new Map<string, Channel>();
+  const context = { cursor: (name: string) => engine.cursor(name) };
+  const channels = new Map((platforms?.(context) ?? []).map((channel) => [channel.name, channel]));
   const { telegram } = config.channels;
   if (telegram?.enabled && telegram.token !== undefined) {
     const { createTelegramChannel } = await import("../channels/telegram/telegram.js");
     const { token, apiRoot, proxy } = telegram;
     channels.set(
       "telegram",
-      createTelegramChannel({ token, apiRoot, proxy, log }, { cursor: (name) => engine.cursor(name) }),
+      createTelegramChannel({ token, apiRoot, proxy, log }, { ...context, press: pressIn("telegram") }),
     );
   }
   return channels;

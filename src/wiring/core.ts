@@ -1,20 +1,23 @@
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { restoreMarker } from "../backup/marker.js";
 import { createMessageBus, type MessageBus } from "../bus/message-bus.js";
 import { acquireLock } from "../engine/embedded/lock.js";
 import { openEmbeddedEngine } from "../engine/embedded/open.js";
 import type { Engine } from "../engine/engine.js";
-import { ConfigError, messageOf } from "../errors.js";
+import { ConfigError, EngineError, messageOf } from "../errors.js";
 import type { EventDraft } from "../events/event.js";
 import { systemKey } from "../events/session-key.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../events/stream-snapshots.js";
 import { createSystemBus, type EventConsumer } from "../events/system-bus.js";
-import { createSessionFiles, type SessionFiles } from "../sessions/file-names.js";
+import { createSessionFiles, gatewayLogName, type SessionFiles } from "../sessions/file-names.js";
 import { SessionStore } from "../sessions/session-store.js";
 import { newId } from "../util/ids.js";
 import type { Releases } from "../util/releases.js";
 import { keepGatewayLogSmall } from "./gateway-log.js";
 import type { GatewayOptions } from "./options.js";
+import { openStorage } from "./storage.js";
 
 /** The session of the gateway's own events. */
 export const gatewayKey = systemKey("local");
@@ -24,6 +27,8 @@ export interface Core {
   readonly engine: Engine;
   readonly events: EventConsumer;
   readonly sessions: SessionStore;
+  /** One sentence while session documents cannot be stored, or not where the config says. */
+  readonly storageProblem: () => string | undefined;
   readonly files: SessionFiles;
   readonly snapshots: StreamSnapshots;
   readonly messages: MessageBus;
@@ -39,24 +44,30 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     config: { config },
     log,
     onBoundary,
+    openEngine = openEmbeddedEngine,
   } = options;
   const { workspace } = config.agents.defaults;
   const sessionsDir = join(workspace, ".sessions");
   await makeFolder(home);
-  await makeFolder(sessionsDir);
   const lock = await acquireLock(join(home, "gateway.lock"), log);
-  releases.defer(() => lock.release());
+  releases.defer(() => lock.release(), "lock of the home");
+  if (existsSync(join(home, restoreMarker)))
+    throw new EngineError(
+      `A restore of ${home} was cut off halfway. Run "maxclaw restore" again, with --force; what was there before is kept.`,
+      { kind: "corrupt" },
+    );
+  await makeFolder(sessionsDir);
   const workspaceLock = await acquireLock(join(sessionsDir, ".lock"), log);
-  releases.defer(() => workspaceLock.release());
+  releases.defer(() => workspaceLock.release(), "lock of the workspace");
 
   const bus = createSystemBus({ log });
-  releases.defer(() => bus.destroy());
+  releases.defer(() => bus.destroy(), "event bus");
   const events = bus.asConsumer();
   const files = createSessionFiles(sessionsDir);
   const instanceId = newId("gw");
-  const gatewayLog = join(home, "gateway.events.jsonl");
+  const gatewayLog = join(home, gatewayLogName);
   const engine = releases.use(
-    await openEmbeddedEngine({
+    await openEngine({
       home,
       instanceId,
       log,
@@ -64,14 +75,22 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
       ...(onBoundary === undefined ? {} : { onBoundary }),
       sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
     }),
+    "engine",
   );
   releases.use(await keepGatewayLogSmall({ engine, key: gatewayKey, path: gatewayLog, log }));
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
-  const sessions = releases.use(new SessionStore({ engine, bus: events, files, log }));
+  const { problem, ...storage } = await openStorage(config.storage);
+  const sessions = releases.use(
+    new SessionStore({ engine, bus: events, files, log, onBoundary, ...storage }),
+    "sessions",
+  );
+  // A storage elsewhere may have been away when the last gateway stopped.
+  if (storage.storage !== undefined) void sessions.catchUp();
   return {
     engine,
     events,
     sessions,
+    storageProblem: () => problem ?? sessions.storageProblem(),
     files,
     snapshots,
     messages: createMessageBus(engine),

@@ -1,11 +1,17 @@
 import { createAgent } from "../agent/agent.js";
 import { createCompaction } from "../agent/compaction.js";
 import { createClock } from "../agent/context.js";
-import type { AgentPorts } from "../agent/ports.js";
+import type { AgentPorts, PlannedUse } from "../agent/ports.js";
 import { deliverOutbound } from "../bus/delivery.js";
-import { isGroup, repliesOf } from "../bus/replies.js";
+import { isGroup, questionRepliesOf, repliesOf } from "../bus/replies.js";
+import type { Channel } from "../channels/channel.js";
 import { superviseChannel } from "../channels/supervisor.js";
+import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
+import type { Logger } from "../log.js";
+import { appendOlderText } from "../memory/older-text.js";
+import type { ToolUse } from "../policy/access.js";
+import { grantText } from "../policy/grants.js";
 import { builtinTools } from "../tools/builtin.js";
 import { createToolRegistry } from "../tools/registry.js";
 import type { Tool } from "../tools/tool.js";
@@ -39,18 +45,28 @@ export function startLanes(
 
   const agent = createAgent(agentPorts(options, core, assistant, status, moreTools), {
     maxIterations: options.config.config.agents.defaults.maxToolIterations,
-
     maxModelAttempts: 3,
-    clock: createClock(Intl.DateTimeFormat().resolvedOptions().timeZone),
+    retryDelayMs: options.modelRetryMs ?? 1000,
+    titles: options.config.config.memory.titles !== "off",
+    quiet: {
+      ms: options.config.config.agents.defaults.quietMs,
+      after: options.config.config.agents.defaults.quietAfter,
+    },
+    clock: createClock(assistant.budgets.calendar.timeZone),
     ...options.config.config.events,
+    machines: options.machines,
   });
   if (options.work === false) working.abort();
   if (options.work === false || options.channels === false) sending.abort();
-  const inbound = messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, working.signal);
   let graceEnd = 0;
   const graceMs = (): number => Math.max(graceEnd - Date.now(), leastSendMs);
-  const outbound = deliverOutbound({ engine, channels, log, graceMs }, sending.signal);
-  const connections = [...(options.channels === false ? [] : channels.values())].map((channel) => {
+  const replies = startPart(log, "replies", !sending.signal.aborted, () =>
+    deliverOutbound({ engine, channels, log, graceMs }, sending.signal),
+  );
+  const turns = startPart(log, "turns", !working.signal.aborted, () =>
+    messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, working.signal),
+  );
+  const receive = (channel: Channel): Promise<void> => {
     const { name } = channel;
     status.channels.set(name, { name, state: "connecting" });
     return superviseChannel(
@@ -68,7 +84,10 @@ export function startLanes(
       },
       receiving.signal,
     );
-  });
+  };
+  const connections = [...(options.channels === false ? [] : channels.values())].map((channel) =>
+    startPart(log, `channel ${channel.name}`, true, () => receive(channel)),
+  );
 
   const drain = async (totalMs: number): Promise<void> => {
     status.enter("draining");
@@ -78,11 +97,12 @@ export function startLanes(
     receiving.abort(why);
     working.abort(why);
     const cut = setTimeout(() => running.shutDown(), totalMs);
-    await Promise.allSettled([inbound, ...connections]);
+    for (const connection of connections.toReversed()) await connection.stopped();
+    await turns.stopped();
     clearTimeout(cut);
     if (!sending.signal.aborted) await outboxAtRest(() => engine.status().outboundWaiting, graceEnd);
     sending.abort(why);
-    await outbound;
+    await replies.stopped();
     status.enter("stopped");
   };
   let drained: Promise<void> | undefined;
@@ -90,6 +110,23 @@ export function startLanes(
     drain(graceMs) {
       drained ??= drain(graceMs);
       return drained;
+    },
+  };
+}
+
+/** A part that runs until it is told to stop. The log names it as it starts, and when it has stopped. */
+interface Part {
+  stopped(): Promise<void>;
+}
+
+/** One that is not `used` ends at once and is not named. What it rejects with before it is stopped ends the process. */
+function startPart(log: Logger, name: string, used: boolean, run: () => Promise<void>): Part {
+  const done = run();
+  if (used) log.info(`started: ${name}`);
+  return {
+    async stopped() {
+      await Promise.allSettled([done]);
+      if (used) log.info(`stopped: ${name}`);
     },
   };
 }
@@ -107,6 +144,15 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
   }
 }
 
+/** The same for every route: whose message it is decides, whatever carried it. */
+function toToolUse(use: PlannedUse, isOwner: Assistant["isOwner"]): ToolUse {
+  const { tool, access, folder, outside, message } = use;
+  const { channel, senderId } = message;
+  const role = isOwner(channel, senderId) ? "owner" : "guest";
+  const chatType = isGroup(message) ? "group" : "dm";
+  return { tool, access, folder, outside, speaker: { channel, senderId, chatType, role } };
+}
+
 function agentPorts(
   options: GatewayOptions,
   core: Core,
@@ -120,31 +166,44 @@ function agentPorts(
     version,
     tools = [],
   } = options;
-  const { policy, models, skills, contextFiles, channels, isOwner, running } = assistant;
+  const { policy, grants, questions, models, budgets, skills, contextFiles, channels, isOwner, running } = assistant;
   return {
     engine: core.engine,
     sessions: core.sessions,
     running,
-    chooseModel: models.choose,
+    models,
+    budgets,
     compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
     tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...moreTools, ...tools], { log }),
-    permit(tool, access, message, folder) {
-      const role = isOwner(message.channel, message.senderId) ? "owner" : "guest";
-      const decision = policy.mayUseTool({
-        toolName: tool.name,
-        effect: tool.effect,
-        access,
-        folder,
-        role,
-        isGroup: isGroup(message),
-      });
-      return decision.allowed ? undefined : decision.sentence;
+    decide: (use) => policy.mayUseTool(toToolUse(use, isOwner)),
+    async allowAlways(use, responderId) {
+      const grant = await grants.add(toToolUse(use, isOwner), responderId);
+      const to = `${grantText(grant)} (${grant.id})`;
+      core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
+    outsideOf: policy.outsideOf,
+    questions,
+    patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
     isOwner,
     isGroup,
-    sources: { files: contextFiles.load, skills: skills.select, readSkill: skills.text },
+    sources: { files: contextFiles.load, skills: skills.select, readSkill: skills.read },
     replies: (message, replyId, content, turnId) =>
       repliesOf(channels.get(message.channel), message, replyId, content, turnId),
+    async keepOlderText({ key, document: { conversation } }) {
+      try {
+        await appendOlderText(config.agents.defaults.workspace, { sessionKey: key, ...conversation });
+      } catch (error) {
+        // The session's log has it all: nobody has to do without a fresh conversation for that.
+        log.warn(`memory/HISTORY.md could not be written: ${messageOf(error)}`, { session: key });
+      }
+    },
+    questionReplies(message, asked, content, turnId) {
+      const choices = asked.options.map(({ id, label, description }) => {
+        return { label, description, value: `${asked.request_id}:${id}` };
+      });
+      const question = { id: asked.request_id, content, choices };
+      return questionRepliesOf(channels.get(message.channel), message, question, turnId);
+    },
     statusLine() {
       const now = status.read();
       // The question itself is still among those that wait.

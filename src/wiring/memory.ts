@@ -33,9 +33,9 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
   const { agents, memory } = options.config.config;
   if (options.work === false) return;
   const chooseModel = assistant.models.choose;
-  if (memory.titles !== "off") {
+  if (memory.titles === "model") {
     const { events: bus, engine, sessions } = core;
-    releases.use(startTitles({ bus, engine, sessions, chooseModel, byModel: memory.titles === "model", log }));
+    releases.use(startTitles({ bus, engine, sessions, chooseModel, log }));
   }
   if (memory.dailySummary === "off") return;
   const records = core.engine.records("daily_summary");

@@ -1,5 +1,10 @@
+import type { Channel, ChannelContext } from "../channels/channel.js";
 import type { LoadedConfig } from "../config/load.js";
+import type { EmbeddedEngineOptions, OnBoundary } from "../engine/embedded/options.js";
+import type { Engine } from "../engine/engine.js";
+import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
+import type { Reactor } from "../reactors/reactor.js";
 import type { Tool } from "../tools/tool.js";
 
 export interface GatewayOptions {
@@ -18,8 +23,21 @@ export interface GatewayOptions {
   readonly http?: boolean | undefined;
   /** Where a local Ollama is looked for while no provider is configured. */
   readonly ollamaAddress?: string | undefined;
+  /** The pause before a model is asked again, in ms; each further one is twice as long. Default 1000. */
+  readonly modelRetryMs?: number | undefined;
   /** Tools beside the built-in ones. */
   readonly tools?: readonly Tool[] | undefined;
-  /** Called with the name of each boundary of the engine that is passed, so that a test can kill the process there. */
-  readonly onBoundary?: ((name: string) => void) | undefined;
+  /** Machines that run for each agent beside the built-in ones, on what happens to it. */
+  readonly machines?: readonly Machine<unknown>[] | undefined;
+  /** Reactors beside the built-in ones; each is started with a view that can only listen. */
+  readonly reactors?: readonly Reactor[] | undefined;
+  /** Platforms beside those of the config. */
+  readonly platforms?: ((context: ChannelContext) => readonly Channel[]) | undefined;
+  /** Opens another engine than the embedded one. */
+  readonly openEngine?: ((options: EmbeddedEngineOptions) => Promise<Engine>) | undefined;
+  /**
+   * Called with the name of each boundary of the engine and of the session documents that is passed, so that a test can
+   * kill the process there.
+   */
+  readonly onBoundary?: OnBoundary | undefined;
 }

@@ -116,6 +116,7 @@ function toMessage(id: string, job: Job): InboundMessage {
     content: `[Scheduled: ${job.name}] ${job.message}`,
     attachments: [],
     mode: "next",
+    jobId: job.id,
     receivedAt: Date.now(),
   };
 }

@@ -34,10 +34,11 @@ export function createStatus(options: GatewayOptions, core: Core, { models, poli
         deadLetters,
         syncs,
       } = core.engine.status();
-      const { provider, model, problem } = models.describe();
-      const problems = [...options.config.problems, ...policy.problems, ...skills.problems()];
-      if (problem !== undefined) problems.push(problem);
+      const { provider, model } = models.describe();
+      const problems = [...options.config.problems, ...policy.problems, ...skills.problems(), ...models.problems()];
       if (!writable) problems.push(reason);
+      const storageProblem = core.storageProblem();
+      if (storageProblem !== undefined) problems.push(storageProblem);
       return {
         version,
         state,

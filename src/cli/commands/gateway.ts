@@ -6,6 +6,7 @@ interface GatewayFlags {
   readonly port?: number;
   readonly host?: string;
   readonly config?: string;
+  readonly grace: number;
 }
 
 export function addGatewayCommand(program: Command, version: string): void {
@@ -15,10 +16,11 @@ export function addGatewayCommand(program: Command, version: string): void {
     .option("-p, --port <port>", "port to listen on; 0 takes a free one", parsePort)
     .option("--host <address>", "address to listen on")
     .option("-c, --config <file>", "use this config file")
+    .option("--grace <seconds>", "how long running answers may take to finish once it is told to stop", parseGrace, 10)
     .addHelpText(
       "after",
       "\nstdout gets READY:127.0.0.1:<port> once it listens, stderr the rest; all of it is in logs/gateway.log." +
-        "\nSIGTERM and SIGINT let running answers finish for 10 seconds; a second one ends at once.",
+        "\nSIGTERM and SIGINT let running answers finish; what is left goes on at the next start. A second one ends at once.",
     )
     .action(async (flags: GatewayFlags) => {
       const { openContext } = await import("../context.js");
@@ -30,6 +32,13 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError("A port is a number from 0 to 65535.");
   return port;
+}
+
+function parseGrace(text: string): number {
+  const seconds = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || seconds > 86_400)
+    throw new InvalidArgumentError("The grace is a number of seconds from 0 to 86400.");
+  return seconds;
 }
 
 async function runGateway(context: CommandContext, flags: GatewayFlags, version: string): Promise<void> {
@@ -67,7 +76,7 @@ async function runGateway(context: CommandContext, flags: GatewayFlags, version:
   for (const problem of problems) log.warn(problem);
 
   log.info("stopping", { signal: await stopped });
-  await gateway.drain(10_000);
+  await gateway.drain(flags.grace * 1000);
   await gateway[Symbol.asyncDispose]();
   log.info("stopped");
   log.flush();

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { segment } from "../api-client.js";
 import { CommandError } from "../exit.js";
-import { print, printJson } from "../output.js";
+import { print, printJson, tell } from "../output.js";
 import { withClient } from "../with-client.js";
 
 interface ListFlags {
@@ -11,7 +11,7 @@ interface ListFlags {
 }
 
 export function addSessionsCommand(program: Command, version: string): void {
-  const sessions = program.command("sessions").description("List, show and delete conversations");
+  const sessions = program.command("sessions").description("List, show, copy and delete conversations");
   sessions
     .command("list")
     .description("List the conversations, the latest first")
@@ -27,14 +27,41 @@ export function addSessionsCommand(program: Command, version: string): void {
     });
   sessions
     .command("show")
-    .description("Show what was said in a conversation")
+    .description("Show what was said in a conversation, as its log tells it")
     .argument("<key>", "e.g. telegram:42")
     .option("--json", "as JSON, with everything that is known about it")
     .action(async (key: string, { json }: { readonly json?: true }) => {
-      const document = await withClient(version, (client) => client.get(`/api/sessions/${segment(key)}`));
-      if (json) return printJson(document);
-      const { printDocument } = await import("../session-text.js");
-      printDocument(document);
+      const [{ openContext }, { withFiles }, { readStoredSession }] = await Promise.all([
+        import("../context.js"),
+        import("../with-files.js"),
+        import("../../api/offline-session.js"),
+      ]);
+      const stored = await withFiles(await openContext(), (files, signal) => readStoredSession(files, key, signal));
+      // A conversation of the Go maxclaw that nobody has gone on with has no log yet.
+      const document =
+        stored?.document ?? (await withClient(version, (client) => client.get(`/api/sessions/${segment(key)}`)));
+      if (json) printJson(document);
+      else {
+        const { printDocument } = await import("../session-text.js");
+        printDocument(document);
+      }
+      if (stored !== undefined && stored.damagedLines.length > 0)
+        tell(
+          `maxclaw: ${stored.damagedLines.length} damaged lines of ${stored.log} are left out (maxclaw events verify ${key})`,
+        );
+    });
+  sessions
+    .command("fork")
+    .description("Begin a new conversation with the events of this one, up to one of them")
+    .argument("<key>", "e.g. telegram:42")
+    .option("--at <seq>", "the last event to copy; without it all of them", parseSequence)
+    .option("--json", "as JSON")
+    .action(async (key: string, { at, json }: { readonly at?: number; readonly json?: true }) => {
+      const path = `/api/sessions/${segment(key)}/fork`;
+      const answer = await withClient(version, (client) => client.post(path, at === undefined ? {} : { at }));
+      if (json) return printJson(answer);
+      const { printFork } = await import("../session-text.js");
+      printFork(answer);
     });
   sessions
     .command("delete")
@@ -49,6 +76,11 @@ export function addSessionsCommand(program: Command, version: string): void {
       await withClient(version, (client) => client.delete(`/api/sessions/${segment(key)}`));
       print(`Deleted ${key}`);
     });
+}
+
+function parseSequence(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("A sequence number is a whole number, e.g. 12.");
+  return Number(text);
 }
 
 function parseLimit(text: string): number {

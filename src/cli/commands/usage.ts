@@ -1,0 +1,23 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { printJson } from "../output.js";
+
+export function addUsageCommand(program: Command, version: string): void {
+  program
+    .command("usage")
+    .description("Show what the models have used and cost, by day and by model, and what is left of the budgets")
+    .option("--days <n>", "so many days, today included", daysOf, 7)
+    .option("--json", "as JSON, with senders and scheduled jobs")
+    .action(async ({ days, json }: { readonly days: number; readonly json?: true }) => {
+      const { withClient } = await import("../with-client.js");
+      const report = await withClient(version, (client) => client.get(`/api/usage?days=${days}`));
+      if (json) return printJson(report);
+      const { printUsage } = await import("../usage-text.js");
+      printUsage(report, days);
+    });
+}
+
+function daysOf(text: string): number {
+  const days = Number(text);
+  if (!Number.isInteger(days) || days < 1 || days > 400) throw new InvalidArgumentError("It takes 1 to 400 days.");
+  return days;
+}
