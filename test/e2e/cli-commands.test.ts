@@ -21,6 +21,14 @@ describe("commands that look at and change what a gateway holds", () => {
       assert.equal(unknown.code, 1);
       assert.match(unknown.stderr, /^maxclaw: There is no session cli:nobody/);
 
+      const fork = await cli.run(["sessions", "fork", "cli:default", "--at", "1"]);
+      assert.match(fork.stdout, /^webui:fork-[0-9a-f]{8}\n$/);
+      assert.match(fork.stderr, /Copied cli:default up to event 1\..*maxclaw agent -s webui:fork-/);
+      const beyond = await cli.run(["sessions", "fork", "cli:default", "--at", "999"]);
+      assert.deepEqual([beyond.code, beyond.stdout], [1, ""]);
+      assert.match(beyond.stderr, /^maxclaw: at: cli:default has the events 1 to \d+, and no 999/);
+      await cli.run(["sessions", "delete", fork.stdout.trim()]);
+
       const ledger = await cli.run(["ledger", "check"]);
       assert.deepEqual([ledger.code, ledger.stdout], [0, "1 accepted: 1 answered, 0 lost\n"]);
 

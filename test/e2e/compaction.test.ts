@@ -70,7 +70,10 @@ test("one huge turn shortens its own older results instead of failing", async ()
     const input = { path: "big.txt", content: "x".repeat(4000) };
     if (results === 0)
       return { toolCalls: [{ id: "w", name: "write_file", input: { ...input, content: "y ".repeat(2000) } }] };
-    if (results < 8) return { toolCalls: [{ id: `r${results}`, name: "read_file", input: { path: "big.txt" } }] };
+    if (results < 8)
+      return {
+        toolCalls: [{ id: `r${results}`, name: "read_file", input: { path: "big.txt", limit: 1000 + results } }],
+      };
     return { text: "done" };
   };
   await using t = await start(calls);

@@ -7,6 +7,7 @@ import { startFakeOpenAI } from "../support/fake-openai.js";
 import { startFakeTelegram } from "../support/fake-telegram.js";
 import { openAIConfig, tempHome } from "../support/gateway.js";
 import type { AnswerScript } from "../support/model-script.js";
+import { createRandom } from "../support/random.js";
 
 async function world(answer: AnswerScript) {
   const model = await startFakeOpenAI({ answer });
@@ -31,15 +32,6 @@ async function until(condition: () => boolean): Promise<void> {
     if (Date.now() > end) throw new Error("Waited 30 s in vain");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-}
-
-/** Seeded, so that a failing run can be repeated. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1664525 + 1013904223) % 4294967296;
-    return state / 4294967296;
-  };
 }
 
 test("after kill -9 at random moments every accepted message is answered, in order, and the ledger shows no loss", async (t) => {

@@ -158,11 +158,14 @@ test("without details the same turn leaves only what counts, and its states are 
     [
       "user_message_queued",
       "turn_execution_start",
+      "session_state_changed",
       "user_message",
       "assistant_message",
       "tool_execution_start",
       "tool_execution_complete",
       "assistant_message",
+      "session_title_generated",
+      "session_state_changed",
       "turn_execution_complete",
     ],
   );
@@ -194,25 +197,27 @@ for (const persistThoughts of [true, false])
     live.close();
   });
 
-test("signed thinking goes back to its provider until the turn ends, and no longer", async () => {
-  await using model = await startFakeAnthropic({
-    answer: (request) =>
-      request.index === 0
-        ? { thinking: "secret plan", signature: "sig-1", ...look("a") }
-        : { thinking: "more", signature: "sig-2", text: "done" },
+for (const persistThoughts of [true, false])
+  test(`signed thinking goes back to its provider until the turn ends, also when the log ${persistThoughts ? "holds it" : "may not hold it"}`, async () => {
+    await using model = await startFakeAnthropic({
+      answer: (request) =>
+        request.index === 0
+          ? { thinking: "secret plan", signature: "sig-1", ...look("a") }
+          : { thinking: "more of the plan", signature: "sig-2", text: "done" },
+    });
+    await using gateway = await startGateway({
+      config: {
+        agents: { defaults: { model: "anthropic/test-model" } },
+        providers: { anthropic: { apiKey: "sk-test-key", apiBase: model.apiBase } },
+        events: { persistThoughts },
+      },
+    });
+    assert.equal((await gateway.ask("look")).response, "done");
+    assert.match(model.requests[1]?.bodyText ?? "", /"thinking":"secret plan","signature":"sig-1"/);
+    await gateway.ask("and now?");
+    assert.doesNotMatch(model.requests[2]?.bodyText ?? "", /plan/);
+    assert.equal(/secret plan|of the plan|sig-\d/.test(JSON.stringify(await gateway.events())), persistThoughts);
   });
-  await using gateway = await startGateway({
-    config: {
-      agents: { defaults: { model: "anthropic/test-model" } },
-      providers: { anthropic: { apiKey: "sk-test-key", apiBase: model.apiBase } },
-      events: { persistThoughts: false },
-    },
-  });
-  assert.equal((await gateway.ask("look")).response, "done");
-  assert.match(model.requests[1]?.bodyText ?? "", /secret plan/);
-  await gateway.ask("and now?");
-  assert.doesNotMatch(model.requests[2]?.bodyText ?? "", /secret plan/);
-});
 
 test("a fault of ours fails the one message, is told, and the chat goes on with what waited", async () => {
   const faulty: Tool = {

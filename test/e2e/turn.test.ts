@@ -8,7 +8,7 @@ import type { AnswerScript, RecordedRequest } from "../support/model-script.js";
 
 async function start(answer: AnswerScript, more: Record<string, unknown> = {}) {
   const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more) });
+  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more), isRuled: true });
   return {
     model,
     gateway,
@@ -34,11 +34,14 @@ test("a simple turn writes exactly the documented events, waits for two syncs, a
     [
       "user_message_queued",
       "turn_execution_start",
+      "session_state_changed",
       "user_message",
       "agent_state_changed",
       "turn_iteration_start",
       "agent_state_changed",
       "assistant_message",
+      "session_title_generated",
+      "session_state_changed",
       "agent_state_changed",
       "turn_execution_complete",
     ],
@@ -100,7 +103,7 @@ test("an unknown tool and malformed arguments come back to the model as errors, 
 });
 
 test("the limit of model calls is told with its number", async () => {
-  await using t = await start(() => callReadFile("nothing.txt", `call_${Math.random()}`), {
+  await using t = await start(({ index }) => callReadFile(`nothing-${index}.txt`, `call_${index}`), {
     agents: { defaults: { model: "openai/test-model", maxToolIterations: 3 } },
   });
   const outcome = await t.gateway.ask("loop");

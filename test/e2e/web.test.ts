@@ -7,7 +7,7 @@ import { type Backend, startBackend } from "../support/web-gateway.js";
 
 const history = 2000;
 
-describe("the web page", { timeout: 60_000, concurrency: 4, skip: withoutChromium() }, () => {
+describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromium() }, () => {
   let browser: Browser;
   let backend: Backend;
 
@@ -29,7 +29,7 @@ describe("the web page", { timeout: 60_000, concurrency: 4, skip: withoutChromiu
     const complaints: string[] = [];
     try {
       const page = await context.newPage();
-      page.setDefaultTimeout(8000);
+      page.setDefaultTimeout(15_000);
       page.on("console", (message) => {
         if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
       });
@@ -143,6 +143,35 @@ describe("the web page", { timeout: 60_000, concurrency: 4, skip: withoutChromiu
       assert.equal(await page.locator(".message").count(), 2);
       assert.equal(await page.getByText(/^Offline/).isVisible(), false);
       assert.equal(cuts, 1);
+    }),
+  );
+
+  pageTest("shows a chat anew when the gateway says that it has lost the end of it", () =>
+    onPage(async (page) => {
+      let cut = (): void => undefined;
+      let isLost = false;
+      await page.routeWebSocket(/\/ws/, (socket: WebSocketRoute) => {
+        const server = socket.connectToServer();
+        cut = () => {
+          isLost = true;
+          void server.close();
+          void socket.close();
+        };
+        server.onMessage((frame) => {
+          const answer = String(frame).replace(/("session_key":"webui:\w+","last_sequence":)\d+\}/, "$11}");
+          socket.send(isLost ? answer : frame);
+          if (answer !== frame) isLost = false;
+        });
+      });
+      await page.reload();
+      await send(page, "greet me");
+      await waitForText(page.locator(".message.assistant .markdown"), "friend");
+      await waitUntilIdle(page);
+      const again = page.waitForResponse(/\/events\?from_sequence=0&/);
+      cut();
+      await again;
+      await waitForText(page.locator(".message.assistant .markdown"), "friend");
+      assert.equal(await page.locator(".message").count(), 2);
     }),
   );
 
@@ -366,7 +395,7 @@ describe("the web page", { timeout: 60_000, concurrency: 4, skip: withoutChromiu
       try {
         const context = await browser.newContext();
         const page = await context.newPage();
-        page.setDefaultTimeout(8000);
+        page.setDefaultTimeout(15_000);
         await page.goto(`${guarded.url}?token=secret-token`);
         await page.getByRole("textbox", { name: "Token" }).fill("wrong");
         await page.keyboard.press("Enter");

@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { type CliSandbox, finish, outputOf } from "./cli.js";
 import { startFakeOpenAI } from "./fake-openai.js";
 import { openAIConfig } from "./gateway.js";
-import type { FakeModelServer, ScriptedAnswer } from "./model-script.js";
+import type { AnswerScript, FakeModelServer } from "./model-script.js";
 
 /** A home whose model is scripted at the wire. */
 export async function withModel(
   cli: CliSandbox,
-  answer: ScriptedAnswer,
+  answer: AnswerScript,
   more: Record<string, unknown> = {},
 ): Promise<FakeModelServer> {
-  const model = await startFakeOpenAI({ answer: () => answer });
+  const model = await startFakeOpenAI({ answer });
   await mkdir(cli.home, { recursive: true });
   await writeFile(join(cli.home, "config.json"), JSON.stringify(openAIConfig(model.apiBase, more)));
   return model;

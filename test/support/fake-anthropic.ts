@@ -1,3 +1,4 @@
+import { anthropicProblems } from "./anthropic-rules.js";
 import {
   type AnswerScript,
   type FakeModelServer,
@@ -16,6 +17,7 @@ export function startFakeAnthropic(options: { readonly answer: AnswerScript }): 
 }
 
 const wire: Wire = {
+  problemsOf: anthropicProblems,
   basePath: "",
   frames(answer, model) {
     const frames = [

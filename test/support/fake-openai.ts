@@ -9,6 +9,7 @@ import {
   usageOf,
   type Wire,
 } from "./model-script.js";
+import { openAIProblems } from "./openai-rules.js";
 
 /** A chat completions server at the wire. Its `apiBase` goes into `providers.openai.apiBase`. */
 export function startFakeOpenAI(options: { readonly answer: AnswerScript }): Promise<FakeModelServer> {
@@ -23,6 +24,7 @@ const finishReasons = {
 } as const;
 
 const wire: Wire = {
+  problemsOf: openAIProblems,
   basePath: "/v1",
   frames(answer, model) {
     const deltas: unknown[] = [{ role: "assistant", content: "" }];

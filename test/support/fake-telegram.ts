@@ -14,6 +14,8 @@ export interface SentMessage {
   readonly raw: string;
   readonly parseMode?: string;
   readonly replyTo?: string;
+  /** The inline keyboard, row by row. */
+  readonly buttons?: readonly (readonly { readonly text: string; readonly callback_data: string }[])[];
   /** Unix ms of arrival. */
   readonly at: number;
 }
@@ -64,6 +66,15 @@ export interface FakeTelegram extends AsyncDisposable {
   pushText(message: PushText): Pushed;
   /** Any message; `message_id`, `date`, `chat` and `from` are filled in when absent. */
   pushMessage(message: Readonly<Record<string, unknown>>): Pushed;
+  /** Somebody presses the button of this label below a message of the bot. */
+  pushPress(press: {
+    readonly messageId: number;
+    readonly label: string;
+    readonly userId: string | number;
+    readonly name?: string;
+  }): Pushed;
+  /** What was told of presses, in order. */
+  readonly toasts: readonly { readonly callbackId: string; readonly text: string; readonly isAlert: boolean }[];
   /** Any update, e.g. `{edited_message: …}`. With `update_id` it is put in as it is, also a second time. */
   pushUpdate(update: Readonly<Record<string, unknown>>): Pushed;
   readonly sent: readonly SentMessage[];
@@ -136,6 +147,7 @@ export async function startFakeTelegram(options: {
   const edited: SentMessage[] = [];
   const typing: TypingSign[] = [];
   const commands: object[] = [];
+  const toasts: { callbackId: string; text: string; isAlert: boolean }[] = [];
   const offsets: number[] = [];
   const calls = new Map<string, number>();
   const faults: Fault[] = [];
@@ -217,6 +229,7 @@ export async function startFakeTelegram(options: {
       ...(params.message_thread_id === undefined ? {} : { thread: String(params.message_thread_id) }),
       ...(params.parse_mode === undefined ? {} : { parseMode: String(params.parse_mode) }),
       ...(replyTo === undefined ? {} : { replyTo: String(replyTo) }),
+      ...(isObject(params.reply_markup) ? { buttons: keyboardOf(params.reply_markup) } : {}),
     };
   }
 
@@ -264,6 +277,13 @@ export async function startFakeTelegram(options: {
         sent.push(message);
         notify();
         return success(shown(message));
+      }
+      case "answerCallbackQuery": {
+        const { callback_query_id: callbackId, text = "", show_alert: isAlert } = params;
+        if (String(text).length > 200) return refusal(400, "Bad Request: MESSAGE_TOO_LONG");
+        toasts.push({ callbackId: String(callbackId), text: String(text), isAlert: isAlert === true });
+        notify();
+        return success(true);
       }
       case "editMessageText": {
         const old = sent.find((message) => message.messageId === Number(params.message_id));
@@ -377,8 +397,27 @@ export async function startFakeTelegram(options: {
     get pending() {
       return updates.length;
     },
+    toasts,
     pushUpdate,
     pushMessage,
+    pushPress({ messageId, label, userId, name }) {
+      const message = sent.find((one) => one.messageId === messageId);
+      const button = message?.buttons?.flat().find((one) => one.text === label);
+      if (message === undefined || button === undefined) throw new Error(`There is no button ${label}`);
+      const callback_query = {
+        id: `cb${nextUpdateId}`,
+        from: { id: Number(userId), is_bot: false, first_name: name ?? `User ${userId}` },
+        chat_instance: "1",
+        data: button.callback_data,
+        message: {
+          ...shown(message),
+          ...(message.thread === undefined
+            ? {}
+            : { message_thread_id: Number(message.thread), is_topic_message: true }),
+        },
+      };
+      return pushUpdate({ callback_query });
+    },
     pushText(message) {
       const reply = message.replyTo;
       const chat = chatOf(String(message.chatId), message.chatType);
@@ -447,6 +486,13 @@ function chatOf(chatId: string, type?: string): Json {
   const id = Number(chatId);
   const chatType = type ?? (id < 0 ? "supergroup" : "private");
   return chatType === "private" ? { id, type: chatType, first_name: "Chat" } : { id, type: chatType, title: "Group" };
+}
+
+function keyboardOf(markup: Json): NonNullable<SentMessage["buttons"]> {
+  const rows = Array.isArray(markup.inline_keyboard) ? markup.inline_keyboard : [];
+  for (const { text, callback_data } of rows.flat() as { text: string; callback_data: string }[])
+    if (!text || Buffer.byteLength(callback_data) > 64) throw new Error(`BUTTON_DATA_INVALID: ${callback_data}`);
+  return rows;
 }
 
 function isObject(value: unknown): value is Json {

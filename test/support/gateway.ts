@@ -7,6 +7,8 @@ import { loadConfig } from "../../src/config/load.js";
 import type { GatewayEvent, StoredEvent } from "../../src/events/event.js";
 import { type Gateway, openGateway } from "../../src/gateway.js";
 import type { GatewayOptions } from "../../src/wiring/options.js";
+import { readPast, recordEvents } from "./event-recorder.js";
+import { assertEvents } from "./event-rules.js";
 import { keepLog } from "./log.js";
 
 export interface TestGateway extends AsyncDisposable {
@@ -22,8 +24,8 @@ export interface TestGateway extends AsyncDisposable {
   events(key?: string): Promise<readonly StoredEvent[]>;
   /** Resolves once an event of the session matches, past ones included. */
   waitForEvent(matches: (event: GatewayEvent) => boolean, key?: string): Promise<GatewayEvent>;
-  /** Stops it and opens another one on the same home. */
-  restart(graceMs?: number): Promise<TestGateway>;
+  /** Stops it and opens another one on the same home, with another config if one is given. */
+  restart(config?: unknown, graceMs?: number): Promise<TestGateway>;
 }
 
 export interface AskOptions {
@@ -34,12 +36,17 @@ export interface AskOptions {
 }
 
 export interface TestGatewayOptions {
+  /** Holds all that its chats told against the rules of events when it stops. */
+  readonly isRuled?: boolean;
   /** The config file's content. */
   readonly config?: unknown;
   readonly home?: string;
   readonly port?: number;
   readonly tools?: GatewayOptions["tools"];
+  readonly machines?: GatewayOptions["machines"];
+  readonly reactors?: GatewayOptions["reactors"];
   readonly onBoundary?: GatewayOptions["onBoundary"];
+  readonly modelRetryMs?: number;
 }
 
 const limitMs = 10_000;
@@ -53,19 +60,23 @@ export function openAIConfig(apiBase: string, more: Record<string, unknown> = {}
   return {
     agents: { defaults: { model: "openai/test-model" } },
     providers: { openai: { apiKey: "sk-test-key", apiBase } },
-    memory: { titles: "off" },
+    memory: { titles: "first" },
     ...more,
   };
 }
 
-/** A whole gateway in this process: real files, real HTTP on a free port, real providers. */
+/**
+ * A whole gateway in this process: real files, real HTTP on a free port, real providers.
+ */
 export async function startGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const home = options.home ?? (await tempHome());
-  if (options.config !== undefined) await writeFile(join(home, "config.json"), JSON.stringify(options.config));
+  if (options.config !== undefined) await writeFile(join(home, "config.json"), JSON.stringify(quiet(options.config)));
   const log = keepLog();
   const config = await loadConfig({ home, env: { HOME: home } });
-  const { tools, onBoundary, port = 0 } = options;
-  const gateway = await openGateway({ config, home, log, version: "0.0.0-test", port, tools, onBoundary });
+  const { port = 0, tools, machines, reactors, onBoundary, modelRetryMs, isRuled = false } = options;
+  const recorder = recordEvents();
+  const parts = { tools, machines, reactors: [...(reactors ?? []), recorder], onBoundary, modelRetryMs };
+  const gateway = await openGateway({ config, home, log, version: "0.0.0-test", port, ...parts });
   const { api } = gateway;
   const main = "webui:test";
   const post = async (text: string, { key = main, ...ask }: AskOptions = {}): Promise<string> =>
@@ -73,8 +84,12 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const outcome = (messageId: string, key = main): Promise<TurnOutcome> =>
     api.waitForTurn(key, messageId, AbortSignal.timeout(limitMs));
   const stop = async (graceMs: number): Promise<void> => {
+    const past = await readPast(api, recorder.events);
     await gateway.drain(graceMs);
     await gateway[Symbol.asyncDispose]();
+    const events = recorder.events.filter((event) => past.has(event.session_key));
+    const withoutDetail = !config.config.events.persistDetail;
+    if (isRuled) assertEvents(events, { past: [...past.values()].flat(), withoutDetail });
   };
   return {
     gateway,
@@ -95,15 +110,22 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
           resolve(event);
         });
       }),
-    async restart(graceMs = 0) {
+    async restart(config, graceMs = 0) {
       await stop(graceMs);
-      return await startGateway({ home, tools });
+      return await startGateway({ home, tools, machines, reactors, config, modelRetryMs });
     },
     async [Symbol.asyncDispose]() {
       await stop(0);
       await rm(home, { recursive: true, force: true });
     },
   };
+}
+
+/** The same config, in which no model is asked for titles: that would be one request more than a test counts. */
+function quiet(config: unknown): unknown {
+  return typeof config === "object" && config !== null && !("memory" in config)
+    ? { memory: { titles: "first" }, ...config }
+    : config;
 }
 
 /** What must hold for any session, whatever happened in it. */

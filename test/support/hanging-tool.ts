@@ -8,6 +8,7 @@ export function hangingTool(effect: Tool["effect"], onRun: () => void): Tool {
     description: "Takes for ever.",
     input: z.object({}),
     effect,
+    risk: "none",
     origin: "builtin",
     run() {
       onRun();

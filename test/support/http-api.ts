@@ -173,6 +173,16 @@ export function createMemoryGateway(): MemoryGateway {
         titles.set(key, title);
       },
       stopTurn: async (key) => ({ stopped: mustExist(key).length > 0 }),
+      async abortSession(key) {
+        mustExist(key);
+      },
+      async completeSession(key) {
+        mustExist(key);
+        throw new RequestError(`${key} is active`, { status: 409, code: "wrong_state", state: "active" });
+      },
+      async forkSession(key, at) {
+        return { key: "webui:fork-00000001", forkedFrom: { key, seq: at ?? mustExist(key).length } };
+      },
       async sessionStatus(key, { includeRecovery, fromSequence = 0 }) {
         const lastSequence = mustExist(key).length;
         const streamExists = snapshots.snapshotOf(key) !== undefined;
@@ -182,9 +192,22 @@ export function createMemoryGateway(): MemoryGateway {
           recoverySource: streamExists ? ("stream" as const) : ("journal" as const),
           missedEventsCount: lastSequence - fromSequence,
         };
-        const status = { sessionKey: key, state: "active", agentState: "idle", isRunning: streamExists, lastSequence };
+        const isRunning = streamExists;
+        const state = { state: "active", agentState: "idle", isRunning };
+        const status = { sessionKey: key, ...state, firstSequence: Math.min(1, lastSequence), lastSequence };
         return includeRecovery ? { ...status, recovery } : status;
       },
+      async sessionUsage(key) {
+        mustExist(key);
+        return { usage: noUsage, unpricedCalls: 0, conversation: nothingUsed, budgets: [] };
+      },
+      usage: () => ({
+        timeZone: "UTC",
+        days: [],
+        models: [],
+        total: { ...nothingUsed, ...nothingGuessed },
+        budgets: [],
+      }),
       async send(request) {
         if (gateway.refuseSend !== undefined) throw gateway.refuseSend;
         if (request.content === "")
@@ -244,6 +267,14 @@ export function createMemoryGateway(): MemoryGateway {
           options,
           listener,
         ),
+      listQuestions: () => [],
+      answerQuestion: async () => {
+        throw new RequestError("There is no such question, or it is closed.", { status: 404, code: "not_found" });
+      },
+      policy: () => ({ executionMode: "ask", rules: [], grants: [] }),
+      revokeGrant: async (id) => {
+        throw new RequestError(`There is no approval ${id}`, { status: 404, code: "not_found" });
+      },
       listSkills: async () => [skill],
       async getSkill(name) {
         if (name !== skill.name)
@@ -275,6 +306,9 @@ export function createMemoryGateway(): MemoryGateway {
   };
   return gateway;
 }
+
+const nothingUsed = { turns: 0, calls: 0, usage: noUsage, costUsd: 0, unpricedCalls: 0 };
+const nothingGuessed = { guessedTokens: 0, guessedUsd: 0 };
 
 /** Runs the steps one per turn of the event loop, as a real turn spreads over time. */
 export function runSteps(steps: readonly Step[]): void {

@@ -5,6 +5,7 @@ import type { AnswerChunk, Machine, MachineInput, MachineOutput, TurnEnd } from 
 import { messageAssembler } from "../../src/events/machines/message.js";
 import { stateTracker } from "../../src/events/machines/state.js";
 import { turnTracker } from "../../src/events/machines/turn.js";
+import { deepFreeze } from "../../src/util/deep-freeze.js";
 
 export const someUsage: Usage = { input_tokens: 10, output_tokens: 5, cache_read_tokens: 3, cache_write_tokens: 2 };
 
@@ -65,15 +66,6 @@ export const toolFinished = (toolCallId: string, output = "done", isError = fals
   isError,
   durationMs: 4,
 });
-
-/** Freezes a value and all that it holds, so that whoever changes it fails. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const inner of Object.values(value)) deepFreeze(inner);
-  }
-  return value;
-}
 
 /** Runs one machine with every state and input frozen. */
 export function runMachine<S>(

@@ -94,6 +94,8 @@ export interface Wire {
   errorFrame(error: { readonly type: string; readonly message: string }): string;
   errorBody(status: number): unknown;
   readonly unknownFrame: string;
+  /** What the API would refuse in a request. */
+  problemsOf(bodyText: string): readonly string[];
 }
 
 export function list(value: string | readonly string[] | undefined): readonly string[] {
@@ -146,7 +148,11 @@ export async function startFakeModel(wire: Wire, script: AnswerScript): Promise<
       .then(async (request) => {
         requests.push(request);
         for (const arrived of arrivals) arrived();
-        await play(wire, await next(request), request, response);
+        const answer = await next(request);
+        // Whatever a test is about: a request that the real API would refuse fails it.
+        const problems = request.bodyText === "" ? [] : wire.problemsOf(request.bodyText);
+        const refusal = { status: 400, body: { error: { message: `invalid request: ${problems.join("; ")}` } } };
+        await play(wire, problems.length > 0 ? refusal : answer, request, response);
       })
       .catch((error: unknown) => {
         if (!response.headersSent) response.writeHead(500, { "content-type": "application/json" });

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createPolicy, type ExecutionMode, type Role } from "../../src/policy/policy.js";
+import type { ExecutionMode, Role } from "../../src/policy/access.js";
+import { createPolicy } from "../../src/policy/policy.js";
 import type { Tool, ToolContext, ToolResult } from "../../src/tools/tool.js";
 
 export interface ToolPlace extends Disposable {
@@ -25,6 +26,7 @@ export interface ContextOptions {
   readonly signal?: AbortSignal;
   readonly toolCallId?: string;
   readonly readSkill?: ToolContext["readSkill"];
+  readonly ask?: ToolContext["ask"];
 }
 
 /** A workspace in a folder of its own, with one session. */
@@ -54,16 +56,16 @@ export function createToolPlace(): ToolPlace {
       folder: own,
       workspace: at,
       signal: options.signal ?? new AbortController().signal,
+      // Nobody is there to be asked.
       permit: async (access) => {
-        const decision = policy.mayUseTool({
-          toolName: tool.name,
-          effect: tool.effect,
-          access,
-          folder: own,
-          role: options.role ?? "owner",
-        });
-        return decision.allowed ? undefined : decision.sentence;
+        const role = options.role ?? "owner";
+        const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role } as const;
+        const decision = policy.mayUseTool({ tool, access, folder: own, speaker });
+        if (decision.verdict === "ask") return `Nobody allowed to ${decision.what}: ${decision.because}.`;
+        return decision.verdict === "allow" ? undefined : decision.sentence;
       },
+      ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
+      outsideOf: (file) => policy.outsideOf(file, own),
       readSkill: options.readSkill ?? (async () => undefined),
     };
   };

@@ -20,6 +20,44 @@ const answers: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
   ],
   "count slowly": [{ text: Array.from({ length: 70 }, (_, index) => `n${index + 1} `), chunkDelayMs: 40 }],
   "write a long story": [{ text: Array.from({ length: 2000 }, (_, index) => `word${index} `), chunkDelayMs: 50 }],
+  "ask me": [
+    {
+      toolCalls: [
+        {
+          id: "call_ask",
+          name: "ask_human",
+          input: {
+            question: "Which train shall I book?",
+            options: [
+              { label: "07:05", description: "one change in Bern" },
+              { label: "08:32", description: "direct", recommended: true },
+            ],
+          },
+        },
+      ],
+    },
+    { text: ["Booked", " it."] },
+  ],
+  "need a key": [
+    { toolCalls: [{ id: "call_key", name: "ask_human", input: { question: "Which key?", env: ["TRAIN_API_KEY"] } }] },
+    { text: ["Thank", " you."] },
+  ],
+  "write it down": [
+    {
+      toolCalls: [
+        {
+          id: "call_write",
+          name: "write_file",
+          input: { path: "../../plan.md", content: "# Plan\n\nBook the train." },
+        },
+      ],
+    },
+    { text: ["Written."] },
+  ],
+  "work in steps": [
+    { text: ["Step one. "], toolCalls: [{ id: "call_step", name: "list_dir", input: {} }], chunkDelayMs: 400 },
+    { text: ["All done."] },
+  ],
   "fail please": [{ status: 401 }],
   "show me everything": [
     {

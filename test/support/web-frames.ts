@@ -29,6 +29,8 @@ export interface FrameServer {
   raw(text: string): void;
   /** Ends all connections without a goodbye. */
   cut(): void;
+  /** Reads nothing more from the present connections. */
+  pause(): void;
   close(): Promise<void>;
 }
 
@@ -84,6 +86,9 @@ export async function openFrameServer(): Promise<FrameServer> {
     },
     cut() {
       for (const socket of sockets) socket.terminate();
+    },
+    pause() {
+      for (const socket of sockets) socket.pause();
     },
     async close() {
       const closed = once(http, "close");

@@ -13,6 +13,7 @@ import { answersTo } from "./web-answers.js";
 export interface Backend {
   /** Where the page is. */
   readonly url: string;
+  readonly home: string;
   /** What `/api/status` names as wrong. */
   readonly problems: readonly string[];
   stop(): Promise<void>;
@@ -38,6 +39,7 @@ export async function startBackend(options: BackendOptions = {}): Promise<Backen
   const running = await startGateway({ config, home });
   return {
     url: running.gateway.pageUrl,
+    home,
     problems: running.gateway.api.status().problems,
     async stop() {
       await running[Symbol.asyncDispose]();

@@ -14,6 +14,7 @@ async function follow(address: string, token?: string) {
     },
     onActivity: (line: string) => void shown.activity.push(line),
     onNotice: (line: string) => void shown.notices.push(line),
+    onQuestion() {},
   };
   const question = { sessionKey: "cli:default", content: "hello" };
   const gateway = { client, reconnect: async () => client };

@@ -14,14 +14,18 @@ async function openChat(replies: readonly Reply[]) {
   const input = new PassThrough();
   const output = new PassThrough();
   let screen = "";
+  let all = "";
   output.on("data", (chunk: Buffer) => {
     screen += chunk.toString("utf8");
+    all += chunk.toString("utf8");
   });
   const over = chat("cli:default", { client, reconnect: async () => client }, { input, output });
   return {
     fake,
     input,
     over,
+    /** Everything that was ever shown. */
+    screen: () => all,
     /** Resolves once the pattern is on the screen behind what was seen before. */
     async see(pattern: RegExp): Promise<void> {
       for (const end = Date.now() + 5000; !pattern.test(screen); await new Promise((resolve) => setTimeout(resolve, 5)))
@@ -105,5 +109,118 @@ describe("a conversation in the terminal", () => {
     await busy.see(/endless/);
     busy.input.write(ctrlC + ctrlC);
     await busy.over;
+  });
+
+  const asking = { type: "status", message: "Which tea?" };
+  const humanInput = {
+    requestId: "ask_1",
+    kind: "decision",
+    options: [
+      { id: "1", label: "Green", description: "fresh" },
+      { id: "2", label: "Black" },
+    ],
+    fields: [],
+    allowCustom: true,
+  };
+
+  it("asks what the assistant asks, takes no line that was typed before, and asks again when the answer is none", async () => {
+    let end = (): void => {};
+    await using talk = await openChat([
+      (_body, response) => {
+        response.write(frames({ type: "status", message: "Working" }));
+        end = () => {
+          response.write(frames({ type: "status", humanInputClosed: "ask_1" }));
+          response.end(frames({ type: "final", response: "Here it is." }));
+        };
+        // The line that was typed ahead has come with the one that is answered here.
+        response.write(frames({ ...asking, humanInput }));
+      },
+      (_body, response) => void response.writeHead(400).end(JSON.stringify({ error: "Please answer with 1 or 2." })),
+      (_body, response) => {
+        response.end(JSON.stringify({ answer: "Green" }));
+        end();
+      },
+      (_body, response) => void response.end(frames({ type: "final", response: "typed ahead" })),
+    ]);
+    await talk.see(/> /);
+    talk.input.write("tea please\rahead\r");
+    await talk.see(/\? Which tea\?\n {2}1\. Green – fresh\n {2}2\. Black\nOr write your own answer\.\n/);
+    await talk.see(/answer> /);
+    talk.input.write("7\r");
+    await talk.see(/Please answer with 1 or 2\./);
+    await talk.see(/answer> /);
+    talk.input.write("1\r");
+    await talk.see(/Here it is\./);
+    await talk.see(/typed ahead/);
+    talk.input.write("/exit\r");
+    await talk.over;
+    assert.equal(talk.fake.requests[1]?.url, "/api/sessions/cli%3Adefault/answer");
+    assert.deepEqual(
+      talk.fake.bodies.map(({ content, answer, requestId }) => content ?? [requestId, answer]),
+      ["tea please", ["ask_1", "7"], ["ask_1", "1"], "ahead"],
+    );
+  });
+
+  it("shows nothing of a secret that is typed, and an empty line goes on without it", async () => {
+    const secret = {
+      requestId: "ask_2",
+      kind: "env_var",
+      options: [{ id: "skip", label: "Go on without" }],
+      fields: ["A_KEY"],
+      allowCustom: false,
+    };
+    const ends: (() => void)[] = [];
+    const ask: Reply = (_body, response) => {
+      response.write(frames({ type: "status", message: "The key?", humanInput: secret }));
+      ends.push(() => void response.end(frames({ type: "final", response: "thanks" })));
+    };
+    const taken: Reply = (_body, response) => {
+      response.end('{"answer":"saved"}');
+      ends.at(-1)?.();
+    };
+    await using talk = await openChat([ask, taken, ask, taken]);
+    await talk.see(/> /);
+    talk.input.write("go\r");
+    await talk.see(/A_KEY: /);
+    talk.input.write("hush-hush-123\r");
+    await talk.see(/thanks/);
+    await talk.see(/> /);
+    assert.ok(!talk.screen().includes("hush"), talk.screen());
+    talk.input.write("again\r");
+    await talk.see(/A_KEY: /);
+    talk.input.write("\r");
+    await talk.see(/thanks/);
+    talk.input.write("/exit\r");
+    await talk.over;
+    assert.deepEqual(talk.fake.bodies[1], { requestId: "ask_2", values: { A_KEY: "hush-hush-123" } });
+    assert.deepEqual(talk.fake.bodies[3], { requestId: "ask_2", answer: "skip" });
+  });
+
+  it("stops asking when the question is answered elsewhere", async () => {
+    let answerElsewhere = (): void => {};
+    await using talk = await openChat([
+      (_body, response) => {
+        response.write(frames({ ...asking, humanInput }));
+        answerElsewhere = () => {
+          response.write(frames({ type: "status", message: "Answered: Black", humanInputClosed: "ask_1" }));
+          response.end(frames({ type: "final", response: "Black tea." }));
+        };
+      },
+      (_body, response) => void response.end(frames({ type: "final", response: "next" })),
+    ]);
+    await talk.see(/> /);
+    talk.input.write("tea\r");
+    await talk.see(/answer> /);
+    answerElsewhere();
+    await talk.see(/Black tea\./);
+    await talk.see(/> /);
+    talk.input.write("1\r");
+    await talk.see(/next/);
+    talk.input.write("/exit\r");
+    await talk.over;
+    assert.deepEqual(
+      talk.fake.bodies.map(({ content }) => content),
+      ["tea", "1"],
+    );
   });
 });

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { OpenQuestions } from "../../src/agent/open-questions.js";
+import { createAnswers } from "../../src/api/answers.js";
 import { createIntake } from "../../src/api/intake.js";
 import { createMessageBus } from "../../src/bus/message-bus.js";
 import type { ReceivedMessage } from "../../src/channels/channel.js";
@@ -30,7 +32,11 @@ async function openIntake(
     channels: { telegram: { allowFrom } },
   });
   const pairing = createPairing(engine.records("pairing"), { now: Date.now });
-  return { engine, bus, log, pairing, intake: createIntake({ bus, policy, pairing, prepareSession, log }) };
+  const questions = new OpenQuestions();
+  const sessions = { exists: async () => false, open: () => Promise.reject(new Error("no session")) };
+  const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
+  const intake = createIntake({ bus, policy, pairing, questions, answers, prepareSession, log });
+  return { engine, bus, log, pairing, questions, intake };
 }
 
 function received(content: string, more: Partial<ReceivedMessage> = {}): ReceivedMessage {

@@ -175,14 +175,14 @@ test("reading a skill never runs code that stands in it", async () => {
 test("reading a skill by name gives its text, and where the rest and its files are", async () => {
   using place = setUp();
   const file = place.file("ws/skills/pdf/SKILL.md", `---\nname: Portable\n---\n${"x".repeat(13_000)}`);
-  const text = (await place.skills.read("PORTABLE")) ?? "";
+  const text = (await place.skills.read("PORTABLE"))?.text ?? "";
   assert.match(
     text,
     new RegExp(
       `^x{12000}\\n\\n\\[Cut: the rest stands in ${file}\\]\\n\\n\\[Files of this skill: ${path.dirname(file)}\\]$`,
     ),
   );
-  assert.equal(await place.skills.read("pdf"), text);
+  assert.equal((await place.skills.read("pdf"))?.text, text);
   assert.equal(await place.skills.read("nothing"), undefined);
 });
 

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { StoredEvent } from "../../src/events/event.js";
+import {
+  answeredIn,
+  askedIn,
+  type ChatWorld,
+  isAsked,
+  lastResult,
+  resultsIn,
+  startWorld,
+} from "../support/chat-world.js";
+import { until } from "../support/engine-kit.js";
+import { startFakeOpenAI } from "../support/fake-openai.js";
+import { assertSound, openAIConfig, startGateway, tempHome } from "../support/gateway.js";
+import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
+import { createSnapshots } from "../support/snapshots.js";
+
+function loopsIn(events: readonly StoredEvent[]): readonly string[] {
+  return events.flatMap((event) =>
+    event.type === "doom_loop_detected" ? [`${event.payload.tool_name} ${event.payload.repeat_count}`] : [],
+  );
+}
+
+/** Calls list_dir with these inputs, one after the other, then says how many results it has. */
+function calling(inputs: readonly object[]): (request: RecordedRequest) => ScriptedAnswer {
+  return (request) => {
+    const round = resultsIn(request);
+    const input = inputs[round];
+    return input === undefined
+      ? { text: `after ${round} calls` }
+      : { toolCalls: [{ id: `call_${round}`, name: "list_dir", input }] };
+  };
+}
+
+async function answerAll({ gateway }: ChatWorld, answer: string): Promise<void> {
+  const { api } = gateway.gateway;
+  await until("it asks", () => api.listQuestions().length > 0, 10_000);
+  const [open] = api.listQuestions();
+  assert.ok(open);
+  await api.answerQuestion({ ...open, answer });
+}
+
+const same = { path: ".", depth: 1 };
+const alike = { depth: 1, path: "." };
+const other = (n: number) => ({ path: `folder-${n}` });
+
+test("the third call of a tool with the same input within ten asks; denied it is an error, and asked once", async () => {
+  await using w = await startWorld(calling([same, other(1), alike, other(2), same, alike]));
+  const message = await w.gateway.post("look around");
+  await answerAll(w, "deny");
+  assert.equal((await w.gateway.outcome(message)).response, "after 6 calls");
+  const events = await w.gateway.events();
+  assertSound(events);
+  assert.deepEqual(loopsIn(events), ["list_dir 3"]);
+  assert.equal(askedIn(events)[0]?.question, "list_dir was called 3 times with the same input. Shall I go on with it?");
+  assert.deepEqual(askedIn(events)[0]?.input, same);
+  assert.deepEqual(
+    events.flatMap((event) => (event.type === "tool_execution_complete" ? [event.payload.is_error] : [])),
+    [false, true, false, true, true, true],
+  );
+  assert.match(lastResult(w.model.requests.at(-1)), /called 4 times with the same input and was stopped for that/);
+});
+
+test("allowed it goes on, and asks again after three more", async () => {
+  await using w = await startWorld(calling(Array.from({ length: 6 }, () => same)));
+  const message = await w.gateway.post("look");
+  await answerAll(w, "1");
+  await w.gateway.waitForEvent(
+    (event) => event.type === "tool_execution_complete" && event.payload.tool_call_id === "call_4",
+  );
+  await answerAll(w, "Go on");
+  assert.equal((await w.gateway.outcome(message)).response, "after 6 calls");
+  const events = await w.gateway.events();
+  assert.deepEqual(loopsIn(events), ["list_dir 3", "list_dir 3"]);
+  assert.ok(events.every((event) => event.type !== "tool_execution_complete" || !event.payload.is_error));
+});
+
+test("calls further apart than ten, with other inputs, or of another turn are no loop; twenty calls are told as the limit", async () => {
+  const apart = [
+    same,
+    ...Array.from({ length: 5 }, (_, n) => other(n)),
+    same,
+    ...Array.from({ length: 5 }, (_, n) => other(n + 5)),
+    same,
+  ];
+  await using w = await startWorld(calling(apart));
+  assert.equal((await w.gateway.ask("look")).response, "after 13 calls");
+  w.model.setAnswer(calling([same, same]));
+  assert.equal((await w.gateway.ask("look again")).response, "after 2 calls");
+  assert.equal((await w.gateway.ask("and again")).response, "after 2 calls");
+  w.model.setAnswer(calling(Array.from({ length: 30 }, (_, n) => other(n))));
+  assert.match((await w.gateway.ask("look everywhere")).response, /20 model calls/);
+  assert.deepEqual(loopsIn(await w.gateway.events()), []);
+});
+
+test("nobody's answer stops the loop", async () => {
+  await using w = await startWorld(calling([same, same, same]), { config: { policy: { answerSeconds: 1 } } });
+  w.say(42, "look");
+  await w.shown(/^No answer within a second, so it was not allowed: list_dir was called 3 times/);
+  await w.shown("after 3 calls");
+  assert.equal(answeredIn(await w.gateway.events("telegram:42"))[0]?.outcome, "timeout");
+});
+
+test("a kill in the middle of a loop: what was called before counts, and the loop is told once", async () => {
+  await using model = await startFakeOpenAI({ answer: calling([same, same, same]) });
+  const home = await tempHome();
+  await writeFile(join(home, "config.json"), JSON.stringify(openAIConfig(model.apiBase)));
+  using snapshots = createSnapshots(home);
+  {
+    await using gateway = await startGateway({ home, onBoundary: (name) => snapshots.take(name) });
+    await gateway.post("look", { messageId: "message-1" });
+    await gateway.waitForEvent((event) => event.type === "tool_execution_complete");
+    snapshots.start();
+    await gateway.waitForEvent(isAsked);
+    snapshots.take("asked");
+    snapshots.stop();
+  }
+  assert.ok(snapshots.taken.length > 3);
+  for (const [index, { name, home: copy }] of snapshots.taken.entries()) {
+    await using gateway = await startGateway({ home: copy });
+    const { api } = gateway.gateway;
+    await until("it asks", () => api.listQuestions().length > 0, 10_000);
+    const [open] = api.listQuestions();
+    assert.ok(open);
+    await api.answerQuestion({ ...open, answer: "deny" });
+    assert.equal((await gateway.outcome("message-1")).response, "after 3 calls");
+    const events = await gateway.events();
+    assertSound(events);
+    assert.equal(askedIn(events).length, 1, `point ${index}, ${name}`);
+    assert.equal(loopsIn(events).length, 1, `point ${index}, ${name}`);
+  }
+});

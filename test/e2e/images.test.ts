@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startFakeAnthropic } from "../support/fake-anthropic.js";
+import { startFakeOpenAI } from "../support/fake-openai.js";
+import { startGateway } from "../support/gateway.js";
+import { conversationIn } from "../support/wire-messages.js";
+
+const bytes = Buffer.from("not really a PNG, but nobody looks");
+
+for (const [apiFormat, startFake] of [
+  ["openai", startFakeOpenAI],
+  ["anthropic", startFakeAnthropic],
+] as const)
+  test(`${apiFormat}: an image that comes with a message is seen by a model that can, and named to one that cannot`, async () => {
+    await using server = await startFake({ answer: { text: "I see" } });
+    const config = {
+      agents: { defaults: { model: "acme/eyes" } },
+      providers: {
+        acme: {
+          apiKey: "key-of-acme",
+          apiBase: server.apiBase,
+          apiFormat,
+          models: [{ id: "eyes", supportsImageInput: true }, "blind"],
+        },
+      },
+    };
+    await using gateway = await startGateway({ config });
+    const folder = join(gateway.workspace, ".uploads");
+    const path = join(folder, "cat.png");
+    await mkdir(folder, { recursive: true });
+    await writeFile(path, bytes);
+    const { api } = gateway.gateway;
+    const image = { path, filename: "cat.png", mimeType: "image/png", sizeBytes: bytes.length };
+    const { messageId } = await api.send({ sessionKey: "webui:test", content: "what is this?", attachments: [image] });
+    assert.equal((await gateway.outcome(messageId)).response, "I see");
+    await gateway.ask("are you sure?");
+    const [first, second] = server.requests;
+    assert.ok(first !== undefined && second !== undefined);
+    assert.ok(first.bodyText.includes(bytes.toString("base64")));
+    assert.match(first.bodyText, /<file name=\\"cat\.png\\" type=\\"image\/png\\"/, "tools can find it");
+    assert.ok(conversationIn(second).startsWith(conversationIn(first)), "it stays where it was");
+
+    await gateway.ask("/model acme/blind");
+    await gateway.ask("and you?");
+    const blind = server.requests.at(-1)?.bodyText ?? "";
+    assert.ok(!blind.includes(bytes.toString("base64")));
+    assert.match(blind, /\[cat\.png: an image, which this model cannot see\]/);
+  });

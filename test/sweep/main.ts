@@ -1,0 +1,91 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { projectFile } from "../support/project.js";
+import { createRandom } from "../support/random.js";
+import { Nursery } from "./child-process.js";
+import { combine } from "./counts.js";
+import { allPoints, type Point } from "./points.js";
+import { putBetweenMarks, toTable } from "./report.js";
+import { measureRestart, restartSentence } from "./restart.js";
+import { loadEngine, poison, type Row, Sweep, type SweepEngine } from "./sweep.js";
+import { doors } from "./world.js";
+
+// `npm run sweep`: kills a gateway at every point, there at each passing, and at random moments; prints what it cost.
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string" },
+    point: { type: "string" },
+    passings: { type: "string", default: "12" },
+    random: { type: "string", default: "60" },
+    engine: { type: "string", default: new URL("./embedded.js", import.meta.url).href },
+    write: { type: "boolean", default: false },
+  },
+});
+const seed = Number(values.seed ?? Date.now() % 100_000);
+const random = createRandom(seed);
+const engine = await loadEngine(values.engine);
+const points = allPoints(engine).filter(({ name }) => values.point === undefined || name === values.point);
+if (points.length === 0 && values.point !== poison) throw new Error(`There is no point "${values.point}"`);
+console.log(`seed ${seed}`);
+await using nursery = new Nursery();
+
+const began = Date.now();
+const rows: Row[] = [];
+const isWhole = values.point === undefined;
+for (const point of points) rows.push(await sweepPoint(engine, point));
+if (isWhole || values.point === poison) rows.push(...(await sweepPoison(engine)));
+if (isWhole) for (let round = 0; round < Number(values.random); round += 10) add(await sweepRandomly(engine, 10));
+const sentence = isWhole ? restartSentence(await measureRestart(20)) : "";
+const table = toTable(rows);
+const kills = rows.reduce((sum, row) => sum + row.kills, 0);
+console.log(`\n${table}\n\n${sentence}\n${kills} kills in ${Math.round((Date.now() - began) / 1000)} s, seed ${seed}`);
+if (isWhole && values.write) {
+  const page = projectFile("docs/reliability.md");
+  const date = new Date().toISOString().slice(0, 10);
+  const text = `${date}, ${kills} kills, seed ${seed}, Node ${process.versions.node}. ${sentence}\n\n${table}`;
+  writeFileSync(page, putBetweenMarks(readFileSync(page, "utf8"), text));
+}
+
+/** Every passing of the point in a round of messages, up to the limit; the last kill is followed by a second one. */
+async function sweepPoint(of: SweepEngine, point: Point): Promise<Row> {
+  await using sweep = await Sweep.open(of, nursery);
+  if (of.unacknowledgedAt.includes(point.name)) for (const alone of doors) await sweep.run({ point, nth: 1, alone });
+  // What is rare is waited for over several rounds.
+  const isPrepared = point.during === "talk" && point.prepare !== undefined;
+  const inOneRound = point.during === "talk" ? ((await sweep.passings())[point.name] ?? 0) : 0;
+  const passings = Math.max(2, Math.min(inOneRound, Number(values.passings)));
+  for (let nth = 1; nth <= passings; nth += 1) {
+    const again = nth === passings ? { nth: 1 + Math.floor(random() * 120) } : undefined;
+    await sweep.run({ point, nth: point.during === "talk" && !isPrepared ? nth : 1, again });
+  }
+  await sweep.finish();
+  const [row] = sweep.rows;
+  if (row === undefined) throw new Error(`${point.name}: nothing was killed`);
+  console.log(`${point.name}: ${row.kills} kills`);
+  return row;
+}
+
+async function sweepPoison(of: SweepEngine): Promise<readonly Row[]> {
+  await using sweep = await Sweep.open(of, nursery);
+  await sweep.runPoisonAmongOthers();
+  for (const boundary of of.buryBoundaries) await sweep.runPoison([boundary]);
+  await sweep.finish();
+  return sweep.rows;
+}
+
+async function sweepRandomly(of: SweepEngine, rounds: number): Promise<readonly Row[]> {
+  await using sweep = await Sweep.open(of, nursery);
+  for (let round = 0; round < rounds; round += 1) await sweep.runRandomly(random);
+  await sweep.finish();
+  return sweep.rows;
+}
+
+/** Rows of one name become one. */
+function add(more: readonly Row[]): void {
+  for (const row of more) {
+    const index = rows.findIndex(({ point }) => point === row.point);
+    const known = rows[index];
+    if (known === undefined) rows.push(row);
+    else rows[index] = { ...known, kills: known.kills + row.kills, counts: combine(known.counts, row.counts, 1) };
+  }
+}

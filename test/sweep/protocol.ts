@@ -1,0 +1,60 @@
+import type { StoredEvent } from "../../src/events/event.js";
+
+/** Where a child is to end itself with SIGKILL: at the nth passing of a point, or at the nth passing of anything. */
+export interface Kill {
+  /** Without one every point counts. */
+  readonly point?: string | undefined;
+  readonly nth: number;
+}
+
+/** What the engine holds, as its contract shows it. */
+export interface Look {
+  readonly chats: readonly LookAtChat[];
+  /** Ids of buried work. */
+  readonly dead: readonly string[];
+}
+
+export interface LookAtChat {
+  readonly key: string;
+  /** All of them, read in pages. */
+  readonly events: readonly StoredEvent[];
+  readonly lastSequence: number;
+  /** Ids of accepted messages without an end, and of replies that are not out, oldest first. */
+  readonly inbound: readonly string[];
+  readonly outbound: readonly string[];
+}
+
+/** What a child needs to run a gateway. */
+export interface Opening {
+  readonly home: string;
+  /** File URL of a module that exports {@link EngineUnderTest}'s members. */
+  readonly engine: string;
+  readonly relayUrl: string;
+  /** Sessions to look at. */
+  readonly keys: readonly string[];
+  /** File to which the tools write each of their runs. */
+  readonly runsPath: string;
+  readonly life: number;
+  /** Armed before anything is opened. */
+  readonly kill?: Kill | undefined;
+}
+
+/** The parent's orders. Each but `goOn` is answered with the same id. */
+export type Order =
+  | { readonly id: number; readonly order: "open"; readonly opening: Opening }
+  /** The engine was looked at before anything works with it: now it may. */
+  | { readonly order: "goOn" }
+  | { readonly id: number; readonly order: "kill"; readonly kill: Kill }
+  | { readonly id: number; readonly order: "look" }
+  | { readonly id: number; readonly order: "work" }
+  /** How often each point was passed since the last kill order. */
+  | { readonly id: number; readonly order: "passings" }
+  | { readonly id: number; readonly order: "ledger" }
+  | { readonly id: number; readonly order: "stop"; readonly graceMs: number };
+
+export type Said =
+  | { readonly said: "loaded" }
+  /** After the engine has opened and before anything works with it. */
+  | { readonly said: "found"; readonly look: Look; readonly instanceId: string }
+  | { readonly said: "answer"; readonly id: number; readonly answer: unknown }
+  | { readonly said: "failed"; readonly id: number; readonly why: string };
