@@ -27,8 +27,16 @@ export interface FoundSkills {
 /** The skills as they are on disk at the moment of the call; files that did not change are not read again. */
 export interface Skills {
   find(): Promise<FoundSkills>;
-  /** The text of an enabled skill for the model, or undefined. */
-  read(name: string): Promise<string | undefined>;
+  /** An enabled skill for the model, or undefined. */
+  read(name: string): Promise<LoadedSkill | undefined>;
+}
+
+/** A skill whose text the model asked for. */
+export interface LoadedSkill {
+  readonly name: string;
+  readonly source: SkillSummary["source"];
+  readonly truncated: boolean;
+  readonly text: string;
 }
 
 const maxBytes = 1024 * 1024;
@@ -97,7 +105,9 @@ export function createSkills(options: SkillsOptions): Skills {
         skills.filter((each) => each.enabled),
         name,
       );
-      return skill && toText(skill);
+      if (skill === undefined) return undefined;
+      const { source, truncated } = skill;
+      return { name: skill.name, source, truncated, text: toText(skill) };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { shared } from "../util/shared.js";
-import type { Skills } from "./find.js";
+import type { LoadedSkill, Skills } from "./find.js";
 import { type DefaultSelector, selectSkills } from "./select.js";
 import type { SkillSummary } from "./skill.js";
 
@@ -11,6 +11,8 @@ export interface SkillSource {
   list(): Promise<readonly SkillSummary[]>;
   /** The text of an enabled skill for the model, or undefined. */
   text(name: string): Promise<string | undefined>;
+  /** The same with what is known of the skill. */
+  read(name: string): Promise<LoadedSkill | undefined>;
   /** What a message brings along, by its own words, the client's choice and the configuration. */
   select(
     text: string,
@@ -47,7 +49,8 @@ export function createSkillSource(skills: Skills, selector: DefaultSelector): Sk
         enabled,
       }));
     },
-    text: (name) => skills.read(name),
+    text: async (name) => (await skills.read(name))?.text,
+    read: (name) => skills.read(name),
     async select(text, selected) {
       const selection = selectSkills(text, selected, await find(), selector);
       const matched = selection.matched.map(({ name, body, source, truncated }) => ({

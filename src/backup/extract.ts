@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { mkdir, open, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { EngineError } from "../errors.js";
+import { archiveRoot, backupVersion, type Manifest, manifestPath, manifest as manifestSchema } from "./manifest.js";
+import { broken, readArchive } from "./read-archive.js";
+import type { TarEntry } from "./tar.js";
+
+/** What an archive says of itself, and the config that stands in it. */
+export interface Inspected {
+  readonly manifest: Manifest;
+  readonly config: { readonly name: string; readonly content: Buffer } | undefined;
+}
+
+const mostManifestBytes = 512 * 1024 * 1024;
+const mostConfigBytes = 16 * 1024 * 1024;
+
+/**
+ * Reads a whole archive and compares it with its manifest. Changes nothing.
+ *
+ * @throws {EngineError} `corrupt` when a byte of it is missing or changed, or when it is of a newer version
+ */
+export async function inspectBackup(file: string, signal: AbortSignal): Promise<Inspected> {
+  const found = new Map<string, { readonly bytes: number; readonly sha256: string }>();
+  let manifest: unknown;
+  let config: Inspected["config"];
+  await readArchive(
+    file,
+    async (entry, content) => {
+      if (manifest !== undefined) throw broken(file, new Error("something stands behind its manifest"));
+      if (entry.path === manifestPath) {
+        manifest = parseJson(file, (await whole(entry, content, mostManifestBytes, file)).toString());
+        return;
+      }
+      const path = pathOf(file, entry);
+      if (path === undefined || entry.type !== "file") return;
+      const name = /^home\/(config\.(?:json|yaml))$/.exec(path)?.[1];
+      const hash = createHash("sha256");
+      const kept: Buffer[] = [];
+      for await (const piece of content) {
+        hash.update(piece);
+        if (name !== undefined && entry.bytes <= mostConfigBytes) kept.push(piece);
+      }
+      if (name !== undefined) config = { name, content: Buffer.concat(kept) };
+      if (found.has(path)) throw broken(file, new Error(`${path} is in it twice`));
+      found.set(path, { bytes: entry.bytes, sha256: hash.digest("hex") });
+    },
+    signal,
+  );
+  return { manifest: checked(file, manifest, found), config };
+}
+
+function checked(
+  file: string,
+  value: unknown,
+  found: ReadonlyMap<string, { readonly bytes: number; readonly sha256: string }>,
+): Manifest {
+  if (value === undefined) throw broken(file, new Error("its manifest is missing"));
+  const version = typeof value === "object" && value !== null && "version" in value ? Number(value.version) : 0;
+  if (version > backupVersion)
+    throw new EngineError(`${file} was made by a newer maxclaw: update this one first. Nothing was changed.`, {
+      kind: "corrupt",
+    });
+  const parsed = manifestSchema.safeParse(value);
+  if (!parsed.success) throw broken(file, new Error("its manifest is not one"));
+  const { files } = parsed.data;
+  for (const { path, bytes, sha256 } of files) {
+    const there = found.get(path);
+    if (there?.bytes !== bytes || there.sha256 !== sha256) throw broken(file, new Error(`${path} is not as it was`));
+  }
+  if (files.length !== found.size) throw broken(file, new Error("it holds more than its manifest names"));
+  return parsed.data;
+}
+
+/**
+ * Writes what an inspected archive holds into two folders of which neither holds anything that is in the way. Links are
+ * made last, so that nothing is written through one.
+ */
+export async function extractBackup(
+  file: string,
+  { files }: Manifest,
+  into: { readonly home: string; readonly workspace: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const expected = new Map(files.map(({ path, sha256 }) => [path, sha256]));
+  const links: { readonly path: string; readonly target: string }[] = [];
+  await readArchive(
+    file,
+    async (entry, content) => {
+      const path = entry.path === manifestPath ? undefined : pathOf(file, entry);
+      if (path === undefined) return;
+      const target = placeOf(path, into);
+      if (entry.type === "folder") await mkdir(target, { recursive: true, mode: (entry.mode & 0o777) | 0o700 });
+      if (entry.type === "link") links.push({ path: target, target: entry.target ?? "" });
+      if (entry.type !== "file") return;
+      const sha256 = await writeContent(target, entry, content);
+      if (sha256 !== expected.get(path)) throw broken(file, new Error(`${path} has changed while it was read`));
+    },
+    signal,
+  );
+  for (const { path, target } of links) {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await symlink(target, path);
+  }
+}
+
+function placeOf(path: string, into: { readonly home: string; readonly workspace: string }): string {
+  const [root, ...rest] = path.split("/");
+  return join(root === "home" ? into.home : into.workspace, ...rest);
+}
+
+async function writeContent(path: string, entry: TarEntry, content: AsyncIterable<Buffer>): Promise<string> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const hash = createHash("sha256");
+  const handle = await open(path, "wx", (entry.mode & 0o777) | 0o600);
+  try {
+    for await (const piece of content) {
+      hash.update(piece);
+      await handle.writeFile(piece);
+    }
+    await handle.utimes(entry.modifiedAt / 1000, entry.modifiedAt / 1000);
+  } finally {
+    await handle.close();
+  }
+  return hash.digest("hex");
+}
+
+/** `home/…` or `workspace/…`; undefined for the folder that holds both. */
+function pathOf(file: string, { path, type }: TarEntry): string | undefined {
+  if (path === archiveRoot && type === "folder") return undefined;
+  const [root, ...parts] = path.split("/");
+  const isBelow = root === archiveRoot && (parts[0] === "home" || parts[0] === "workspace");
+  const isPlain = parts.every((part) => part !== "" && part !== "." && part !== ".." && !/[\0\\]/.test(part));
+  if (!isBelow || !isPlain || (parts.length === 1 && type !== "folder"))
+    throw broken(file, new Error(`it has an entry ${JSON.stringify(path.slice(0, 200))}`));
+  return parts.join("/");
+}
+
+async function whole(entry: TarEntry, content: AsyncIterable<Buffer>, most: number, file: string): Promise<Buffer> {
+  if (entry.bytes > most) throw broken(file, new Error("its manifest is too long"));
+  const pieces: Buffer[] = [];
+  for await (const piece of content) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+function parseJson(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw broken(file, error);
+  }
+}

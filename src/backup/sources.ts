@@ -1,0 +1,111 @@
+import type { Dirent } from "node:fs";
+import { readdir, readlink, realpath } from "node:fs/promises";
+import { basename, join } from "node:path";
+
+/** Something that goes into a backup. */
+export interface Source {
+  /** In the archive: `home/…` or `workspace/…`. */
+  readonly path: string;
+  readonly type: "file" | "folder" | "link";
+  /** Where it is now. */
+  readonly from: string;
+  /** Only so much of its beginning. */
+  readonly bytes?: number | undefined;
+  /** In the place of what the file holds. */
+  readonly content?: Buffer | undefined;
+  readonly target?: string | undefined;
+  /** Without it a backup is worth nothing. */
+  readonly isNeeded?: boolean | undefined;
+}
+
+export interface BackupPlan {
+  readonly home: string;
+  readonly workspace: string;
+  /** The config as it shall stand in the backup; undefined: there is none. */
+  readonly config: { readonly name: string; readonly content: Buffer } | undefined;
+  readonly hasSecrets: boolean;
+  /** What of the journal counts, and since when the files are still, where a gateway runs. */
+  readonly held: { readonly path: string; readonly bytes: number; readonly sinceMs: number } | undefined;
+  /** Absolute paths that are not part of it, such as the backup itself. */
+  readonly exclude: readonly string[];
+}
+
+export type LeaveOut = (path: string, why: string) => void;
+
+const sessionsName = ".sessions";
+
+/** The journal, the session logs and documents: all of one moment while the files are held. */
+export async function* stateSources(plan: BackupPlan, leaveOut: LeaveOut): AsyncGenerator<Source> {
+  const { home, held } = plan;
+  const isOfMoment = (name: string): boolean => {
+    if (held !== undefined) return name === basename(held.path);
+    return !name.endsWith(".tmp");
+  };
+  for await (const source of walk(join(home, "journal"), "home/journal", leaveOut, isOfMoment))
+    yield { ...source, isNeeded: source.type === "file", ...(source.type === "file" ? { bytes: held?.bytes } : {}) };
+  for (const name of ["gateway.events.jsonl", "gateway.events.jsonl.1"])
+    yield { path: `home/${name}`, type: "file", from: join(home, name) };
+  const sessions = await real(join(plan.workspace, sessionsName));
+  for await (const source of walk(sessions, `workspace/${sessionsName}`, leaveOut, isState))
+    yield isLog(source) ? { ...source, isNeeded: true } : source;
+}
+
+/** Everything else: config, and what is in the workspace. */
+export async function* otherSources(plan: BackupPlan, leaveOut: LeaveOut): AsyncGenerator<Source> {
+  const { home, config, hasSecrets, workspace, exclude } = plan;
+  if (config !== undefined)
+    yield { path: `home/${config.name}`, type: "file", from: join(home, config.name), content: config.content };
+  if (hasSecrets) yield { path: "home/secrets.json", type: "file", from: join(home, "secrets.json") };
+  const root = await real(workspace);
+  const skipped = new Set([join(root, sessionsName), ...exclude]);
+  const isWanted = (_name: string, path: string): boolean => !skipped.has(path);
+  yield* walk(root, "workspace", leaveOut, isWanted);
+}
+
+/** A document that was written after the moment may show what the logs do not hold: it is written anew from them. */
+export function isAfterMoment({ path }: Source, modifiedAt: number, { held }: BackupPlan): boolean {
+  return held !== undefined && modifiedAt >= held.sinceMs && /^workspace\/\.sessions\/[^/]+\.json$/.test(path);
+}
+
+function isLog({ path }: Source): boolean {
+  return path.endsWith(".events.jsonl");
+}
+
+/** Locks, and files that are on their way to another name. */
+function isState(name: string): boolean {
+  return !name.startsWith(".lock") && !/\.jsonl?\.\d+$/.test(name);
+}
+
+/** A folder and everything below it, in order of names. */
+async function* walk(
+  from: string,
+  path: string,
+  leaveOut: LeaveOut,
+  isWanted: (name: string, from: string) => boolean,
+): AsyncGenerator<Source> {
+  let entries: Dirent[];
+  try {
+    entries = await readdir(from, { withFileTypes: true });
+  } catch (error) {
+    if (!isMissing(error)) leaveOut(path, error instanceof Error ? error.message : String(error));
+    return;
+  }
+  yield { path, type: "folder", from };
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const inner = { path: `${path}/${entry.name}`, from: join(from, entry.name) };
+    if (!isWanted(entry.name, inner.from)) continue;
+    if (entry.isDirectory()) yield* walk(inner.from, inner.path, leaveOut, isWanted);
+    else if (entry.isFile()) yield { ...inner, type: "file" };
+    else if (entry.isSymbolicLink()) yield { ...inner, type: "link", target: await readlink(inner.from) };
+    else leaveOut(inner.path, "it is neither a file nor a folder");
+  }
+}
+
+async function real(path: string): Promise<string> {
+  return await realpath(path).catch(() => path);
+}
+
+/** True when there is no such file. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
