@@ -162,7 +162,7 @@ export async function startServer(server: ServerName): Promise<StorageServer> {
   };
   const signalAll = (name: NodeJS.Signals): void => {
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    for (const pid of [child.pid, ...childrenOf(child.pid)]) process.kill(pid, name);
+    for (const pid of [child.pid, ...childrenOf(child.pid)]) signalIfAlive(pid, name);
   };
   const kill = async (): Promise<void> => {
     const ending = child;
@@ -193,6 +193,15 @@ async function answers(settings: StorageSettings): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** A server's process may end by itself between being listed and being signalled. */
+function signalIfAlive(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 /** PostgreSQL serves each connection in a process of its own. */
