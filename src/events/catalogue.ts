@@ -35,6 +35,8 @@ const count = z.number().int().nonnegative();
 const optionalText = text.optional();
 const stopReason = z.enum(stopReasons);
 const category = z.enum(["driver", "persistence", "connection", "runtime"]);
+/** Where something was written by a model outside of any answer. */
+const modelUse = { model: optionalText, usage: usage.optional(), cost_usd: z.number().optional() };
 const both = { goesTo: "clients and chat" } as const;
 
 export const agentStates = [
@@ -158,7 +160,7 @@ export const catalogue = {
       token_budget: count,
       utilization_pct: z.number(),
       summary: text,
-      usage: usage.optional(),
+      ...modelUse,
     },
     both,
   ),
@@ -201,7 +203,11 @@ export const catalogue = {
     },
     { terminal: true, ...both },
   ),
-  session_title_generated: spec("state", { title: text, generated_by: z.enum(["model", "fallback", "user"]) }),
+  session_title_generated: spec("state", {
+    title: text,
+    generated_by: z.enum(["model", "fallback", "user"]),
+    ...modelUse,
+  }),
   human_input_asked: spec(
     "hitl",
     {
