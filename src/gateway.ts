@@ -14,6 +14,7 @@ import type { Reactor } from "./reactors/reactor.js";
 import { createTypingReactor } from "./reactors/typing.js";
 import { Releases } from "./util/releases.js";
 import { openAssistant } from "./wiring/assistant.js";
+import { chatCommands } from "./wiring/chat-commands.js";
 import { type Core, gatewayKey, openCore } from "./wiring/core.js";
 import { startLanes } from "./wiring/lanes.js";
 import { startMemory } from "./wiring/memory.js";
@@ -75,7 +76,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
         : releases.use(await openHttp(options, core, api, stopping.signal), "HTTP server");
     const address = http?.address ?? "";
     await core.setAddress(address);
-    const lanes = startLanes(options, core, assistant, status, [schedule.tool]);
+    const commands = chatCommands(core, assistant, api, schedule);
+    const lanes = startLanes(options, core, assistant, status, [schedule.tool], commands);
     status.enter("ready");
     const parts = releases.move();
     return {
