@@ -59,10 +59,11 @@ function create(state: PlanState | undefined, { goal, steps = [] }: PlanRequest,
   const isEntered = state?.plan.status === "pending";
   if (!isEntered && state !== undefined && isActive(state.plan))
     return { problem: `A plan is under way: ${state.plan.goal}. Use revise to change it, or fail to give it up.` };
-  const wanted = goal?.trim() || (isEntered ? state.plan.goal : "");
+  const wanted = cut(goal) || (isEntered ? state.plan.goal : "");
   if (wanted === "") return { problem: "goal: say what the plan is for." };
   const texts = textsOf(steps);
   if (texts.length === 0) return { problem: "steps: name at least one." };
+  if (texts.length > maxSteps) return { problem: tooMany };
   const plan: Plan = { goal: wanted, status: isEntered ? "pending" : "running", steps: numbered(texts, 1) };
   const created: PlanTold = { plan, change: "created", ...(isEntered ? {} : { by }) };
   return { told: [created, ...readied(plan)] };
@@ -121,7 +122,7 @@ function revise(plan: Plan, { goal, steps = [], text }: PlanRequest): PlanChange
   if (kept.length + texts.length > maxSteps) return { problem: tooMany };
   const revised: Plan = {
     ...plan,
-    goal: goal?.trim() || plan.goal,
+    goal: cut(goal) || plan.goal,
     steps: [...kept, ...numbered(texts, nextNumber(plan.steps))],
   };
   return { told: [{ plan: revised, change: "revised", ...noteOf(text) }, ...advanced(revised)] };
@@ -142,14 +143,11 @@ function reflect(plan: Plan, { text, adjust = [] }: PlanRequest): PlanChanged {
   return { told: [reflected, { plan: after, change: "adjusted" }, ...advanced(after)] };
 }
 
-function adjusted(steps: Steps, { step: wanted, text, after }: PlanAdjustment): Steps | string {
+function adjusted(steps: Steps, { step: wanted, text }: PlanAdjustment): Steps | string {
   const words = cut(text);
   if (wanted === undefined) {
     if (words === "") return "adjust: each needs a step or a text.";
-    const [added] = numbered([words], nextNumber(steps));
-    const place = after === undefined ? steps.length - 1 : steps.findIndex((step) => isCalled(step, after));
-    if (after !== undefined && place === -1) return `adjust: there is no step ${after}.`;
-    return added === undefined ? steps : steps.toSpliced(place + 1, 0, added);
+    return [...steps, ...numbered([words], nextNumber(steps))];
   }
   const step = findStep(steps, wanted);
   if (step === undefined) return `adjust: there is no step ${wanted}.`;

@@ -26,12 +26,10 @@ export interface ToolAnswer {
   readonly text: string;
 }
 
-/** One change of a reflection: `step` and `text` reword a step, `step` alone skips it, `text` alone adds one. */
+/** One change of a reflection: `step` and `text` reword a step, `step` alone skips it, `text` alone adds one at the end. */
 export interface PlanAdjustment {
   readonly step?: string | undefined;
   readonly text?: string | undefined;
-  /** The new step comes behind this one; else at the end. */
-  readonly after?: string | undefined;
 }
 
 /** What a model may do with the session's plan. */

@@ -14,22 +14,19 @@ const actions = [
   "continue",
   "fail",
 ] as const;
-const line = z.string().max(500);
 
 export const planTool = defineTool({
   name: "plan",
   description:
-    "The plan of a long task. create: goal, steps. complete each step with its result in text. revise replaces the steps that are left. reflect: findings in text, adjust: step+text rewords, step alone skips, text adds.",
+    "Plan of a long task: create (goal, steps), complete each step (result in text), revise (steps left to do), reflect (text; adjust: step+text rewords, step skips, text adds).",
+  // What is too long is cut or refused where it is used: limits here would stand in every request.
   input: z.object({
     action: z.enum(actions),
-    goal: z.string().max(1000).optional(),
-    steps: z.array(line).max(30).optional(),
-    step: z.string().max(40).optional(),
-    text: z.string().max(2000).optional(),
-    adjust: z
-      .array(z.object({ step: z.string().optional(), text: line.optional(), after: z.string().optional() }))
-      .max(30)
-      .optional(),
+    goal: z.string().optional(),
+    steps: z.array(z.string()).optional(),
+    step: z.string().optional(),
+    text: z.string().optional(),
+    adjust: z.array(z.object({ step: z.string().optional(), text: z.string().optional() })).optional(),
   }),
   // A change that is not stored has not happened.
   effect: "idempotent",
