@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { z } from "zod";
 import type { StoredEvent } from "../../src/events/event.js";
+import { startDaemon } from "../support/daemon.js";
 import { gate, until } from "../support/engine-kit.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { startFakeTelegram } from "../support/fake-telegram.js";
@@ -223,6 +225,52 @@ test("a pause ends the running turn, outlasts a restart and a fork, and the plan
   assert.equal(planIn(await again.events()).status, "completed");
   assert.match((await again.ask("/plan continue")).response, /There is no plan here.*completed/);
   assertSound(await again.events());
+});
+
+test("kill -9 in the middle loses no step and tells none twice; the plan goes on by itself and ends", async () => {
+  const held = gate();
+  const again = calls("c2", { action: "complete", text: "booked" }, { action: "complete", text: "packed" });
+  await using model = await startFakeOpenAI({
+    answer: async ({ index }) => {
+      if (index === 0) return calls("c1", trip, { action: "complete", text: "found" });
+      // The first process dies while it waits for this one.
+      if (index === 1) await held.opened;
+      return index === 3 ? { text: "All done." } : again;
+    },
+  });
+  const home = await tempHome();
+  await writeFile(join(home, "config.json"), JSON.stringify(openAIConfig(model.apiBase)));
+  const first = await startDaemon({ home });
+  const body = JSON.stringify({ sessionKey: "webui:test", content: "plan a trip and begin", channel: "webui" });
+  const headers = { "content-type": "application/json" };
+  const posted = fetch(`${first.url}/api/message`, { method: "POST", headers, body }).catch(() => undefined);
+  await model.waitForRequests(2);
+  await first.end("SIGKILL");
+  await posted;
+  held.open();
+  await using second = await startDaemon({ home });
+  const read = async (): Promise<readonly StoredEvent[]> => {
+    const response = await fetch(`${second.url}/api/sessions/webui%3Atest/events?from_sequence=0&limit=1000`);
+    return z.object({ events: z.array(z.custom<StoredEvent>()) }).parse(await response.json()).events;
+  };
+  let events: readonly StoredEvent[] = [];
+  for (const end = Date.now() + 30_000; !events.some(({ type }) => type === "turn_execution_complete"); ) {
+    assert.ok(Date.now() < end, "the turn ends after the restart");
+    events = await read();
+  }
+  assertSound(events);
+  assert.deepEqual(changesIn(events), [
+    ...["created", "step_ready", "step_completed", "step_ready"],
+    ...["step_completed", "step_ready", "step_completed", "completed"],
+  ]);
+  assert.deepEqual(
+    planIn(events).steps.map(({ result }) => result),
+    ["found", "booked", "packed"],
+  );
+  assert.equal(await second.end("SIGTERM"), 0);
+  const file = JSON.parse(readFileSync(join(home, "workspace", ".sessions", "webui_test", "plan.json"), "utf8"));
+  assert.equal(file.status, "completed");
+  await rm(home, { recursive: true, force: true });
 });
 
 test("an undo takes the plan back with its turn, and a fresh conversation has none", async () => {
