@@ -21,7 +21,9 @@ import type { PlanRequest } from "../../src/tools/tool.js";
 /** A log that grows, and the plan that it tells of. */
 class Log {
   readonly events: StoredEvent[] = [];
-  trail = new PlanTrail();
+  readonly trail = new PlanTrail();
+  /** Where each act ended that was not taken back. */
+  readonly ends: number[] = [0];
 
   add(type: "plan_updated" | "session_history_changed" | "assistant_message", payload: object, source = "agent"): void {
     const seq = this.events.length + 1;
@@ -57,7 +59,14 @@ const request: fc.Arbitrary<PlanRequest> = fc.record({
 });
 type Act =
   | { readonly kind: "model"; readonly request: PlanRequest }
-  | { readonly kind: "enter" | "go" | "continue" | "skip" | "undo plan" | "exit" | "answer" | "new" }
+  | { readonly kind: "enter" }
+  | { readonly kind: "go" }
+  | { readonly kind: "continue" }
+  | { readonly kind: "skip" }
+  | { readonly kind: "undo plan" }
+  | { readonly kind: "exit" }
+  | { readonly kind: "answer" }
+  | { readonly kind: "new" }
   | { readonly kind: "undo"; readonly back: number };
 const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 6, arbitrary: request.map((one): Act => ({ kind: "model", request: one })) },
@@ -68,37 +77,35 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 );
 
 function play(log: Log, one: Act): void {
-  const { state } = log;
+  if (one.kind === "answer") log.add("assistant_message", { partial: false }, "provider:x");
+  else if (one.kind === "new") log.add("session_history_changed", { kind: "new" });
+  else if (one.kind === "undo") {
+    // Whole turns are taken back, and none twice.
+    log.ends.splice(Math.max(1, log.ends.length - one.back));
+    log.add("session_history_changed", { kind: "undo", to_seq: log.ends.at(-1) });
+  } else log.take(changeBy(one, log.state));
+}
+
+const nothing: PlanChanged = { told: [] };
+
+function changeBy(one: Exclude<Act, { kind: "answer" | "new" | "undo" }>, state: PlanState | undefined): PlanChanged {
+  if (one.kind === "model") return changePlan(state, one.request, "webui:owner");
+  if (one.kind === "undo plan") return state === undefined ? nothing : rollBack(state);
   const plan = state !== undefined && isActive(state.plan) ? state.plan : undefined;
+  if (one.kind === "enter") {
+    const told: PlanTold = { plan: { goal: "g", status: "pending", steps: [] }, change: "entered", by: "webui:owner" };
+    return plan === undefined ? { told: [told] } : nothing;
+  }
+  if (plan === undefined) return nothing;
   switch (one.kind) {
-    case "model":
-      return log.take(changePlan(state, one.request, "webui:owner"));
-    case "enter": {
-      const told: PlanTold = {
-        plan: { goal: "g", status: "pending", steps: [] },
-        change: "entered",
-        by: "webui:owner",
-      };
-      return plan === undefined ? log.take({ told: [told] }) : undefined;
-    }
     case "go":
-      return plan?.status === "pending" ? log.take(beginExecution(plan)) : undefined;
+      return plan.status === "pending" ? beginExecution(plan) : nothing;
     case "continue":
-      return plan === undefined ? undefined : log.take(resume(plan));
+      return resume(plan);
     case "skip":
-      return plan === undefined ? undefined : log.take(finishStep(plan, undefined, "skipped", undefined));
-    case "undo plan":
-      return state === undefined ? undefined : log.take(rollBack(state));
+      return finishStep(plan, undefined, "skipped", undefined);
     case "exit":
-      return plan === undefined
-        ? undefined
-        : log.take({ told: [{ plan: { ...plan, status: "failed" }, change: "exited" }] });
-    case "answer":
-      return log.add("assistant_message", { partial: false }, "provider:x");
-    case "new":
-      return log.add("session_history_changed", { kind: "new" });
-    case "undo":
-      return log.add("session_history_changed", { kind: "undo", to_seq: Math.max(0, log.events.length - one.back) });
+      return { told: [{ plan: { ...plan, status: "failed" }, change: "exited" }] };
   }
 }
 
@@ -131,6 +138,7 @@ test("whatever is done to a plan, it stays sound, and any beginning of its log g
       for (const one of acts) {
         const from = log.events.length;
         play(log, one);
+        if (one.kind !== "undo") log.ends.push(log.events.length);
         for (let seq = from + 1; seq <= log.events.length; seq++) states[seq] = read(log.events.slice(0, seq));
         assert.deepEqual(log.state, states[log.events.length]);
         if (log.state !== undefined) assertPlan(log.state);
