@@ -1,5 +1,8 @@
 import { isOver, type Plan, type PlanStep, type PlanTold } from "../events/plan.js";
+import { cutText } from "../util/cut-text.js";
 import { currentStep } from "./plan-changes.js";
+
+const longestSummary = 1000;
 
 const marks: Readonly<Record<PlanStep["status"], string>> = {
   pending: "○",
@@ -78,6 +81,14 @@ export function summaryLine(told: readonly PlanTold[]): string {
       const step = plan.steps.find(({ id }) => id === first.step_id);
       return step === undefined ? "plan: step started" : `▶ ${placeOf(plan, step)} ${step.description}`;
     }
+    case "created":
+    case "revised":
+    case "rolled_back":
+      return `plan ${first.change.replaceAll("_", " ")}: ${plan.goal}${stepsOf(plan)}`;
+    case "reflected":
+      return last.change === "reflected"
+        ? `plan: ${first.note ?? plan.goal}`
+        : `plan adjusted: ${plan.goal}${stepsOf(plan)}`;
     default:
       return `plan ${first.change.replaceAll("_", " ")}: ${plan.goal}${countOf(plan)}`;
   }
@@ -123,6 +134,12 @@ const orders: Readonly<Record<Plan["status"], string>> = {
 
 function placeOf({ steps }: Plan, step: PlanStep): string {
   return `${steps.findIndex(({ id }) => id === step.id) + 1}/${steps.length}`;
+}
+
+/** All of them in one line, for those who see nothing else of it. */
+function stepsOf({ steps }: Plan): string {
+  const all = steps.map(({ status, description }, index) => `${marks[status]} ${index + 1}. ${description}`);
+  return ` (${cutText(all.join("; "), longestSummary)})`;
 }
 
 function countOf({ steps }: Plan): string {

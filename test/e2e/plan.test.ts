@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { z } from "zod";
+import { chat } from "../../src/cli/agent-chat.js";
+import { createApiClient } from "../../src/cli/api-client.js";
 import type { StoredEvent } from "../../src/events/event.js";
 import { startDaemon } from "../support/daemon.js";
 import { gate, until } from "../support/engine-kit.js";
@@ -273,6 +276,27 @@ test("kill -9 in the middle loses no step and tells none twice; the plan goes on
   await rm(home, { recursive: true, force: true });
 });
 
+test("a go whose turn a restart interrupts goes on with it, and the plan has begun once", async () => {
+  const held = gate();
+  await using t = await start(async ({ index }) => {
+    if (index === 0) return calls("c1", trip);
+    if (index === 1) return { text: "Shall I?" };
+    if (index === 2) await held.opened;
+    return index === 3 ? calls("c2", { action: "complete" }) : { text: "one done" };
+  });
+  await t.gateway.ask("/plan A trip");
+  const went = await t.gateway.post("/plan go");
+  await t.model.waitForRequests(3);
+  await using again = await t.gateway.restart();
+  held.open();
+  assert.equal((await again.outcome(went)).response, "one done");
+  const events = await again.events();
+  assertSound(events);
+  assert.equal(changesIn(events).filter((change) => change === "execution_started").length, 1);
+  assert.match(t.model.requests[3]?.userText ?? "", /Go ahead with the plan\.$/);
+  assert.equal(stepsIn(events), "step_1 completed, step_2 ready, step_3 pending");
+});
+
 test("an undo takes the plan back with its turn, and a fresh conversation has none", async () => {
   await using t = await start([
     calls("c1", trip),
@@ -365,4 +389,33 @@ test("in a chat the proposal, each step and the end are told once, and in a grou
     "Have fun.",
   ]);
   assertSound(await t.gateway.events("telegram:-5"));
+});
+
+test("the terminal shows the proposal and each step as it happens", async () => {
+  await using t = await start([
+    calls("c1", trip),
+    { text: "Shall I?" },
+    calls("c2", { action: "start" }, { action: "complete", text: "found" }),
+    calls("c3", { action: "reflect", text: "It rains", adjust: [{ step: "3", text: "Pack an umbrella" }] }),
+    calls("c4", { action: "complete" }, { action: "complete" }),
+    { text: "Have fun." },
+  ]);
+  const client = createApiClient(t.gateway.gateway.address, undefined);
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  let screen = "";
+  output.on("data", (chunk: Buffer) => {
+    screen += chunk.toString("utf8");
+  });
+  const over = chat("cli:default", { client, reconnect: async () => client }, { input, output });
+  await until("there is a prompt", () => screen.includes("> "));
+  input.write("/plan A trip\r");
+  await until("it is proposed", () => screen.includes("Shall I?"));
+  assert.match(screen, /· plan created: A trip \(○ 1\. Look up trains; ○ 2\. Book one; ○ 3\. Pack\)\n/);
+  input.write("/plan go\r");
+  await until("it is done", () => screen.includes("Have fun."));
+  assert.match(screen, /· ▶ 1\/3 Look up trains\n· ✓ 1\/3 Look up trains\. Next: Book one\.\n/);
+  assert.match(screen, /· plan adjusted: A trip \(✓ 1\. .*○ 3\. Pack an umbrella\)\n/);
+  assert.match(screen, /· ✓ 2\/3 Book one\. Next: Pack an umbrella\.\n· ✓ 3\/3 .*The plan is done\.\n/);
+  input.write("/exit\r");
+  await over;
 });
