@@ -163,6 +163,11 @@ function planChanger(scope: ToolCallScope, told: PlanTold[]): ToolContext["chang
   };
 }
 
+/** Step after step is completed with the same words. */
+function progressOf(state: PlanState | undefined): string {
+  return state?.plan.steps.map(({ id, status }) => `${id} ${status}`).join() ?? "";
+}
+
 /** What a call is given beside its scope. */
 interface Aids {
   readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
@@ -182,7 +187,7 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
       summary: `${call.name}: arguments were not JSON`,
     };
   try {
-    const looping = await waiting(() => doom.check(call));
+    const looping = await waiting(() => doom.check(call, call.name === "plan" ? progressOf(scope.plan()) : ""));
     if (looping !== undefined)
       return { text: looping, isError: true, summary: `${call.name} was called again and again` };
     return await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids));

@@ -297,6 +297,24 @@ test("a go whose turn a restart interrupts goes on with it, and the plan has beg
   assert.equal(stepsIn(events), "step_1 completed, step_2 ready, step_3 pending");
 });
 
+test("completing step after step in the same words is no loop; going round in circles is", async () => {
+  const steps = ["a", "b", "c", "d", "e"];
+  const complete = { action: "complete" };
+  await using t = await start([
+    calls("c1", { action: "create", goal: "Letters", steps }, complete, complete, complete, complete, complete),
+    calls("c2", complete, complete, complete),
+    { text: "done" },
+  ]);
+  const message = await t.gateway.post("spell it");
+  await t.gateway.waitForEvent(({ type }) => type === "doom_loop_detected");
+  await t.gateway.post("/deny");
+  assert.equal((await t.gateway.outcome(message)).response, "done");
+  const events = await t.gateway.events();
+  assert.equal(planIn(events).status, "completed");
+  assert.equal(events.filter(({ type }) => type === "doom_loop_detected").length, 1);
+  assert.equal(changesIn(events).filter((change) => change === "step_completed").length, 5);
+});
+
 test("an undo takes the plan back with its turn, and a fresh conversation has none", async () => {
   await using t = await start([
     calls("c1", trip),
