@@ -52,6 +52,9 @@ export const agentStates = [
 export const connectionStates = ["connecting", "connected", "reconnecting", "disconnected"] as const;
 export const deliveryStatuses = ["queued", "sending", "sent", "unknown", "retrying", "dead_letter", "refused"] as const;
 
+export const planStatuses = ["pending", "running", "paused", "completed", "failed"] as const;
+export const stepStatuses = ["pending", "ready", "running", "completed", "skipped", "failed"] as const;
+
 /** Every event type of the gateway. Types, JSON schema and docs are derived from this one table. */
 export const catalogue = {
   message_stream_start: spec("stream", { message_id: text, model: text, iteration: count }),
@@ -274,9 +277,26 @@ export const catalogue = {
     {
       plan: z.object({
         goal: text,
-        status: text,
-        steps: z.array(z.object({ id: text, description: text, status: text, result: optionalText })),
+        status: z.enum(planStatuses),
+        /** Only where a plan comes from elsewhere: else the events tell the times. */
+        created_at: optionalText,
+        steps: z.array(
+          z.object({
+            id: text,
+            description: text,
+            status: z.enum(stepStatuses),
+            result: optionalText,
+            started_at: optionalText,
+            completed_at: optionalText,
+          }),
+        ),
       }),
+      /** The step that changed, where it is one. */
+      step_id: optionalText,
+      /** Why, or what a reflection found. */
+      note: optionalText,
+      /** `channel:sender` of who wants the plan; told when it begins. */
+      by: optionalText,
       change: z.enum([
         "entered",
         "created",

@@ -12,6 +12,7 @@ import type { Reactor } from "../reactors/reactor.js";
 import { createTypingReactor } from "../reactors/typing.js";
 import { Releases } from "../util/releases.js";
 import { openAssistant } from "./assistant.js";
+import { chatCommands } from "./chat-commands.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
 import { startLanes } from "./lanes.js";
 import { startMemory } from "./memory.js";
@@ -78,7 +79,14 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
       openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
     const address = door?.address ?? "";
     await core.setAddress(address);
-    const lanes = startLanes(options, core, assistant, status, [schedule.tool]);
+    const lanes = startLanes(
+      options,
+      core,
+      assistant,
+      status,
+      [schedule.tool],
+      chatCommands(core, assistant, api, schedule),
+    );
     status.enter("ready");
     const parts = releases.move();
     return {

@@ -204,6 +204,8 @@ function begin(
 /** Whether an event can only come from inside a turn. */
 function belongsToTurn(event: GatewayEvent): boolean {
   if (event.type === "user_message_queued") return false;
+  // A plan that was taken over.
+  if (event.type === "plan_updated" && event.source === "gateway") return false;
   const { layer } = specOf(event.type);
   return (
     layer === "stream" || layer === "message" || layer === "turn" || /^(agent$|provider:|tool:)/.test(event.source)
