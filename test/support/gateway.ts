@@ -36,7 +36,7 @@ export interface AskOptions {
 }
 
 export interface TestGatewayOptions {
-  /** Holds all that its chats told against the rules of events when it stops. */
+  /** Holds all that its chats told against the rules of events when it stops. Default true. */
   readonly isRuled?: boolean;
   /** The config file's content. */
   readonly config?: unknown;
