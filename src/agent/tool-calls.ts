@@ -1,9 +1,9 @@
 import type { InboundMessage } from "../bus/messages.js";
-import type { ToolUsePart } from "../events/content.js";
+import type { ImagePart, ToolUsePart } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
-import type { Tool, ToolAnswer, ToolContext, ToolQuestion, ToolResult } from "../tools/tool.js";
+import type { Tool, ToolAnswer, ToolContext, ToolImage, ToolQuestion, ToolResult } from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { createPermit } from "./approvals.js";
 import type { DoomLoop } from "./doom-loop.js";
@@ -23,6 +23,8 @@ export interface ToolCallScope {
   readonly doom: DoomLoop;
   /** Where those parts of the context came from that others wrote, at this moment. */
   readonly outside: () => readonly string[];
+  /** Whether a text stands in the context, word by word. */
+  readonly wasShown: (text: string) => boolean;
   readonly iteration: number;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -185,8 +187,15 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     permit: (access) => waiting(() => permit(access)),
     ask: (question) => waiting(() => askFor(call, question, human)),
     outsideOf: (path) => ports.outsideOf(path, folder),
+    mayRead: (path) => tool !== undefined && mayRead(path, tool, folder, scope),
+    wasShown: scope.wasShown,
     readSkill,
   };
+}
+
+function mayRead(path: string, tool: Tool, folder: string, { ports, message, outside }: ToolCallScope): boolean {
+  const access = { kind: "read", path } as const;
+  return ports.decide({ tool, access, message, folder, outside: outside() }).verdict === "allow";
 }
 
 async function askFor(call: ToolUsePart, asking: ToolQuestion, human: HumanInput): Promise<ToolAnswer> {
@@ -251,9 +260,14 @@ function completion(
       duration_ms: durationMs,
       summary: result.summary,
       ...(result.outside === undefined ? {} : { outside: result.outside }),
+      ...(result.images === undefined ? {} : { images: result.images.map(toImagePart) }),
     },
     `tool:${call.name}`,
   );
+}
+
+function toImagePart({ path, mimeType, filename }: ToolImage): ImagePart {
+  return { type: "image", mime_type: mimeType, path, filename };
 }
 
 function errorCodeOf(result: ToolResult): string {

@@ -134,6 +134,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     human,
     doom,
     outside,
+    wasShown: (text: string) => session.history.shows(text),
     signal,
     isShuttingDown: loop.isShuttingDown,
   };

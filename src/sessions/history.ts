@@ -114,6 +114,7 @@ export class History {
             tool_call_id: event.payload.tool_call_id,
             content: event.payload.output,
             is_error: event.payload.is_error,
+            ...(event.payload.images === undefined ? {} : { images: event.payload.images }),
           },
           event.payload.outside,
         );
@@ -151,7 +152,9 @@ export class History {
   get hasLongResults(): boolean {
     return this.#answersWithCalls()
       .slice(0, -untouchedAnswers)
-      .some(({ results }) => [...results.values()].some(({ content }) => content.length > longResult));
+      .some(({ results }) =>
+        [...results.values()].some(({ content, images }) => content.length > longResult || images !== undefined),
+      );
   }
 
   /** Oldest first. */
@@ -174,6 +177,16 @@ export class History {
     return this.#entries.some(
       (entry) =>
         entry.role === "user" && entry.content.some((part) => part.type === "text" && part.text.includes(text)),
+    );
+  }
+
+  /** True when this text stands in what the model was given: messages, and results of tools. */
+  shows(text: string): boolean {
+    return (
+      this.mentions(text) ||
+      this.#answersWithCalls().some(({ results }) =>
+        [...results.values()].some(({ content }) => content.includes(text)),
+      )
     );
   }
 
@@ -271,9 +284,10 @@ export class History {
   #shortenResults(): void {
     for (const entry of this.#answersWithCalls().slice(0, -untouchedAnswers)) {
       for (const [id, result] of entry.results) {
+        if (result.images !== undefined) entry.results.set(id, withoutImages(result));
         if (result.content.length <= longResult) continue;
         const content = `${cutText(result.content, restOfResult)}\n[Shortened to save room.]`;
-        entry.results.set(id, { ...result, content });
+        entry.results.set(id, { ...withoutImages(result), content });
       }
       entry.tokens = tokensOf(entry.content) + tokensOfResults(entry);
     }
@@ -302,7 +316,7 @@ export class History {
       if (entry.results.has(result.tool_call_id)) return;
       entry.results.set(result.tool_call_id, result);
       if (outside !== undefined) entry.outside.push(outside);
-      const tokens = estimateTokens(result.content);
+      const tokens = tokensOfResult(result);
       entry.tokens += tokens;
       this.#tokens += tokens;
       return;
@@ -357,6 +371,10 @@ function resultOf(entry: AssistantEntry, call: ToolUsePart): ToolResultPart {
   );
 }
 
+function withoutImages({ images, ...result }: ToolResultPart): ToolResultPart {
+  return result;
+}
+
 /** What stands in the place of the messages that were summarised. */
 function summaryText(summary: string): string {
   return `<summary>\nThe conversation before this, summarised because it had grown too long:\n${summary}\n</summary>`;
@@ -373,5 +391,9 @@ function tokensOf(content: readonly ContentPart[]): number {
 }
 
 function tokensOfResults({ results }: AssistantEntry): number {
-  return [...results.values()].reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  return [...results.values()].reduce((sum, result) => sum + tokensOfResult(result), 0);
+}
+
+function tokensOfResult({ content, images = [] }: ToolResultPart): number {
+  return estimateTokens(content) + images.length * imageTokens;
 }

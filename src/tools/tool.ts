@@ -50,6 +50,10 @@ export interface ToolContext {
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
   /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
   readonly outsideOf: (path: string) => string | undefined;
+  /** Whether policy lets this absolute, resolved path be read without asking anybody. */
+  readonly mayRead: (path: string) => boolean;
+  /** Whether this text stands in what the model was shown, word by word: what does was not made up by it. */
+  readonly wasShown: (text: string) => boolean;
   /** The text of a skill by name, or undefined. */
   readonly readSkill: (name: string) => Promise<string | undefined>;
 }
@@ -62,6 +66,16 @@ export interface ToolResult {
   readonly summary: string;
   /** Where the text came from when others wrote it: a page, a mail, a file that was sent. The model gets it fenced. */
   readonly outside?: string | undefined;
+  /** Pictures that the model gets to see with the text, if it can see. */
+  readonly images?: readonly ToolImage[] | undefined;
+}
+
+/** A picture in a file: JPEG, PNG, GIF or WebP. */
+export interface ToolImage {
+  /** Absolute. */
+  readonly path: string;
+  readonly mimeType: string;
+  readonly filename: string;
 }
 
 /** Something the model may do. */

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { ExecutionMode, Role } from "../../src/policy/access.js";
 import { createPolicy } from "../../src/policy/policy.js";
+import type { PolicyRule } from "../../src/policy/rules.js";
 import type { Tool, ToolContext, ToolResult } from "../../src/tools/tool.js";
 
 export interface ToolPlace extends Disposable {
@@ -23,10 +24,12 @@ export interface ContextOptions {
   readonly role?: Role;
   readonly restrictToWorkspace?: boolean;
   readonly workspace?: string;
+  readonly rules?: readonly PolicyRule[];
   readonly signal?: AbortSignal;
   readonly toolCallId?: string;
   readonly readSkill?: ToolContext["readSkill"];
   readonly ask?: ToolContext["ask"];
+  readonly wasShown?: ToolContext["wasShown"];
 }
 
 /** A workspace in a folder of its own, with one session. */
@@ -45,6 +48,7 @@ export function createToolPlace(): ToolPlace {
       restrictToWorkspace: options.restrictToWorkspace ?? true,
       owners: [],
       channels: {},
+      rules: options.rules,
     });
     return {
       sessionKey: "telegram:42",
@@ -66,6 +70,13 @@ export function createToolPlace(): ToolPlace {
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: (file) => policy.outsideOf(file, own),
+      mayRead(file) {
+        const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role: options.role ?? "owner" } as const;
+        return (
+          policy.mayUseTool({ tool, access: { kind: "read", path: file }, folder: own, speaker }).verdict === "allow"
+        );
+      },
+      wasShown: options.wasShown ?? (() => true),
       readSkill: options.readSkill ?? (async () => undefined),
     };
   };
