@@ -20,6 +20,7 @@ import { startMemory } from "./wiring/memory.js";
 import type { GatewayOptions } from "./wiring/options.js";
 import { openSchedule } from "./wiring/schedule.js";
 import { createStatus } from "./wiring/status.js";
+import { createWebTools } from "./wiring/web.js";
 
 /** The running daemon. Disposing drains it without grace. */
 export interface Gateway extends AsyncDisposable {
@@ -46,7 +47,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
-    const status = createStatus(options, core, assistant);
+    const web = createWebTools(options.config.config.tools, options.version, undefined);
+    const status = createStatus(options, core, assistant, web);
     const metrics = options.config.config.reactors.metrics ? createMetricsReactor() : undefined;
     const api = createOperations({
       ...core,
@@ -75,7 +77,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
         : releases.use(await openHttp(options, core, api, stopping.signal), "HTTP server");
     const address = http?.address ?? "";
     await core.setAddress(address);
-    const lanes = startLanes(options, core, assistant, status, [schedule.tool]);
+    const lanes = startLanes(options, core, assistant, status, [schedule.tool, ...web.tools]);
     status.enter("ready");
     const parts = releases.move();
     return {

@@ -3,7 +3,7 @@ import type { ImagePart, ToolUsePart } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
-import type { Tool, ToolAnswer, ToolContext, ToolImage, ToolQuestion, ToolResult } from "../tools/tool.js";
+import type { Tool, ToolAccess, ToolAnswer, ToolContext, ToolImage, ToolQuestion, ToolResult } from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { createPermit } from "./approvals.js";
 import type { DoomLoop } from "./doom-loop.js";
@@ -187,14 +187,18 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     permit: (access) => waiting(() => permit(access)),
     ask: (question) => waiting(() => askFor(call, question, human)),
     outsideOf: (path) => ports.outsideOf(path, folder),
-    mayRead: (path) => tool !== undefined && mayRead(path, tool, folder, scope),
+    allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
     wasShown: scope.wasShown,
     readSkill,
   };
 }
 
-function mayRead(path: string, tool: Tool, folder: string, { ports, message, outside }: ToolCallScope): boolean {
-  const access = { kind: "read", path } as const;
+function isAllowed(
+  access: ToolAccess,
+  tool: Tool,
+  folder: string,
+  { ports, message, outside }: ToolCallScope,
+): boolean {
   return ports.decide({ tool, access, message, folder, outside: outside() }).verdict === "allow";
 }
 

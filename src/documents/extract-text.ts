@@ -40,9 +40,14 @@ const answer = z.discriminatedUnion("ok", [
  * @throws the signal's reason; errors of the file system
  */
 export async function extractText(path: string, options: ExtractOptions): Promise<Extraction> {
-  const { limit = 2_000_000, timeoutMs = 30_000, memoryMb = 512, signal } = options;
   const bytes = await readWhole(path);
   if (bytes === undefined) return no("is larger than 50 MB, which is more than can be read.");
+  return await extractBytes(bytes, options);
+}
+
+/** The same for a document in memory. */
+export async function extractBytes(bytes: Buffer, options: ExtractOptions): Promise<Extraction> {
+  const { limit = 2_000_000, timeoutMs = 30_000, memoryMb = 512, signal } = options;
   const kind = documentKindOf(bytes);
   if (kind === undefined) return no("is no PDF, docx, xlsx or pptx file.");
   if (kind === "old")

@@ -50,8 +50,8 @@ export interface ToolContext {
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
   /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
   readonly outsideOf: (path: string) => string | undefined;
-  /** Whether policy lets this absolute, resolved path be read without asking anybody. */
-  readonly mayRead: (path: string) => boolean;
+  /** Whether policy allows this without asking anybody. */
+  readonly allows: (access: ToolAccess) => boolean;
   /** Whether this text stands in what the model was shown, word by word: what does was not made up by it. */
   readonly wasShown: (text: string) => boolean;
   /** The text of a skill by name, or undefined. */

@@ -29,6 +29,8 @@ export interface ContextOptions {
   readonly toolCallId?: string;
   readonly readSkill?: ToolContext["readSkill"];
   readonly ask?: ToolContext["ask"];
+  /** What others wrote in the context. */
+  readonly outside?: readonly string[];
   readonly wasShown?: ToolContext["wasShown"];
 }
 
@@ -64,17 +66,15 @@ export function createToolPlace(): ToolPlace {
       permit: async (access) => {
         const role = options.role ?? "owner";
         const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role } as const;
-        const decision = policy.mayUseTool({ tool, access, folder: own, speaker });
+        const decision = policy.mayUseTool({ tool, access, folder: own, speaker, outside: options.outside });
         if (decision.verdict === "ask") return `Nobody allowed to ${decision.what}: ${decision.because}.`;
         return decision.verdict === "allow" ? undefined : decision.sentence;
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: (file) => policy.outsideOf(file, own),
-      mayRead(file) {
+      allows(access) {
         const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role: options.role ?? "owner" } as const;
-        return (
-          policy.mayUseTool({ tool, access: { kind: "read", path: file }, folder: own, speaker }).verdict === "allow"
-        );
+        return policy.mayUseTool({ tool, access, folder: own, speaker, outside: options.outside }).verdict === "allow";
       },
       wasShown: options.wasShown ?? (() => true),
       readSkill: options.readSkill ?? (async () => undefined),

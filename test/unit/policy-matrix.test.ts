@@ -212,6 +212,7 @@ const foreign: ToolTraits = { name: "mcp_x_do", effect: "write", risk: "call" };
 
 const post: ToolAccess = { kind: "network", url: "https://example.org/in", sends: true };
 const fetch: ToolAccess = { kind: "network", url: "https://example.org/page", sends: false };
+const madeUp: ToolAccess = { kind: "network", url: "https://example.org/?q=x", sends: true, isAddressOnly: true };
 const ownChat: ToolAccess = { kind: "chat", chat: "telegram:42", isOwn: true };
 const otherChat: ToolAccess = { kind: "chat", chat: "telegram:99", isOwn: false };
 const boxed: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: true };
@@ -229,6 +230,7 @@ const uses: readonly (readonly [ToolTraits, ToolAccess, owner: string, guest: st
   [foreign, call, "-?+ -?? -??", "-?+ -?? -??"],
   [reader, fetch, "+++ +++ +++", "+++ +++ +++"],
   [reader, post, "-?+ -?? -??", "-?+ -?? -??"],
+  [reader, madeUp, "+++ ??? ???", "+++ ??? ???"],
   [writer, post, "-?+ -?? -??", "-?+ -?? -??"],
   [writer, ownChat, "-++ -++ -++", "-++ -++ -++"],
   [writer, otherChat, "-?+ -?? -??", "--- --- ---"],

@@ -29,11 +29,12 @@ const passedBy: ReadonlySet<string> = new Set(["node_modules", ".git"]);
  */
 export async function walkFiles(
   root: string,
-  context: Pick<ToolContext, "mayRead" | "signal">,
+  context: Pick<ToolContext, "allows" | "signal">,
   isWanted: (name: string) => boolean,
   limits: { readonly files: number; readonly endsAt: number },
 ): Promise<Walk> {
   const files: FoundFile[] = [];
+  const mayRead = (target: string): boolean => context.allows({ kind: "read", path: target });
   const state = { entries: 0, isCut: false };
   const isOver = (): boolean => {
     state.isCut ||= state.entries > maxEntries || files.length >= limits.files || performance.now() > limits.endsAt;
@@ -47,10 +48,10 @@ export async function walkFiles(
       const full = path.join(folder, entry.name);
       const name = `${prefix}${entry.name}`;
       if (entry.isDirectory()) {
-        if (passedBy.has(entry.name) || !context.mayRead(full)) continue;
+        if (passedBy.has(entry.name) || !mayRead(full)) continue;
         if (depth >= maxDepth) state.isCut = true;
         else await visit(full, `${name}/`, depth + 1);
-      } else if (entry.isFile() && isWanted(name) && context.mayRead(full)) files.push({ path: full, name });
+      } else if (entry.isFile() && isWanted(name) && mayRead(full)) files.push({ path: full, name });
       if (state.isCut) return;
     }
   };
