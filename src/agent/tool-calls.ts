@@ -23,7 +23,7 @@ export interface ToolCallScope {
   readonly doom: DoomLoop;
   /** Where those parts of the context came from that others wrote, at this moment. */
   readonly outside: () => readonly string[];
-  /** Whether a text stands in the context, word by word. */
+  /** Whether a text stands in the context, word by word, and not by the model's own doing. */
   readonly wasShown: (text: string) => boolean;
   readonly iteration: number;
   readonly log: TurnLog;

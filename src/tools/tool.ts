@@ -52,7 +52,10 @@ export interface ToolContext {
   readonly outsideOf: (path: string) => string | undefined;
   /** Whether policy allows this without asking anybody. */
   readonly allows: (access: ToolAccess) => boolean;
-  /** Whether this text stands in what the model was shown, word by word: what does was not made up by it. */
+  /**
+   * Whether this text stands in what people wrote or what came from outside, word by word: then the model did not make
+   * it up.
+   */
   readonly wasShown: (text: string) => boolean;
   /** The text of a skill by name, or undefined. */
   readonly readSkill: (name: string) => Promise<string | undefined>;

@@ -40,7 +40,8 @@ export function webSearchTool(options: WebSearchOptions): Tool {
           text: shown.join("\n\n") || "Nothing was found.",
           isError: false,
           summary: `found ${shown.length} ${shown.length === 1 ? "page" : "pages"}`,
-          outside: `a search for ${cutText(query, 80)}`,
+          // Without the query: it would look like something that others wrote.
+          outside: `a web search with ${options.provider}`,
         };
       } catch (error) {
         if (error instanceof EgressError) return failed(error.message, "the search failed");
