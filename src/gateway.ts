@@ -20,7 +20,7 @@ import { startMemory } from "./wiring/memory.js";
 import type { GatewayOptions } from "./wiring/options.js";
 import { openSchedule } from "./wiring/schedule.js";
 import { createStatus } from "./wiring/status.js";
-import { createWebTools } from "./wiring/web.js";
+import { openWeb } from "./wiring/web.js";
 
 /** The running daemon. Disposing drains it without grace. */
 export interface Gateway extends AsyncDisposable {
@@ -47,7 +47,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
-    const web = createWebTools(options.config.config.tools, options.version, undefined);
+    const web = openWeb(options, core, releases);
     const status = createStatus(options, core, assistant, web);
     const metrics = options.config.config.reactors.metrics ? createMetricsReactor() : undefined;
     const api = createOperations({

@@ -3,7 +3,16 @@ import type { ImagePart, ToolUsePart } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
-import type { Tool, ToolAccess, ToolAnswer, ToolContext, ToolImage, ToolQuestion, ToolResult } from "../tools/tool.js";
+import type {
+  Tool,
+  ToolAccess,
+  ToolAnswer,
+  ToolArtifact,
+  ToolContext,
+  ToolImage,
+  ToolQuestion,
+  ToolResult,
+} from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { createPermit } from "./approvals.js";
 import type { DoomLoop } from "./doom-loop.js";
@@ -227,7 +236,9 @@ async function finish(
 ): Promise<void> {
   if (scope.isShuttingDown() && scope.signal.aborted) return;
   const outputs = scope.machines.feed(toFinished(call, result, durationMs));
-  await scope.log.tell(outputs, [...events, completion(call, executionId, result, durationMs, scope.log)]);
+  const artifacts = (result.artifacts ?? []).map((artifact) => artifactReady(artifact, call.name, scope.log));
+  const end = completion(call, executionId, result, durationMs, scope.log);
+  await scope.log.tell(outputs, [...events, ...artifacts, end]);
 }
 
 function interrupted(name: string): ToolResult {
@@ -267,6 +278,22 @@ function completion(
       ...(result.images === undefined ? {} : { images: result.images.map(toImagePart) }),
     },
     `tool:${call.name}`,
+  );
+}
+
+function artifactReady({ path, filename, mimeType, sizeBytes }: ToolArtifact, tool: string, log: TurnLog): EventDraft {
+  return log.draft(
+    "artifact_state_changed",
+    {
+      artifact_id: newId("art"),
+      status: "ready",
+      filename,
+      mime_type: mimeType,
+      size_bytes: sizeBytes,
+      path,
+      source_tool: tool,
+    },
+    `tool:${tool}`,
   );
 }
 

@@ -167,6 +167,17 @@ const tools = z.strictObject({
         .prefault({}),
     })
     .prefault({}),
+  browser: z
+    .strictObject({
+      enabled: flag(true),
+      /** Default: the system's Chromium or Chrome. */
+      executablePath: optionalText,
+      /** More arguments for it, e.g. `--no-sandbox` in a container that has no sandbox to give. */
+      args: z.array(z.string()).default([]),
+      /** After so many seconds without use it is closed. */
+      idleSeconds: whole(1, 86_400, 300),
+    })
+    .prefault({}),
   /** `timeout` in seconds. */
   exec: z.strictObject({ timeout: whole(1, 300, 60) }).prefault({}),
   /** Tools may not touch anything outside of the workspace. */

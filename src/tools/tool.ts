@@ -71,6 +71,13 @@ export interface ToolResult {
   readonly outside?: string | undefined;
   /** Pictures that the model gets to see with the text, if it can see. */
   readonly images?: readonly ToolImage[] | undefined;
+  /** Files that the call made for people. */
+  readonly artifacts?: readonly ToolArtifact[] | undefined;
+}
+
+/** A file for people, in the session's folder. */
+export interface ToolArtifact extends ToolImage {
+  readonly sizeBytes: number;
 }
 
 /** A picture in a file: JPEG, PNG, GIF or WebP. */

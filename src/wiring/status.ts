@@ -3,7 +3,7 @@ import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
-import type { WebTools } from "./web.js";
+import type { WebTools } from "./web-tools.js";
 
 export interface Status {
   read(): GatewayStatus;

@@ -1,65 +1,92 @@
-import { createRequire } from "node:module";
-import type { Config } from "../config/schema.js";
+import { rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { messageOf } from "../errors.js";
+import { draft } from "../events/event.js";
 import { createAddressPolicy } from "../policy/addresses.js";
-import type { Tool } from "../tools/tool.js";
-import { createEgress } from "../tools/web/egress.js";
-import { type RenderPage, webFetchTool } from "../tools/web/web-fetch.js";
-import { webSearchTool } from "../tools/web/web-search.js";
+import { browserTool } from "../tools/browser/browser.js";
+import { type BrowserChange, Browsers } from "../tools/browser/browsers.js";
+import { findChromium } from "../tools/browser/find-chromium.js";
+import { createRenderer } from "../tools/browser/render-page.js";
+import { createEgress, type Egress } from "../tools/web/egress.js";
+import type { Releases } from "../util/releases.js";
+import type { Core } from "./core.js";
+import type { GatewayOptions } from "./options.js";
+import { createWebTools, isInstalled, notInstalled, type WebTools } from "./web-tools.js";
 
-export interface WebTools {
-  readonly tools: readonly Tool[];
-  /** What is not offered or does less than it could, and what to install. */
-  readonly missing: readonly string[];
-  readonly problems: readonly string[];
+const maxBrowsers = 4;
+/** The browser that pages are read with belongs to no session. */
+const readerKey = "web_fetch";
+
+/** The tools that reach the web. Their code for it is loaded when it is used. */
+export function openWeb(options: GatewayOptions, core: Core, releases: Releases): WebTools {
+  const { tools } = options.config.config;
+  const addresses = createAddressPolicy(tools.web.fetch.allow);
+  const egress = createEgress(addresses);
+  const found = openBrowsers(options, core, egress, releases);
+  const browsers = "browsers" in found ? found.browsers : undefined;
+  const render = browsers === undefined ? undefined : createRenderer(browsers, readerKey);
+  const web = createWebTools(tools, { version: options.version, egress, render });
+  return {
+    tools: [...web.tools, ...(browsers === undefined ? [] : [browserTool(browsers)])],
+    missing: [...web.missing, ...("missing" in found ? [found.missing] : [])],
+    problems: [...addresses.problems, ...web.problems],
+  };
 }
 
-const require = createRequire(import.meta.url);
-
-/** True when an optional package is installed. Loads nothing. */
-export function isInstalled(name: string): boolean {
-  try {
-    require.resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
+function openBrowsers(
+  options: GatewayOptions,
+  core: Core,
+  egress: Egress,
+  releases: Releases,
+): { readonly browsers: Browsers } | { readonly missing: string } | Record<never, never> {
+  const { enabled, executablePath: configured, args, idleSeconds } = options.config.config.tools.browser;
+  if (!enabled) return {};
+  if (!isInstalled("playwright-core")) return { missing: notInstalled("browser", "playwright-core") };
+  const executablePath = findChromium(configured);
+  if (executablePath === undefined)
+    return {
+      missing:
+        configured === undefined
+          ? "browser is not offered: install Chromium or Chrome, or set tools.browser.executablePath"
+          : `browser is not offered: there is no ${configured} (tools.browser.executablePath)`,
+    };
+  const profileOf = (key: string): string => join(options.home, "browser", basename(core.files.folder(key)));
+  const browsers = new Browsers({
+    executablePath,
+    args,
+    egress,
+    profileOf: (key) => (key === readerKey ? undefined : profileOf(key)),
+    idleMs: idleSeconds * 1000,
+    max: maxBrowsers,
+    onChange: (change) => tell(change, options, core),
+  });
+  const unsubscribe = core.events.on("session_state_changed", ({ session_key, payload: { to } }) => {
+    if (to === "completed" || to === "aborted") void browsers.close(session_key, `the session is ${to}`);
+    if (to !== "deleted") return;
+    void browsers
+      .close(session_key, "the session was deleted", { isTold: false })
+      .then(() => rm(profileOf(session_key), { recursive: true, force: true, maxRetries: 3 }))
+      .catch((error: unknown) => options.log.warn(`A browser's profile was not removed: ${messageOf(error)}`));
+  });
+  releases.defer(async () => {
+    unsubscribe();
+    await browsers[Symbol.asyncDispose]();
+  });
+  return { browsers };
 }
 
-/** The web tools that the config wants and this installation can offer. */
-export function createWebTools({ web }: Config["tools"], version: string, render: RenderPage | undefined): WebTools {
-  const { search, fetch } = web;
-  const addresses = createAddressPolicy(fetch.allow);
-  const tools: Tool[] = [];
-  const missing: string[] = [];
-  const problems = [...addresses.problems];
-  const userAgent = fetch.userAgent ?? `Mozilla/5.0 (compatible; maxclaw/${version})`;
-  const timeoutMs = fetch.timeout * 1000;
-
-  const provider = search.provider ?? defaultProvider(search);
-  if (provider === "searxng" && search.apiBase === undefined)
-    problems.push("tools.web.search: searxng needs apiBase, the address of your server; web_search is off.");
-  else if (provider === "brave" && search.apiKey === undefined)
-    problems.push("tools.web.search: brave needs apiKey; web_search is off.");
-  else if (provider === "duckduckgo" && !isInstalled("htmlparser2"))
-    missing.push(notInstalled("web_search", "htmlparser2"));
-  else if (provider !== "off") {
-    const { apiKey, apiBase, maxResults } = search;
-    tools.push(webSearchTool({ provider, apiKey, apiBase, maxResults, timeoutMs, userAgent }));
-  }
-
-  const needed = ["linkedom", "@mozilla/readability", "turndown", "@joplin/turndown-plugin-gfm"];
-  const absent = needed.filter((name) => !isInstalled(name));
-  if (fetch.mode !== "off" && absent.length > 0) missing.push(notInstalled("web_fetch", absent.join(" ")));
-  else if (fetch.mode !== "off")
-    tools.push(webFetchTool({ egress: createEgress(addresses), timeoutMs, userAgent, mode: fetch.mode, render }));
-  return { tools, missing, problems };
-}
-
-function defaultProvider({ apiKey, apiBase }: Config["tools"]["web"]["search"]): "brave" | "searxng" | "duckduckgo" {
-  if (apiKey !== undefined) return "brave";
-  return apiBase === undefined ? "duckduckgo" : "searxng";
-}
-
-function notInstalled(tool: string, packages: string): string {
-  return `${tool} is not offered: npm install ${packages}`;
+function tell({ key, id, from, to, detail }: BrowserChange, { log }: GatewayOptions, core: Core): void {
+  const payload = {
+    kind: "browser" as const,
+    environment_id: id,
+    from,
+    to,
+    ...(detail === undefined ? {} : { detail }),
+  };
+  const event = draft("environment_state_changed", payload, { source: "gateway" });
+  if (key === readerKey) core.tell(event);
+  else
+    void core.engine
+      .append(key, [event], { durable: false })
+      .catch((error: unknown) => log.warn(`The state of a browser was not told: ${messageOf(error)}`));
 }
