@@ -260,7 +260,7 @@ async function screenshot(page: Page, ref: string | undefined, context: ToolCont
   const { size } = await lstat(file);
   const picture = { path: file, filename, mimeType: "image/png" };
   return {
-    text: `[screenshots/${filename}: ${size} bytes, shown in the chat]`,
+    text: `[screenshots/${filename}: ${size} bytes]`,
     isError: false,
     summary: `took a picture of ${cutText(page.url(), 100)}`,
     outside: cutText(page.url(), 200),
