@@ -50,7 +50,8 @@ const table: readonly Row[] = [
   { files: "providers/*/**", may: [...base, "providers/*", "events/content"], types: ["events/**"] },
   { files: "providers/*", may: [...base, "providers/**", "events/content"], types: ["events/**"] },
   { files: "budgets/**", may: [...base, "events/**"], types: ["engine/engine"] },
-  { files: "tools/**", may: [...base, "policy/**"] },
+  { files: "documents/**", may: [...base, "policy/paths"] },
+  { files: "tools/**", may: [...base, "policy/**", "documents/*"] },
   { files: "mcp/**", may: [...base, "policy/**", "tools/tool"] },
   { files: "schedule/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   { files: "reactors/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
@@ -153,6 +154,12 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   "gray-matter": ["skills/**"],
   commander: ["cli/**"],
   unstorage: ["sessions/storage/*"],
+  "pdfjs-dist": ["documents/pdf"],
+  yauzl: ["documents/archive"],
+  htmlparser2: ["documents/office-xml", "tools/web/duckduckgo-page"],
+  linkedom: ["tools/web/readable-worker"],
+  "@mozilla/readability": ["tools/web/readable-worker"],
+  turndown: ["tools/web/readable-worker"],
   pino: ["log", "log/**", "pino-log"],
   marked: ["channels/formatting/**", "web/**"],
   dompurify: ["web/**"],
@@ -160,7 +167,21 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
 };
 
 /** Loaded only by those who switch on what needs them. */
-const heavyPackages = ["unstorage", "grammy", "openai", "@anthropic-ai/sdk", "yaml", "gray-matter", "playwright-core"];
+const heavyPackages = [
+  "unstorage",
+  "grammy",
+  "openai",
+  "@anthropic-ai/sdk",
+  "yaml",
+  "gray-matter",
+  "playwright-core",
+  "pdfjs-dist",
+  "yauzl",
+  "htmlparser2",
+  "linkedom",
+  "@mozilla/readability",
+  "turndown",
+];
 
 /** Code that is not allowed, and where it is all the same. */
 const forbidden: readonly {

@@ -1,10 +1,19 @@
 import type { InboundMessage } from "../bus/messages.js";
-import type { ToolUsePart } from "../events/content.js";
+import type { ImagePart, ToolUsePart } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
 import type { PlanState, PlanTold } from "../events/plan.js";
-import type { Tool, ToolAnswer, ToolContext, ToolQuestion, ToolResult } from "../tools/tool.js";
+import type {
+  Tool,
+  ToolAccess,
+  ToolAnswer,
+  ToolArtifact,
+  ToolContext,
+  ToolImage,
+  ToolQuestion,
+  ToolResult,
+} from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { createPermit } from "./approvals.js";
 import type { DoomLoop } from "./doom-loop.js";
@@ -29,6 +38,8 @@ export interface ToolCallScope {
   readonly outside: () => readonly string[];
   /** The session's plan at this moment. */
   readonly plan: () => PlanState | undefined;
+  /** Whether a text stands in the context, word by word, and not by the model's own doing. */
+  readonly wasShown: (text: string) => boolean;
   readonly iteration: number;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -203,11 +214,19 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
   const { waiting, readSkill, changePlan } = aids;
   const { ports, message, human } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
-  const isPlanning = scope.plan()?.plan.status === "pending";
   const permit =
     tool === undefined
       ? async () => undefined
-      : createPermit({ ports, message, human, tool, call, folder, outside: scope.outside(), isPlanning });
+      : createPermit({
+          ports,
+          message,
+          human,
+          tool,
+          call,
+          folder,
+          outside: scope.outside(),
+          isPlanning: isPlanning(scope),
+        });
   return {
     sessionKey: message.sessionKey,
     channel: message.channel,
@@ -221,9 +240,21 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     permit: (access) => waiting(() => permit(access)),
     ask: (question) => waiting(() => askFor(call, question, human)),
     outsideOf: (path) => ports.outsideOf(path, folder),
+    allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
+    wasShown: scope.wasShown,
     readSkill,
     changePlan,
   };
+}
+
+function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCallScope): boolean {
+  const { ports, message, outside } = scope;
+  const use = { tool, access, message, folder, outside: outside(), isPlanning: isPlanning(scope) };
+  return ports.decide(use).verdict === "allow";
+}
+
+function isPlanning({ plan }: ToolCallScope): boolean {
+  return plan()?.plan.status === "pending";
 }
 
 async function askFor(call: ToolUsePart, asking: ToolQuestion, human: HumanInput): Promise<ToolAnswer> {
@@ -255,7 +286,8 @@ async function finish(
   const line = progressLine(told);
   const replies = line === undefined ? [] : ports.replies(message, executionId, line, log.turnId);
   const outputs = scope.machines.feed(toFinished(call, result, durationMs));
-  const before = [...events, ...planned, completion(call, executionId, result, durationMs, log)];
+  const artifacts = (result.artifacts ?? []).map((artifact) => artifactReady(artifact, call.name, log));
+  const before = [...events, ...artifacts, ...planned, completion(call, executionId, result, durationMs, log)];
   await log.tell(outputs, [...before, ...queuedReplies(log, replies)], false, replies);
 }
 
@@ -293,9 +325,30 @@ function completion(
       duration_ms: durationMs,
       summary: result.summary,
       ...(result.outside === undefined ? {} : { outside: result.outside }),
+      ...(result.images === undefined ? {} : { images: result.images.map(toImagePart) }),
     },
     `tool:${call.name}`,
   );
+}
+
+function artifactReady({ path, filename, mimeType, sizeBytes }: ToolArtifact, tool: string, log: TurnLog): EventDraft {
+  return log.draft(
+    "artifact_state_changed",
+    {
+      artifact_id: newId("art"),
+      status: "ready",
+      filename,
+      mime_type: mimeType,
+      size_bytes: sizeBytes,
+      path,
+      source_tool: tool,
+    },
+    `tool:${tool}`,
+  );
+}
+
+function toImagePart({ path, mimeType, filename }: ToolImage): ImagePart {
+  return { type: "image", mime_type: mimeType, path, filename };
 }
 
 function errorCodeOf(result: ToolResult): string {

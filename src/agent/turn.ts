@@ -140,6 +140,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     doom,
     outside,
     plan,
+    wasShown: (text: string) => session.history.shows(text),
     signal,
     isShuttingDown: loop.isShuttingDown,
   };

@@ -65,6 +65,8 @@ export interface GatewayStatus {
   readonly channels: readonly ChannelStatus[];
   /** What is wrong or off, each as one sentence: config sections, channels that do not exist yet, a full disk. */
   readonly problems: readonly string[];
+  /** Tools that are not offered, and what to install for them. */
+  readonly missing: readonly string[];
   readonly inboundWaiting: number;
   readonly outboundWaiting: number;
   readonly deadLetters: number;

@@ -13,6 +13,7 @@ const status = z.object({
   provider: z.string(),
   channels: z.array(z.object({ name: z.string(), state: z.string(), reason: z.string().optional() })),
   problems: z.array(z.string()),
+  missing: z.array(z.string()).default([]),
   inboundWaiting: count,
   outboundWaiting: count,
   deadLetters: count,
@@ -31,5 +32,6 @@ export function printStatus(answer: unknown, address: string): void {
   for (const { name, state, reason } of now.channels)
     print(`Channel:   ${name} ${state}${reason === undefined ? "" : `: ${harmless(reason)}`}`);
   print(`Waiting:   ${now.inboundWaiting} to answer, ${now.outboundWaiting} to send, ${now.deadLetters} given up`);
+  for (const missing of now.missing) print(`Missing:   ${harmless(missing)}`);
   for (const problem of now.problems) print(`Problem:   ${harmless(problem)}`);
 }

@@ -144,9 +144,38 @@ const mcpServer = z.strictObject({
 const tools = z.strictObject({
   web: z
     .strictObject({
-      search: z.strictObject({ apiKey: optionalText, maxResults: whole(1, 20, 5) }).prefault({}),
-      /** `timeout` in seconds. */
-      fetch: z.strictObject({ timeout: whole(1, 300, 30), userAgent: optionalText }).prefault({}),
+      search: z
+        .strictObject({
+          /** Default: brave with a key, searxng with an address, else duckduckgo, which needs neither. */
+          provider: z.enum(["brave", "searxng", "duckduckgo", "off"]).optional(),
+          apiKey: optionalText,
+          /** Address of the service, if it is not the provider's own. */
+          apiBase: optionalAddress,
+          maxResults: whole(1, 20, 5),
+        })
+        .prefault({}),
+      fetch: z
+        .strictObject({
+          /** `auto`: with a browser where there is nothing to read without one. */
+          mode: z.enum(["auto", "http", "chrome", "off"]).default("auto"),
+          /** In seconds. */
+          timeout: whole(1, 300, 30),
+          userAgent: optionalText,
+          /** Addresses of this machine and of private networks that web_fetch and browser may reach all the same. */
+          allow: z.array(z.string().trim().min(1, "a host, an address or a network")).default([]),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
+  browser: z
+    .strictObject({
+      enabled: flag(true),
+      /** Default: the system's Chromium or Chrome. */
+      executablePath: optionalText,
+      /** More arguments for it, e.g. `--no-sandbox` in a container that has no sandbox to give. */
+      args: z.array(z.string()).default([]),
+      /** After so many seconds without use it is closed. */
+      idleSeconds: whole(1, 86_400, 300),
     })
     .prefault({}),
   /** `timeout` in seconds. */
@@ -295,7 +324,6 @@ export const absentChannels: readonly string[] = [
 /** Keys that the Go maxclaw wrote into every file and that steer nothing here: dropped without a word. */
 export const silentKeys: Readonly<Record<string, readonly string[]>> = {
   "tools.web.fetch": [
-    "mode",
     "nodePath",
     "scriptPath",
     "waitUntil",

@@ -7,8 +7,11 @@ export type ToolAccess =
   | { readonly kind: "call"; readonly input: unknown }
   | { readonly kind: "read"; readonly path: string }
   | { readonly kind: "write"; readonly path: string }
-  /** `sends`: the request can carry something out, because it posts or because the model made its address up. */
-  | { readonly kind: "network"; readonly url: string; readonly sends: boolean }
+  /**
+   * `sends`: the request can carry something out, because it posts or because the model made its address up. The latter
+   * is `isAddressOnly`: harmless, as long as nobody but the sender has a say in what the model makes up.
+   */
+  | { readonly kind: "network"; readonly url: string; readonly sends: boolean; readonly isAddressOnly?: boolean }
   /** A message to people. `isOwn`: in the chat that the turn answers. */
   | { readonly kind: "chat"; readonly chat: string; readonly isOwn: boolean }
   | { readonly kind: "command"; readonly command: string; readonly isSandboxed: boolean }

@@ -120,7 +120,7 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
         case "write":
           return writeRisk(use, access.path);
         case "network":
-          return access.sends ? "that sends something out" : undefined;
+          return isPosting(access) ? "that sends something out" : undefined;
         case "chat":
           return access.isOwn ? undefined : "that is another chat";
         case "command":
@@ -145,7 +145,7 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
         case "write":
           return `write ${zones.nameOf(access.path)}`;
         case "network":
-          return `${access.sends ? "send to" : "fetch"} ${access.url}`;
+          return `${isPosting(access) ? "send to" : "fetch"} ${access.url}`;
         case "chat":
           return `write to ${access.chat}`;
         case "command":
@@ -173,5 +173,9 @@ function hiddenPlace(name: string): string {
 
 /** Not reading, even where the tool as such only reads. */
 function isSending(access: ToolAccess): boolean {
-  return (access.kind === "network" && access.sends) || access.kind === "chat" || access.kind === "command";
+  return (access.kind === "network" && isPosting(access)) || access.kind === "chat" || access.kind === "command";
+}
+
+function isPosting({ sends, isAddressOnly = false }: Extract<ToolAccess, { kind: "network" }>): boolean {
+  return sends && !isAddressOnly;
 }

@@ -17,8 +17,9 @@ export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox
   const results = new Map<string, ToolResult[]>();
   for (const event of events) {
     if (event.type !== "tool_execution_complete") continue;
-    const { tool_call_id, output, is_error, summary } = event.payload;
-    const result = { text: output, isError: is_error, summary };
+    const { tool_call_id, output, is_error, summary, outside, images } = event.payload;
+    const shown = images?.map(({ path, mime_type, filename = "" }) => ({ path, mimeType: mime_type, filename }));
+    const result = { text: output, isError: is_error, summary, outside, images: shown };
     results.set(tool_call_id, [...(results.get(tool_call_id) ?? []), result]);
   }
   const sideBySide = iterationsSideBySide(events);

@@ -79,6 +79,13 @@ export interface ToolContext {
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
   /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
   readonly outsideOf: (path: string) => string | undefined;
+  /** Whether policy allows this without asking anybody. */
+  readonly allows: (access: ToolAccess) => boolean;
+  /**
+   * Whether this text stands in what people wrote or what came from outside, word by word: then the model did not make
+   * it up.
+   */
+  readonly wasShown: (text: string) => boolean;
   /** The text of a skill by name, or undefined. */
   readonly readSkill: (name: string) => Promise<string | undefined>;
   /** Changes the session's plan. The change is stored together with the call's result, or not at all. */
@@ -93,6 +100,23 @@ export interface ToolResult {
   readonly summary: string;
   /** Where the text came from when others wrote it: a page, a mail, a file that was sent. The model gets it fenced. */
   readonly outside?: string | undefined;
+  /** Pictures that the model gets to see with the text, if it can see. */
+  readonly images?: readonly ToolImage[] | undefined;
+  /** Files that the call made for people. */
+  readonly artifacts?: readonly ToolArtifact[] | undefined;
+}
+
+/** A file for people, in the session's folder. */
+export interface ToolArtifact extends ToolImage {
+  readonly sizeBytes: number;
+}
+
+/** A picture in a file: JPEG, PNG, GIF or WebP. */
+export interface ToolImage {
+  /** Absolute. */
+  readonly path: string;
+  readonly mimeType: string;
+  readonly filename: string;
 }
 
 /** Something the model may do. */

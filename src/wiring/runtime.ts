@@ -19,6 +19,7 @@ import { startMemory } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
 import { openSchedule } from "./schedule.js";
 import { createStatus } from "./status.js";
+import { openWeb } from "./web.js";
 
 /** All parts at work. Disposing drains them without grace. */
 export interface Runtime extends AsyncDisposable {
@@ -54,7 +55,8 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
   try {
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
-    const status = createStatus(options, core, assistant);
+    const web = openWeb(options, core, releases);
+    const status = createStatus(options, core, assistant, web);
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
     const api = createOperations({
       ...core,
@@ -84,7 +86,7 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
       core,
       assistant,
       status,
-      [schedule.tool],
+      [schedule.tool, ...web.tools],
       chatCommands(core, assistant, api, schedule),
     );
     status.enter("ready");

@@ -12,6 +12,9 @@ const browsers = [
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 ];
 
+/** For a browser on a machine that tests share: nothing of its own, and no sandbox where a container has none to give. */
+export const browserArgs: readonly string[] = ["--no-sandbox"];
+
 export function findChromium(): string | undefined {
   return browsers.find((path) => existsSync(path));
 }

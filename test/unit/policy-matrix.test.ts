@@ -213,6 +213,7 @@ const foreign: ToolTraits = { name: "mcp_x_do", effect: "write", risk: "call" };
 
 const post: ToolAccess = { kind: "network", url: "https://example.org/in", sends: true };
 const fetch: ToolAccess = { kind: "network", url: "https://example.org/page", sends: false };
+const madeUp: ToolAccess = { kind: "network", url: "https://example.org/?q=x", sends: true, isAddressOnly: true };
 const ownChat: ToolAccess = { kind: "chat", chat: "telegram:42", isOwn: true };
 const otherChat: ToolAccess = { kind: "chat", chat: "telegram:99", isOwn: false };
 const boxed: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: true };
@@ -230,6 +231,7 @@ const uses: readonly (readonly [ToolTraits, ToolAccess, owner: string, guest: st
   [foreign, call, "-?+ -?? -??", "-?+ -?? -??"],
   [reader, fetch, "+++ +++ +++", "+++ +++ +++"],
   [reader, post, "-?+ -?? -??", "-?+ -?? -??"],
+  [reader, madeUp, "+++ ??? ???", "+++ ??? ???"],
   [writer, post, "-?+ -?? -??", "-?+ -?? -??"],
   [writer, ownChat, "-++ -++ -++", "-++ -++ -++"],
   [writer, otherChat, "-?+ -?? -??", "--- --- ---"],
@@ -275,7 +277,8 @@ test("while a plan waits for its go nothing but reading is done, whatever rules 
       const before = policy.mayUseTool(use);
       const decision = policy.mayUseTool({ ...use, isPlanning: true });
       const { access, tool } = use;
-      const sends = access.kind === "command" || access.kind === "chat" || (access.kind === "network" && access.sends);
+      const posts = access.kind === "network" && access.sends && access.isAddressOnly !== true;
+      const sends = access.kind === "command" || access.kind === "chat" || posts;
       const isFree = tool === harmless || (tool.effect === "read" && !sends);
       if (isFree) assert.deepEqual(decision, before, what);
       else {
