@@ -8,7 +8,6 @@ export const waitingTypes: Partial<Readonly<Record<EventType, string>>> = {
   subagent_state_changed: "sub-agents",
   artifact_state_changed: "tools that hand files to people",
   plan_updated: "plans",
-  environment_state_changed: "sandbox, browser and terminal",
 };
 
 /** The list as a markdown table. */

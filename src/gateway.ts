@@ -15,6 +15,7 @@ import { createTypingReactor } from "./reactors/typing.js";
 import { Releases } from "./util/releases.js";
 import { openAssistant } from "./wiring/assistant.js";
 import { type Core, gatewayKey, openCore } from "./wiring/core.js";
+import { openExec } from "./wiring/exec.js";
 import { startLanes } from "./wiring/lanes.js";
 import { startMemory } from "./wiring/memory.js";
 import type { GatewayOptions } from "./wiring/options.js";
@@ -46,7 +47,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
-    const status = createStatus(options, core, assistant);
+    const exec = openExec(options, core, releases);
+    const status = createStatus(options, core, assistant, exec);
     const metrics = options.config.config.reactors.metrics ? createMetricsReactor() : undefined;
     const api = createOperations({
       ...core,
@@ -75,7 +77,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
         : releases.use(await openHttp(options, core, api, stopping.signal), "HTTP server");
     const address = http?.address ?? "";
     await core.setAddress(address);
-    const lanes = startLanes(options, core, assistant, status, [schedule.tool]);
+    const lanes = startLanes(options, core, assistant, status, [schedule.tool, ...exec.tools]);
     status.enter("ready");
     const parts = releases.move();
     return {

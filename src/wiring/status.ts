@@ -2,6 +2,7 @@ import type { ChannelStatus, GatewayStatus } from "../api/gateway-api.js";
 import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
+import type { Exec } from "./exec.js";
 import type { GatewayOptions } from "./options.js";
 
 export interface Status {
@@ -10,7 +11,12 @@ export interface Status {
   readonly channels: Map<string, ChannelStatus>;
 }
 
-export function createStatus(options: GatewayOptions, core: Core, { models, policy, skills }: Assistant): Status {
+export function createStatus(
+  options: GatewayOptions,
+  core: Core,
+  { models, policy, skills }: Assistant,
+  exec: Exec,
+): Status {
   const { home, version } = options;
   const startedAt = new Date().toISOString();
   const channels = new Map<string, ChannelStatus>();
@@ -51,6 +57,7 @@ export function createStatus(options: GatewayOptions, core: Core, { models, poli
         model,
         channels: [...channels.values()],
         problems,
+        sandbox: exec.sandbox(),
         inboundWaiting,
         outboundWaiting,
         deadLetters,
