@@ -52,6 +52,12 @@ export interface ChannelStatus {
   readonly reason?: string;
 }
 
+/** Whether commands run in a sandbox. */
+export type SandboxStatus =
+  | { readonly state: "checking" | "off" }
+  | { readonly state: "ready"; readonly name: string }
+  | { readonly state: "unavailable"; readonly reason: string };
+
 export interface GatewayStatus {
   readonly version: string;
   readonly state: "starting" | "ready" | "draining" | "stopped";
@@ -67,6 +73,8 @@ export interface GatewayStatus {
   readonly problems: readonly string[];
   /** Tools that are not offered, and what to install for them. */
   readonly missing: readonly string[];
+  /** Of commands. Unless it is `ready`, each of them asks a person. */
+  readonly sandbox?: SandboxStatus;
   readonly inboundWaiting: number;
   readonly outboundWaiting: number;
   readonly deadLetters: number;

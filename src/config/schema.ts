@@ -179,7 +179,15 @@ const tools = z.strictObject({
     })
     .prefault({}),
   /** `timeout` in seconds. */
-  exec: z.strictObject({ timeout: whole(1, 300, 60) }).prefault({}),
+  exec: z
+    .strictObject({
+      timeout: whole(1, 300, 60),
+      /** `auto`: commands run in a sandbox where this system has one, else each of them asks. `required`: there or not at all. */
+      sandbox: z.enum(["auto", "off", "required"]).default("auto"),
+      /** Whether a command can have the network in the sandbox: after a yes (`ask`), or never (`off`). */
+      network: z.enum(["ask", "off"]).default("ask"),
+    })
+    .prefault({}),
   /** Tools may not touch anything outside of the workspace. */
   restrictToWorkspace: flag(true),
   mcpServers: z.record(z.string(), mcpServer).default({}),

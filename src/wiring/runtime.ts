@@ -14,6 +14,7 @@ import { Releases } from "../util/releases.js";
 import { openAssistant } from "./assistant.js";
 import { chatCommands } from "./chat-commands.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
+import { openExec } from "./exec.js";
 import { startLanes } from "./lanes.js";
 import { startMemory } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
@@ -56,7 +57,8 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
     const web = openWeb(options, core, releases);
-    const status = createStatus(options, core, assistant, web);
+    const exec = openExec(options, core, releases);
+    const status = createStatus(options, core, assistant, { web, exec });
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
     const api = createOperations({
       ...core,
@@ -86,7 +88,7 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
       core,
       assistant,
       status,
-      [schedule.tool, ...web.tools],
+      [schedule.tool, ...web.tools, ...exec.tools],
       chatCommands(core, assistant, api, schedule),
     );
     status.enter("ready");

@@ -2,6 +2,7 @@ import type { ChannelStatus, GatewayStatus } from "../api/gateway-api.js";
 import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
+import type { Exec } from "./exec.js";
 import type { GatewayOptions } from "./options.js";
 import type { WebTools } from "./web-tools.js";
 
@@ -15,7 +16,7 @@ export function createStatus(
   options: GatewayOptions,
   core: Core,
   { models, policy, skills }: Assistant,
-  web: WebTools,
+  { web, exec }: { readonly web: WebTools; readonly exec: Exec },
 ): Status {
   const { home, version } = options;
   const startedAt = new Date(options.now?.() ?? Date.now()).toISOString();
@@ -64,6 +65,7 @@ export function createStatus(
         channels: [...channels.values()],
         problems,
         missing: web.missing,
+        sandbox: exec.sandbox(),
         inboundWaiting,
         outboundWaiting,
         deadLetters,

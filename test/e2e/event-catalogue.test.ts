@@ -827,6 +827,30 @@ test("an append that fails tells nothing and takes no place; the turn goes on on
   }
 });
 
+test("the sandbox tells what came of its trial, and a chat's terminal when it opens and ends", async () => {
+  await using t = await start(
+    [{ toolCalls: [{ id: "a", name: "exec", input: { command: "echo hi" } }] }, { text: "done" }],
+    { agents: { defaults: { model: "openai/test-model", executionMode: "auto" } } },
+  );
+  assert.equal((await t.gateway.ask("say hi")).response, "done");
+  await t.gateway.gateway.api.completeSession("webui:test");
+  await until("the terminal is closed", () => t.of("environment_state_changed").length === 3);
+  const [sandbox, opened, closed] = t.of("environment_state_changed");
+  assert.equal(sandbox?.session_key, "system:local");
+  assert.deepEqual([sandbox.payload.kind, sandbox.payload.from], ["sandbox", "starting"]);
+  assert.match(sandbox.payload.to, /^(ready|failed)$/);
+  assert.equal(opened?.session_key, "webui:test");
+  const { environment_id } = opened.payload;
+  assert.deepEqual(
+    [opened.payload, closed?.payload],
+    [
+      { kind: "terminal", environment_id, from: "stopped", to: "ready", detail: "opened for a command" },
+      { kind: "terminal", environment_id, from: "ready", to: "stopped", detail: "the session is completed" },
+    ],
+  );
+  await t.finish();
+});
+
 // The whole catalogue
 
 test("every type is brought forth by its cause, or waits for a part that is named", (t) => {

@@ -38,6 +38,19 @@ export function withoutSmallDisk(): string | false {
   }
 }
 
+/** For the `skip` of a test that runs commands in a sandbox. */
+export function withoutSandbox(): string | false {
+  try {
+    const namespaces = ["--unshare-user", "--unshare-pid", "--unshare-net"];
+    const places = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"];
+    execFileSync("bwrap", [...namespaces, ...places, "true"], { stdio: "pipe" });
+    return false;
+  } catch (error) {
+    const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
+    return `needs bubblewrap and namespaces: ${said || "bwrap cannot be started"}`;
+  }
+}
+
 /** For the `skip` of a test that looks at its own open files. */
 export function withoutProc(): string | false {
   return !existsSync("/proc/self/fd") && "needs /proc";
