@@ -16,6 +16,7 @@ import { Releases } from "./util/releases.js";
 import { openAssistant } from "./wiring/assistant.js";
 import { type Core, gatewayKey, openCore } from "./wiring/core.js";
 import { startLanes } from "./wiring/lanes.js";
+import { openMcp } from "./wiring/mcp.js";
 import { startMemory } from "./wiring/memory.js";
 import type { GatewayOptions } from "./wiring/options.js";
 import { openSchedule } from "./wiring/schedule.js";
@@ -46,9 +47,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
-    const status = createStatus(options, core, assistant);
+    const mcp = openMcp(options, core, releases);
+    const status = createStatus(options, core, assistant, mcp.problems);
     const metrics = options.config.config.reactors.metrics ? createMetricsReactor() : undefined;
-    const api = createOperations({
+    const operations = createOperations({
       ...core,
       ...assistant,
       bus: core.events,
@@ -65,6 +67,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       metrics: () => metrics?.prometheusText() ?? "",
       log: options.log,
     });
+    const api = { ...operations, mcp: mcp.api };
     startReactors(options, core, assistant.channels, metrics, releases);
     const schedule = openSchedule(options, core, releases);
     startMemory(options, core, assistant, releases);
@@ -75,8 +78,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
         : releases.use(await openHttp(options, core, api, stopping.signal), "HTTP server");
     const address = http?.address ?? "";
     await core.setAddress(address);
-    const lanes = startLanes(options, core, assistant, status, [schedule.tool]);
+    const lanes = startLanes(options, core, assistant, status, [schedule.tool], mcp.tools);
     status.enter("ready");
+    // Whoever waits for the gateway hears of it first.
+    setImmediate(mcp.start);
     const parts = releases.move();
     return {
       api,

@@ -105,11 +105,12 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
   const exceeded = hasBegun(earlier) ? undefined : budget.begin();
   if (exceeded !== undefined) return await refuseTurn(loop, exceeded);
   const burst = earlier === undefined ? await loop.mailbox.takeBurst(options.quiet, signal) : [];
-  const [files, selection] = await Promise.all([
+  const [files, selection, missingTools] = await Promise.all([
     ports.sources.files(),
     ports.sources.skills(message.content, message.selectedSkills),
+    ports.tools.settle(signal).catch(() => []),
   ]);
-  await beginTurn(loop, selection, burst);
+  await beginTurn(loop, selection, burst, missingTools);
 
   let chain: ModelChain;
   try {
@@ -206,6 +207,7 @@ async function beginTurn(
   { scope, log, mailbox, earlier }: Loop,
   selection: SkillSelection,
   burst: readonly InboundMessage[],
+  missingTools: readonly string[],
 ): Promise<void> {
   const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
   const { state } = scope.session.document;
@@ -214,7 +216,7 @@ async function beginTurn(
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  if (!hasBegun(earlier)) begin.push(...userMessage(scope, log, scope.delivery.work.body, selection, 1));
+  if (!hasBegun(earlier)) begin.push(...userMessage(scope, log, scope.delivery.work.body, selection, 1, missingTools));
   begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
   await log.append([...begin, ...states]);
 }
@@ -266,6 +268,7 @@ function userMessage(
   message: InboundMessage,
   selection: SkillSelection,
   iteration: number,
+  missingTools: readonly string[] = [],
 ): EventDraft[] {
   // A skill's text that the model still sees in this conversation is not sent again.
   const fresh = selection.matched.filter((skill) => !session.history.mentions(skill.text));
@@ -274,6 +277,7 @@ function userMessage(
     now: options.clock(new Date(message.receivedAt)),
     skills: fresh,
     missingSkills: selection.missing,
+    missingTools,
     files: message.attachments,
     senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
   });

@@ -62,6 +62,16 @@ export interface ToolResult {
   readonly summary: string;
   /** Where the text came from when others wrote it: a page, a mail, a file that was sent. The model gets it fenced. */
   readonly outside?: string | undefined;
+  /** Pictures that the model gets to see with the text, if it can see. */
+  readonly images?: readonly ToolImage[] | undefined;
+}
+
+/** A picture in a file: JPEG, PNG, GIF or WebP. */
+export interface ToolImage {
+  /** Absolute. */
+  readonly path: string;
+  readonly mimeType: string;
+  readonly filename: string;
 }
 
 /** Something the model may do. */
@@ -71,6 +81,10 @@ export interface Tool<S extends z.ZodType = z.ZodType> extends ToolTraits {
   /** For the model: what it does, in as few words as possible. */
   readonly description: string;
   readonly input: S;
+  /** What the model is shown in place of `input`, where that was made from a JSON schema. */
+  readonly inputSchema?: Readonly<Record<string, unknown>> | undefined;
+  /** For a tool that runs others: the call which such a call means. Policy decides on that one. */
+  readonly means?: ((input: unknown) => { readonly name: string; readonly input: unknown } | undefined) | undefined;
   /** After a crash in mid-call: `read` and `idempotent` run again, `write` is reported as interrupted. */
   readonly effect: "read" | "idempotent" | "write";
   readonly origin: "builtin" | "mcp";

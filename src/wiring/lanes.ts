@@ -13,7 +13,7 @@ import { appendOlderText } from "../memory/older-text.js";
 import type { ToolUse } from "../policy/access.js";
 import { grantText } from "../policy/grants.js";
 import { builtinTools } from "../tools/builtin.js";
-import { createToolRegistry } from "../tools/registry.js";
+import { createToolRegistry, type ToolSource } from "../tools/registry.js";
 import type { Tool } from "../tools/tool.js";
 import { sleep } from "../util/sleep.js";
 import type { Assistant } from "./assistant.js";
@@ -35,6 +35,7 @@ export function startLanes(
   assistant: Assistant,
   status: Status,
   moreTools: readonly Tool[],
+  toolSource: ToolSource | undefined,
 ): { drain(graceMs: number): Promise<void> } {
   const { log } = options;
   const { channels, intake, running } = assistant;
@@ -43,7 +44,7 @@ export function startLanes(
   const working = new AbortController();
   const sending = new AbortController();
 
-  const agent = createAgent(agentPorts(options, core, assistant, status, moreTools), {
+  const agent = createAgent(agentPorts(options, core, assistant, status, moreTools, toolSource), {
     maxIterations: options.config.config.agents.defaults.maxToolIterations,
     maxModelAttempts: 3,
     retryDelayMs: options.modelRetryMs ?? 1000,
@@ -159,6 +160,7 @@ function agentPorts(
   assistant: Assistant,
   status: Status,
   moreTools: readonly Tool[],
+  toolSource: ToolSource | undefined,
 ): AgentPorts {
   const {
     config: { config },
@@ -174,7 +176,10 @@ function agentPorts(
     models,
     budgets,
     compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
-    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...moreTools, ...tools], { log }),
+    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...moreTools, ...tools], {
+      log,
+      source: toolSource,
+    }),
     decide: (use) => policy.mayUseTool(toToolUse(use, isOwner)),
     async allowAlways(use, responderId) {
       const grant = await grants.add(toToolUse(use, isOwner), responderId);

@@ -4,6 +4,7 @@ import type { EmbeddedEngineOptions, OnBoundary } from "../engine/embedded/optio
 import type { Engine } from "../engine/engine.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
+import type { McpLimits } from "../mcp/settings.js";
 import type { Reactor } from "../reactors/reactor.js";
 import type { Tool } from "../tools/tool.js";
 
@@ -25,6 +26,8 @@ export interface GatewayOptions {
   readonly ollamaAddress?: string | undefined;
   /** The pause before a model is asked again, in ms; each further one is twice as long. Default 1000. */
   readonly modelRetryMs?: number | undefined;
+  /** What MCP servers may cost, where it is not the default. */
+  readonly mcpLimits?: Partial<McpLimits> | undefined;
   /** Tools beside the built-in ones. */
   readonly tools?: readonly Tool[] | undefined;
   /** Machines that run for each agent beside the built-in ones, on what happens to it. */

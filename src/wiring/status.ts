@@ -10,7 +10,12 @@ export interface Status {
   readonly channels: Map<string, ChannelStatus>;
 }
 
-export function createStatus(options: GatewayOptions, core: Core, { models, policy, skills }: Assistant): Status {
+export function createStatus(
+  options: GatewayOptions,
+  core: Core,
+  { models, policy, skills }: Assistant,
+  mcpProblems: () => readonly string[],
+): Status {
   const { home, version } = options;
   const startedAt = new Date().toISOString();
   const channels = new Map<string, ChannelStatus>();
@@ -36,6 +41,7 @@ export function createStatus(options: GatewayOptions, core: Core, { models, poli
       } = core.engine.status();
       const { provider, model } = models.describe();
       const problems = [...options.config.problems, ...policy.problems, ...skills.problems(), ...models.problems()];
+      problems.push(...mcpProblems());
       if (!writable) problems.push(reason);
       const storageProblem = core.storageProblem();
       if (storageProblem !== undefined) problems.push(storageProblem);

@@ -1,0 +1,52 @@
+/** One MCP server as the config describes it: `command` starts it here, `url` reaches it elsewhere. */
+export interface McpServerSettings {
+  readonly name: string;
+  readonly command?: string | undefined;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly url?: string | undefined;
+  /** How `url` is spoken to; absent: streamable HTTP, and SSE where the server does not know that. */
+  readonly type?: "http" | "sse" | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the server says of its own tools (read-only, idempotent) is believed. */
+  readonly trusted: boolean;
+  readonly callMs: number;
+  /** Of a client that was registered by hand; without `clientId` it registers itself. */
+  readonly oauth?: McpClientSettings | undefined;
+}
+
+export interface McpClientSettings {
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  readonly scope?: string | undefined;
+}
+
+/** What one server may cost, however it behaves. Tests make them smaller. */
+export interface McpLimits {
+  readonly initialiseMs: number;
+  readonly listMs: number;
+  /** One message of the server. */
+  readonly maxFrameBytes: number;
+  /** Messages that nobody asked for, and lines that are none, within `floodMs`. */
+  readonly maxUnasked: number;
+  readonly floodMs: number;
+  /** First pause before it is connected to again, doubled with each failure. */
+  readonly minDelayMs: number;
+  readonly maxDelayMs: number;
+  /** A connection that held this long ends the row of failures. */
+  readonly stableMs: number;
+  /** A process gets this long after its input was closed, and again after SIGTERM. */
+  readonly stopMs: number;
+}
+
+export const defaultLimits: McpLimits = {
+  initialiseMs: 10_000,
+  listMs: 10_000,
+  maxFrameBytes: 16 * 1024 * 1024,
+  maxUnasked: 2000,
+  floodMs: 10_000,
+  minDelayMs: 1000,
+  maxDelayMs: 300_000,
+  stableMs: 10_000,
+  stopMs: 500,
+};
