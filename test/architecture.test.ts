@@ -109,6 +109,7 @@ const table: readonly Row[] = [
       "config/**",
       "events/catalogue",
       "log/**",
+      "mcp/*",
       "pino-log",
       "providers/presets",
       "templates/**",

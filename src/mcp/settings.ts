@@ -21,6 +21,22 @@ export interface McpClientSettings {
   readonly scope?: string | undefined;
 }
 
+/** A server's section of the config, as it is when every default is filled in. */
+type Section = Omit<McpServerSettings, "name" | "type" | "callMs"> & {
+  readonly type?: "stdio" | "http" | "sse" | undefined;
+  /** Seconds. */
+  readonly timeout: number;
+};
+
+export function toServerSettings(sections: Readonly<Record<string, Section>>): readonly McpServerSettings[] {
+  return Object.entries(sections).map(([name, { type, timeout, ...section }]) => ({
+    ...section,
+    name,
+    callMs: timeout * 1000,
+    type: type === "stdio" ? undefined : type,
+  }));
+}
+
 /** What one server may cost, however it behaves. Tests make them smaller. */
 export interface McpLimits {
   readonly initialiseMs: number;

@@ -1,10 +1,9 @@
 import type { McpApi } from "../api/mcp-api.js";
-import type { Config } from "../config/schema.js";
 import { messageOf, RequestError } from "../errors.js";
 import { draft } from "../events/event.js";
 import type { McpServerState, StateDetail } from "../mcp/server.js";
 import type { Servers } from "../mcp/servers.js";
-import { defaultLimits, type McpServerSettings } from "../mcp/settings.js";
+import { defaultLimits, type McpServerSettings, toServerSettings } from "../mcp/settings.js";
 import type { ToolSource } from "../tools/registry.js";
 import type { Releases } from "../util/releases.js";
 import type { Core } from "./core.js";
@@ -20,19 +19,9 @@ export interface Mcp {
   start(): void;
 }
 
-/** The servers of the config, as `McpServer` takes them. */
-export function serverSettings(servers: Config["tools"]["mcpServers"]): readonly McpServerSettings[] {
-  return Object.entries(servers).map(([name, { type, timeout, enabled: _, ...server }]) => ({
-    ...server,
-    name,
-    callMs: timeout * 1000,
-    type: type === "stdio" ? undefined : type,
-  }));
-}
-
 export function openMcp(options: GatewayOptions, core: Core, releases: Releases): Mcp {
   const { tools } = options.config.config;
-  const settings = serverSettings(tools.mcpServers);
+  const settings = toServerSettings(tools.mcpServers);
   const names = settings.map(({ name }) => name);
   if (settings.length === 0 || options.work === false) return noServers(names);
   const loading = gate();
