@@ -18,7 +18,7 @@ const toolList = (): object[] =>
     name,
     description: how === "many" ? `Does thing ${name} with a text, as often as it is told to; one of a hundred.` : name,
     inputSchema: schema,
-    annotations: { readOnlyHint: name === "say" },
+    annotations: { readOnlyHint: name !== "die" },
   }));
 
 interface Call {
