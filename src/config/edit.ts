@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { extname } from "node:path";
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, extname } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { replaceFile } from "../util/replace-file.js";
 import { findJsonFault } from "./json-place.js";
@@ -21,6 +21,7 @@ export async function editConfig(file: string, edits: readonly ConfigEdit[]): Pr
   const text = await readText(file);
   const isYaml = [".yaml", ".yml"].includes(extname(file).toLowerCase());
   const changed = isYaml ? await editYaml(file, text ?? "", edits) : editJson(file, text ?? "{}", edits);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await replaceFile(file, changed, { mode: 0o600 });
 }
 
