@@ -12,7 +12,7 @@ const answer = z.object({
   servers: z.array(
     z.object({
       name: z.string(),
-      transport: z.string(),
+      type: z.string(),
       state: z.string(),
       reason: z.string().optional(),
       tools: z.array(z.string()),
@@ -31,7 +31,7 @@ export async function listServers({ json }: { readonly json?: true }): Promise<v
     const now = live.get(name);
     return {
       name,
-      transport: now?.transport ?? (command === undefined ? (type ?? "http") : "stdio"),
+      type: now?.type ?? (command === undefined ? (type ?? "http") : "stdio"),
       state: now?.state ?? (client === undefined ? "no gateway runs" : "not known to the gateway that runs"),
       ...(now?.reason === undefined ? {} : { reason: now.reason }),
       tools: now?.tools.length,
@@ -41,10 +41,10 @@ export async function listServers({ json }: { readonly json?: true }): Promise<v
   if (json) return printJson({ servers: rows });
   if (rows.length === 0) return print("No server is configured. Add one: maxclaw mcp add --help");
   printTable(
-    ["NAME", "TRANSPORT", "STATE", "TOOLS", "TARGET"],
+    ["NAME", "TYPE", "STATE", "TOOLS", "TARGET"],
     rows.map((row) => [
       row.name,
-      row.transport,
+      row.type,
       row.reason === undefined ? row.state : `${row.state}: ${row.reason}`,
       row.tools === undefined ? "" : String(row.tools),
       row.target,

@@ -26,7 +26,7 @@ export interface ServersOptions {
 /** What is known of one server. */
 export interface ServerStatus {
   readonly name: string;
-  readonly transport: "stdio" | "http" | "sse";
+  readonly type: "stdio" | "http" | "sse";
   readonly state: McpServerState;
   readonly reason?: string;
   readonly tools: readonly string[];
@@ -114,7 +114,7 @@ function statusOf(server: McpServer): ServerStatus {
   const { settings, state, detail, session, catalog } = server;
   return {
     name: settings.name,
-    transport: session?.kind ?? (settings.command === undefined ? (settings.type ?? "http") : "stdio"),
+    type: session?.kind ?? (settings.command === undefined ? (settings.type ?? "http") : "stdio"),
     state,
     ...(detail.reason === undefined ? {} : { reason: detail.reason }),
     tools: (catalog?.tools ?? []).map(({ name }) => name),

@@ -37,6 +37,12 @@ export function toServerSettings(sections: Readonly<Record<string, Section>>): r
   }));
 }
 
+/** How a server is called where its secrets must not be seen: they may stand in arguments and queries. */
+export function endpointOf({ command, url = "" }: McpServerSettings): string {
+  if (command !== undefined) return command;
+  return URL.canParse(url) ? `${new URL(url).origin}${new URL(url).pathname}` : "";
+}
+
 /** What one server may cost, however it behaves. Tests make them smaller. */
 export interface McpLimits {
   readonly initialiseMs: number;

@@ -3,7 +3,7 @@ import { messageOf, RequestError } from "../errors.js";
 import { draft } from "../events/event.js";
 import type { McpServerState, StateDetail } from "../mcp/server.js";
 import type { Servers } from "../mcp/servers.js";
-import { defaultLimits, type McpServerSettings, toServerSettings } from "../mcp/settings.js";
+import { defaultLimits, endpointOf, type McpServerSettings, toServerSettings } from "../mcp/settings.js";
 import type { ToolSource } from "../tools/registry.js";
 import type { Releases } from "../util/releases.js";
 import type { Core } from "./core.js";
@@ -66,7 +66,22 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
       },
     },
     api: {
-      list: () => state.servers?.status() ?? settings.map((one) => waitingView(one, state.failure)),
+      list() {
+        const status = new Map((state.servers?.status() ?? []).map((one) => [one.name, one]));
+        return settings.map((one) => ({
+          ...(status.get(one.name) ?? waiting(one, state.failure)),
+          endpoint: endpointOf(one),
+        }));
+      },
+      async test(name, signal) {
+        const server = settings.find((one) => one.name === name);
+        if (server === undefined) throw unknownServer(name, names);
+        const { tryServer } = await import("../mcp/try-server.js");
+        const folder = options.config.config.agents.defaults.workspace;
+        const place = { home: options.home, folder, version: options.version };
+        const outcome = await tryServer(server, place, signal);
+        return outcome.ok ? { ok: true, tools: outcome.tools } : { ok: false, error: outcome.reason };
+      },
       reconnect(name) {
         if (state.servers?.reconnect(name) !== true) throw unknownServer(name, names);
       },
@@ -88,6 +103,9 @@ function noServers(names: readonly string[]): Mcp {
     tools: undefined,
     api: {
       list: () => [],
+      test: async (name) => {
+        throw unknownServer(name, names);
+      },
       reconnect(name) {
         throw unknownServer(name, names);
       },
@@ -102,10 +120,10 @@ function unknownServer(name: string, names: readonly string[]): RequestError {
   return new RequestError(`There is no MCP server ${name}: ${known}.`, { status: 404, code: "not_found" });
 }
 
-function waitingView({ name, command, type }: McpServerSettings, failure: string | undefined) {
+function waiting({ name, command, type }: McpServerSettings, failure: string | undefined) {
   return {
     name,
-    transport: command === undefined ? (type ?? "http") : "stdio",
+    type: command === undefined ? (type ?? "http") : "stdio",
     state: failure === undefined ? "connecting" : "off",
     ...(failure === undefined ? {} : { reason: failure }),
     tools: [],

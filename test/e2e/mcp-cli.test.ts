@@ -98,7 +98,11 @@ describe("maxclaw mcp", () => {
       20_000,
     );
     assert.match((await cli.run(["mcp", "list"])).stdout, /^s +stdio +connected +3 /m);
-    assert.equal((await fetch(`${url}/api/mcp/nobody/reconnect`, { method: "POST" })).status, 404);
+    const post = (path: string) => fetch(`${url}/api/mcp/${path}`, { method: "POST" });
+    assert.equal((await post("nobody/reconnect")).status, 404);
+    assert.equal((await post("nobody/test")).status, 404);
+    const { ok, count } = (await (await post("s/test")).json()) as { readonly ok: boolean; readonly count: number };
+    assert.deepEqual([ok, count], [true, 3]);
   });
 
   it("logs in with PKCE in the browser; tokens are the owner's alone, renewed, and missed with words", async () => {

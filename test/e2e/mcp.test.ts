@@ -2,6 +2,10 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { firstDifference } from "../../src/replay/compare.js";
+import { findTurn } from "../../src/replay/find-turn.js";
+import { readRecordedTurn } from "../../src/replay/recorded-turn.js";
+import { replayTurn, seqOffset } from "../../src/replay/replay-turn.js";
 import { callThenDone, lastResult, resultsIn } from "../support/chat-world.js";
 import { startDaemon } from "../support/daemon.js";
 import { until } from "../support/engine-kit.js";
@@ -112,12 +116,26 @@ test("a server that is not there yet is waited for 2 s, and the model is told; o
     { text: "hi" },
     { mcpServers: { s: badServer(), mute: badServer("mute"), dead: badServer("dead") } },
   );
-  const { response } = await w.gateway.ask("hello");
+  const { response, turnId } = await w.gateway.ask("hello");
   assert.equal(response, "hi");
+  const sessions = join(w.gateway.workspace, ".sessions");
+  const found = await findTurn(w.gateway.home, sessions, turnId);
+  assert.ok(found);
+  const turn = readRecordedTurn(found, turnId);
+  assert.equal(firstDifference(turn.events, await replayTurn(turn), seqOffset(turn.before)), undefined);
   assert.match(w.model.requests[0]?.bodyText ?? "", /<missing_tools note=[^>]*>mute<\/missing_tools>/);
   assert.ok(toolsOf(w.model.requests[0]).includes("mcp_s_say"));
   const { problems } = w.gateway.gateway.api.status();
   assert.ok(problems.some((one) => /^MCP server dead is not connected: .*the database is on fire$/.test(one)));
+});
+
+test("a long result is cut, and the whole is kept where what others wrote is", async () => {
+  const text = "long ".repeat(5000);
+  await using w = await start(callThenDone("mcp_s_say", { text }), { mcpServers: { s: badServer() } }, auto);
+  await connected(w);
+  const { response } = await w.gateway.ask("say it");
+  const [, kept = ""] = /The whole text is in (tool-results\/outside\/\S+);/.exec(response) ?? [];
+  assert.equal(await readFile(join(w.gateway.workspace, ".sessions", "webui_test", kept), "utf8"), text);
 });
 
 test("no server configured: nothing is loaded, and nothing is added to a request", async () => {

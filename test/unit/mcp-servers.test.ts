@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -131,7 +132,7 @@ describe("servers over HTTP", () => {
       const first = await startEverything(kind);
       await using open = await openTestServers([settingsOf("far", { url: first.url })], home);
       await open.waitFor("far", "connected");
-      assert.equal(open.servers.status()[0]?.transport, kind === "sse" ? "sse" : "http");
+      assert.equal(open.servers.status()[0]?.type, kind === "sse" ? "sse" : "http");
       assert.equal((await run(open, "mcp_far_echo", { message: "hi" })).text, "Echo: hi");
       await first[Symbol.asyncDispose]();
       if (kind === "sse") await open.waitFor("far", "reconnecting");
@@ -254,6 +255,66 @@ describe("a server that misbehaves", () => {
     assert.equal(pids.length, 2);
     for (const pid of pids) await until(`${pid} has ended`, async () => !(await isAlive(pid)), 10_000);
   });
+});
+
+/** Answers as an MCP server over streamable HTTP does, until a call makes it pour out what `piece` gives, without an end. */
+async function startPouring(type: string, piece: string) {
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    request.on("end", () => {
+      const { id, method, params } = JSON.parse(text || "{}");
+      if (id === undefined) return response.writeHead(request.method === "POST" ? 202 : 405).end();
+      const pour = (): void => {
+        while (!response.destroyed && response.write(piece));
+        if (!response.destroyed) response.once("drain", pour);
+      };
+      if (method === "tools/call") {
+        response.writeHead(200, { "content-type": type });
+        return pour();
+      }
+      const result =
+        method === "initialize"
+          ? {
+              protocolVersion: params.protocolVersion,
+              capabilities: { tools: {} },
+              serverInfo: { name: "p", version: "1" },
+            }
+          : { tools: [{ name: "pour", inputSchema: { type: "object" } }] };
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/mcp`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe("a server elsewhere that pours without end", () => {
+  const notice = `data: ${JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "x" } })}\n\n`;
+  for (const [what, type, piece] of [
+    ["one answer", "application/json", "x".repeat(100_000)],
+    ["one event", "text/event-stream", `data: ${"x".repeat(100_000)}\n`],
+    ["events", "text/event-stream", notice.repeat(100)],
+  ] as const)
+    it(`(${what}) is left, and held in bounded memory`, async () => {
+      await using far = await startPouring(type, piece);
+      const limits = { maxFrameBytes: 2 * 1024 * 1024 };
+      await using open = await openTestServers([settingsOf("far", { url: far.url, type: "http" })], home, { limits });
+      await open.waitFor("far", "connected");
+      const before = process.memoryUsage().rss;
+      const result = await run(open, "mcp_far_pour", {});
+      assert.equal(result.isError, true);
+      assert.ok(process.memoryUsage().rss - before < 100e6);
+      open.servers.reconnect("far");
+      await open.waitFor("far", "connected", 2);
+    });
 });
 
 describe("a turn that begins while servers connect", () => {
