@@ -85,9 +85,7 @@ async function openBy(
   });
   client.onerror = (error) => {
     lost = messageOf(error);
-    // Only a new session brings the stream back: the SDK has given up, or, with SSE, comes back as somebody else.
-    if (/^Maximum reconnection attempts/.test(lost) || error.name === "SseError" || /^SSE error/.test(lost))
-      void client.close();
+    if (isFatal(lost)) void client.close();
   };
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => options.onChanged());
   const close = async (): Promise<void> => await client.close().catch(() => undefined);
@@ -168,6 +166,11 @@ function explain(error: unknown, transport: Transport, lost: string | undefined,
   if (timedOut || /timed out/i.test(messageOf(error)))
     return new Error(`${what} took more than ${ms / 1000} s`, { cause: error });
   return new Error(causeOf(error) ?? lost ?? messageOf(error), { cause: error });
+}
+
+/** Only a new session helps: the SDK has given up on the stream, or, with SSE, comes back as somebody else, or it is too much. */
+function isFatal(reason: string): boolean {
+  return /^Maximum reconnection attempts|^SSE error|the server sent a message of more than/.test(reason);
 }
 
 /** `fetch failed` says nothing; its cause does. */

@@ -9,7 +9,7 @@ export interface FakeOAuth extends AsyncDisposable {
   readonly seen: readonly string[];
   /** From now on the access tokens given so far are refused. */
   expire(): void;
-  /** From now on no refresh token is taken either. */
+  /** From now on the client is not known any more either. */
   revoke(): void;
 }
 
@@ -40,8 +40,8 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
   const token = (response: ServerResponse, form: URLSearchParams) => {
     seen.push(`token ${form.get("grant_type")}`);
     if (form.get("grant_type") === "refresh_token") {
-      if (refresh === "" || form.get("refresh_token") !== refresh)
-        return json(response, 400, { error: "invalid_grant" });
+      if (refresh === "") return json(response, 401, { error: "invalid_client" });
+      if (form.get("refresh_token") !== refresh) return json(response, 400, { error: "invalid_grant" });
       return grant(response);
     }
     const code = codes.get(form.get("code") ?? "");
