@@ -7,6 +7,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ConfigError, messageOf } from "../errors.js";
 import { linked } from "../util/linked.js";
+import { untilAborted } from "../util/until-aborted.js";
 import { boundedFetch } from "./bounded-fetch.js";
 import { createAuth, type LoginStore } from "./oauth.js";
 import { defaultLimits, type McpServerSettings } from "./settings.js";
@@ -115,13 +116,4 @@ async function listen(port: number, state: string): Promise<Callback> {
 function isEqual(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

@@ -1,5 +1,6 @@
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
+import { createGate } from "../util/gate.js";
 import { sleep } from "../util/sleep.js";
 import { LoginNeeded } from "./oauth.js";
 import { type McpSession, openSession, type ServerCatalog, type SessionOptions } from "./session.js";
@@ -44,8 +45,8 @@ export class McpServer {
   #running = 0;
   #usedAt = performance.now();
   #wake = new AbortController();
-  #changed = gate();
-  readonly #tried = gate();
+  #changed = createGate();
+  readonly #tried = createGate();
 
   constructor(settings: McpServerSettings, options: ServerOptions) {
     this.settings = settings;
@@ -233,7 +234,7 @@ export class McpServer {
     this.#detail = detail;
     this.#options.onState(state, detail);
     this.#changed.open();
-    this.#changed = gate();
+    this.#changed = createGate();
   }
 }
 
@@ -241,14 +242,6 @@ type End =
   | { readonly kind: "failed"; readonly reason: string; readonly wasConnected: boolean }
   | { readonly kind: "idle" }
   | { readonly kind: "off"; readonly reason: string };
-
-function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
 
 /** An HTTP server that was started again answers 404 to the session it gave before, and has done nothing. */
 function isForgotten(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import {
   type CallToolResult,
@@ -10,6 +10,8 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf } from "../errors.js";
 import { linked } from "../util/linked.js";
+import { sleep } from "../util/sleep.js";
+import { untilAborted } from "../util/until-aborted.js";
 import { LoginNeeded } from "./oauth.js";
 import type { McpServerSettings } from "./settings.js";
 import { StdioTransport } from "./stdio-transport.js";
@@ -88,7 +90,12 @@ async function openBy(
     if (isFatal(lost)) void client.close();
   };
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => options.onChanged());
-  const close = async (): Promise<void> => await client.close().catch(() => undefined);
+  const close = async (): Promise<void> => {
+    // So that the server need not keep what nobody comes back to.
+    if (transport instanceof StreamableHTTPClientTransport && transport.sessionId !== undefined)
+      await Promise.race([transport.terminateSession(), timeout(limits.stopMs)]).catch(() => undefined);
+    await client.close().catch(() => undefined);
+  };
   const within = async <T>(ms: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     using limit = linked(signal, ms);
     try {
@@ -168,6 +175,10 @@ function explain(error: unknown, transport: Transport, lost: string | undefined,
   return new Error(causeOf(error) ?? lost ?? messageOf(error), { cause: error });
 }
 
+function timeout(ms: number): Promise<void> {
+  return sleep(ms, new AbortController().signal);
+}
+
 /** Only a new session helps: the SDK has given up on the stream, or, with SSE, comes back as somebody else, or it is too much. */
 function isFatal(reason: string): boolean {
   return /^Maximum reconnection attempts|^SSE error|the server sent a message of more than/.test(reason);
@@ -188,14 +199,4 @@ function isUnknownHere(error: unknown): error is Error {
 
 function reasonOf(transport: Transport): string | undefined {
   return transport instanceof StdioTransport ? transport.reason : undefined;
-}
-
-/** What `work` gives, or the signal's reason as soon as it aborts. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

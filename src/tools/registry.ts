@@ -2,6 +2,7 @@ import { z } from "zod";
 import { messageOf } from "../errors.js";
 import { type Logger, silentLog } from "../log.js";
 import { cutText } from "../util/cut-text.js";
+import { untilAborted } from "../util/until-aborted.js";
 import { fenceUntrusted } from "../util/untrusted.js";
 import { nearest } from "./nearest.js";
 import { cutResult } from "./overflow.js";
@@ -164,13 +165,4 @@ function declare(tool: Tool, inputSchema = tool.inputSchema ?? toInputSchema(too
 
 function fieldsOf(declaration: ToolDeclaration): readonly string[] {
   return Object.keys(z.record(z.string(), z.unknown()).safeParse(declaration.inputSchema.properties).data ?? {});
-}
-
-/** What `work` gives, or the signal's reason as soon as it aborts: a tool that does not listen holds up nobody. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

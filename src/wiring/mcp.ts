@@ -5,6 +5,7 @@ import type { McpServerState, StateDetail } from "../mcp/server.js";
 import type { Servers } from "../mcp/servers.js";
 import { defaultLimits, endpointOf, type McpServerSettings, toServerSettings } from "../mcp/settings.js";
 import type { ToolSource } from "../tools/registry.js";
+import { createGate } from "../util/gate.js";
 import type { Releases } from "../util/releases.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
@@ -24,7 +25,7 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
   const settings = toServerSettings(tools.mcpServers);
   const names = settings.map(({ name }) => name);
   if (settings.length === 0 || options.work === false) return noServers(names);
-  const loading = gate();
+  const loading = createGate();
   const state: { servers?: Servers; failure?: string; isStopped?: true } = {};
   const nothing: ReturnType<Servers["declared"]> = [];
 
@@ -160,12 +161,4 @@ function createTeller(core: Core): (name: string, state: McpServerState, detail:
     };
     core.tell(draft("connection_state_changed", payload, { source: `mcp:${name}` }));
   };
-}
-
-function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
 }
