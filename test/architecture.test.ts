@@ -132,6 +132,12 @@ const table: readonly Row[] = [
   // The composition root, in several files.
   { files: "gateway", may: ["**"] },
   { files: "wiring/**", may: ["**"] },
+  // What programs build on: the composition root, behind a face of its own.
+  {
+    files: "library/**",
+    may: [...base, "api/**", "config/**", "events/**", "wiring/runtime"],
+    types: ["wiring/options", "providers/provider", "sessions/*"],
+  },
   { files: "index", may: ["**"] },
 ];
 

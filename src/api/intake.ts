@@ -18,6 +18,8 @@ export interface IntakePorts {
   readonly answers: Answers;
   /** Brings older history of the chat in before its first message is stored. */
   readonly prepareSession: (sessionKey: string) => Promise<void>;
+  /** Unix ms. */
+  readonly now: () => number;
   readonly log: Logger;
 }
 
@@ -35,7 +37,7 @@ const busy = "I have too much waiting at the moment. Please send this again in a
 const noDisk = "I cannot write to my disk right now, so I have not taken this. Please try again later.";
 
 export function createIntake(ports: IntakePorts): Intake {
-  const { bus, policy, pairing, questions, answers, prepareSession, log } = ports;
+  const { bus, policy, pairing, questions, answers, prepareSession, now, log } = ports;
   const publish = async (
     message: InboundMessage,
     cursor: ReceivedMessage["cursor"],
@@ -60,7 +62,7 @@ export function createIntake(ports: IntakePorts): Intake {
       }
       const isOwner = decision.role === "owner";
       const responder = { channel, senderId, isOwner, isPrivate: false };
-      const inbound = toInbound(channel, received);
+      const inbound = toInbound(channel, received, now());
       const refusal = questions.screen(inbound.sessionKey, inbound.content, responder);
       if (refusal !== undefined) return { status: "refused", reply: refusal };
       try {
@@ -103,13 +105,13 @@ function pairingText(code: string): string {
   return `I do not know you yet. Ask the owner of this assistant to run:\n\nmaxclaw pair approve ${code}\n\nThe code is valid for one hour.`;
 }
 
-function toInbound(channel: string, received: ReceivedMessage): InboundMessage {
+function toInbound(channel: string, received: ReceivedMessage, receivedAt: number): InboundMessage {
   const { chatType: _chatType, addressed: _addressed, cursor: _cursor, ...rest } = received;
   return {
     ...rest,
     id: newId("msg"),
     channel,
     sessionKey: sessionKeyOf(channel, received.chatId, received.thread),
-    receivedAt: Date.now(),
+    receivedAt,
   };
 }

@@ -37,7 +37,7 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
         version: options.version,
         home: options.home,
         folder: options.config.config.agents.defaults.workspace,
-        limits: { ...defaultLimits, ...options.mcpLimits },
+        limits: defaultLimits,
         declareBytes: tools.mcp.declareBytes,
         idleMs: tools.mcp.idleMinutes * 60_000,
         log: options.log,

@@ -58,7 +58,7 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
         },
         set: (day) => records.put("last", day),
       },
-      now: () => new Date(),
+      now: () => new Date(options.now?.() ?? Date.now()),
       log,
     },
     stopping.signal,

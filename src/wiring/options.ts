@@ -4,8 +4,9 @@ import type { EmbeddedEngineOptions, OnBoundary } from "../engine/embedded/optio
 import type { Engine } from "../engine/engine.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
-import type { McpLimits } from "../mcp/settings.js";
+import type { Provider } from "../providers/provider.js";
 import type { Reactor } from "../reactors/reactor.js";
+import type { StorageDriver } from "../sessions/storage/storage.js";
 import type { Tool } from "../tools/tool.js";
 
 export interface GatewayOptions {
@@ -26,8 +27,12 @@ export interface GatewayOptions {
   readonly ollamaAddress?: string | undefined;
   /** The pause before a model is asked again, in ms; each further one is twice as long. Default 1000. */
   readonly modelRetryMs?: number | undefined;
-  /** What MCP servers may cost, where it is not the default. */
-  readonly mcpLimits?: Partial<McpLimits> | undefined;
+  /** Model providers beside those of the config; one goes before a configured one of its name. */
+  readonly providers?: readonly Provider[] | undefined;
+  /** Where session documents are, instead of where the config says. Closed with the gateway. */
+  readonly storage?: StorageDriver | undefined;
+  /** Unix ms: what counts as now for messages, days, schedules and what expires. Default `Date.now`. */
+  readonly now?: (() => number) | undefined;
   /** Tools beside the built-in ones. */
   readonly tools?: readonly Tool[] | undefined;
   /** Machines that run for each agent beside the built-in ones, on what happens to it. */

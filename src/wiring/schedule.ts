@@ -57,7 +57,7 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
   return { scheduler, tool: cronTool((context) => jobsOfChat(scheduler, context)) };
 }
 
-async function openScheduler({ log }: GatewayOptions, core: Core): Promise<Scheduler> {
+async function openScheduler({ log, now = Date.now }: GatewayOptions, core: Core): Promise<Scheduler> {
   const [{ Cron }, { createTimes }, { createScheduler }] = await Promise.all([
     import("croner"),
     import("../schedule/times.js"),
@@ -67,7 +67,7 @@ async function openScheduler({ log }: GatewayOptions, core: Core): Promise<Sched
     jobs: core.engine.records("cron"),
     runs: core.engine.records("cron_runs"),
     times: createTimes(Cron, Intl.DateTimeFormat().resolvedOptions().timeZone),
-    accept: async (messageId, job) => void (await core.messages.publishInbound(toMessage(messageId, job))),
+    accept: async (messageId, job) => void (await core.messages.publishInbound(toMessage(messageId, job, now()))),
     tell({ job, dueAt, status, error }) {
       const key = sessionOf(job);
       const payload = {
@@ -94,7 +94,7 @@ async function openScheduler({ log }: GatewayOptions, core: Core): Promise<Sched
         attachments: [],
       });
     },
-    now: Date.now,
+    now,
     log,
   });
 }
@@ -104,7 +104,7 @@ function sessionOf(job: Job): string {
 }
 
 /** The chat's own message, so that its sender's rights and its platform count; only the conversation may be another. */
-function toMessage(id: string, job: Job): InboundMessage {
+function toMessage(id: string, job: Job, receivedAt: number): InboundMessage {
   const { channel, chatId, thread, senderId } = job.owner;
   return {
     id,
@@ -117,7 +117,7 @@ function toMessage(id: string, job: Job): InboundMessage {
     attachments: [],
     mode: "next",
     jobId: job.id,
-    receivedAt: Date.now(),
+    receivedAt,
   };
 }
 

@@ -35,7 +35,7 @@ async function openIntake(
   const questions = new OpenQuestions();
   const sessions = { exists: async () => false, open: () => Promise.reject(new Error("no session")) };
   const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
-  const intake = createIntake({ bus, policy, pairing, questions, answers, prepareSession, log });
+  const intake = createIntake({ bus, policy, pairing, questions, answers, prepareSession, now: Date.now, log });
   return { engine, bus, log, pairing, questions, intake };
 }
 
