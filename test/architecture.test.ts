@@ -52,7 +52,7 @@ const table: readonly Row[] = [
   { files: "budgets/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "documents/**", may: [...base, "policy/paths"] },
   { files: "tools/**", may: [...base, "policy/**", "documents/*"] },
-  { files: "mcp/**", may: [...base, "policy/**", "tools/tool"] },
+  { files: "mcp/**", may: [...base, "policy/**", "tools/tool", "tools/nearest", "tools/files/write"] },
   { files: "schedule/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   { files: "reactors/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   {
@@ -113,6 +113,7 @@ const table: readonly Row[] = [
       "config/**",
       "events/catalogue",
       "log/**",
+      "mcp/*",
       "pino-log",
       "providers/presets",
       "templates/**",
@@ -146,6 +147,7 @@ const table: readonly Row[] = [
 
 /** Packages that only these may import, in any way. */
 const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
+  "@modelcontextprotocol/sdk": ["mcp/**"],
   grammy: ["channels/telegram/**"],
   openai: ["providers/openai/**"],
   "@anthropic-ai/sdk": ["providers/anthropic/**"],
@@ -168,6 +170,7 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
 
 /** Loaded only by those who switch on what needs them. */
 const heavyPackages = [
+  "@modelcontextprotocol/sdk",
   "unstorage",
   "grammy",
   "openai",
@@ -198,8 +201,8 @@ const forbidden: readonly {
   {
     name: "process.env and process.argv outside of cli/, which passes them on",
     code: /\bprocess\.(?:env|argv)\b/,
-    // Reads what the SDKs would read, so as to keep it from them.
-    except: ["cli/**", "providers/openai/openai", "providers/anthropic/anthropic"],
+    // These read what the SDKs would read, so as to keep it from them; the last passes on a few harmless names.
+    except: ["cli/**", "providers/openai/openai", "providers/anthropic/anthropic", "mcp/environment"],
   },
   {
     name: "process.exit outside of cli/",

@@ -63,7 +63,7 @@ export async function runToolCalls(
   scope: ToolCallScope,
 ): Promise<void> {
   await scope.log.append(before);
-  const readOnly = calls.every(({ call }) => scope.ports.tools.find(call.name)?.effect === "read");
+  const readOnly = calls.every(({ call }) => scope.ports.tools.find(call.name, call.input)?.effect === "read");
   if (readOnly && calls.length > 1) {
     const started: {
       readonly pending: PendingCall;
@@ -106,7 +106,7 @@ async function start({ call, startedAs }: PendingCall, scope: ToolCallScope): Pr
     await scope.log.tell(outputs);
     return startedAs;
   }
-  const tool = scope.ports.tools.find(call.name);
+  const tool = scope.ports.tools.find(call.name, call.input);
   const executionId = newId("exe");
   const event = scope.log.draft("tool_execution_start", {
     tool_execution_id: executionId,
@@ -189,7 +189,7 @@ interface Aids {
 async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, aids: Aids): Promise<ToolResult> {
   const { ports, signal, human, doom } = scope;
   const { waiting } = aids;
-  const tool = ports.tools.find(call.name);
+  const tool = ports.tools.find(call.name, call.input);
   if (startedAs !== undefined && !runsAgain(tool) && !human.wasAsking(call.id)) return interrupted(call.name);
   if (call.invalid_json !== undefined)
     return {

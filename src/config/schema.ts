@@ -132,6 +132,14 @@ const gateway = z.strictObject({
   allowedOrigins: z.array(z.string()).default([]),
 });
 
+/** Other programs spell it in many ways. */
+function toTransport(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  const name = value.trim().toLowerCase();
+  if (name === "") return undefined;
+  return /^(streamable)?[-_]?http$/.test(name) ? "http" : name;
+}
+
 /** A server that offers tools: `command` starts it here, `url` reaches it elsewhere. */
 const mcpServer = z.strictObject({
   command: optionalText,
@@ -139,6 +147,15 @@ const mcpServer = z.strictObject({
   env: z.record(z.string(), z.string()).default({}),
   url: optionalAddress,
   headers: z.record(z.string(), z.string()).default({}),
+  /** How `url` is spoken to. Default: streamable HTTP, and SSE where the server does not know that. */
+  type: z.preprocess(toTransport, z.enum(["stdio", "http", "sse"]).optional()),
+  enabled: flag(true),
+  /** What the server says of its own tools, e.g. that one only reads, is believed. */
+  trusted: flag(false),
+  /** Seconds that one call may take. */
+  timeout: number(z.number().min(1).max(3600)).default(60),
+  /** A client that was registered at the server's login by hand; without one it registers itself. */
+  oauth: z.strictObject({ clientId: optionalText, clientSecret: optionalText, scope: optionalText }).prefault({}),
 });
 
 const tools = z.strictObject({
@@ -191,6 +208,14 @@ const tools = z.strictObject({
   /** Tools may not touch anything outside of the workspace. */
   restrictToWorkspace: flag(true),
   mcpServers: z.record(z.string(), mcpServer).default({}),
+  mcp: z
+    .strictObject({
+      /** The tools of all servers stand in each request while they take at most so many bytes; else they are searched. */
+      declareBytes: whole(0, 1_000_000, 4000),
+      /** A server that was not used for so long is stopped until it is needed; 0: never. */
+      idleMinutes: number(z.number().min(0).max(100_000)).default(30),
+    })
+    .prefault({}),
 });
 
 const telegram = z.strictObject({

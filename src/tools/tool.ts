@@ -126,6 +126,10 @@ export interface Tool<S extends z.ZodType = z.ZodType> extends ToolTraits {
   /** For the model: what it does, in as few words as possible. */
   readonly description: string;
   readonly input: S;
+  /** What the model is shown in place of `input`, where that was made from a JSON schema. */
+  readonly inputSchema?: Readonly<Record<string, unknown>> | undefined;
+  /** For a tool that runs others: the call which such a call means. Policy decides on that one. */
+  readonly means?: ((input: unknown) => { readonly name: string; readonly input: unknown } | undefined) | undefined;
   /** After a crash in mid-call: `read` and `idempotent` run again, `write` is reported as interrupted. */
   readonly effect: "read" | "idempotent" | "write";
   readonly origin: "builtin" | "mcp";

@@ -3,6 +3,7 @@ import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
 import type { Exec } from "./exec.js";
+import type { Mcp } from "./mcp.js";
 import type { GatewayOptions } from "./options.js";
 import type { WebTools } from "./web-tools.js";
 
@@ -16,7 +17,7 @@ export function createStatus(
   options: GatewayOptions,
   core: Core,
   { models, policy, skills }: Assistant,
-  { web, exec }: { readonly web: WebTools; readonly exec: Exec },
+  { web, exec, mcp }: { readonly web: WebTools; readonly exec: Exec; readonly mcp: Mcp },
 ): Status {
   const { home, version } = options;
   const startedAt = new Date(options.now?.() ?? Date.now()).toISOString();
@@ -48,6 +49,7 @@ export function createStatus(
         ...skills.problems(),
         ...models.problems(),
         ...web.problems,
+        ...mcp.problems(),
       ];
       if (!writable) problems.push(reason);
       const storageProblem = core.storageProblem();
