@@ -12,8 +12,7 @@ const maxLineCharacters = 4000;
 
 export const readFileTool = defineTool({
   name: "read_file",
-  description:
-    "Read a text, PDF, docx, xlsx, pptx or image file. Relative paths start in this chat's own folder; the workspace is readable too. Long files: read on with offset.",
+  description: "Read a text, PDF, docx, xlsx, pptx or image file.",
   input: z.object({
     path: z.string(),
     offset: z.int().min(1).optional().describe("first line, from 1"),
