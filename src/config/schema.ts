@@ -232,7 +232,7 @@ export const configSchema = z.strictObject({
   engine: z.strictObject({ kind: z.enum(["embedded"]).default("embedded") }).prefault({}),
   /** Decorations, each of which can be left out. */
   reactors: z
-    .strictObject({ typing: flag(true), metrics: flag(true), log: flag(true), answers: flag(true) })
+    .strictObject({ typing: flag(true), metrics: flag(true), log: flag(true), answers: flag(true), live: flag(true) })
     .prefault({}),
   events: z
     .strictObject({

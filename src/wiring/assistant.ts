@@ -11,6 +11,7 @@ import { createCalendar } from "../budgets/calendar.js";
 import { usageKind } from "../budgets/counters.js";
 import { counts } from "../budgets/limits.js";
 import type { Attachment } from "../bus/messages.js";
+import { createPreviews, type Previews } from "../bus/previews.js";
 import type { Channel, Press } from "../channels/channel.js";
 import type { Config } from "../config/schema.js";
 import { saveSecrets } from "../config/secrets-file.js";
@@ -50,6 +51,7 @@ export interface Assistant {
   readonly skills: SkillSource;
   readonly contextFiles: ContextFileLoader;
   readonly channels: ReadonlyMap<string, Channel>;
+  readonly previews: Previews;
   readonly isOwner: (channel: string, senderId: string) => boolean;
 }
 
@@ -98,6 +100,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     prepareSession: async (key) => void (await core.sessions.open(key)),
     log,
   });
+  const channels = await openChannels(options, core.engine, (channel) => (press) => intake.press(channel, press));
   return {
     policy,
     pairing,
@@ -127,7 +130,8 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     }),
     skills: createSkillSource(skills, config.skills.default),
     contextFiles: { load: shared(() => contextFiles.load(), sharedMs) },
-    channels: await openChannels(options, core.engine, (channel) => (press) => intake.press(channel, press)),
+    channels,
+    previews: createPreviews(core.engine, channels, log),
     isOwner(channel, senderId) {
       const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
       return decision.allowed && decision.role === "owner";

@@ -61,7 +61,10 @@ export function startLanes(
   let graceEnd = 0;
   const graceMs = (): number => Math.max(graceEnd - Date.now(), leastSendMs);
   const replies = startPart(log, "replies", !sending.signal.aborted, () =>
-    deliverOutbound({ engine, channels, log, graceMs, retryDelayMs: options.sendRetryMs }, sending.signal),
+    deliverOutbound(
+      { engine, channels, previews: assistant.previews, log, graceMs, retryDelayMs: options.sendRetryMs },
+      sending.signal,
+    ),
   );
   const turns = startPart(log, "turns", !working.signal.aborted, () =>
     messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, working.signal),
