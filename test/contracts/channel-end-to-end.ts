@@ -329,7 +329,7 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
     const answer: HarnessWorldOptions["answer"] = async () => {
       const [first = "", last = ""] = chunks;
       await rest.opened;
-      return { text: [first, last], chunkDelayMs: 900 };
+      return { text: [first, last], chunkDelayMs: 450 };
     };
     await using world = await openHarnessWorld(openHarness, { answer });
     const { harness } = world;

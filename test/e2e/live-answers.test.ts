@@ -7,7 +7,7 @@ import { until } from "../support/engine-kit.js";
 import type { FakeTelegram } from "../support/fake-telegram.js";
 import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
 
-const growing: ScriptedAnswer = { text: ["One, ", "two, ", "three, ", "four."], chunkDelayMs: 700 };
+const growing: ScriptedAnswer = { text: ["One, ", "two, ", "three, ", "four."], chunkDelayMs: 450 };
 
 /** The newest form of each message. */
 function now({ sent, edited }: FakeTelegram): readonly string[] {
@@ -89,8 +89,8 @@ const show = defineTool({
 test("what a turn shows in between stands below what was said before it, and the answer below that", async () => {
   const answer = (request: RecordedRequest): ScriptedAnswer =>
     request.index === 0
-      ? { text: ["Let me ", "look."], chunkDelayMs: 700, toolCalls: [{ id: "c1", name: "show", input: {} }] }
-      : { text: ["Here ", "it ", "is."], chunkDelayMs: 500 };
+      ? { text: ["Let me ", "look."], chunkDelayMs: 450, toolCalls: [{ id: "c1", name: "show", input: {} }] }
+      : { text: ["Here ", "it ", "is."], chunkDelayMs: 300 };
   await using w = await startWorld(answer, { tools: [show] });
   w.say(42, "go");
   await until("the answer is there", () => now(w.telegram).at(-1) === "Here it is.", 15_000);

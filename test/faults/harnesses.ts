@@ -1,0 +1,5 @@
+import type { ChannelHarness } from "../support/channel-harness.js";
+import { openTelegramHarness } from "../support/telegram-harness.js";
+
+/** The channels of the fault table, in its order. */
+export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [openTelegramHarness];
