@@ -186,6 +186,25 @@ const telegram = z.strictObject({
     .prefault({}),
 });
 
+/** A door for other programs. */
+const websocket = z.strictObject({
+  enabled: flag(false),
+  /** Any other than loopback makes the token necessary. */
+  host: z.string().trim().min(1, "an address such as 127.0.0.1").default("127.0.0.1"),
+  port: whole(0, 65_535, 18_791),
+  path: z
+    .string()
+    .trim()
+    .regex(/^\/[^?#\s]*$/, "a path such as /ws")
+    .default("/ws"),
+  /** Programs show it when they connect. */
+  token: optionalText,
+  /** Origins of web pages that may connect; programs send none. */
+  allowOrigins: z.array(z.string().trim()).default([]),
+  allowFrom: ids,
+  allowGroups: ids,
+});
+
 const policyRule = z.strictObject({
   tool: z.string().min(1).optional(),
   /** A path, an address, a chat, a command, or a call's whole input as JSON. */
@@ -210,7 +229,7 @@ export const configSchema = z.strictObject({
   providers: z.record(z.string(), provider).default({}),
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
-  channels: z.strictObject({ telegram: telegram.optional() }).prefault({}),
+  channels: z.strictObject({ telegram: telegram.optional(), websocket: websocket.optional() }).prefault({}),
   /** Who may command everything from a chat: `channel:sender`, e.g. `telegram:42`. */
   owners: z
     .array(
@@ -321,7 +340,6 @@ export const absentChannels: readonly string[] = [
   "qq",
   "signal",
   "slack",
-  "websocket",
   "wecom",
   "weixin",
   "whatsapp",

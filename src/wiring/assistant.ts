@@ -183,5 +183,10 @@ async function openChannels(
       ),
     );
   }
+  const { websocket } = config.channels;
+  if (websocket?.enabled) {
+    const { createWebSocketChannel } = await import("../channels/websocket/websocket.js");
+    channels.set("websocket", createWebSocketChannel({ ...websocket, log }, context));
+  }
   return channels;
 }
