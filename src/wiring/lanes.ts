@@ -78,8 +78,15 @@ export function startLanes(
       {
         log,
         onState(to, { attempt, delayMs, reason }) {
-          const from = status.channels.get(name)?.state ?? "connecting";
-          status.channels.set(name, { name, state: to, ...(reason === undefined ? {} : { reason }) });
+          const before = status.channels.get(name);
+          const from = before?.state ?? "connecting";
+          const lastSeenAt = to === "connected" ? new Date().toISOString() : before?.lastSeenAt;
+          status.channels.set(name, {
+            name,
+            state: to,
+            ...(reason === undefined ? {} : { reason }),
+            ...(lastSeenAt === undefined ? {} : { lastSeenAt }),
+          });
           if (from === "off" || from === to) return;
           const payload = { peer: "channel" as const, name, from, to, attempt, delay_ms: delayMs, reason };
           core.tell(draft("connection_state_changed", payload, { source: `channel:${name}` }));
