@@ -1,4 +1,4 @@
-// Compiles src, test and scripts into dist, the types of the package's client beside them, and the web page into
+// Compiles src, test and scripts into dist, the types of what the package exports beside them, and the web page into
 // dist/web. Does nothing when nothing changed.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -78,15 +78,16 @@ function buildProgram() {
   writeFileSync(join(dist, ".program-stamp"), stamp);
 }
 
-function buildClientTypes() {
-  const config = join("src", "client", "tsconfig.json");
-  const sources = [...filesBelow("src/client"), ...filesBelow("src/events"), "tsconfig.json", "package-lock.json"];
-  const stamp = fingerprint(sources);
-  const isThere = ["client", "node"].every((name) => existsSync(join(dist, "src", "client", `${name}.d.ts`)));
-  if (isStamped(".client-types-stamp", stamp) && isThere) return;
-  rmSync(join(dist, ".client-types-stamp"), { force: true });
-  run("tsc", ["-p", config]);
-  writeFileSync(join(dist, ".client-types-stamp"), stamp);
+function buildTypes() {
+  const sources = filesBelow("src").filter((file) => !isOfPage(file));
+  const stamp = fingerprint([...sources, "tsconfig.types.json", "tsconfig.json", "package-lock.json"]);
+  const isThere = ["index", "client/client", "client/node"].every((name) =>
+    existsSync(join(dist, "src", `${name}.d.ts`)),
+  );
+  if (isStamped(".types-stamp", stamp) && isThere) return;
+  rmSync(join(dist, ".types-stamp"), { force: true });
+  run("tsc", ["-p", "tsconfig.types.json"]);
+  writeFileSync(join(dist, ".types-stamp"), stamp);
 }
 
 function buildPage() {
@@ -104,5 +105,5 @@ function buildPage() {
 
 mkdirSync(dist, { recursive: true });
 buildProgram();
-buildClientTypes();
+buildTypes();
 buildPage();

@@ -61,6 +61,7 @@ const table: readonly Row[] = [
       "bus/*",
       "engine/engine",
       "policy/access",
+      "policy/commands",
       "providers/provider",
       "budgets/*",
       "tools/tool",
@@ -69,6 +70,8 @@ const table: readonly Row[] = [
       "skills/*",
     ],
   },
+  // Chat commands about the gateway rather than a conversation.
+  { files: "commands/**", may: base, types: ["agent/ports", "bus/messages", "policy/*", "schedule/*", "skills/*"] },
   // What works on the files of a gateway that does not run, and finds one that does.
   { files: "api/offline-ledger", may: [...base, "engine/embedded/ledger"], types: ["engine/engine"] },
   { files: "api/offline-journal", may: [...base, "engine/embedded/lock", "engine/embedded/repair"] },
@@ -131,6 +134,12 @@ const table: readonly Row[] = [
   // The composition root, in several files.
   { files: "gateway", may: ["**"] },
   { files: "wiring/**", may: ["**"] },
+  // What programs build on: the composition root, behind a face of its own.
+  {
+    files: "library/**",
+    may: [...base, "api/**", "config/**", "events/**", "wiring/runtime"],
+    types: ["wiring/options", "providers/provider", "sessions/*"],
+  },
   { files: "index", may: ["**"] },
 ];
 

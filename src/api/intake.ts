@@ -25,6 +25,8 @@ export interface IntakePorts {
   readonly files: ReceivedFiles;
   /** Brings older history of the chat in before its first message is stored. */
   readonly prepareSession: (sessionKey: string) => Promise<void>;
+  /** Unix ms. */
+  readonly now: () => number;
   readonly log: Logger;
 }
 
@@ -46,7 +48,7 @@ const noDisk = "I cannot write to my disk right now, so I have not taken this. P
 const silence: PublishOutcome = { status: "refused" };
 
 export function createIntake(ports: IntakePorts): Intake {
-  const { bus, policy, pairing, rates, questions, answers, files, prepareSession, log } = ports;
+  const { bus, policy, pairing, rates, questions, answers, files, prepareSession, now, log } = ports;
   const recent = createRecentTexts();
   /** Sessions in which a message waits for its files: what is behind it waits as well. */
   const tails = new Map<string, Promise<unknown>>();
@@ -177,7 +179,7 @@ export function createIntake(ports: IntakePorts): Intake {
       const { senderId, chatType, addressed, chatId } = received;
       const decision = policy.maySpeak({ channel, chatId, senderId, chatType, addressed }, pairing.isPaired);
       if (!decision.allowed) return await refuse(channel, received, decision);
-      const inbound = toInbound(channel, received);
+      const inbound = toInbound(channel, received, now());
       const refused = screen(inbound, received, decision.role === "owner");
       if (refused !== undefined) return refused;
       const takesTime = (received.files ?? []).length > 0;
@@ -220,7 +222,7 @@ function pairingText(code: string): string {
   return `I do not know you yet. Ask the owner of this assistant to run:\n\nmaxclaw pair approve ${code}\n\nThe code is valid for 10 minutes.`;
 }
 
-function toInbound(channel: string, received: ReceivedMessage): InboundMessage {
+function toInbound(channel: string, received: ReceivedMessage, receivedAt: number): InboundMessage {
   const {
     chatType: _chatType,
     addressed: _addressed,
@@ -235,6 +237,6 @@ function toInbound(channel: string, received: ReceivedMessage): InboundMessage {
     id: newId("msg"),
     channel,
     sessionKey: sessionKeyOf(channel, received.chatId, received.thread),
-    receivedAt: Date.now(),
+    receivedAt,
   };
 }

@@ -56,6 +56,8 @@ export interface OperationPorts {
   readonly uploads: string;
   /** What `/metrics` shows. */
   readonly metrics: () => string;
+  /** Unix ms. */
+  readonly now: () => number;
   readonly log: Logger;
 }
 
@@ -210,7 +212,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     async send(request) {
       checkSend(request, ports.uploads);
       await lifecycle.assertTakes(request);
-      const message = toInbound(request);
+      const message = toInbound(request, ports.now());
       try {
         return { messageId: message.id, status: await intake.submit(message) };
       } catch (error) {
@@ -352,7 +354,7 @@ function checkSend(request: SendRequest, uploads: string): void {
 }
 
 /** A client can speak for no channel but the page and the terminal. */
-function toInbound(request: SendRequest): InboundMessage {
+function toInbound(request: SendRequest, receivedAt: number): InboundMessage {
   const { sessionKey, content, selectedSkills, mode } = request;
   const channel =
     [request.channel, channelOf(sessionKey)].find((name) => name !== undefined && clientChannels.has(name)) ?? "webui";
@@ -366,6 +368,6 @@ function toInbound(request: SendRequest): InboundMessage {
     attachments: request.attachments ?? [],
     selectedSkills,
     mode,
-    receivedAt: Date.now(),
+    receivedAt,
   };
 }

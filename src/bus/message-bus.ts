@@ -86,7 +86,7 @@ export function outboundQueued(message: OutboundMessage, causationId: string | u
       content: message.content,
     },
     {
-      source: "agent",
+      source: message.turnId === undefined ? "gateway" : "agent",
       ...(message.turnId === undefined ? {} : { turn_id: message.turnId }),
       ...(message.correlationId === undefined ? {} : { correlation_id: message.correlationId }),
       ...(causationId === undefined ? {} : { causation_id: causationId }),

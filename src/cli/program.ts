@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { readVersion } from "../util/version.js";
 import { addAgentCommand } from "./commands/agent.js";
 import { addAnswerCommand } from "./commands/answer.js";
 import { addAttachCommand } from "./commands/attach.js";
@@ -17,7 +18,6 @@ import { addSkillsCommand } from "./commands/skills.js";
 import { addStatusCommand } from "./commands/status.js";
 import { addUsageCommand } from "./commands/usage.js";
 import { print } from "./output.js";
-import { readVersion } from "./version.js";
 
 /** All commands. What a command needs is loaded when it runs: this costs nothing but commander. */
 export function createProgram(): Command {

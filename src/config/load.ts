@@ -21,6 +21,16 @@ export interface LoadOptions {
 }
 
 /**
+ * The same from keys that are already there: variables are filled in from `env` and from the home's secrets, and
+ * whatever is wrong becomes a problem in words.
+ */
+export async function configOf(raw: JsonObject, { home, env }: Omit<LoadOptions, "configPath">): Promise<LoadedConfig> {
+  const secrets = await readSecrets(home);
+  const result = interpret(raw, { home, homedir: env.HOME ?? homedir(), env, secrets: secrets.values });
+  return { ...result, problems: [...secrets.problems, ...result.problems] };
+}
+
+/**
  * Reads the config and never writes it. Whatever is wrong in it becomes a problem in words, without any value that
  * may be secret; what is right still counts.
  *

@@ -25,6 +25,8 @@ export interface ModelChooserOptions {
   };
   /** By label, by `provider/model`, or by model id; they go before the shipped ones. */
   readonly prices: Readonly<Record<string, Price>>;
+  /** Providers that are no part of the config. They go before configured ones of the same name. */
+  readonly own?: readonly Provider[] | undefined;
   /** Told when a provider's calls begin to get through, and when they do not any more. */
   readonly onConnection?: ((change: ProviderConnectionChange) => void) | undefined;
   /** Stands between the calls and each provider. */
@@ -51,14 +53,14 @@ interface Choice {
 }
 
 export function createModelChooser(options: ModelChooserOptions): ModelChooser {
-  const usable = Object.entries(options.providers).flatMap(([name, settings]) => toUsable(name, settings) ?? []);
+  const usable = usableProviders(options);
   const made = new Map<string, Provider>();
 
   const providerOf = (from: UsableProvider): Provider => {
     const known = made.get(from.name);
     if (known !== undefined) return known;
     const { onConnection, circuits } = options;
-    const plain = createProvider(from);
+    const plain = options.own?.find(({ name }) => name === from.name) ?? createProvider(from);
     const telling = onConnection === undefined ? plain : withConnection(plain, onConnection);
     const provider = circuits?.guard(telling) ?? telling;
     made.set(from.name, provider);
@@ -67,7 +69,7 @@ export function createModelChooser(options: ModelChooserOptions): ModelChooser {
 
   return {
     choose(wanted, thinking) {
-      const label = wanted?.trim() || options.defaults.model?.trim() || firstLabel(usable);
+      const label = wanted?.trim() || options.defaults.model?.trim() || firstLabel(usable, options.own);
       const { from, model, entry } = find(label, usable, options.providers);
       return {
         provider: providerOf(from),
@@ -86,6 +88,21 @@ export function createModelChooser(options: ModelChooserOptions): ModelChooser {
         from.models.filter(({ enabled }) => enabled !== false).map((entry) => labelOf(from, entry)),
       ),
   };
+}
+
+/** Those that can be called, the given ones first. */
+export function usableProviders({
+  providers,
+  own = [],
+}: Pick<ModelChooserOptions, "providers" | "own">): readonly UsableProvider[] {
+  const given = own.map(({ name }): UsableProvider => {
+    const models = providers[name]?.models ?? [];
+    return { name, apiKey: undefined, apiBase: "", apiFormat: "openai", headers: undefined, limits: {}, models };
+  });
+  const configured = Object.entries(providers).flatMap(([name, settings]) =>
+    own.some((one) => one.name === name) ? [] : (toUsable(name, settings) ?? []),
+  );
+  return [...given, ...configured];
 }
 
 /** Model families known to take images; for all others the config's `supportsImageInput` decides. */
@@ -133,11 +150,14 @@ function inProvider(from: UsableProvider, label: string): Choice {
   return { from, model, entry };
 }
 
-function firstLabel(usable: readonly UsableProvider[]): string {
+function firstLabel(usable: readonly UsableProvider[], own: readonly Provider[] = []): string {
   for (const from of usable) {
     const entry = from.models.find(({ enabled }) => enabled !== false);
     if (entry !== undefined) return labelOf(from, entry);
   }
+  const [given] = own;
+  // It knows by itself which model it is.
+  if (given !== undefined) return `${given.name}/default`;
   const [first] = usable;
   throw new ConfigError(
     first === undefined

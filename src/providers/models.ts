@@ -1,10 +1,10 @@
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { createRests } from "./chain.js";
-import { createModelChooser, type ModelChooserOptions } from "./choose.js";
+import { createModelChooser, type ModelChooserOptions, usableProviders } from "./choose.js";
 import { createOfflineProvider } from "./offline/offline.js";
 import { findLocalOllama, type LocalOllama } from "./ollama.js";
-import { misplacedKey, openKey, presets, toUsable } from "./presets.js";
+import { misplacedKey, openKey, presets } from "./presets.js";
 import type { ChosenModel, ModelChain, Thinking } from "./provider.js";
 import { parseThinking } from "./thinking.js";
 
@@ -61,8 +61,7 @@ export interface ModelDescription {
 }
 
 export function createModels(options: ModelsOptions): Models {
-  const usable = Object.entries(options.providers).filter(([name, settings]) => toUsable(name, settings) !== undefined);
-  return usable.length > 0 ? configuredModels(options) : standInModels(options);
+  return usableProviders(options).length > 0 ? configuredModels(options) : standInModels(options);
 }
 
 function configuredModels(options: ModelsOptions): Models {
@@ -196,8 +195,9 @@ function unpriced({ needsPrices }: ModelsOptions, models: readonly ChosenModel[]
     );
 }
 
-function providerProblems({ providers }: ModelsOptions): readonly string[] {
+function providerProblems({ providers, own = [] }: ModelsOptions): readonly string[] {
   return Object.entries(providers).flatMap(([name, settings]) => {
+    if (own.some((one) => one.name === name)) return [];
     const addressless = !Object.hasOwn(presets, name) && !settings.apiBase?.trim();
     const told = [
       addressless ? `maxclaw knows no address of the provider ${name}. Set providers.${name}.apiBase.` : undefined,

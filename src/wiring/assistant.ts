@@ -56,11 +56,11 @@ export interface Assistant {
 }
 
 export async function openAssistant(options: GatewayOptions, core: Core): Promise<Assistant> {
-  const { home, log } = options;
+  const { home, log, now = Date.now } = options;
   const { config } = options.config;
   const { workspace, enableGlobalSkills, executionMode } = config.agents.defaults;
   const { inbound } = config;
-  const grants = createGrants(core.engine.records("allow_always"), { now: Date.now });
+  const grants = createGrants(core.engine.records("allow_always"), { now });
   const policy = createPolicy({
     executionMode,
     workspace,
@@ -71,7 +71,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     rules: config.policy.rules,
     grants,
   });
-  const pairing = createPairing(core.engine.records("pairing"), { now: Date.now });
+  const pairing = createPairing(core.engine.records("pairing"), { now });
   const contextFiles = createContextFiles(workspace, { templates: workspaceTemplates });
   const skills = createSkills({ workspace, bundled: bundledSkills, enableGlobalSkills });
   const questions = new OpenQuestions();
@@ -88,7 +88,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     waiting: core.engine.waiting,
     policy,
     pairing,
-    rates: createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now: Date.now }),
+    rates: createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now }),
     questions,
     answers,
     files: createReceivedFiles({
@@ -97,6 +97,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
       transcribe: openTranscription(config.transcription),
       log,
     }),
+    now,
     prepareSession: async (key) => void (await core.sessions.open(key)),
     log,
   });
@@ -111,10 +112,11 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     intake,
     models: createModels({
       providers: config.providers,
+      own: options.providers,
       defaults: config.agents.defaults,
       prices: config.prices,
       needsPrices: counts(config.budgets, "usd"),
-      circuits: createCircuits({ onChange: (change) => core.tell(circuitEvent(change)) }),
+      circuits: createCircuits({ now, onChange: (change) => core.tell(circuitEvent(change)) }),
       ollamaAddress: options.ollamaAddress,
       onConnection: ({ name, ...change }) =>
         core.tell(
@@ -127,6 +129,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
       records: core.engine.records(usageKind),
       calendar: createCalendar(config.agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone),
       log,
+      now,
     }),
     skills: createSkillSource(skills, config.skills.default),
     contextFiles: { load: shared(() => contextFiles.load(), sharedMs) },

@@ -13,11 +13,12 @@ import { openStreamSnapshots, type StreamSnapshots } from "../events/stream-snap
 import { createSystemBus, type EventConsumer } from "../events/system-bus.js";
 import { createSessionFiles, gatewayLogName, type SessionFiles } from "../sessions/file-names.js";
 import { SessionStore } from "../sessions/session-store.js";
+import type { StorageDriver } from "../sessions/storage/storage.js";
 import { newId } from "../util/ids.js";
 import type { Releases } from "../util/releases.js";
 import { keepGatewayLogSmall } from "./gateway-log.js";
 import type { GatewayOptions } from "./options.js";
-import { openStorage } from "./storage.js";
+import { type OpenedStorage, openStorage } from "./storage.js";
 
 /** The session of the gateway's own events. */
 export const gatewayKey = systemKey("local");
@@ -44,6 +45,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     config: { config },
     log,
     onBoundary,
+    now,
     openEngine = openEmbeddedEngine,
   } = options;
   const { workspace } = config.agents.defaults;
@@ -73,15 +75,17 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
       log,
       publish: (event) => bus.emit(event),
       ...(onBoundary === undefined ? {} : { onBoundary }),
+      ...(now === undefined ? {} : { now }),
       sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
     }),
     "engine",
   );
   releases.use(await keepGatewayLogSmall({ engine, key: gatewayKey, path: gatewayLog, log }));
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
-  const { problem, ...storage } = await openStorage(config.storage);
+  const { problem, ...storage } =
+    options.storage === undefined ? await openStorage(config.storage) : ownStorage(options.storage);
   const sessions = releases.use(
-    new SessionStore({ engine, bus: events, files, log, onBoundary, ...storage }),
+    new SessionStore({ engine, bus: events, files, log, onBoundary, ...dateOf(now), ...storage }),
     "sessions",
   );
   // A storage elsewhere may have been away when the last gateway stopped.
@@ -101,6 +105,14 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
         log.warn(`The gateway's own log was not written: ${messageOf(error)}`);
       }),
   };
+}
+
+function ownStorage(storage: StorageDriver): OpenedStorage {
+  return { storage, storageId: "given" };
+}
+
+function dateOf(now: GatewayOptions["now"]): { readonly now?: () => Date } {
+  return now === undefined ? {} : { now: () => new Date(now()) };
 }
 
 async function makeFolder(path: string): Promise<void> {

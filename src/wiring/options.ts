@@ -4,7 +4,9 @@ import type { EmbeddedEngineOptions, OnBoundary } from "../engine/embedded/optio
 import type { Engine } from "../engine/engine.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
+import type { Provider } from "../providers/provider.js";
 import type { Reactor } from "../reactors/reactor.js";
+import type { StorageDriver } from "../sessions/storage/storage.js";
 import type { Tool } from "../tools/tool.js";
 
 export interface GatewayOptions {
@@ -29,6 +31,12 @@ export interface GatewayOptions {
   readonly sendTimeoutMs?: number | undefined;
   /** The pause before a send is tried again, in ms; each further one is twice as long. Default 1000. */
   readonly sendRetryMs?: number | undefined;
+  /** Model providers beside those of the config; one goes before a configured one of its name. */
+  readonly providers?: readonly Provider[] | undefined;
+  /** Where session documents are, instead of where the config says. Closed with the gateway. */
+  readonly storage?: StorageDriver | undefined;
+  /** Unix ms: what counts as now for messages, days, schedules and what expires. Default `Date.now`. */
+  readonly now?: (() => number) | undefined;
   /** Tools beside the built-in ones. */
   readonly tools?: readonly Tool[] | undefined;
   /** Machines that run for each agent beside the built-in ones, on what happens to it. */

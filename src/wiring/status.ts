@@ -12,7 +12,7 @@ export interface Status {
 
 export function createStatus(options: GatewayOptions, core: Core, { models, policy, skills }: Assistant): Status {
   const { home, version } = options;
-  const startedAt = new Date().toISOString();
+  const startedAt = new Date(options.now?.() ?? Date.now()).toISOString();
   const channels = new Map<string, ChannelStatus>();
   for (const { section, reason } of options.config.off) {
     const [, name] = /^channels\.([a-z0-9-]+)$/.exec(section) ?? [];

@@ -56,6 +56,7 @@ async function openIntake(
     answers,
     files: createReceivedFiles({ folderOf: () => join(home, "received"), maxBytes: 1000, log, retryDelayMs: 1 }),
     prepareSession,
+    now: Date.now,
     log,
   });
   const receive = (channel: string, message: ReceivedMessage, signal = never) =>

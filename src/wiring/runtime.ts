@@ -1,0 +1,138 @@
+import { join } from "node:path";
+import { parseCommand } from "../agent/chat-command.js";
+import type { GatewayApi } from "../api/gateway-api.js";
+import { createOperations } from "../api/operations.js";
+import { repliesOf } from "../bus/replies.js";
+import { readLedger } from "../engine/embedded/ledger.js";
+import type { EventDraft } from "../events/event.js";
+import { createAnsweredReactor } from "../reactors/answered-questions.js";
+import { createLiveAnswersReactor } from "../reactors/live-answers.js";
+import { createLogReactor } from "../reactors/log-events.js";
+import { createMetricsReactor } from "../reactors/metrics.js";
+import type { Reactor } from "../reactors/reactor.js";
+import { createTypingReactor } from "../reactors/typing.js";
+import { Releases } from "../util/releases.js";
+import { type Assistant, openAssistant } from "./assistant.js";
+import { chatCommands } from "./chat-commands.js";
+import { type Core, gatewayKey, openCore } from "./core.js";
+import { startLanes } from "./lanes.js";
+import { startMemory } from "./memory.js";
+import type { GatewayOptions } from "./options.js";
+import { openSchedule } from "./schedule.js";
+import { createStatus } from "./status.js";
+
+/** All parts at work. Disposing drains them without grace. */
+export interface Runtime extends AsyncDisposable {
+  readonly api: GatewayApi;
+  /** Where the door listens; empty without one. */
+  readonly address: string;
+  /** Takes nothing new and lets turns and replies finish for `graceMs`; what is left goes on at the next start. */
+  drain(graceMs: number): Promise<void>;
+}
+
+/** What a door is opened with. */
+export interface DoorPorts {
+  readonly api: GatewayApi;
+  /** Adds to the gateway's own log. */
+  readonly tell: (event: EventDraft) => void;
+  /** Aborts when the gateway stops. */
+  readonly signal: AbortSignal;
+}
+
+/** Opens one more way in than the channels, before the first turn runs. It is closed before anything behind it. */
+export type OpenDoor = (ports: DoorPorts) => Promise<{ readonly address: string } & AsyncDisposable>;
+
+/**
+ * Builds every part from the config, runs them together and undoes them in reverse.
+ *
+ * @throws {EngineError} `locked` when another gateway holds the home or the workspace, `corrupt` for a damaged journal
+ * @throws {ConfigError} when a folder cannot be used, and whatever the door throws
+ */
+export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor): Promise<Runtime> {
+  const { config } = options.config;
+  const { workspace, executionMode } = config.agents.defaults;
+  const releases = new Releases(options.log);
+  try {
+    const core = await openCore(options, releases);
+    const assistant = await openAssistant(options, core);
+    const status = createStatus(options, core, assistant);
+    const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
+    const api = createOperations({
+      ...core,
+      ...assistant,
+      bus: core.events,
+      chooseModel: assistant.models.choose,
+      isFreshStart: (content) => parseCommand(content)?.name === "new",
+      status: status.read,
+      readLedger: () => readLedger(options.home, core.files.dir),
+      systemKey: gatewayKey,
+      policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
+      uploads: join(workspace, ".uploads"),
+      metrics: () => metrics?.prometheusText() ?? "",
+      now: options.now ?? Date.now,
+      log: options.log,
+    });
+    startReactors(options, core, assistant, metrics, releases);
+    const schedule = openSchedule(options, core, releases);
+    startMemory(options, core, assistant, releases);
+    const stopping = new AbortController();
+    const door =
+      openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
+    const address = door?.address ?? "";
+    await core.setAddress(address);
+    const lanes = startLanes(
+      options,
+      core,
+      assistant,
+      status,
+      [schedule.tool],
+      chatCommands(core, assistant, api, schedule),
+    );
+    status.enter("ready");
+    const parts = releases.move();
+    return {
+      api,
+      address,
+      drain: lanes.drain,
+      async [Symbol.asyncDispose]() {
+        await lanes.drain(0);
+        stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
+        await parts[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    await releases[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** A rule as it was written. */
+function definedOnly(rule: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
+}
+
+function startReactors(
+  { config: { config }, log, reactors: others = [] }: GatewayOptions,
+  { engine, events }: Core,
+  { channels, previews }: Assistant,
+  metrics: Reactor | undefined,
+  releases: Releases,
+): void {
+  const reactors: Reactor[] = [];
+  if (config.reactors.log) reactors.push(createLogReactor({ log }));
+  if (metrics !== undefined) reactors.push(metrics);
+  if (config.reactors.typing) reactors.push(createTypingReactor({ channels, log }));
+  if (config.reactors.answers) reactors.push(createAnsweredReactor({ channels, engine, log }));
+  if (config.reactors.live) {
+    const firstPiece = (key: string, messageId: string, turnId: string, text: string) => {
+      const work = engine.waiting("inbound", key).find(({ id }) => id === messageId);
+      if (work === undefined) return undefined;
+      return repliesOf(channels.get(work.body.channel), work.body, turnId, text, turnId)[0]?.body;
+    };
+    reactors.push(createLiveAnswersReactor({ channels, previews, firstPiece, log }));
+  }
+  for (const reactor of [...reactors, ...others]) {
+    reactor.start(events);
+    releases.defer(() => reactor.stop(), `reactor ${reactor.name}`);
+  }
+}
