@@ -52,6 +52,7 @@ async function spawnGateway(home: string, telegram: FakeTelegram, model: FakeMod
     agents: { defaults: { model: "openai/bench" } },
     providers: { openai: { apiKey: "sk-bench", apiBase: model.apiBase } },
     channels: { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } },
+    inbound: { senderPerMinute: 0, chatPerMinute: 0 },
   };
   await writeFile(join(home, "config.json"), JSON.stringify(config), { mode: 0o600 });
   return spawn(process.execPath, [join(root, "bin/maxclaw.js"), "gateway", "-p", "0"], {
