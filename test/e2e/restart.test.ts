@@ -49,8 +49,8 @@ test("SIGTERM: what ends within the grace time is answered, the rest goes on at 
   const home = await tempHome();
   const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
   // Replies are what is looked at, not how they grow.
-  const more = { channels, reactors: { live: false } };
-  await writeFile(join(home, "config.json"), JSON.stringify(openAIConfig(model.apiBase, more)));
+  const quiet = { channels, reactors: { live: false } };
+  await writeFile(join(home, "config.json"), JSON.stringify(openAIConfig(model.apiBase, quiet)));
   const say = (chatId: number, text: string): void => void telegram.pushText({ chatId, userId: chatId, text });
 
   {
