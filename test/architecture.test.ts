@@ -151,7 +151,7 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   grammy: ["channels/telegram/**"],
   openai: ["providers/openai/**"],
   "@anthropic-ai/sdk": ["providers/anthropic/**"],
-  ws: ["http/**", "cli/**", "client/node"],
+  ws: ["http/**", "cli/**", "client/node", "channels/websocket/*"],
   yaml: ["config/**"],
   "gray-matter": ["skills/**"],
   commander: ["cli/**"],

@@ -11,6 +11,7 @@ import { hashOf, newSessionKey, sessionKeyFromHash } from "./session-key.js";
 import { listEvents } from "./session-list.js";
 import { openSessionView, type SessionView } from "./session-view.js";
 import { createShell } from "./shell.js";
+import { createStrangers } from "./strangers.js";
 import type { TokenStore } from "./token-store.js";
 import { createTranscript } from "./transcript.js";
 import { isWorking, type PendingMessage, type SendMode, type ViewState } from "./view-state.js";
@@ -56,6 +57,8 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     announce: (text) => shell.announce(text),
   });
   const banners = createBanners(() => client?.retryNow());
+  const strangers = createStrangers(http, failed);
+  banners.element.append(strangers.element);
   const chats = createChats({
     client: () => client,
     open: go,
@@ -183,6 +186,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     client = undefined;
     try {
       showStatus(await http.status());
+      strangers.refresh();
     } catch (error) {
       if (error instanceof Unauthorized) return askForToken();
       // Not there yet: the connection goes on trying.
@@ -203,6 +207,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
       session?.resume();
       chats.refresh();
       http.status().then(showStatus, () => undefined);
+      strangers.refresh();
     });
     mine.onClose(({ retryInMs }) => {
       if (retryInMs === undefined || client !== mine) return;

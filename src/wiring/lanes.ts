@@ -70,7 +70,10 @@ export function startLanes(
   let graceEnd = 0;
   const graceMs = (): number => Math.max(graceEnd - Date.now(), leastSendMs);
   const replies = startPart(log, "replies", !sending.signal.aborted, () =>
-    deliverOutbound({ engine, channels, log, graceMs }, sending.signal),
+    deliverOutbound(
+      { engine, channels, previews: assistant.previews, log, graceMs, retryDelayMs: options.sendRetryMs },
+      sending.signal,
+    ),
   );
   const turns = startPart(log, "turns", !working.signal.aborted, () =>
     messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, working.signal),
@@ -80,12 +83,19 @@ export function startLanes(
     status.channels.set(name, { name, state: "connecting" });
     return superviseChannel(
       channel,
-      (received) => intake.receive(name, received),
+      (received) => intake.receive(name, received, receiving.signal),
       {
         log,
         onState(to, { attempt, delayMs, reason }) {
-          const from = status.channels.get(name)?.state ?? "connecting";
-          status.channels.set(name, { name, state: to, ...(reason === undefined ? {} : { reason }) });
+          const before = status.channels.get(name);
+          const from = before?.state ?? "connecting";
+          const lastSeenAt = to === "connected" ? new Date().toISOString() : before?.lastSeenAt;
+          status.channels.set(name, {
+            name,
+            state: to,
+            ...(reason === undefined ? {} : { reason }),
+            ...(lastSeenAt === undefined ? {} : { lastSeenAt }),
+          });
           if (from === "off" || from === to) return;
           const payload = { peer: "channel" as const, name, from, to, attempt, delay_ms: delayMs, reason };
           core.tell(draft("connection_state_changed", payload, { source: `channel:${name}` }));
@@ -200,8 +210,8 @@ function agentPorts(
     isOwner,
     isGroup,
     sources: { files: contextFiles.load, skills: skills.select, readSkill: skills.read },
-    replies: (message, replyId, content, turnId) =>
-      repliesOf(channels.get(message.channel), message, replyId, content, turnId),
+    replies: (message, replyId, content, turnId, attachments) =>
+      repliesOf(channels.get(message.channel), message, replyId, content, turnId, attachments),
     async keepOlderText({ key, document: { conversation } }) {
       try {
         await appendOlderText(config.agents.defaults.workspace, { sessionKey: key, ...conversation });

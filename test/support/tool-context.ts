@@ -72,6 +72,7 @@ export function createToolPlace(): ToolPlace {
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: (file) => policy.outsideOf(file, own),
+      send: async () => 0,
       changePlan: () => ({ text: "There is no plan.", isError: true, summary: "no plan" }),
       allows(access) {
         const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role: options.role ?? "owner" } as const;
