@@ -96,6 +96,7 @@ const table: readonly Row[] = [
       "policy/*",
       "sessions/*",
       "budgets/*",
+      "schedule/*",
       "agent/running-turns",
       "agent/open-questions",
     ],

@@ -4,6 +4,7 @@ import type { HeldFiles, LedgerEntry } from "../engine/engine.js";
 import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
+import type { CronApi } from "./cron-api.js";
 
 export type { SessionDocument, SessionSummary } from "../sessions/session.js";
 
@@ -291,6 +292,9 @@ export interface GatewayApi {
   policy(): PolicyView;
   /** Takes an "always allow" back. @throws {RequestError} 404 */
   revokeGrant(id: string): Promise<void>;
+
+  /** The scheduled jobs. */
+  readonly cron: CronApi;
 
   ledger(): Promise<readonly LedgerEntry[]>;
   /** Keeps the gateway's files as they are until the result is disposed, for a copy or a check by a command. */

@@ -22,7 +22,8 @@ export function repliesOf(
   content: string,
   turnId: string,
 ): readonly Work<"outbound">[] {
-  if (clientChannels.has(message.channel) || message.internal === true) return [];
+  const isForNobody = message.internal === true && message.silence?.word === undefined;
+  if (clientChannels.has(message.channel) || isForNobody) return [];
   return (channel?.split(content) ?? [content]).map((piece, index) =>
     outboundWork({
       id: `${replyId}#${index + 1}`,

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { RequestError } from "../errors.js";
 import type { Places } from "./connection-places.js";
+import { cronRoutes } from "./cron-routes.js";
 import { sendFault, sendJson } from "./exchange.js";
 import { toFaultReply } from "./faults.js";
 import { filesRoutes } from "./files-routes.js";
@@ -41,6 +42,7 @@ export function createRequestHandler(
     ...sessionRoutes,
     ...messageRoutes,
     ...policyRoutes,
+    ...cronRoutes,
     ...filesRoutes,
     ...openAIRoutes,
   ]);
@@ -118,7 +120,7 @@ function answerProbe(path: string, api: GatewayApi, response: ServerResponse): v
 
 function answerPreflight(response: ServerResponse, isAllowedOrigin: boolean): void {
   if (isAllowedOrigin) {
-    response.setHeader("Access-Control-Allow-Methods", "GET, POST, DELETE");
+    response.setHeader("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE");
     response.setHeader("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID");
     response.setHeader("Access-Control-Max-Age", "600");
   }

@@ -55,11 +55,14 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
     const assistant = await openAssistant(options, core);
     const status = createStatus(options, core, assistant);
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
+    const schedule = openSchedule(options, core, releases);
     const api = createOperations({
       ...core,
       ...assistant,
       bus: core.events,
       chooseModel: assistant.models.choose,
+      schedule,
+      owners: config.owners,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
       status: status.read,
       readLedger: () => readLedger(options.home, core.files.dir),
@@ -71,7 +74,6 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
       log: options.log,
     });
     startReactors(options, core, assistant.channels, metrics, releases);
-    const schedule = openSchedule(options, core, releases);
     startMemory(options, core, assistant, releases);
     const stopping = new AbortController();
     const door =

@@ -67,7 +67,10 @@ async function openScheduler({ log, now = Date.now }: GatewayOptions, core: Core
     jobs: core.engine.records("cron"),
     runs: core.engine.records("cron_runs"),
     times: createTimes(Cron, Intl.DateTimeFormat().resolvedOptions().timeZone),
-    accept: async (messageId, job) => void (await core.messages.publishInbound(toMessage(messageId, job, now()))),
+    async accept(messageId, job, isFailureTold) {
+      const message = toMessage(messageId, job, now());
+      await core.messages.publishInbound(isFailureTold ? { ...message, silence: { failures: true } } : message);
+    },
     tell({ job, dueAt, status, error }) {
       const key = sessionOf(job);
       const payload = {
