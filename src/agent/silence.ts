@@ -1,10 +1,12 @@
 import type { InboundMessage } from "../bus/messages.js";
-import type { LoopEnd } from "./turn-end.js";
+
+/** How a turn came to its end. */
+type EndKind = "answered" | "notice" | "budget" | "interrupted" | "failed";
 
 /** What of a turn's end is said in the chat; all of it stands in the session's log. */
 export function saidOf(
   { silence }: Pick<InboundMessage, "silence">,
-  kind: LoopEnd["kind"],
+  kind: EndKind,
   text: string | undefined,
 ): string | undefined {
   if (silence === undefined || text === undefined) return text;

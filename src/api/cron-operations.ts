@@ -10,7 +10,7 @@ const defaultChat = "webui:scheduled";
 export function createCronOperations(scheduler: () => Promise<Scheduler>, owners: readonly string[]): CronApi {
   return {
     list: async () => (await scheduler()).list().map(toView),
-    add: async (wish) => toView(await (await scheduler()).add(toJobWish(wish), ownerOf(wish.sessionKey, owners))),
+    add: async (wish) => toView(await (await scheduler()).add(toJobWish(wish), jobOwnerOf(wish.sessionKey, owners))),
     update: async (id, wish) => toView(await (await scheduler()).update(id, toJobWish(wish))),
     remove: async (id) => await (await scheduler()).remove(id),
     enable: async (id, isEnabled) => toView(await (await scheduler()).enable(id, isEnabled)),
@@ -32,7 +32,7 @@ function toJobWish({ title, prompt, sessionKey: _, ...rest }: CronWish): JobWish
 }
 
 /** A direct chat's messages are its owner's; in any other chat nobody is known to ask, and that has a guest's rights. */
-function ownerOf(sessionKey = defaultChat, owners: readonly string[]): JobOwner {
+export function jobOwnerOf(sessionKey = defaultChat, owners: readonly string[]): JobOwner {
   const channel = channelOf(sessionKey);
   const [chatId = "", ...thread] = clientChannels.has(channel) ? [chatOf(sessionKey)] : chatOf(sessionKey).split(":");
   if (!/^[a-z0-9-]+$/.test(channel) || chatId === "" || channel === "system")

@@ -245,6 +245,25 @@ export const configSchema = z.strictObject({
       day: budget,
     })
     .prefault({}),
+  /** The assistant looks by itself through memory/heartbeat.md, again and again. */
+  heartbeat: z
+    .strictObject({
+      enabled: flag(false),
+      everyMinutes: whole(1, 1440, 30),
+      /** E.g. `08:00-22:00`, in `agents.defaults.timezone`; the end may be in the night. Default: always. */
+      activeHours: optionalText.refine(
+        (hours) => hours === undefined || /^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)$/.test(hours),
+        "hours such as 08:00-22:00",
+      ),
+      /** Where it speaks: `channel:chat`, e.g. `telegram:42`. Default: the chat in which an owner wrote last. */
+      chat: optionalText.refine(
+        (chat) => chat === undefined || /^[a-z0-9-]+:\S+$/.test(chat),
+        "channel:chat, e.g. telegram:42",
+      ),
+      /** Upper bounds of a day, in the place of `budgets.job`. */
+      budget,
+    })
+    .prefault({}),
   memory: z
     .strictObject({
       /** Who names a conversation after its first answer: the `model` (on the page and in the terminal), its `first` words, or nobody (`off`). */

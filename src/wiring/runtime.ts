@@ -75,6 +75,10 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
     });
     startReactors(options, core, assistant.channels, metrics, releases);
     startMemory(options, core, assistant, releases);
+    if (config.heartbeat.enabled && options.work !== false) {
+      const { startHeartbeat } = await import("./heartbeat.js");
+      startHeartbeat(options, core, assistant, releases);
+    }
     const stopping = new AbortController();
     const door =
       openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
