@@ -85,6 +85,7 @@ const table: readonly Row[] = [
     types: ["engine/engine"],
   },
   { files: "api/offline-session", may: [...base, "engine/embedded/*", "sessions/*"], types: ["events/**"] },
+  { files: "api/skill-files", may: [...base, "api/skills-api", "skills/*"] },
   { files: "api/running-gateway", may: [...base, "engine/embedded/lock"] },
   {
     files: "api/**",
@@ -155,6 +156,7 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   marked: ["channels/formatting/**", "web/**"],
   dompurify: ["web/**"],
   vite: ["web/vite.config"],
+  yauzl: ["skills/unzip"],
 };
 
 /** Loaded only by those who switch on what needs them. */

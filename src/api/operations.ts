@@ -26,6 +26,7 @@ import { createPolicyOperations } from "./policy-operations.js";
 import { openSessionFeed } from "./session-feed.js";
 import { createLifecycle } from "./session-lifecycle.js";
 import { toSessionUsage } from "./session-usage.js";
+import { createSkillOperations } from "./skill-operations.js";
 import { waitForTurn } from "./wait-for-turn.js";
 
 export interface OperationPorts {
@@ -44,7 +45,9 @@ export interface OperationPorts {
   readonly skills: {
     list(): Promise<readonly SkillSummary[]>;
     text(name: string): Promise<string | undefined>;
+    switchTo(name: string, isEnabled: boolean): Promise<SkillSummary | undefined>;
   };
+  readonly workspace: string;
   readonly budgets: Pick<Budgets, "limits" | "report">;
   readonly schedule: { readonly scheduler: () => Promise<Scheduler> };
   /** `channel:sender` from the config. */
@@ -309,6 +312,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
 
     ...createPolicyOperations(ports, (event) => append(systemKey, event)),
 
+    skills: createSkillOperations(ports, (event) => append(systemKey, event)),
     cron: createCronOperations(ports.schedule.scheduler, ports.owners),
     ledger: ports.readLedger,
     ...(engine.holdFiles === undefined ? {} : { holdFiles: engine.holdFiles }),

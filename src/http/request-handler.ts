@@ -16,6 +16,7 @@ import type { HttpSettings } from "./options.js";
 import { policyRoutes } from "./policy-routes.js";
 import { createRouter, MethodNotAllowed } from "./routes.js";
 import { sessionRoutes } from "./session-routes.js";
+import { skillRoutes } from "./skill-routes.js";
 import { serveFile } from "./static-files.js";
 import { parseTarget, type Target } from "./target.js";
 
@@ -43,6 +44,7 @@ export function createRequestHandler(
     ...messageRoutes,
     ...policyRoutes,
     ...cronRoutes,
+    ...skillRoutes,
     ...filesRoutes,
     ...openAIRoutes,
   ]);

@@ -68,6 +68,7 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
       readLedger: () => readLedger(options.home, core.files.dir),
       systemKey: gatewayKey,
       policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
+      workspace,
       uploads: join(workspace, ".uploads"),
       metrics: () => metrics?.prometheusText() ?? "",
       now: options.now ?? Date.now,

@@ -301,6 +301,10 @@ export function createMemoryGateway(): MemoryGateway {
         if (!paired.delete(`${channel}:${senderId}`))
           throw new RequestError("That sender is not paired", { status: 404, code: "not_found" });
       },
+      skills: {
+        enable: () => Promise.reject(noJobs()),
+        install: () => Promise.reject(noJobs()),
+      },
       cron: {
         list: async () => [],
         add: () => Promise.reject(noJobs()),
