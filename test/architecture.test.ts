@@ -132,6 +132,8 @@ const table: readonly Row[] = [
   },
   // The composition root, in several files.
   { files: "gateway", may: ["**"] },
+  // The config names a module.
+  { files: "wiring/extensions", may: ["**"], computed: true },
   { files: "wiring/**", may: ["**"] },
   // What programs build on: the composition root, behind a face of its own.
   {

@@ -211,6 +211,16 @@ export const configSchema = z.strictObject({
       options: z.record(z.string(), jsonValue).default({}),
     })
     .prefault({}),
+  /** Modules that add tools, channels, providers, a storage, machines or reactors. They run with the gateway's own rights. */
+  extensions: z
+    .array(
+      z.strictObject({
+        /** A file; a relative path starts at the home. */
+        module: z.string().trim().min(1, "a file such as ./my-tool.mjs"),
+        options: z.record(z.string(), jsonValue).default({}),
+      }),
+    )
+    .default([]),
   engine: z.strictObject({ kind: z.enum(["embedded"]).default("embedded") }).prefault({}),
   /** Decorations, each of which can be left out. */
   reactors: z
@@ -261,7 +271,7 @@ export const configSchema = z.strictObject({
         "channel:chat, e.g. telegram:42",
       ),
       /** Upper bounds of a day, in the place of `budgets.job`. */
-      budget,
+      budget: z.partialRecord(z.enum(["tokens", "usd", "turns"]), number(z.number().min(0))).default({}),
     })
     .prefault({}),
   memory: z

@@ -46,11 +46,12 @@ export type OpenDoor = (ports: DoorPorts) => Promise<{ readonly address: string 
  * @throws {EngineError} `locked` when another gateway holds the home or the workspace, `corrupt` for a damaged journal
  * @throws {ConfigError} when a folder cannot be used, and whatever the door throws
  */
-export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor): Promise<Runtime> {
-  const { config } = options.config;
+export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): Promise<Runtime> {
+  const { config } = given.config;
   const { workspace, executionMode } = config.agents.defaults;
-  const releases = new Releases(options.log);
+  const releases = new Releases(given.log);
   try {
+    const options = config.extensions.length === 0 ? given : await withExtensions(given, releases);
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
     const status = createStatus(options, core, assistant);
@@ -102,6 +103,11 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
     await releases[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+async function withExtensions(options: GatewayOptions, releases: Releases): Promise<GatewayOptions> {
+  const { loadExtensions } = await import("./extensions.js");
+  return await loadExtensions(options, releases);
 }
 
 /** A rule as it was written. */
