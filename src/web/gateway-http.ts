@@ -7,12 +7,21 @@ export interface StatusView {
   readonly problems: readonly string[];
 }
 
+/** A scheduled job. */
+export interface JobView {
+  readonly title: string;
+  readonly sessionKey: string;
+  /** Absent: it is off. */
+  readonly next: Date | undefined;
+}
+
 /** The gateway wants a token, or another one. */
 export class Unauthorized extends Error {}
 
 /** The routes that the page reads over HTTP. They throw {@link Unauthorized} on 401. */
 export interface GatewayHttp {
   status(): Promise<StatusView>;
+  jobs(): Promise<readonly JobView[]>;
   /** Stored events with seq > fromSequence. */
   events(sessionKey: string, fromSequence: number, limit: number): Promise<readonly GatewayEvent[]>;
 }
@@ -44,6 +53,14 @@ export function createGatewayHttp(token: () => string | undefined): GatewayHttp 
         isStandIn: provider === "offline",
         problems: Array.isArray(problems) ? problems.filter((problem) => typeof problem === "string") : [],
       };
+    },
+    async jobs() {
+      const { jobs } = await get("api/cron");
+      return (Array.isArray(jobs) ? jobs : []).filter(isRecord).map(({ title, sessionKey, nextRun }) => ({
+        title: String(title),
+        sessionKey: String(sessionKey),
+        next: typeof nextRun === "string" ? new Date(nextRun) : undefined,
+      }));
     },
     async events(sessionKey, fromSequence, limit) {
       const range = `from_sequence=${fromSequence}&limit=${limit}`;
