@@ -10,6 +10,7 @@ import { filesRoutes } from "./files-routes.js";
 import { gatewayRoutes } from "./gateway-routes.js";
 import type { Guard } from "./guard.js";
 import { requireJsonIfBody } from "./json.js";
+import { mcpRoutes } from "./mcp-routes.js";
 import { messageRoutes } from "./message-routes.js";
 import { openAIRoutes } from "./openai-routes.js";
 import type { HttpSettings } from "./options.js";
@@ -42,6 +43,7 @@ export function createRequestHandler(
     ...gatewayRoutes,
     ...sessionRoutes,
     ...messageRoutes,
+    ...mcpRoutes,
     ...policyRoutes,
     ...cronRoutes,
     ...skillRoutes,

@@ -6,6 +6,7 @@ import { type Activity, createComposer } from "./composer.js";
 import { ask } from "./dialogs.js";
 import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
 import { createJobsPane } from "./jobs-pane.js";
+import { createPlanPanel } from "./plan-panel.js";
 import { createQuestionPanel } from "./question-panel.js";
 import { hashOf, newSessionKey, sessionKeyFromHash } from "./session-key.js";
 import { listEvents } from "./session-list.js";
@@ -48,6 +49,13 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     },
     announce: (text) => shell.announce(text),
   });
+  const plan = createPlanPanel({
+    send(command) {
+      session?.send(command, undefined);
+      transcript.stick();
+    },
+    announce: (text) => shell.announce(text),
+  });
   const banners = createBanners(() => client?.retryNow());
   const chats = createChats({
     client: () => client,
@@ -66,6 +74,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     pane: chats.element,
     banners: banners.element,
     transcript: transcript.element,
+    plan: plan.element,
     question: question.element,
     composer: composer.element,
   });
@@ -90,6 +99,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     leave();
     transcript.clear();
     question.show(undefined);
+    plan.show(undefined);
     composer.draft = drafts.get(key) ?? "";
     session = openSessionView({
       key,
@@ -127,6 +137,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     transcript.show(view, { hasOlder, isLoading });
     composer.showActivity(activityOf(view));
     question.show(view.question);
+    plan.show(view.plans.at(-1)?.plan);
     const isEmpty = view.items.length === 0 && view.pending.length === 0 && !isLoading;
     shell.showSession({ title: titleFor(view, hasOlder), isEmpty });
   }

@@ -13,7 +13,7 @@ import { appendOlderText } from "../memory/older-text.js";
 import type { ToolUse } from "../policy/access.js";
 import { grantText } from "../policy/grants.js";
 import { builtinTools } from "../tools/builtin.js";
-import { createToolRegistry } from "../tools/registry.js";
+import { createToolRegistry, type ToolSource } from "../tools/registry.js";
 import type { Tool } from "../tools/tool.js";
 import { sleep } from "../util/sleep.js";
 import type { Assistant } from "./assistant.js";
@@ -22,11 +22,20 @@ import { memoryTools } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
 import type { Status } from "./status.js";
 
+type ChatCommands = Pick<AgentPorts, "mayCommand" | "operate">;
+
 const turnsParallel = 64;
 const maxAttempts = 3;
 const stuckMs = 1000;
 /** A send that is cut may be said twice: one that is under way gets this long, however little grace is left. */
 const leastSendMs = 1000;
+
+/** What the assistant works with, beside what it always has. */
+export interface Hands {
+  readonly tools: readonly Tool[];
+  readonly source: ToolSource | undefined;
+  readonly commands: ChatCommands;
+}
 
 /** Sets everything that works through the queues in motion. */
 export function startLanes(
@@ -34,7 +43,7 @@ export function startLanes(
   core: Core,
   assistant: Assistant,
   status: Status,
-  moreTools: readonly Tool[],
+  hands: Hands,
 ): { drain(graceMs: number): Promise<void> } {
   const { log } = options;
   const { channels, intake, running } = assistant;
@@ -43,7 +52,7 @@ export function startLanes(
   const working = new AbortController();
   const sending = new AbortController();
 
-  const agent = createAgent(agentPorts(options, core, assistant, status, moreTools), {
+  const agent = createAgent(agentPorts(options, core, assistant, status, hands), {
     maxIterations: options.config.config.agents.defaults.maxToolIterations,
     maxModelAttempts: 3,
     retryDelayMs: options.modelRetryMs ?? 1000,
@@ -146,11 +155,11 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
 
 /** The same for every route: whose message it is decides, whatever carried it. */
 function toToolUse(use: PlannedUse, isOwner: Assistant["isOwner"]): ToolUse {
-  const { tool, access, folder, outside, message } = use;
+  const { tool, access, folder, outside, isPlanning, message } = use;
   const { channel, senderId } = message;
   const role = isOwner(channel, senderId) ? "owner" : "guest";
   const chatType = isGroup(message) ? "group" : "dm";
-  return { tool, access, folder, outside, speaker: { channel, senderId, chatType, role } };
+  return { tool, access, folder, outside, isPlanning, speaker: { channel, senderId, chatType, role } };
 }
 
 function agentPorts(
@@ -158,7 +167,7 @@ function agentPorts(
   core: Core,
   assistant: Assistant,
   status: Status,
-  moreTools: readonly Tool[],
+  hands: Hands,
 ): AgentPorts {
   const {
     config: { config },
@@ -174,7 +183,10 @@ function agentPorts(
     models,
     budgets,
     compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
-    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...moreTools, ...tools], { log }),
+    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...hands.tools, ...tools], {
+      log,
+      source: hands.source,
+    }),
     decide: (use) => policy.mayUseTool(toToolUse(use, isOwner)),
     async allowAlways(use, responderId) {
       const grant = await grants.add(toToolUse(use, isOwner), responderId);
@@ -182,6 +194,7 @@ function agentPorts(
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
     outsideOf: policy.outsideOf,
+    ...hands.commands,
     questions,
     patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
     isOwner,

@@ -12,12 +12,16 @@ import type { Reactor } from "../reactors/reactor.js";
 import { createTypingReactor } from "../reactors/typing.js";
 import { Releases } from "../util/releases.js";
 import { openAssistant } from "./assistant.js";
+import { chatCommands } from "./chat-commands.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
+import { openExec } from "./exec.js";
 import { startLanes } from "./lanes.js";
+import { openMcp } from "./mcp.js";
 import { startMemory } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
 import { openSchedule } from "./schedule.js";
 import { createStatus } from "./status.js";
+import { openWeb } from "./web.js";
 
 /** All parts at work. Disposing drains them without grace. */
 export interface Runtime extends AsyncDisposable {
@@ -54,10 +58,13 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const options = config.extensions.length === 0 ? given : await withExtensions(given, releases);
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
-    const status = createStatus(options, core, assistant);
+    const web = openWeb(options, core, releases);
+    const exec = openExec(options, core, releases);
+    const mcp = openMcp(options, core, releases);
+    const status = createStatus(options, core, assistant, { web, exec, mcp });
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
     const schedule = openSchedule(options, core, releases);
-    const api = createOperations({
+    const operations = createOperations({
       ...core,
       ...assistant,
       bus: core.events,
@@ -75,6 +82,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       now: options.now ?? Date.now,
       log: options.log,
     });
+    const api = { ...operations, mcp: mcp.api };
     startReactors(options, core, assistant.channels, metrics, releases);
     startMemory(options, core, assistant, releases);
     if (config.heartbeat.enabled && options.work !== false) {
@@ -86,8 +94,14 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
     const address = door?.address ?? "";
     await core.setAddress(address);
-    const lanes = startLanes(options, core, assistant, status, [schedule.tool]);
+    const lanes = startLanes(options, core, assistant, status, {
+      tools: [schedule.tool, ...web.tools, ...exec.tools],
+      source: mcp.tools,
+      commands: chatCommands(core, assistant, api, schedule),
+    });
     status.enter("ready");
+    // Whoever waits for the gateway hears of it first.
+    setImmediate(mcp.start);
     const parts = releases.move();
     return {
       api,
