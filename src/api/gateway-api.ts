@@ -4,7 +4,9 @@ import type { HeldFiles, LedgerEntry } from "../engine/engine.js";
 import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
+import type { CronApi } from "./cron-api.js";
 import type { McpApi } from "./mcp-api.js";
+import type { SkillsApi } from "./skills-api.js";
 
 export type { SessionDocument, SessionSummary } from "../sessions/session.js";
 
@@ -129,6 +131,10 @@ export interface SkillSummary {
   readonly source: "workspace" | "bundled" | "user";
   readonly path: string;
   readonly enabled: boolean;
+  /** The front matter's name, where it has one. */
+  readonly displayName?: string;
+  /** The front matter's `allowed-tools`: what the skill's author had in mind. It allows and forbids nothing. */
+  readonly allowedTools?: readonly string[];
 }
 
 export interface PairingRequest {
@@ -304,6 +310,12 @@ export interface GatewayApi {
   policy(): PolicyView;
   /** Takes an "always allow" back. @throws {RequestError} 404 */
   revokeGrant(id: string): Promise<void>;
+
+  /** Switches and installs skills. */
+  readonly skills: SkillsApi;
+
+  /** The scheduled jobs. */
+  readonly cron: CronApi;
 
   /** The servers that tools come from, where there can be some. */
   readonly mcp?: McpApi;

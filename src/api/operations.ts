@@ -13,17 +13,20 @@ import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import type { Grants } from "../policy/grants.js";
 import type { Pairing } from "../policy/pairing.js";
+import type { Scheduler } from "../schedule/scheduler.js";
 import type { SessionStore } from "../sessions/session-store.js";
 import { cutText } from "../util/cut-text.js";
 import { newId } from "../util/ids.js";
 import { linked } from "../util/linked.js";
 import type { Answers } from "./answers.js";
+import { createCronOperations } from "./cron-operations.js";
 import type { GatewayApi, GatewayStatus, PolicyView, SendRequest, SessionStatus, SkillSummary } from "./gateway-api.js";
 import type { Intake } from "./intake.js";
 import { createPolicyOperations } from "./policy-operations.js";
 import { openSessionFeed } from "./session-feed.js";
 import { createLifecycle } from "./session-lifecycle.js";
 import { toSessionUsage } from "./session-usage.js";
+import { createSkillOperations } from "./skill-operations.js";
 import { waitForTurn } from "./wait-for-turn.js";
 
 export interface OperationPorts {
@@ -42,8 +45,13 @@ export interface OperationPorts {
   readonly skills: {
     list(): Promise<readonly SkillSummary[]>;
     text(name: string): Promise<string | undefined>;
+    switchTo(name: string, isEnabled: boolean): Promise<SkillSummary | undefined>;
   };
+  readonly workspace: string;
   readonly budgets: Pick<Budgets, "limits" | "report">;
+  readonly schedule: { readonly scheduler: () => Promise<Scheduler> };
+  /** `channel:sender` from the config. */
+  readonly owners: readonly string[];
   /** @throws when there is no such model; the message says what to change */
   chooseModel(label: string, signal: AbortSignal): Promise<unknown>;
   /** True for a message that begins a fresh conversation. */
@@ -304,6 +312,8 @@ export function createOperations(ports: OperationPorts): GatewayApi {
 
     ...createPolicyOperations(ports, (event) => append(systemKey, event)),
 
+    skills: createSkillOperations(ports, (event) => append(systemKey, event)),
+    cron: createCronOperations(ports.schedule.scheduler, ports.owners),
     ledger: ports.readLedger,
     ...(engine.holdFiles === undefined ? {} : { holdFiles: engine.holdFiles }),
     metrics: ports.metrics,

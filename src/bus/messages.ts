@@ -53,8 +53,18 @@ export interface InboundMessage {
   readonly internal?: boolean | undefined;
   /** The scheduled job that this comes from: its budget counts, in the place of the sender's. */
   readonly jobId?: string | undefined;
+  /** What of the turn's end is not said in the chat. Absent: everything is said. */
+  readonly silence?: Silence | undefined;
   /** Unix ms. */
   readonly receivedAt: number;
+}
+
+/** What nobody has to hear of a message that no person sent. */
+export interface Silence {
+  /** That it failed: the time before did too, and that was said. */
+  readonly failures?: boolean | undefined;
+  /** Only an answer is said, and none that is nothing but this word. Counts for an `internal` message, too. */
+  readonly word?: string | undefined;
 }
 
 /** Something to press below a message. */

@@ -193,6 +193,16 @@ export const configSchema = z.strictObject({
       options: z.record(z.string(), jsonValue).default({}),
     })
     .prefault({}),
+  /** Modules that add tools, channels, providers, a storage, machines or reactors. They run with the gateway's own rights. */
+  extensions: z
+    .array(
+      z.strictObject({
+        /** A file; a relative path starts at the home. */
+        module: z.string().trim().min(1, "a file such as ./my-tool.mjs"),
+        options: z.record(z.string(), jsonValue).default({}),
+      }),
+    )
+    .default([]),
   engine: z.strictObject({ kind: z.enum(["embedded"]).default("embedded") }).prefault({}),
   /** Decorations, each of which can be left out. */
   reactors: z
@@ -225,6 +235,25 @@ export const configSchema = z.strictObject({
       sender: budget,
       job: budget,
       day: budget,
+    })
+    .prefault({}),
+  /** The assistant looks by itself through memory/heartbeat.md, again and again. */
+  heartbeat: z
+    .strictObject({
+      enabled: flag(false),
+      everyMinutes: whole(1, 1440, 30),
+      /** E.g. `08:00-22:00`, in `agents.defaults.timezone`; the end may be in the night. Default: always. */
+      activeHours: optionalText.refine(
+        (hours) => hours === undefined || /^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)$/.test(hours),
+        "hours such as 08:00-22:00",
+      ),
+      /** Where it speaks: `channel:chat`, e.g. `telegram:42`. Default: the chat in which an owner wrote last. */
+      chat: optionalText.refine(
+        (chat) => chat === undefined || /^[a-z0-9-]+:\S+$/.test(chat),
+        "channel:chat, e.g. telegram:42",
+      ),
+      /** Upper bounds of a day, in the place of `budgets.job`. */
+      budget: z.partialRecord(z.enum(["tokens", "usd", "turns"]), number(z.number().min(0))).default({}),
     })
     .prefault({}),
   memory: z

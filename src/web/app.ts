@@ -5,6 +5,7 @@ import { createChats } from "./chats.js";
 import { type Activity, createComposer } from "./composer.js";
 import { ask } from "./dialogs.js";
 import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
+import { createJobsPane } from "./jobs-pane.js";
 import { createPlanPanel } from "./plan-panel.js";
 import { createQuestionPanel } from "./question-panel.js";
 import { hashOf, newSessionKey, sessionKeyFromHash } from "./session-key.js";
@@ -71,6 +72,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     onChange: draw,
     onFailure: failed,
   });
+  chats.element.append(createJobsPane(http.jobs, go));
   const shell = createShell({
     pane: chats.element,
     banners: banners.element,

@@ -15,6 +15,14 @@ export interface StrangerView {
   readonly senderName: string | undefined;
 }
 
+/** A scheduled job. */
+export interface JobView {
+  readonly title: string;
+  readonly sessionKey: string;
+  /** Absent: it is off. */
+  readonly next: Date | undefined;
+}
+
 /** The gateway wants a token, or another one. */
 export class Unauthorized extends Error {}
 
@@ -24,6 +32,7 @@ export interface GatewayHttp {
   /** Who waits to be let in. */
   strangers(): Promise<readonly StrangerView[]>;
   letIn(code: string): Promise<void>;
+  jobs(): Promise<readonly JobView[]>;
   /** Stored events with seq > fromSequence. */
   events(sessionKey: string, fromSequence: number, limit: number): Promise<readonly GatewayEvent[]>;
 }
@@ -66,6 +75,14 @@ export function createGatewayHttp(token: () => string | undefined): GatewayHttp 
     },
     async letIn(code) {
       await call("api/pairings/approve", { code });
+    },
+    async jobs() {
+      const { jobs } = await call("api/cron");
+      return (Array.isArray(jobs) ? jobs : []).filter(isRecord).map(({ title, sessionKey, nextRun }) => ({
+        title: String(title),
+        sessionKey: String(sessionKey),
+        next: typeof nextRun === "string" ? new Date(nextRun) : undefined,
+      }));
     },
     async events(sessionKey, fromSequence, limit) {
       const range = `from_sequence=${fromSequence}&limit=${limit}`;

@@ -51,11 +51,12 @@ export type OpenDoor = (ports: DoorPorts) => Promise<{ readonly address: string 
  * @throws {EngineError} `locked` when another gateway holds the home or the workspace, `corrupt` for a damaged journal
  * @throws {ConfigError} when a folder cannot be used, and whatever the door throws
  */
-export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor): Promise<Runtime> {
-  const { config } = options.config;
+export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): Promise<Runtime> {
+  const { config } = given.config;
   const { workspace, executionMode } = config.agents.defaults;
-  const releases = new Releases(options.log);
+  const releases = new Releases(given.log);
   try {
+    const options = config.extensions.length === 0 ? given : await withExtensions(given, releases);
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
     const web = openWeb(options, core, releases);
@@ -63,16 +64,20 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
     const mcp = openMcp(options, core, releases);
     const status = createStatus(options, core, assistant, { web, exec, mcp });
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
+    const schedule = openSchedule(options, core, releases);
     const operations = createOperations({
       ...core,
       ...assistant,
       bus: core.events,
       chooseModel: assistant.models.choose,
+      schedule,
+      owners: config.owners,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
       status: status.read,
       readLedger: () => readLedger(options.home, core.files.dir),
       systemKey: gatewayKey,
       policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
+      workspace,
       uploads: join(workspace, ".uploads"),
       metrics: () => metrics?.prometheusText() ?? "",
       now: options.now ?? Date.now,
@@ -80,8 +85,11 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
     });
     const api = { ...operations, mcp: mcp.api };
     startReactors(options, core, assistant, metrics, releases);
-    const schedule = openSchedule(options, core, releases);
     startMemory(options, core, assistant, releases);
+    if (config.heartbeat.enabled && options.work !== false) {
+      const { startHeartbeat } = await import("./heartbeat.js");
+      startHeartbeat(options, core, assistant, releases);
+    }
     const stopping = new AbortController();
     const door =
       openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
@@ -110,6 +118,11 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
     await releases[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+async function withExtensions(options: GatewayOptions, releases: Releases): Promise<GatewayOptions> {
+  const { loadExtensions } = await import("./extensions.js");
+  return await loadExtensions(options, releases);
 }
 
 /** A rule as it was written. */
