@@ -8,6 +8,7 @@ import { newId } from "../util/ids.js";
 import { createPermit } from "./approvals.js";
 import type { DoomLoop } from "./doom-loop.js";
 import type { HumanInput } from "./human-input.js";
+import { createOutgoing } from "./outgoing.js";
 import type { AgentPorts } from "./ports.js";
 import type { PendingCall } from "./resume.js";
 import { skillsMatched } from "./skill-events.js";
@@ -16,7 +17,16 @@ import type { TurnLog } from "./turn-log.js";
 export interface ToolCallScope {
   readonly ports: Pick<
     AgentPorts,
-    "tools" | "decide" | "allowAlways" | "outsideOf" | "sources" | "sessionFolder" | "workspace"
+    | "tools"
+    | "decide"
+    | "allowAlways"
+    | "outsideOf"
+    | "sources"
+    | "sessionFolder"
+    | "workspace"
+    | "replies"
+    | "artifacts"
+    | "tasks"
   >;
   readonly message: InboundMessage;
   readonly human: HumanInput;
@@ -55,7 +65,7 @@ export async function runToolCalls(
     }[] = [];
     for (const pending of calls) {
       const executionId = await start(pending, scope);
-      started.push({ pending, executionId, outcome: run(pending, scope) });
+      started.push({ pending, executionId, outcome: run(pending, executionId, scope) });
     }
     // Settled together first, so that no rejection goes unheard while an earlier result is being written.
     await Promise.allSettled(started.map((one) => one.outcome));
@@ -69,7 +79,7 @@ export async function runToolCalls(
       return;
     }
     const executionId = await start(pending, scope);
-    await finish(pending, executionId, await run(pending, scope), scope);
+    await finish(pending, executionId, await run(pending, executionId, scope), scope);
   }
 }
 
@@ -112,7 +122,7 @@ interface Outcome {
   readonly durationMs: number;
 }
 
-async function run(pending: PendingCall, scope: ToolCallScope): Promise<Outcome> {
+async function run(pending: PendingCall, executionId: string, scope: ToolCallScope): Promise<Outcome> {
   const startedAt = Date.now();
   let waitedMs = 0;
   const waiting = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -130,12 +140,13 @@ async function run(pending: PendingCall, scope: ToolCallScope): Promise<Outcome>
     events.push(skillsMatched(scope.log, skill === undefined ? [] : [skill], missing, pending.call.name));
     return skill?.text;
   };
-  const result = await runOnce(pending, scope, { waiting, readSkill });
+  const result = await runOnce(pending, scope, { executionId, waiting, readSkill });
   return { result, events, durationMs: Math.max(0, Date.now() - startedAt - waitedMs) };
 }
 
 /** What a call is given beside its scope. */
 interface Aids {
+  readonly executionId: string;
   readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
   readonly readSkill: ToolContext["readSkill"];
 }
@@ -165,8 +176,8 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
 }
 
 function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallScope, aids: Aids): ToolContext {
-  const { waiting, readSkill } = aids;
-  const { ports, message, human } = scope;
+  const { executionId, waiting, readSkill } = aids;
+  const { ports, message, human, log, outside } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
   const permit =
     tool === undefined
@@ -177,14 +188,17 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     channel: message.channel,
     chatId: message.chatId,
     senderId: message.senderId,
-    turnId: scope.log.turnId,
+    turnId: log.turnId,
     toolCallId: call.id,
+    isSubAgent: message.taskId !== undefined,
     folder,
     workspace: ports.workspace,
     signal: scope.signal,
     permit: (access) => waiting(() => permit(access)),
     ask: (question) => waiting(() => askFor(call, question, human)),
     outsideOf: (path) => ports.outsideOf(path, folder),
+    ...createOutgoing({ ports, message, log, executionId, toolName: call.name }),
+    tasks: ports.tasks.of({ message, executionId, outside }),
     readSkill,
   };
 }

@@ -91,7 +91,7 @@ function noticesOf({ session }: TurnScope): readonly string[] {
 /** Until a better title is given, a conversation is called after what it began with. */
 function firstTitle(log: TurnLog, message: InboundMessage): EventDraft[] {
   const title = fallbackTitle(message.content) ?? message.attachments[0]?.filename;
-  if (title === undefined || message.internal === true) return [];
+  if (title === undefined || message.internal === true || message.resultOf !== undefined) return [];
   return [log.draft("session_title_generated", { title, generated_by: "fallback" })];
 }
 

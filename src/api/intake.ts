@@ -14,7 +14,7 @@ export interface IntakePorts {
   readonly bus: MessageBus;
   readonly policy: Policy;
   readonly pairing: Pairing;
-  readonly questions: Pick<OpenQuestions, "screen">;
+  readonly questions: Pick<OpenQuestions, "screen" | "routeOf">;
   readonly answers: Answers;
   /** Brings older history of the chat in before its first message is stored. */
   readonly prepareSession: (sessionKey: string) => Promise<void>;
@@ -62,7 +62,8 @@ export function createIntake(ports: IntakePorts): Intake {
       }
       const isOwner = decision.role === "owner";
       const responder = { channel, senderId, isOwner, isPrivate: false };
-      const inbound = toInbound(channel, received, now());
+      const direct = toInbound(channel, received, now());
+      const inbound = { ...direct, sessionKey: questions.routeOf(direct.sessionKey, direct.content, responder) };
       const refusal = questions.screen(inbound.sessionKey, inbound.content, responder);
       if (refusal !== undefined) return { status: "refused", reply: refusal };
       try {

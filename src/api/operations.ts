@@ -7,7 +7,7 @@ import type { InboundMessage } from "../bus/messages.js";
 import type { Engine, LedgerEntry } from "../engine/engine.js";
 import { EngineError, messageOf, RequestError } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
-import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
+import { channelOf, chatOf, clientChannels, isBelow } from "../events/session-key.js";
 import type { StreamSnapshots } from "../events/stream-snapshots.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
@@ -18,7 +18,15 @@ import { cutText } from "../util/cut-text.js";
 import { newId } from "../util/ids.js";
 import { linked } from "../util/linked.js";
 import type { Answers } from "./answers.js";
-import type { GatewayApi, GatewayStatus, PolicyView, SendRequest, SessionStatus, SkillSummary } from "./gateway-api.js";
+import type {
+  ArtifactContent,
+  GatewayApi,
+  GatewayStatus,
+  PolicyView,
+  SendRequest,
+  SessionStatus,
+  SkillSummary,
+} from "./gateway-api.js";
 import type { Intake } from "./intake.js";
 import { createPolicyOperations } from "./policy-operations.js";
 import { openSessionFeed } from "./session-feed.js";
@@ -44,6 +52,11 @@ export interface OperationPorts {
     text(name: string): Promise<string | undefined>;
   };
   readonly budgets: Pick<Budgets, "limits" | "report">;
+  readonly tasks: {
+    stop(sessionKey: string): Promise<number>;
+    forget(sessionKey: string): Promise<void>;
+  };
+  readonly artifacts: { open(sessionKey: string, artifactId: string): Promise<ArtifactContent> };
   /** @throws when there is no such model; the message says what to change */
   chooseModel(label: string, signal: AbortSignal): Promise<unknown>;
   /** True for a message that begins a fresh conversation. */
@@ -153,8 +166,10 @@ export function createOperations(ports: OperationPorts): GatewayApi {
 
     async deleteSession(key) {
       await mustExist(key);
+      // Nothing that they still bring back may begin a new life of the session.
+      await ports.tasks.forget(key);
       await deleteOne(key);
-      const children = (await sessions.list()).filter((each) => each.key.startsWith(`${key}:spawn:`));
+      const children = (await sessions.list()).filter((each) => isBelow(each.key, key));
       for (const child of children) await deleteOne(child.key);
     },
 
@@ -168,7 +183,8 @@ export function createOperations(ports: OperationPorts): GatewayApi {
 
     async stopTurn(key) {
       await mustExist(key);
-      return { stopped: running.stop(key, "stop") };
+      // The turn stops what it has started; without one there may still be sub-agents at work.
+      return { stopped: running.stop(key, "stop") || (await ports.tasks.stop(key)) > 0 };
     },
 
     abortSession: lifecycle.abort,
@@ -257,6 +273,11 @@ export function createOperations(ports: OperationPorts): GatewayApi {
         options,
         listener,
       );
+    },
+
+    async openArtifact(key, artifactId) {
+      await mustExist(key);
+      return await ports.artifacts.open(key, artifactId);
     },
 
     listSkills: skills.list,

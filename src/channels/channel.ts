@@ -78,6 +78,14 @@ export interface Channel {
    */
   send(message: OutboundMessage, signal: AbortSignal): Promise<Receipt>;
 
+  /**
+   * Whether a message can carry files: `apart`: one, and then no text; `together`: as many as there are, below the
+   * text. Absent: none, and their names are told instead.
+   */
+  readonly files?: "apart" | "together";
+  /** A larger file cannot be sent; its name is told instead. Absent: no limit of its own. */
+  readonly maxFileBytes?: number;
+
   /** How many buttons one message can have; absent: none, and questions come as numbered lines. */
   readonly maxButtons?: number;
 

@@ -48,7 +48,7 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
   const workspace = expandTilde(agents.defaults.workspace ?? "workspace", around.homedir);
   const config: Config = {
     ...settled.config,
-    agents: { defaults: { ...agents.defaults, workspace: resolve(around.home, workspace) } },
+    agents: { ...agents, defaults: { ...agents.defaults, workspace: resolve(around.home, workspace) } },
     gateway: { ...gateway, token },
     channels: telegram?.enabled === true && telegram.token !== undefined ? { telegram } : {},
     providers: onlyKeyed(providers),

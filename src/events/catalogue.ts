@@ -72,6 +72,9 @@ export const catalogue = {
     to: z.enum(["pending", "running", "completed", "failed"]),
     summary: optionalText,
     error: optionalText,
+    /** At its end: what it and its own sub-agents have used. */
+    usage: usage.optional(),
+    cost_usd: z.number().optional(),
   }),
   user_message_queued: spec("message", {
     message_id: text,
@@ -84,6 +87,8 @@ export const catalogue = {
     content: z.array(contentPart),
     mode: z.enum(["next", "append", "cancel"]),
     position: count,
+    /** Set when this brings back what became of a sub-agent's task. */
+    result_of: optionalText,
   }),
   user_message: spec("message", {
     message_id: text,
@@ -294,7 +299,7 @@ export const catalogue = {
   budget_exceeded: spec(
     "system",
     {
-      scope: z.enum(["turn", "session", "sender", "job", "day"]),
+      scope: z.enum(["turn", "spawn", "session", "sender", "job", "day"]),
       limit: z.number(),
       used: z.number(),
       unit: z.enum(["tokens", "usd", "turns"]),

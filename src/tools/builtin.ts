@@ -1,9 +1,11 @@
+import { sendFileTool } from "./chat/send-file.js";
 import { editFileTool } from "./files/edit-file.js";
 import { listDirTool } from "./files/list-dir.js";
 import { readFileTool } from "./files/read-file.js";
 import { writeFileTool } from "./files/write-file.js";
 import { askHumanTool } from "./human/ask-human.js";
 import { readSkillTool } from "./skills/read-skill.js";
+import { spawnTool } from "./spawn/spawn.js";
 import type { Tool } from "./tool.js";
 
 /** The tools that every gateway has. */
@@ -13,5 +15,7 @@ export const builtinTools: readonly Tool[] = [
   listDirTool,
   readFileTool,
   readSkillTool,
+  sendFileTool,
+  spawnTool,
   writeFileTool,
 ];

@@ -8,6 +8,7 @@ import type { Channel } from "../channels/channel.js";
 import { superviseChannel } from "../channels/supervisor.js";
 import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
+import { rootKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import { appendOlderText } from "../memory/older-text.js";
 import type { ToolUse } from "../policy/access.js";
@@ -35,6 +36,7 @@ export function startLanes(
   assistant: Assistant,
   status: Status,
   moreTools: readonly Tool[],
+  given: Pick<AgentPorts, "artifacts" | "tasks">,
 ): { drain(graceMs: number): Promise<void> } {
   const { log } = options;
   const { channels, intake, running } = assistant;
@@ -43,19 +45,22 @@ export function startLanes(
   const working = new AbortController();
   const sending = new AbortController();
 
-  const agent = createAgent(agentPorts(options, core, assistant, status, moreTools), {
-    maxIterations: options.config.config.agents.defaults.maxToolIterations,
-    maxModelAttempts: 3,
-    retryDelayMs: options.modelRetryMs ?? 1000,
-    titles: options.config.config.memory.titles !== "off",
-    quiet: {
-      ms: options.config.config.agents.defaults.quietMs,
-      after: options.config.config.agents.defaults.quietAfter,
+  const agent = createAgent(
+    { ...agentPorts(options, core, assistant, status, moreTools), ...given },
+    {
+      maxIterations: options.config.config.agents.defaults.maxToolIterations,
+      maxModelAttempts: 3,
+      retryDelayMs: options.modelRetryMs ?? 1000,
+      titles: options.config.config.memory.titles !== "off",
+      quiet: {
+        ms: options.config.config.agents.defaults.quietMs,
+        after: options.config.config.agents.defaults.quietAfter,
+      },
+      clock: createClock(assistant.budgets.calendar.timeZone),
+      ...options.config.config.events,
+      machines: options.machines,
     },
-    clock: createClock(assistant.budgets.calendar.timeZone),
-    ...options.config.config.events,
-    machines: options.machines,
-  });
+  );
   if (options.work === false) working.abort();
   if (options.work === false || options.channels === false) sending.abort();
   let graceEnd = 0;
@@ -159,7 +164,7 @@ function agentPorts(
   assistant: Assistant,
   status: Status,
   moreTools: readonly Tool[],
-): AgentPorts {
+): Omit<AgentPorts, "artifacts" | "tasks"> {
   const {
     config: { config },
     log,
@@ -187,8 +192,11 @@ function agentPorts(
     isOwner,
     isGroup,
     sources: { files: contextFiles.load, skills: skills.select, readSkill: skills.read },
-    replies: (message, replyId, content, turnId) =>
-      repliesOf(channels.get(message.channel), message, replyId, content, turnId),
+    // What a sub-agent says reaches people through its parent alone.
+    replies: (message, replyId, content, turnId, attachments) =>
+      message.taskId === undefined
+        ? repliesOf(channels.get(message.channel), message, replyId, content, turnId, attachments)
+        : [],
     async keepOlderText({ key, document: { conversation } }) {
       try {
         await appendOlderText(config.agents.defaults.workspace, { sessionKey: key, ...conversation });
@@ -210,7 +218,8 @@ function agentPorts(
       const others = Math.max(0, now.inboundWaiting - 1);
       return `maxclaw ${version} is ${now.state}. Model: ${now.model}. Other messages waiting: ${others}.`;
     },
-    sessionFolder: core.files.folder,
+    // A sub-agent works where its parent does, so that each can read what the other has written.
+    sessionFolder: (key) => core.files.folder(rootKeyOf(key)),
     workspace: config.agents.defaults.workspace,
     log,
   };

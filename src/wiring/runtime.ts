@@ -10,14 +10,18 @@ import { createLogReactor } from "../reactors/log-events.js";
 import { createMetricsReactor } from "../reactors/metrics.js";
 import type { Reactor } from "../reactors/reactor.js";
 import { createTypingReactor } from "../reactors/typing.js";
+import { messageTool } from "../tools/chat/message.js";
 import { Releases } from "../util/releases.js";
+import { createArtifacts } from "./artifacts.js";
 import { openAssistant } from "./assistant.js";
+import { createChatDirectory } from "./chats.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
 import { startLanes } from "./lanes.js";
 import { startMemory } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
 import { openSchedule } from "./schedule.js";
 import { createStatus } from "./status.js";
+import { openTasks } from "./tasks.js";
 
 /** All parts at work. Disposing drains them without grace. */
 export interface Runtime extends AsyncDisposable {
@@ -54,10 +58,14 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
     const status = createStatus(options, core, assistant);
+    const tasks = openTasks(options, core, assistant, releases);
+    const artifacts = createArtifacts({ folderOf: core.files.folder, log: options.log });
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
     const api = createOperations({
       ...core,
       ...assistant,
+      tasks,
+      artifacts,
       bus: core.events,
       chooseModel: assistant.models.choose,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
@@ -78,7 +86,8 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
       openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
     const address = door?.address ?? "";
     await core.setAddress(address);
-    const lanes = startLanes(options, core, assistant, status, [schedule.tool]);
+    const tools = [schedule.tool, messageTool(createChatDirectory(core, assistant))];
+    const lanes = startLanes(options, core, assistant, status, tools, { artifacts, tasks });
     status.enter("ready");
     const parts = releases.move();
     return {

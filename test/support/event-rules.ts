@@ -17,12 +17,12 @@ const sources: Partial<Record<EventType, RegExp>> = {
   turn_execution_failed: /^agent$/,
   turn_execution_cancelled: /^agent$/,
   skill_matched: /^agent$/,
-  session_title_generated: /^(agent|client)$/,
+  session_title_generated: /^(agent|client|gateway)$/,
   session_state_changed: /^(agent|client|gateway)$/,
   session_history_changed: /^(agent|client|gateway)$/,
   gateway_state_changed: /^gateway$/,
   connection_state_changed: /^(channel:.+|provider:.+|mcp:.+|client)$/,
-  settings_changed: /^(client|agent)$/,
+  settings_changed: /^(client|agent|gateway)$/,
   llm_retry_scheduled: /^agent$/,
 };
 const anySource = /^(agent|client|gateway|(channel|provider|tool|mcp):.+)$/;

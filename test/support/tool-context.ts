@@ -27,7 +27,13 @@ export interface ContextOptions {
   readonly toolCallId?: string;
   readonly readSkill?: ToolContext["readSkill"];
   readonly ask?: ToolContext["ask"];
+  readonly send?: ToolContext["send"];
+  readonly artifact?: ToolContext["artifact"];
+  readonly tasks?: ToolContext["tasks"];
 }
+
+const noTask = () => Promise.reject(new Error("nobody starts sub-agents here"));
+const noTasks: ToolContext["tasks"] = { start: noTask, list: () => [], get: noTask, cancel: noTask };
 
 /** A workspace in a folder of its own, with one session. */
 export function createToolPlace(): ToolPlace {
@@ -66,6 +72,10 @@ export function createToolPlace(): ToolPlace {
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: (file) => policy.outsideOf(file, own),
+      isSubAgent: false,
+      send: options.send ?? (async () => 1),
+      artifact: options.artifact ?? (async () => ({ ok: false, sentence: "nobody keeps files here" })),
+      tasks: options.tasks ?? noTasks,
       readSkill: options.readSkill ?? (async () => undefined),
     };
   };
