@@ -254,6 +254,8 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     const read = await readOutcome(engine, childKey);
     const found = read ?? (otherwise === undefined ? undefined : { state: "failed" as const, error: otherwise });
     if (found === undefined) return;
+    // Its begin was not told before a kill.
+    if (found.state === "completed") await this.#run(task);
     const isCut = task.wasCancelled && found.state === "failed";
     await this.#report(task, isCut ? { state: "failed", error: "It was cancelled." } : found);
     const above = this.#openTaskIn(task.parentKey);

@@ -1,55 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import type { Payload } from "../../src/events/catalogue.js";
-import type { StoredEvent } from "../../src/events/event.js";
 import { defineTool } from "../../src/tools/tool.js";
-import { lastResult, resultsIn, startWorld } from "../support/chat-world.js";
+import { lastResult, startWorld } from "../support/chat-world.js";
 import { gate, until } from "../support/engine-kit.js";
-import { assertSound, type TestGateway } from "../support/gateway.js";
-import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
-
-type Answer = ScriptedAnswer | Promise<ScriptedAnswer>;
-
-/** A model that plays everybody: who is meant shows in the newest message that is no tool's. */
-function cast(roles: {
-  /** A person's message. `done`: how many results of tools stand behind it. */
-  parent(request: RecordedRequest, done: number): Answer;
-  child(request: RecordedRequest, done: number): Answer;
-  /** A result that has come back to the parent. */
-  told?(request: RecordedRequest, done: number): Answer;
-}) {
-  return (request: RecordedRequest): Answer => {
-    const done = resultsIn(request);
-    if (request.userText.includes("[You are a sub-agent.")) return roles.child(request, done);
-    if (!request.userText.includes("[The sub-agent ")) return roles.parent(request, done);
-    return roles.told?.(request, done) ?? { text: "I was told." };
-  };
-}
-
-let calls = 0;
-function spawn(input: Record<string, unknown>): { id: string; name: string; input: Record<string, unknown> } {
-  calls += 1;
-  return { id: `spawn_${calls}`, name: "spawn", input };
-}
-
-function changesIn(events: readonly StoredEvent[]): readonly Payload<"subagent_state_changed">[] {
-  return events.flatMap((event) => (event.type === "subagent_state_changed" ? [event.payload] : []));
-}
-
-function resultsOf(events: readonly StoredEvent[]): readonly StoredEvent[] {
-  return events.filter((event) => event.type === "user_message_queued" && event.payload.result_of !== undefined);
-}
-
-/** None before its first message is accepted. */
-async function eventsOf(gateway: TestGateway, key: string): Promise<readonly StoredEvent[]> {
-  return await gateway.events(key).catch(() => []);
-}
-
-async function children(gateway: TestGateway): Promise<readonly string[]> {
-  const { sessions } = await gateway.gateway.api.listSessions({ limit: 100, offset: 0 });
-  return sessions.map(({ key }) => key).filter((key) => key.includes(":spawn:"));
-}
+import { assertSound } from "../support/gateway.js";
+import { cast, changesIn, children, done, eventsOf, resultsOf, spawn, startOne } from "../support/sub-agents.js";
 
 test("a sub-agent works by itself, and its result reaches the chat through the parent's reply alone", async () => {
   const held = gate();
@@ -137,11 +93,6 @@ test("so many at once and so deep, and no further", async () => {
   await until("all have ended", async () => (await ends()).length === 2);
   const end = (await ends()).find(({ child_session_key }) => child_session_key === above);
   assert.equal(end?.summary, "it was no deeper", "a task is not over before what it has started is, and has been told");
-});
-
-const done = (request: RecordedRequest): ScriptedAnswer => ({ text: `done: ${lastResult(request)}` });
-const startOne = (task: string, more: Record<string, unknown> = {}) => ({
-  toolCalls: [spawn({ action: "start", task, ...more })],
 });
 
 test("cancel ends a sub-agent at once, and its parent is not told what it knows", async () => {
@@ -288,4 +239,76 @@ test("what others wrote taints the sub-agent from its start, and its result tain
   assert.match(question.text, /this conversation holds text that others wrote: a page/i);
   w.press(question, "Deny", 1);
   await w.shown("marked");
+});
+
+test("what a sub-agent uses counts for its sender and its parent's conversation, and has a bound of its own", async () => {
+  const usage = { input: 100, output: 10 };
+  await using w = await startWorld(
+    cast({
+      parent: (request, count) =>
+        count === 0
+          ? { ...startOne(request.userText.includes("greedy") ? "greedy" : "modest"), usage }
+          : { text: "started", usage },
+      child(request, count) {
+        if (!request.userText.includes("greedy")) return { text: "found", usage: { input: 4000, output: 0 } };
+        if (count > 0) return { text: "never said", usage };
+        return {
+          ...startOne("never started"),
+          toolCalls: [spawn({ action: "list" })],
+          usage: { input: 5000, output: 0 },
+        };
+      },
+      told: (request) => ({ text: `told: ${/failed: [^\]]*|found/.exec(request.userText)?.[0]}`, usage }),
+    }),
+    { config: { budgets: { spawn: { tokens: 5500 }, session: { tokens: 14_000 } } } },
+  );
+  w.say(1, "modest");
+  await w.shown("told: found");
+  const spent = changesIn(await w.gateway.events("telegram:1")).at(-1)?.usage;
+  assert.equal(spent?.input_tokens, 4000);
+  const [today] = (await w.gateway.gateway.api.usage(1)).days;
+  const ofSender = today?.senders.find(({ sender }) => sender === "telegram:1");
+  assert.equal(ofSender?.usage.input_tokens, 4300);
+  w.say(1, "greedy");
+  await w.shown(/told: failed: The budget for one sub-agent .* It stopped here\./);
+  w.say(1, "modest again");
+  await w.shown(/The budget of this conversation is (used up|not enough)/);
+});
+
+test("who deletes a conversation deletes its sub-agents, and nothing of them begins it anew", async () => {
+  await using w = await startWorld(
+    cast({
+      parent: (_, count) => (count === 0 ? startOne("hang") : { text: "started" }),
+      child: () => ({ hang: "start" }),
+    }),
+  );
+  w.say(1, "go");
+  await w.shown("started");
+  await w.model.waitForRequests(3);
+  const { api } = w.gateway.gateway;
+  await api.deleteSession("telegram:1");
+  assert.deepEqual((await api.listSessions({ limit: 10, offset: 0 })).sessions, []);
+  w.gateway = await w.gateway.restart();
+  assert.deepEqual((await w.gateway.gateway.api.listSessions({ limit: 10, offset: 0 })).sessions, []);
+  assert.equal(w.telegram.sent.length, 1);
+});
+
+test("a model of its own is for owners, and skills are given by name", async () => {
+  await using w = await startWorld(
+    cast({
+      parent: (_, count) =>
+        count === 0 ? startOne("work", { model: "openai/other", skills: ["none"] }) : { text: "started" },
+      child: (request) => ({ text: `by ${request.body.model}` }),
+      told: (request) => ({ text: `told ${/by \S+/.exec(request.userText)?.[0]}` }),
+    }),
+    { config: { owners: ["telegram:1"] } },
+  );
+  w.say(1, "go");
+  await w.shown("told by other");
+  w.say(7, "go");
+  await until("a guest's is refused", async () =>
+    (await eventsOf(w.gateway, "telegram:7")).some(
+      (event) => event.type === "tool_execution_complete" && /Only an owner/.test(event.payload.output),
+    ),
+  );
 });
