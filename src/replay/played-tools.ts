@@ -1,12 +1,23 @@
 import { z } from "zod";
 import type { Toolbox } from "../agent/ports.js";
 import type { StoredEvent } from "../events/event.js";
-import type { Tool, ToolResult } from "../tools/tool.js";
+import type { Tool, ToolContext, ToolResult } from "../tools/tool.js";
 import type { RecordedTurn } from "./recorded-turn.js";
 
 /** How far the model has come, by its calls. */
 export interface Playhead {
   iteration: number;
+}
+
+const sentInput = z.object({ text: z.string(), channel: z.string().optional(), chat: z.string().optional() });
+
+function sentBy(
+  { text, channel, chat }: z.infer<typeof sentInput>,
+  context: ToolContext,
+): Parameters<ToolContext["send"]>[0] {
+  const to = { channel: channel ?? context.channel, chatId: chat ?? context.chatId };
+  const isOwn = to.channel === context.channel && to.chatId === context.chatId;
+  return { content: text, attachments: [], to: isOwn ? undefined : to };
 }
 
 /** The tools of a recorded turn, which give the recorded results again and do nothing. */
@@ -23,9 +34,11 @@ export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox
     declarations: () => [],
     // Calls of one answer run side by side when all of them only read.
     find: (name) => stub(name, sideBySide.has(playhead.iteration) ? "read" : "write", originOf(events, name)),
-    async run(name, _input, context) {
+    async run(name, input, context) {
       const result = results.get(context.toolCallId)?.shift();
       if (result === undefined) throw new Error(`The record has no result of ${name} (${context.toolCallId})`);
+      // What it sent is worked out from the input alone.
+      if (name === "message" && !result.isError) await context.send(sentBy(sentInput.parse(input), context));
       return result;
     },
   };

@@ -2,7 +2,7 @@ import type { Attachment, InboundMessage } from "../bus/messages.js";
 import type { EventType, Payload } from "../events/catalogue.js";
 import { textOf } from "../events/content.js";
 import type { EventOf, StoredEvent } from "../events/event.js";
-import { clientChannels } from "../events/session-key.js";
+import { clientChannels, depthOf } from "../events/session-key.js";
 import { terminalTypes } from "../events/sets.js";
 import type { SessionLog } from "./find-turn.js";
 
@@ -45,12 +45,12 @@ const playable: ReadonlySet<EventType> = new Set([
 
 /** @throws {NotReplayable} for a turn that is not over, was not told in one piece, or is not all in the log */
 export function readRecordedTurn({ sessionKey, events: log }: SessionLog, turnId: string): RecordedTurn {
-  const own = log.filter((event) => event.turn_id === turnId);
+  // How its replies fare on their way is another's story, and told in between or later.
+  const own = log.filter((event) => event.turn_id === turnId && !isUnderWay(event));
   const endIndex = own.findIndex(({ type }) => terminalTypes.has(type));
   const terminal = own[endIndex];
   if (terminal === undefined)
     throw new NotReplayable(`${turnId} is not over: there is no end to compare with. Try again when it is.`);
-  // What became of its replies later is told behind the end.
   const events = own.slice(0, endIndex + 1);
   const end = endOf(terminal, turnId);
   const attempts = events.filter(({ type }) => type === "turn_execution_start").length;
@@ -77,6 +77,10 @@ export function readRecordedTurn({ sessionKey, events: log }: SessionLog, turnId
   return { turnId, sessionKey, before, events, end, ...messagesOf(sessionKey, log, events, end) };
 }
 
+function isUnderWay(event: StoredEvent): boolean {
+  return event.type === "outbound_delivery_changed" && event.payload.status !== "queued";
+}
+
 function endOf(terminal: StoredEvent, turnId: string): Payload<"turn_execution_complete"> {
   if (terminal.type === "turn_execution_complete") return terminal.payload;
   if (terminal.type === "turn_execution_failed")
@@ -98,10 +102,17 @@ function messagesOf(
     log.flatMap((event) => (event.type === "user_message_queued" ? [[event.payload.message_id, event] as const] : [])),
   );
   const isSilent = !events.some(({ type }) => type === "outbound_delivery_changed");
+  /** What came of a sub-agent, or with its task, and was others' in part. */
+  const mixedIn = (id: string): readonly string[] | undefined => {
+    const isOfTask = depthOf(sessionKey) > 0 || queued.get(id)?.payload.result_of !== undefined;
+    const entry = events.find((event) => event.type === "user_message" && event.payload.message_id === id);
+    const outside = entry?.type === "user_message" ? entry.payload.outside : undefined;
+    return isOfTask && outside !== undefined ? [outside] : undefined;
+  };
   const inbound = (id: string): InboundMessage => {
     const event = queued.get(id);
     if (event === undefined) throw new NotReplayable(`The log of ${sessionKey} lacks the message ${id}.`);
-    const message = toInbound(sessionKey, event);
+    const message = { ...toInbound(sessionKey, event), mixed: mixedIn(id) };
     return isSilent && !clientChannels.has(message.channel) ? { ...message, internal: true } : message;
   };
   const [first = "", ...later] = end.message_ids;
@@ -135,6 +146,7 @@ function toInbound(sessionKey: string, { payload, timestamp }: EventOf<"user_mes
     platformMessageId: payload.platform_message_id,
     // The log does not tell `next` from no mode at all; what was taken into a turn had none.
     mode: undefined,
+    resultOf: payload.result_of,
     receivedAt: Date.parse(timestamp),
   };
 }
