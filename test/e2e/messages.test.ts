@@ -178,5 +178,9 @@ test("a kill at any moment of a message and a file: each is sent once", async ()
     );
     const results = events.filter((event) => event.type === "tool_execution_complete" && event.payload.is_error);
     assert.deepEqual(results, [], where);
+    const calls = ["tool_execution_start", "tool_execution_complete"].map(
+      (type) => events.filter((event) => event.type === type).length,
+    );
+    assert.deepEqual(calls, [3, 3], where);
   }
 });

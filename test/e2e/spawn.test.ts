@@ -68,10 +68,11 @@ test("so many at once and so deep, and no further", async () => {
         if (request.userText.includes("deeper")) {
           if (done === 0) return { toolCalls: [spawn({ action: "start", task: "deepest" })] };
           refusals.push(lastResult(request));
+          await held.opened;
           return { text: "no deeper" };
         }
-        if (request.userText.includes("task 0") && done === 0)
-          return { toolCalls: [spawn({ action: "start", task: "deeper" })] };
+        if (request.userText.includes("task 0"))
+          return done === 0 ? { toolCalls: [spawn({ action: "start", task: "deeper" })] } : { text: "it is at work" };
         await held.opened;
         return { text: "done" };
       },
@@ -217,17 +218,23 @@ test("what others wrote taints the sub-agent from its start, and its result tain
       return { text: refusal ?? "posted", isError: refusal !== undefined, summary: "posted" };
     },
   });
+  const readPage = { toolCalls: [{ id: "page", name: "page", input: {} }] };
   const post = (what: string) => ({ toolCalls: [{ id: `p_${what}`, name: "post", input: { what } }] });
   await using w = await startWorld(
     cast({
-      parent: (_, count) =>
-        count === 0
-          ? { toolCalls: [{ id: "page", name: "page", input: {} }] }
-          : count === 1
-            ? startOne("post it")
-            : { text: "started" },
-      child: (request, count) => (count === 0 ? post("child") : { text: `child: ${lastResult(request)}` }),
-      told: (request) => ({ text: /<untrusted source="the sub-agent/.test(request.userText) ? "marked" : "unmarked" }),
+      parent(request, count) {
+        if (request.userText.includes("let a helper read"))
+          return count === 0 ? startOne("read it") : { text: "reading" };
+        return [readPage, startOne("post it")][count] ?? { text: "started" };
+      },
+      child(request, count) {
+        if (count > 0) return { text: `child: ${lastResult(request)}` };
+        return request.userText.includes("read it") ? readPage : post("child");
+      },
+      told(request, count) {
+        if (request.userText.includes("buy now")) return count === 0 ? post("parent") : { text: lastResult(request) };
+        return { text: /<untrusted source="the sub-agent/.test(request.userText) ? "marked" : "unmarked" };
+      },
     }),
     {
       config: { agents: { defaults: { model: "openai/test-model", executionMode: "auto" } } },
@@ -239,6 +246,11 @@ test("what others wrote taints the sub-agent from its start, and its result tain
   assert.match(question.text, /this conversation holds text that others wrote: a page/i);
   w.press(question, "Deny", 1);
   await w.shown("marked");
+  // One who has read nothing of others' himself.
+  w.say(2, "let a helper read");
+  const later = await w.shown(/May I send to https:\/\/example\.org\/parent/);
+  w.press(later, "Deny", 2);
+  await w.shown(/post may not send to/);
 });
 
 test("what a sub-agent uses counts for its sender and its parent's conversation, and has a bound of its own", async () => {

@@ -27,6 +27,7 @@ export interface ContextOptions {
   readonly toolCallId?: string;
   readonly readSkill?: ToolContext["readSkill"];
   readonly ask?: ToolContext["ask"];
+  readonly isSubAgent?: boolean;
   readonly send?: ToolContext["send"];
   readonly artifact?: ToolContext["artifact"];
   readonly tasks?: ToolContext["tasks"];
@@ -72,7 +73,7 @@ export function createToolPlace(): ToolPlace {
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: (file) => policy.outsideOf(file, own),
-      isSubAgent: false,
+      isSubAgent: options.isSubAgent ?? false,
       send: options.send ?? (async () => 1),
       artifact: options.artifact ?? (async () => ({ ok: false, sentence: "nobody keeps files here" })),
       tasks: options.tasks ?? noTasks,
