@@ -5,6 +5,7 @@ import type { Payload } from "../events/catalogue.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
 import type { ToolDecision } from "../policy/access.js";
+import type { CommandAct } from "../policy/commands.js";
 import type { ChosenModel, ModelChain, ToolDeclaration } from "../providers/provider.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
 import type { Tool, ToolAccess, ToolContext, ToolResult, ToolTasks } from "../tools/tool.js";
@@ -18,7 +19,10 @@ import type { RunningTurns } from "./running-turns.js";
 export interface Toolbox {
   /** Sorted by name; the same bytes each time. */
   declarations(): readonly ToolDeclaration[];
-  find(name: string): Tool | undefined;
+  /** The tool of that name; with an input, the one that such a call means. */
+  find(name: string, input?: unknown): Tool | undefined;
+  /** Waits for tools that are only just being connected to, 2 s at most: whose are still missing, by name. */
+  settle(signal: AbortSignal): Promise<readonly string[]>;
   /** Never throws but for an abort: unknown tools, wrong arguments and faults are results. */
   run(name: string, input: unknown, context: ToolContext): Promise<ToolResult>;
 }
@@ -54,6 +58,14 @@ export interface PlannedUse {
   readonly message: InboundMessage;
   readonly folder: string;
   readonly outside: readonly string[];
+  /** A plan waits for the person's go. */
+  readonly isPlanning: boolean;
+}
+
+/** A command that the agent knows nothing of. */
+export interface Operation {
+  readonly name: "skills" | "cron" | "pair";
+  readonly argument: string;
 }
 
 /** The models that turns can use. */
@@ -124,6 +136,10 @@ export interface AgentPorts {
   allowAlways(use: PlannedUse, responderId: string): Promise<void>;
   /** Where a file's content came from when others wrote it. */
   outsideOf(path: string, folder: string): string | undefined;
+  /** Policy on a chat command: one sentence for the person, or undefined where they may. */
+  mayCommand(message: InboundMessage, act: CommandAct, isOwn: boolean): string | undefined;
+  /** Answers a command about the gateway rather than this conversation. */
+  operate(command: Operation, message: InboundMessage): Promise<string>;
   readonly questions: OpenQuestions;
   /** How long people in this message's chat may take to answer a question. */
   patienceMs(message: InboundMessage): number;

@@ -1,17 +1,21 @@
 import type { InboundMessage } from "../bus/messages.js";
-import type { ToolUsePart } from "../events/content.js";
+import type { ImagePart, ToolUsePart } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
-import type { Tool, ToolAnswer, ToolContext, ToolQuestion, ToolResult } from "../tools/tool.js";
+import type { PlanState, PlanTold } from "../events/plan.js";
+import type { Tool, ToolAccess, ToolAnswer, ToolContext, ToolImage, ToolQuestion, ToolResult } from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { createPermit } from "./approvals.js";
 import type { DoomLoop } from "./doom-loop.js";
 import type { HumanInput } from "./human-input.js";
 import { createOutgoing } from "./outgoing.js";
+import { changePlan } from "./plan-changes.js";
+import { planResult, progressLine, summaryLine } from "./plan-text.js";
 import type { AgentPorts } from "./ports.js";
 import type { PendingCall } from "./resume.js";
 import { skillsMatched } from "./skill-events.js";
+import { queuedReplies } from "./turn-end.js";
 import type { TurnLog } from "./turn-log.js";
 
 export interface ToolCallScope {
@@ -33,6 +37,10 @@ export interface ToolCallScope {
   readonly doom: DoomLoop;
   /** Where those parts of the context came from that others wrote, at this moment. */
   readonly outside: () => readonly string[];
+  /** The session's plan at this moment. */
+  readonly plan: () => PlanState | undefined;
+  /** Whether a text stands in the context, word by word, and not by the model's own doing. */
+  readonly wasShown: (text: string) => boolean;
   readonly iteration: number;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -56,7 +64,7 @@ export async function runToolCalls(
   scope: ToolCallScope,
 ): Promise<void> {
   await scope.log.append(before);
-  const readOnly = calls.every(({ call }) => scope.ports.tools.find(call.name)?.effect === "read");
+  const readOnly = calls.every(({ call }) => scope.ports.tools.find(call.name, call.input)?.effect === "read");
   if (readOnly && calls.length > 1) {
     const started: {
       readonly pending: PendingCall;
@@ -99,7 +107,7 @@ async function start({ call, startedAs }: PendingCall, scope: ToolCallScope): Pr
     await scope.log.tell(outputs);
     return startedAs;
   }
-  const tool = scope.ports.tools.find(call.name);
+  const tool = scope.ports.tools.find(call.name, call.input);
   const executionId = newId("exe");
   const event = scope.log.draft("tool_execution_start", {
     tool_execution_id: executionId,
@@ -118,6 +126,8 @@ interface Outcome {
   readonly result: ToolResult;
   /** What else it brought about, to be told before its end. */
   readonly events: readonly EventDraft[];
+  /** What became of the plan. */
+  readonly told: readonly PlanTold[];
   /** Without the time in which a person was waited for. */
   readonly durationMs: number;
 }
@@ -140,8 +150,35 @@ async function run(pending: PendingCall, executionId: string, scope: ToolCallSco
     events.push(skillsMatched(scope.log, skill === undefined ? [] : [skill], missing, pending.call.name));
     return skill?.text;
   };
-  const result = await runOnce(pending, scope, { executionId, waiting, readSkill });
-  return { result, events, durationMs: Math.max(0, Date.now() - startedAt - waitedMs) };
+  const told: PlanTold[] = [];
+  const aids = { executionId, waiting, readSkill, changePlan: planChanger(scope, told) };
+  const result = await runOnce(pending, scope, aids);
+  return {
+    result,
+    events,
+    told: result.isError ? [] : told,
+    durationMs: Math.max(0, Date.now() - startedAt - waitedMs),
+  };
+}
+
+/** Works out what becomes of the plan, and leaves it in `told` to be written together with the call's end. */
+function planChanger(scope: ToolCallScope, told: PlanTold[]): ToolContext["changePlan"] {
+  const { channel, senderId } = scope.message;
+  return (request) => {
+    const changed = changePlan(scope.plan(), request, `${channel}:${senderId}`);
+    const plan = "told" in changed ? changed.told.at(-1)?.plan : undefined;
+    if ("problem" in changed || plan === undefined) {
+      const text = "problem" in changed ? changed.problem : "Nothing was changed.";
+      return { text, isError: true, summary: text };
+    }
+    told.push(...changed.told);
+    return { text: planResult(plan), isError: false, summary: summaryLine(changed.told) };
+  };
+}
+
+/** Step after step is completed with the same words. */
+function progressOf(state: PlanState | undefined): string {
+  return state?.plan.steps.map(({ id, status }) => `${id} ${status}`).join() ?? "";
 }
 
 /** What a call is given beside its scope. */
@@ -149,12 +186,13 @@ interface Aids {
   readonly executionId: string;
   readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
   readonly readSkill: ToolContext["readSkill"];
+  readonly changePlan: ToolContext["changePlan"];
 }
 
 async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, aids: Aids): Promise<ToolResult> {
   const { ports, signal, human, doom } = scope;
   const { waiting } = aids;
-  const tool = ports.tools.find(call.name);
+  const tool = ports.tools.find(call.name, call.input);
   if (startedAs !== undefined && !runsAgain(tool) && !human.wasAsking(call.id)) return interrupted(call.name);
   if (call.invalid_json !== undefined)
     return {
@@ -163,7 +201,7 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
       summary: `${call.name}: arguments were not JSON`,
     };
   try {
-    const looping = await waiting(() => doom.check(call));
+    const looping = await waiting(() => doom.check(call, call.name === "plan" ? progressOf(scope.plan()) : ""));
     if (looping !== undefined)
       return { text: looping, isError: true, summary: `${call.name} was called again and again` };
     return await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids));
@@ -176,13 +214,22 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
 }
 
 function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallScope, aids: Aids): ToolContext {
-  const { executionId, waiting, readSkill } = aids;
+  const { executionId, waiting, readSkill, changePlan } = aids;
   const { ports, message, human, log, outside } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
   const permit =
     tool === undefined
       ? async () => undefined
-      : createPermit({ ports, message, human, tool, call, folder, outside: scope.outside() });
+      : createPermit({
+          ports,
+          message,
+          human,
+          tool,
+          call,
+          folder,
+          outside: scope.outside(),
+          isPlanning: isPlanning(scope),
+        });
   return {
     sessionKey: message.sessionKey,
     channel: message.channel,
@@ -197,10 +244,23 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     permit: (access) => waiting(() => permit(access)),
     ask: (question) => waiting(() => askFor(call, question, human)),
     outsideOf: (path) => ports.outsideOf(path, folder),
+    allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
+    wasShown: scope.wasShown,
     ...createOutgoing({ ports, message, log, executionId, toolName: call.name }),
     tasks: ports.tasks.of({ message, executionId, outside }),
     readSkill,
+    changePlan,
   };
+}
+
+function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCallScope): boolean {
+  const { ports, message, outside } = scope;
+  const use = { tool, access, message, folder, outside: outside(), isPlanning: isPlanning(scope) };
+  return ports.decide(use).verdict === "allow";
+}
+
+function isPlanning({ plan }: ToolCallScope): boolean {
+  return plan()?.plan.status === "pending";
 }
 
 async function askFor(call: ToolUsePart, asking: ToolQuestion, human: HumanInput): Promise<ToolAnswer> {
@@ -223,12 +283,17 @@ async function askFor(call: ToolUsePart, asking: ToolQuestion, human: HumanInput
 async function finish(
   { call }: PendingCall,
   executionId: string,
-  { result, events, durationMs }: Outcome,
+  { result, events, told, durationMs }: Outcome,
   scope: ToolCallScope,
 ): Promise<void> {
   if (scope.isShuttingDown() && scope.signal.aborted) return;
+  const { ports, message, log } = scope;
+  const planned = told.map((payload) => log.draft("plan_updated", payload));
+  const line = progressLine(told);
+  const replies = line === undefined ? [] : ports.replies(message, executionId, line, log.turnId);
   const outputs = scope.machines.feed(toFinished(call, result, durationMs));
-  await scope.log.tell(outputs, [...events, completion(call, executionId, result, durationMs, scope.log)]);
+  const before = [...events, ...planned, completion(call, executionId, result, durationMs, log)];
+  await log.tell(outputs, [...before, ...queuedReplies(log, replies)], false, replies);
 }
 
 function interrupted(name: string): ToolResult {
@@ -265,9 +330,14 @@ function completion(
       duration_ms: durationMs,
       summary: result.summary,
       ...(result.outside === undefined ? {} : { outside: result.outside }),
+      ...(result.images === undefined ? {} : { images: result.images.map(toImagePart) }),
     },
     `tool:${call.name}`,
   );
+}
+
+function toImagePart({ path, mimeType, filename }: ToolImage): ImagePart {
+  return { type: "image", mime_type: mimeType, path, filename };
 }
 
 function errorCodeOf(result: ToolResult): string {

@@ -34,6 +34,8 @@ export interface TurnLogOptions {
 export class TurnLog {
   readonly #options: TurnLogOptions;
   #cause: string | undefined;
+  /** Of what this attempt has written. */
+  #lastSeq = 0;
   /** Goes with the next events that are written. */
   #owed: readonly Count[] = [];
   /** Named as the source of what the model brings forth, e.g. `provider:openai`. */
@@ -91,8 +93,14 @@ export class TurnLog {
     const cause = this.#cause;
     const { stored, passing } = this.#chain(drafts);
     try {
-      if (stored.length > 0)
-        await this.#options.delivery.append(stored, { durable, emit, counts: this.#counts(drafts) });
+      if (stored.length > 0) {
+        const options = { durable, emit, counts: this.#counts(drafts) };
+        const written = await this.#options.delivery.append(stored, options);
+        const seq = written.at(-1)?.seq ?? 0;
+        // What was there already, from an attempt before, is not what comes next follows from.
+        if (seq <= this.#lastSeq && this.#cause === stored.at(-1)?.event_id) this.#cause = cause;
+        this.#lastSeq = Math.max(this.#lastSeq, seq);
+      }
     } catch (error) {
       this.#cause = cause;
       throw error;

@@ -4,6 +4,7 @@ import type { InboundMessage } from "../bus/messages.js";
 import { EngineError, messageOf, ProviderError } from "../errors.js";
 import { type ContentPart, textOf } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
+import { isActive, type Plan, type PlanState } from "../events/plan.js";
 import { isClosed } from "../events/session-state.js";
 import type { ChosenModel, ModelChain, ModelRequest } from "../providers/provider.js";
 import { newId } from "../util/ids.js";
@@ -15,6 +16,8 @@ import { type Mailbox, openMailbox } from "./mailbox.js";
 import { type Answer, callModel } from "./model-call.js";
 import { toModelRequest } from "./model-request.js";
 import { payerOf } from "./payer.js";
+import { endsPlan } from "./plan-command.js";
+import { planForModel } from "./plan-text.js";
 import type { SkillSelection } from "./ports.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import { openRoom } from "./room.js";
@@ -72,6 +75,7 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
     rejoined: [...(earlier?.messageIds ?? []), ...(earlier?.answeredBy ?? [])],
     onStop: (mode) => interrupt({ kind: "user", mode }),
     reserveAnswer: (text) => human.reserve(text),
+    endsPlan: (content) => endsPlan(content, session.plan.current),
   });
   human.reconsider = mailbox.reconsider;
 
@@ -108,11 +112,12 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
   const exceeded = hasBegun(earlier) ? undefined : budget.begin();
   if (exceeded !== undefined) return await refuseTurn(loop, exceeded);
   const burst = earlier === undefined ? await loop.mailbox.takeBurst(options.quiet, signal) : [];
-  const [files, selection] = await Promise.all([
+  const [files, selection, missingTools] = await Promise.all([
     ports.sources.files(),
     ports.sources.skills(message.content, message.selectedSkills),
+    ports.tools.settle(signal).catch(() => []),
   ]);
-  await beginTurn(loop, selection, burst);
+  await beginTurn(loop, selection, burst, missingTools);
 
   let chain: ModelChain;
   try {
@@ -129,6 +134,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
   const room = openRoom(loop, system);
   const doom = new DoomLoop(earlier?.finished ?? [], log, human);
   const outside = (): readonly string[] => session.history.outside();
+  const plan = (): PlanState | undefined => session.plan.current;
   const toolScope = {
     ports,
     message,
@@ -137,6 +143,8 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     human,
     doom,
     outside,
+    plan,
+    wasShown: (text: string) => session.history.shows(text),
     signal,
     isShuttingDown: loop.isShuttingDown,
   };
@@ -209,6 +217,7 @@ async function beginTurn(
   { scope, log, mailbox, earlier }: Loop,
   selection: SkillSelection,
   burst: readonly InboundMessage[],
+  missingTools: readonly string[],
 ): Promise<void> {
   const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
   const { state } = scope.session.document;
@@ -217,9 +226,25 @@ async function beginTurn(
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  if (!hasBegun(earlier)) begin.push(...userMessage(scope, log, scope.delivery.work.body, selection, 1));
+  if (!hasBegun(earlier)) begin.push(...firstMessage(scope, log, selection, missingTools));
   begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
   await log.append([...begin, ...states]);
+}
+
+/** The turn's own message, with the plan that goes on, and what a plan command has made of that. */
+function firstMessage(
+  scope: TurnScope,
+  log: TurnLog,
+  selection: SkillSelection,
+  missingTools: readonly string[],
+): EventDraft[] {
+  const { opening, session, delivery } = scope;
+  const told = (opening?.told ?? []).map((payload) => log.draft("plan_updated", payload));
+  const current = opening?.told.at(-1)?.plan ?? session.plan.current?.plan;
+  const plan = current !== undefined && isActive(current) ? current : undefined;
+  const message = delivery.work.body;
+  const asRead = opening === undefined ? message : { ...message, content: opening.text };
+  return [...told, ...userMessage(scope, log, asRead, selection, 1, { plan, missingTools })];
 }
 
 /** What messages that join a turn look like to the model. */
@@ -269,6 +294,7 @@ function userMessage(
   message: InboundMessage,
   selection: SkillSelection,
   iteration: number,
+  aside: { readonly plan?: Plan | undefined; readonly missingTools?: readonly string[] } = {},
 ): EventDraft[] {
   // A skill's text that the model still sees in this conversation is not sent again.
   const fresh = selection.matched.filter((skill) => !session.history.mentions(skill.text));
@@ -277,7 +303,9 @@ function userMessage(
     now: options.clock(new Date(message.receivedAt)),
     skills: fresh,
     missingSkills: selection.missing,
+    missingTools: aside.missingTools ?? [],
     files: message.attachments,
+    plan: aside.plan === undefined ? undefined : planForModel(aside.plan),
     senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
   });
   const drafts: EventDraft[] = [];

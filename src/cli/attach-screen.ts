@@ -116,7 +116,7 @@ export function createAttachScreen(output: ScreenOutput): AttachScreen {
     outbound_delivery_changed(event) {
       const { status, content = "" } = event.payload;
       // What a turn sends out stands in the turn's own messages already, but for what its tools send.
-      const isOwn = event.turn_id === undefined || event.payload.outbound_id.startsWith("exe_");
+      const isOwn = event.turn_id === undefined || /^exe_\w+-n/.test(event.payload.outbound_id);
       if (status === "queued" && isOwn && content !== "") line(content, false);
       else showNotice(event);
     },

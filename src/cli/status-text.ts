@@ -13,6 +13,8 @@ const status = z.object({
   provider: z.string(),
   channels: z.array(z.object({ name: z.string(), state: z.string(), reason: z.string().optional() })),
   problems: z.array(z.string()),
+  missing: z.array(z.string()).default([]),
+  sandbox: z.object({ state: z.string(), name: z.string().optional(), reason: z.string().optional() }).optional(),
   inboundWaiting: count,
   outboundWaiting: count,
   deadLetters: count,
@@ -30,6 +32,22 @@ export function printStatus(answer: unknown, address: string): void {
   print(`Workspace: ${now.workspace}`);
   for (const { name, state, reason } of now.channels)
     print(`Channel:   ${name} ${state}${reason === undefined ? "" : `: ${harmless(reason)}`}`);
+  if (now.sandbox !== undefined) print(`Sandbox:   ${harmless(sandboxText(now.sandbox))}`);
   print(`Waiting:   ${now.inboundWaiting} to answer, ${now.outboundWaiting} to send, ${now.deadLetters} given up`);
+  for (const missing of now.missing) print(`Missing:   ${harmless(missing)}`);
   for (const problem of now.problems) print(`Problem:   ${harmless(problem)}`);
+}
+
+/** In which way commands run. */
+function sandboxText({ state, name = "", reason = "" }: NonNullable<z.output<typeof status>["sandbox"]>): string {
+  switch (state) {
+    case "ready":
+      return `${name}; commands see and change their chat's folder only`;
+    case "unavailable":
+      return `none, so every command asks. ${reason}`;
+    case "off":
+      return "off, so every command asks";
+    default:
+      return "being tried";
+  }
 }

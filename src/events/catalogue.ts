@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { contentPart, stopReasons, usage } from "./content.js";
+import { contentPart, imagePart, stopReasons, usage } from "./content.js";
 
 /** Where an event belongs: `stream` events are never stored; `turn` and `message` ones tell a turn's story. */
 export type Layer = "stream" | "state" | "message" | "turn" | "hitl" | "system";
@@ -35,6 +35,8 @@ const count = z.number().int().nonnegative();
 const optionalText = text.optional();
 const stopReason = z.enum(stopReasons);
 const category = z.enum(["driver", "persistence", "connection", "runtime"]);
+/** Where something was written by a model outside of any answer. */
+const modelUse = { model: optionalText, usage: usage.optional(), cost_usd: z.number().optional() };
 const both = { goesTo: "clients and chat" } as const;
 
 export const agentStates = [
@@ -49,6 +51,9 @@ export const agentStates = [
 
 export const connectionStates = ["connecting", "connected", "reconnecting", "disconnected"] as const;
 export const deliveryStatuses = ["queued", "sending", "sent", "unknown", "retrying", "dead_letter", "refused"] as const;
+
+export const planStatuses = ["pending", "running", "paused", "completed", "failed"] as const;
+export const stepStatuses = ["pending", "ready", "running", "completed", "skipped", "failed"] as const;
 
 /** Every event type of the gateway. Types, JSON schema and docs are derived from this one table. */
 export const catalogue = {
@@ -131,6 +136,8 @@ export const catalogue = {
     summary: text,
     /** Where the output came from when others wrote it. */
     outside: optionalText,
+    /** What the model was shown with the output. */
+    images: z.array(imagePart).optional(),
   }),
   artifact_state_changed: spec(
     "message",
@@ -163,7 +170,7 @@ export const catalogue = {
       token_budget: count,
       utilization_pct: z.number(),
       summary: text,
-      usage: usage.optional(),
+      ...modelUse,
     },
     both,
   ),
@@ -206,7 +213,11 @@ export const catalogue = {
     },
     { terminal: true, ...both },
   ),
-  session_title_generated: spec("state", { title: text, generated_by: z.enum(["model", "fallback", "user"]) }),
+  session_title_generated: spec("state", {
+    title: text,
+    generated_by: z.enum(["model", "fallback", "user"]),
+    ...modelUse,
+  }),
   human_input_asked: spec(
     "hitl",
     {
@@ -273,9 +284,26 @@ export const catalogue = {
     {
       plan: z.object({
         goal: text,
-        status: text,
-        steps: z.array(z.object({ id: text, description: text, status: text, result: optionalText })),
+        status: z.enum(planStatuses),
+        /** Only where a plan comes from elsewhere: else the events tell the times. */
+        created_at: optionalText,
+        steps: z.array(
+          z.object({
+            id: text,
+            description: text,
+            status: z.enum(stepStatuses),
+            result: optionalText,
+            started_at: optionalText,
+            completed_at: optionalText,
+          }),
+        ),
       }),
+      /** The step that changed, where it is one. */
+      step_id: optionalText,
+      /** Why, or what a reflection found. */
+      note: optionalText,
+      /** `channel:sender` of who wants the plan; told when it begins. */
+      by: optionalText,
       change: z.enum([
         "entered",
         "created",

@@ -35,6 +35,7 @@ const playable: ReadonlySet<EventType> = new Set([
   "agent_state_changed",
   "turn_iteration_start",
   "context_compressed",
+  "plan_updated",
   "assistant_message",
   "tool_execution_start",
   "tool_execution_complete",

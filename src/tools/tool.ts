@@ -74,6 +74,35 @@ export interface ToolTasks {
   cancel(id: string): Promise<ToolTask>;
 }
 
+/** One change of a reflection: `step` and `text` reword a step, `step` alone skips it, `text` alone adds one at the end. */
+export interface PlanAdjustment {
+  readonly step?: string | undefined;
+  readonly text?: string | undefined;
+}
+
+/** What a model may do with the session's plan. */
+export interface PlanRequest {
+  readonly action:
+    | "create"
+    | "revise"
+    | "start"
+    | "complete"
+    | "skip"
+    | "reflect"
+    | "snapshot"
+    | "rollback"
+    | "pause"
+    | "continue"
+    | "fail";
+  readonly goal?: string | undefined;
+  readonly steps?: readonly string[] | undefined;
+  /** A step's id or number; without it the one that is under way, else the next one. */
+  readonly step?: string | undefined;
+  /** A result, a reason, or what a reflection found. */
+  readonly text?: string | undefined;
+  readonly adjust?: readonly PlanAdjustment[] | undefined;
+}
+
 /** Where and for whom a tool call runs. A tool never takes its chat from the model. */
 export interface ToolContext {
   readonly sessionKey: string;
@@ -100,6 +129,13 @@ export interface ToolContext {
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
   /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
   readonly outsideOf: (path: string) => string | undefined;
+  /** Whether policy allows this without asking anybody. */
+  readonly allows: (access: ToolAccess) => boolean;
+  /**
+   * Whether this text stands in what people wrote or what came from outside, word by word: then the model did not make
+   * it up.
+   */
+  readonly wasShown: (text: string) => boolean;
   /**
    * Shows a text and files at once, ahead of the answer: in the turn's chat, or in another one. Resolves with the number
    * of messages once they are durable: 0 where people read the session's events themselves, and find the text there. A
@@ -126,6 +162,8 @@ export interface ToolContext {
   readonly tasks: ToolTasks;
   /** The text of a skill by name, or undefined. */
   readonly readSkill: (name: string) => Promise<string | undefined>;
+  /** Changes the session's plan. The change is stored together with the call's result, or not at all. */
+  readonly changePlan: (request: PlanRequest) => ToolResult;
 }
 
 /** Failure is data: the model reads the text and goes on. */
@@ -136,6 +174,16 @@ export interface ToolResult {
   readonly summary: string;
   /** Where the text came from when others wrote it: a page, a mail, a file that was sent. The model gets it fenced. */
   readonly outside?: string | undefined;
+  /** Pictures that the model gets to see with the text, if it can see. */
+  readonly images?: readonly ToolImage[] | undefined;
+}
+
+/** A picture in a file: JPEG, PNG, GIF or WebP. */
+export interface ToolImage {
+  /** Absolute. */
+  readonly path: string;
+  readonly mimeType: string;
+  readonly filename: string;
 }
 
 /** Something the model may do. */
@@ -145,6 +193,10 @@ export interface Tool<S extends z.ZodType = z.ZodType> extends ToolTraits {
   /** For the model: what it does, in as few words as possible. */
   readonly description: string;
   readonly input: S;
+  /** What the model is shown in place of `input`, where that was made from a JSON schema. */
+  readonly inputSchema?: Readonly<Record<string, unknown>> | undefined;
+  /** For a tool that runs others: the call which such a call means. Policy decides on that one. */
+  readonly means?: ((input: unknown) => { readonly name: string; readonly input: unknown } | undefined) | undefined;
   /** After a crash in mid-call: `read` and `idempotent` run again, `write` is reported as interrupted. */
   readonly effect: "read" | "idempotent" | "write";
   readonly origin: "builtin" | "mcp";

@@ -5,6 +5,7 @@ import { createChats } from "./chats.js";
 import { type Activity, createComposer } from "./composer.js";
 import { ask } from "./dialogs.js";
 import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
+import { createPlanPanel } from "./plan-panel.js";
 import { createQuestionPanel } from "./question-panel.js";
 import { hashOf, newSessionKey, sessionKeyFromHash } from "./session-key.js";
 import { listEvents } from "./session-list.js";
@@ -50,6 +51,13 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     },
     announce: (text) => shell.announce(text),
   });
+  const plan = createPlanPanel({
+    send(command) {
+      session?.send(command, undefined);
+      transcript.stick();
+    },
+    announce: (text) => shell.announce(text),
+  });
   const banners = createBanners(() => client?.retryNow());
   const chats = createChats({
     client: () => client,
@@ -67,6 +75,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     pane: chats.element,
     banners: banners.element,
     transcript: transcript.element,
+    plan: plan.element,
     question: question.element,
     composer: composer.element,
   });
@@ -91,6 +100,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     leave();
     transcript.clear();
     question.show(undefined);
+    plan.show(undefined);
     composer.draft = drafts.get(key) ?? "";
     session = openSessionView({
       key,
@@ -128,6 +138,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     transcript.show(view, { hasOlder, isLoading });
     composer.showActivity(activityOf(session));
     question.show(session.question);
+    plan.show(view.plans.at(-1)?.plan);
     const isEmpty = view.items.length === 0 && view.pending.length === 0 && !isLoading;
     shell.showSession({ title: titleFor(view, hasOlder), isEmpty });
   }

@@ -1,5 +1,5 @@
 import { h, setText } from "./dom.js";
-import type { ItemView } from "./item-views.js";
+import type { ItemView } from "./item-view.js";
 import type { FileItem } from "./view-state.js";
 
 /** Reads a file that the assistant has given. Rejects with the reason. */

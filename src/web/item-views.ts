@@ -1,5 +1,6 @@
 import { h, icon, setText } from "./dom.js";
 import { fileView, type LoadFile } from "./file-view.js";
+import type { ItemView } from "./item-view.js";
 import { createMarkdownView } from "./markdown.js";
 import type {
   AssistantItem,
@@ -12,12 +13,6 @@ import type {
   ToolStatus,
   UserItem,
 } from "./view-state.js";
-
-/** One item on the page. `update` keeps what the reader did: opened lines stay open. */
-export interface ItemView<T> {
-  readonly element: HTMLElement;
-  update(item: T): void;
-}
 
 export function createItemView(item: Item, load: LoadFile): ItemView<Item> {
   const view = createView(item, load);

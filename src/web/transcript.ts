@@ -1,6 +1,7 @@
 import { h, icon, setChildren, setText } from "./dom.js";
 import type { LoadFile } from "./file-view.js";
-import { createItemView, type ItemView, pendingView } from "./item-views.js";
+import type { ItemView } from "./item-view.js";
+import { createItemView, pendingView } from "./item-views.js";
 import { type Item, isWorking, type PendingMessage, type ViewState } from "./view-state.js";
 
 interface TranscriptActions {

@@ -8,6 +8,7 @@ import {
   importMessage,
   newAssistant,
   plainContent,
+  planOf,
   questionOf,
   showFile,
   showName,
@@ -149,7 +150,7 @@ const handlers: Handlers = {
     const { status, content, outbound_id } = event.payload;
     if (status !== "queued") return showNotice(draft, event);
     // What a turn sends out stands in the turn's own messages already, but for what its tools send.
-    const isShown = event.turn_id !== undefined && !outbound_id.startsWith("exe_");
+    const isShown = event.turn_id !== undefined && !/^exe_\w+-n/.test(outbound_id);
     if (content === undefined || content.trim() === "" || isShown) return;
     const key = `said:${outbound_id}`;
     if (findItem(draft, key) !== undefined) return;
@@ -158,6 +159,7 @@ const handlers: Handlers = {
   error_occurred: showNotice,
   plan_updated(draft, event) {
     const { plan, change } = event.payload;
+    draft.plans = [...draft.plans, { seq: event.seq ?? 0, plan: planOf(event.payload) }];
     const key = `plan:${event.turn_id ?? plan.goal}`;
     const steps = plan.steps.map((step) => ({ text: step.description, status: step.status }));
     const status = change === "exited" ? "left" : plan.status;
@@ -169,6 +171,8 @@ const handlers: Handlers = {
   environment_state_changed: showNotice,
   session_history_changed(draft, event) {
     const { kind, to_seq, messages } = event.payload;
+    if (kind === "new" || kind === "deletion") draft.plans = [];
+    if (kind === "undo") draft.plans = draft.plans.filter(({ seq }) => seq <= (to_seq ?? 0));
     if (kind === "undo" || kind === "deletion") removeItems(draft, (item) => isUndone(item, to_seq ?? 0));
     for (const [index, message] of (messages ?? []).entries()) importMessage(draft, event, message, index);
     const text = historyTexts[kind];

@@ -14,7 +14,7 @@ import { appendOlderText } from "../memory/older-text.js";
 import type { ToolUse } from "../policy/access.js";
 import { grantText } from "../policy/grants.js";
 import { builtinTools } from "../tools/builtin.js";
-import { createToolRegistry } from "../tools/registry.js";
+import { createToolRegistry, type ToolSource } from "../tools/registry.js";
 import type { Tool } from "../tools/tool.js";
 import { sleep } from "../util/sleep.js";
 import type { Assistant } from "./assistant.js";
@@ -23,11 +23,22 @@ import { memoryTools } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
 import type { Status } from "./status.js";
 
+type ChatCommands = Pick<AgentPorts, "mayCommand" | "operate">;
+
 const turnsParallel = 64;
 const maxAttempts = 3;
 const stuckMs = 1000;
 /** A send that is cut may be said twice: one that is under way gets this long, however little grace is left. */
 const leastSendMs = 1000;
+
+/** What the assistant works with, beside what it always has. */
+export interface Hands {
+  readonly tools: readonly Tool[];
+  readonly source: ToolSource | undefined;
+  readonly commands: ChatCommands;
+  readonly artifacts: AgentPorts["artifacts"];
+  readonly tasks: AgentPorts["tasks"];
+}
 
 /** Sets everything that works through the queues in motion. */
 export function startLanes(
@@ -35,8 +46,7 @@ export function startLanes(
   core: Core,
   assistant: Assistant,
   status: Status,
-  moreTools: readonly Tool[],
-  given: Pick<AgentPorts, "artifacts" | "tasks">,
+  hands: Hands,
 ): { drain(graceMs: number): Promise<void> } {
   const { log } = options;
   const { channels, intake, running } = assistant;
@@ -45,22 +55,19 @@ export function startLanes(
   const working = new AbortController();
   const sending = new AbortController();
 
-  const agent = createAgent(
-    { ...agentPorts(options, core, assistant, status, moreTools), ...given },
-    {
-      maxIterations: options.config.config.agents.defaults.maxToolIterations,
-      maxModelAttempts: 3,
-      retryDelayMs: options.modelRetryMs ?? 1000,
-      titles: options.config.config.memory.titles !== "off",
-      quiet: {
-        ms: options.config.config.agents.defaults.quietMs,
-        after: options.config.config.agents.defaults.quietAfter,
-      },
-      clock: createClock(assistant.budgets.calendar.timeZone),
-      ...options.config.config.events,
-      machines: options.machines,
+  const agent = createAgent(agentPorts(options, core, assistant, status, hands), {
+    maxIterations: options.config.config.agents.defaults.maxToolIterations,
+    maxModelAttempts: 3,
+    retryDelayMs: options.modelRetryMs ?? 1000,
+    titles: options.config.config.memory.titles !== "off",
+    quiet: {
+      ms: options.config.config.agents.defaults.quietMs,
+      after: options.config.config.agents.defaults.quietAfter,
     },
-  );
+    clock: createClock(assistant.budgets.calendar.timeZone),
+    ...options.config.config.events,
+    machines: options.machines,
+  });
   if (options.work === false) working.abort();
   if (options.work === false || options.channels === false) sending.abort();
   let graceEnd = 0;
@@ -151,11 +158,11 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
 
 /** The same for every route: whose message it is decides, whatever carried it. */
 function toToolUse(use: PlannedUse, isOwner: Assistant["isOwner"]): ToolUse {
-  const { tool, access, folder, outside, message } = use;
+  const { tool, access, folder, outside, isPlanning, message } = use;
   const { channel, senderId } = message;
   const role = isOwner(channel, senderId) ? "owner" : "guest";
   const chatType = isGroup(message) ? "group" : "dm";
-  return { tool, access, folder, outside, speaker: { channel, senderId, chatType, role } };
+  return { tool, access, folder, outside, isPlanning, speaker: { channel, senderId, chatType, role } };
 }
 
 function agentPorts(
@@ -163,8 +170,8 @@ function agentPorts(
   core: Core,
   assistant: Assistant,
   status: Status,
-  moreTools: readonly Tool[],
-): Omit<AgentPorts, "artifacts" | "tasks"> {
+  hands: Hands,
+): AgentPorts {
   const {
     config: { config },
     log,
@@ -179,7 +186,10 @@ function agentPorts(
     models,
     budgets,
     compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
-    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...moreTools, ...tools], { log }),
+    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...hands.tools, ...tools], {
+      log,
+      source: hands.source,
+    }),
     decide: (use) => policy.mayUseTool(toToolUse(use, isOwner)),
     async allowAlways(use, responderId) {
       const grant = await grants.add(toToolUse(use, isOwner), responderId);
@@ -187,6 +197,9 @@ function agentPorts(
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
     outsideOf: policy.outsideOf,
+    ...hands.commands,
+    artifacts: hands.artifacts,
+    tasks: hands.tasks,
     questions,
     patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
     isOwner,

@@ -82,6 +82,12 @@ test("kill -9 while the sub-agent works: it goes on, and the chat hears of it on
     telegram.pushText({ chatId: 9, userId: 9, text: "go" });
     await telegram.waitForSent(1, 15_000);
     await until("the sub-agent works", () => model.requests.length === 3, 15_000);
+    // A reply whose way is not known yet would be sent again.
+    await until(
+      "the first reply is known to be sent",
+      async () => (await (await fetch(`${first.url}/api/sessions/telegram:9/events`)).text()).includes('"sent"'),
+      15_000,
+    );
     await first.end("SIGKILL");
     held.open();
     await using second = await startDaemon({ home });

@@ -4,18 +4,21 @@ import { textOf } from "../../src/events/content.js";
 import { type GatewayEvent, isStored, type StoredEvent } from "../../src/events/event.js";
 import { deltaTypes, terminalTypes } from "../../src/events/sets.js";
 
+/** What is not over in a copy of a log is ended by the gateway. */
+const endsInCopy = /^(agent|gateway)$/;
+
 /** Who may be the source of what; all that is not named here can come from anywhere. */
 const sources: Partial<Record<EventType, RegExp>> = {
   assistant_message: /^(provider:.+|gateway)$/,
   user_message_queued: /^channel:.+$/,
   user_message: /^agent$/,
-  agent_state_changed: /^agent$/,
+  agent_state_changed: endsInCopy,
   tool_execution_start: /^agent$/,
   turn_execution_start: /^agent$/,
   turn_iteration_start: /^agent$/,
   turn_execution_complete: /^agent$/,
   turn_execution_failed: /^agent$/,
-  turn_execution_cancelled: /^agent$/,
+  turn_execution_cancelled: endsInCopy,
   skill_matched: /^agent$/,
   session_title_generated: /^(agent|client|gateway)$/,
   session_state_changed: /^(agent|client|gateway)$/,
@@ -49,8 +52,13 @@ export function assertEvents(events: readonly GatewayEvent[], rules: EventRules 
     const past = (rules.past ?? []).filter((event) => event.session_key === key);
     const own = events.filter((event) => event.session_key === key);
     assertOrder(own, past);
-    if (!key.startsWith("system:")) assertTurns([...past, ...own], past.length);
+    if (!key.startsWith("system:")) assertTurns([...past, ...own], past.length + copiedOf(own));
   }
+}
+
+/** How many of these events a copy of another log began with: they were not streamed here. */
+function copiedOf(events: readonly GatewayEvent[]): number {
+  return events.findLastIndex((event) => event.type === "session_history_changed" && event.payload.kind === "fork") + 1;
 }
 
 /** What can be said of an event without looking at others. */
@@ -119,6 +127,8 @@ interface OpenTurn {
   readonly correlation: string;
   /** Its last stored event. */
   cause: string;
+  /** What was last told of a reply on its way. */
+  delivered?: string;
   /** Executions that have begun and not ended, by execution id. */
   readonly running: Map<string, Extract<GatewayEvent, { type: "tool_execution_start" }>>;
   /** Ids of the calls that a model has asked for. */
@@ -153,7 +163,10 @@ function assertTurns(events: readonly GatewayEvent[], first: number): void {
     if (event.type === "outbound_delivery_changed") {
       const root = rootOf(event, byId);
       assert.equal(root.type, "user_message_queued", `${about}: leads back to the message`);
-      if (event.payload.status !== "queued") continue;
+      if (event.payload.status !== "queued") {
+        if (turn !== undefined && turn.id === event.turn_id) turn.delivered = event.event_id;
+        continue;
+      }
     }
     if (event.turn_id === undefined) {
       assert.ok(!belongsToTurn(event), `${about}: has its turn's id`);
@@ -163,7 +176,9 @@ function assertTurns(events: readonly GatewayEvent[], first: number): void {
     assert.ok(!ended.has(turn.id), `${about}: nothing comes after the end of a turn`);
     // An answer to a question names the message that it was.
     if (event.type !== "human_input_answered") assert.equal(event.correlation_id, turn.correlation, about);
-    assert.equal(event.causation_id, turn.cause, `${about}: its cause is the stored event before it`);
+    // Another attempt goes on from the last one in the log, what became of its replies included.
+    if (event.causation_id !== turn.delivered)
+      assert.equal(event.causation_id, turn.cause, `${about}: its cause is the stored event before it`);
     if (isStored(event)) turn.cause = event.event_id;
     if (event.type === "agent_state_changed") {
       assert.equal(event.payload.from, state, about);
@@ -196,6 +211,8 @@ function begin(
 /** Whether an event can only come from inside a turn. */
 function belongsToTurn(event: GatewayEvent): boolean {
   if (event.type === "user_message_queued") return false;
+  // A plan that was taken over.
+  if (event.type === "plan_updated" && event.source === "gateway") return false;
   const { layer } = specOf(event.type);
   return (
     layer === "stream" || layer === "message" || layer === "turn" || /^(agent$|provider:|tool:)/.test(event.source)

@@ -28,10 +28,8 @@ const answers: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
           name: "ask_human",
           input: {
             question: "Which train shall I book?",
-            options: [
-              { label: "07:05", description: "one change in Bern" },
-              { label: "08:32", description: "direct", recommended: true },
-            ],
+            options: ["07:05, one change in Bern", "08:32, direct"],
+            default: "08:32, direct",
           },
         },
       ],
@@ -63,6 +61,27 @@ const answers: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
       ],
     },
     { text: ["Written."] },
+  ],
+  "Plan the move": [
+    {
+      toolCalls: [
+        {
+          id: "call_plan",
+          name: "plan",
+          input: { action: "create", goal: "Move house", steps: ["Pack", "Drive", "Unpack"] },
+        },
+      ],
+    },
+    { text: ["Shall I begin?"] },
+  ],
+  "Go ahead with the plan": [
+    { toolCalls: [{ id: "call_pack", name: "plan", input: { action: "complete", text: "12 boxes" } }] },
+    { text: ["Packed, and now I ", "drive ", "for a while"], chunkDelayMs: 2000 },
+  ],
+  "Go on with the plan": [
+    { toolCalls: [{ id: "call_drive", name: "plan", input: { action: "complete" } }] },
+    { toolCalls: [{ id: "call_unpack", name: "plan", input: { action: "skip" } }] },
+    { text: ["Moved."] },
   ],
   "work in steps": [
     { text: ["Step one. "], toolCalls: [{ id: "call_step", name: "list_dir", input: {} }], chunkDelayMs: 400 },

@@ -233,6 +233,8 @@ export class World implements AsyncDisposable {
   async #writeConfig(life: number): Promise<void> {
     const { token, url: apiRoot } = this.telegram;
     const config = openAIConfig(this.model.apiBase, {
+      // Its trial would only cost time in each of the many processes.
+      tools: { exec: { sandbox: "off" } },
       providers: { openai: { apiKey: `sk-life-${life}`, apiBase: this.model.apiBase } },
       channels: { telegram: { enabled: true, token, apiRoot, allowFrom: ["*"] } },
       owners: ["relay:r1"],

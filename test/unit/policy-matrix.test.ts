@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import type { ExecutionMode, Role, ToolAccess, ToolDecision, ToolTraits, ToolUse } from "../../src/policy/access.js";
+import type { CommandAct } from "../../src/policy/commands.js";
+import { scopeOf } from "../../src/policy/grants.js";
 import { createPolicy, type PolicyOptions, type Speaker } from "../../src/policy/policy.js";
 import type { PolicyRule } from "../../src/policy/rules.js";
 import { builtinTools } from "../../src/tools/builtin.js";
@@ -212,9 +214,11 @@ const foreign: ToolTraits = { name: "mcp_x_do", effect: "write", risk: "call" };
 
 const post: ToolAccess = { kind: "network", url: "https://example.org/in", sends: true };
 const fetch: ToolAccess = { kind: "network", url: "https://example.org/page", sends: false };
+const madeUp: ToolAccess = { kind: "network", url: "https://example.org/?q=x", sends: true, isAddressOnly: true };
 const ownChat: ToolAccess = { kind: "chat", chat: "telegram:42", isOwn: true };
 const otherChat: ToolAccess = { kind: "chat", chat: "telegram:99", isOwn: false };
 const boxed: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: true };
+const wired: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: true, hasNetwork: true };
 const free: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: false };
 const call: ToolAccess = { kind: "call", input: { a: 1 } };
 const other: ToolAccess = { kind: "other", detail: "press the red button" };
@@ -229,11 +233,13 @@ const uses: readonly (readonly [ToolTraits, ToolAccess, owner: string, guest: st
   [foreign, call, "-?+ -?? -??", "-?+ -?? -??"],
   [reader, fetch, "+++ +++ +++", "+++ +++ +++"],
   [reader, post, "-?+ -?? -??", "-?+ -?? -??"],
+  [reader, madeUp, "+++ ??? ???", "+++ ??? ???"],
   [writer, post, "-?+ -?? -??", "-?+ -?? -??"],
   [writer, ownChat, "-++ -++ -++", "-++ -++ -++"],
   [writer, otherChat, "-?+ -?? -??", "--- --- ---"],
   [writer, boxed, "-++ -++ -++", "-++ -++ -++"],
   [writer, free, "-?+ -?? -??", "--- --- ---"],
+  [writer, wired, "-?+ -?? -??", "--- --- ---"],
   [reader, other, "+++ +++ +++", "+++ +++ +++"],
   [writer, other, "-?+ -?? -??", "-?+ -?? -??"],
 ];
@@ -263,6 +269,50 @@ test("what a tool may do otherwise follows the table, over sender, channel, chat
     walked++;
   }
   assert.equal(walked, uses.length * 2 * 3 * 3 * 5);
+});
+
+test("while a plan waits for its go nothing but reading is done, whatever rules and approvals say", () => {
+  let denied = 0;
+  const grants = { covers: () => true };
+  for (const rules of [[], [{ verdict: "allow" }]] as const)
+    for (const { use, executionMode, what } of walk()) {
+      const policy = createPolicy({ ...defaults, executionMode, rules, grants });
+      const before = policy.mayUseTool(use);
+      const decision = policy.mayUseTool({ ...use, isPlanning: true });
+      const { access, tool } = use;
+      const posts = access.kind === "network" && access.sends && access.isAddressOnly !== true;
+      const sends = access.kind === "command" || access.kind === "chat" || posts;
+      const isFree = tool === harmless || (tool.effect === "read" && !sends);
+      if (isFree) assert.deepEqual(decision, before, what);
+      else {
+        assert.equal(letterOf(decision), "-", what);
+        if (before.verdict === "deny" || decision.verdict !== "deny") continue;
+        assert.match(decision.sentence, /waits for the person's go/, what);
+        denied++;
+      }
+    }
+  assert.ok(denied > 500, `${denied}`);
+});
+
+test("who may use which chat command follows the table", () => {
+  const rows: readonly (readonly [CommandAct, string])[] = [
+    // owner in private, owner in a group, guest's own in private and in a group, guest's of others in private and in a group
+    ["look", "++ ++ ++"],
+    ["plan", "++ ++ --"],
+    ["jobs", "++ ++ --"],
+    ["skills", "++ -- --"],
+    ["pairing", "+- -- --"],
+  ];
+  const { mayCommand } = createPolicy(defaults);
+  for (const [act, row] of rows)
+    for (const [column, letters] of row.split(" ").entries())
+      for (const [index, chatType] of (["dm", "group"] as const).entries()) {
+        const speaker = { role: column === 0 ? "owner" : "guest", chatType } as const;
+        const refusal = mayCommand({ act, speaker, isOwn: column === 1 });
+        const what = `${act} as ${speaker.role}, column ${column}, ${chatType}`;
+        assert.equal(refusal === undefined ? "+" : "-", letters[index], what);
+        if (refusal !== undefined) assert.match(refusal, /^[A-Z].*\.$/, what);
+      }
 });
 
 test("what was allowed for always is not asked again, but for what others may have brought about", () => {
@@ -332,6 +382,12 @@ test("of the rules that match the last one counts, and each part of a rule has t
     speaker: speakerOf("owner"),
   });
   assert.match(denied.verdict === "deny" ? denied.sentence : "", /policy\.rules\[1\]/);
+});
+
+test("an always for a command with the network is none for the same command without a sandbox", () => {
+  const scope = (access: ToolAccess) => scopeOf({ tool: writer, access, folder, speaker: speakerOf("owner") });
+  assert.notDeepEqual(scope(wired), scope(free));
+  assert.notDeepEqual(scope(wired), scope(boxed));
 });
 
 test("a rule that allows a command allows no other behind it; one that denies reaches into any", () => {

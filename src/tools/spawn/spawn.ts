@@ -17,8 +17,8 @@ export const spawnTool = defineTool({
   }),
   // A task's id comes of the call's: it is started once, however often the call runs.
   effect: "idempotent",
-  // It may do what its parent may, asks the same person, and uses the same budgets.
-  risk: "none",
+  // It may do what its parent may and asks the same person, so that a start as such is no risk; it is no mere reading.
+  risk: "access",
   origin: "builtin",
 
   async run({ action, task = "", label, model, skills, id }, { tasks }) {
