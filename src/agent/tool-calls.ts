@@ -1,24 +1,15 @@
-import { createHash } from "node:crypto";
 import type { InboundMessage } from "../bus/messages.js";
 import type { ImagePart, ToolUsePart } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
 import type { PlanState, PlanTold } from "../events/plan.js";
-import type {
-  Tool,
-  ToolAccess,
-  ToolAnswer,
-  ToolArtifact,
-  ToolContext,
-  ToolImage,
-  ToolQuestion,
-  ToolResult,
-} from "../tools/tool.js";
+import type { Tool, ToolAccess, ToolAnswer, ToolContext, ToolImage, ToolQuestion, ToolResult } from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { createPermit } from "./approvals.js";
 import type { DoomLoop } from "./doom-loop.js";
 import type { HumanInput } from "./human-input.js";
+import { createOutgoing } from "./outgoing.js";
 import { changePlan } from "./plan-changes.js";
 import { planResult, progressLine, summaryLine } from "./plan-text.js";
 import type { AgentPorts } from "./ports.js";
@@ -30,7 +21,16 @@ import type { TurnLog } from "./turn-log.js";
 export interface ToolCallScope {
   readonly ports: Pick<
     AgentPorts,
-    "tools" | "decide" | "allowAlways" | "outsideOf" | "sources" | "sessionFolder" | "workspace" | "replies"
+    | "tools"
+    | "decide"
+    | "allowAlways"
+    | "outsideOf"
+    | "sources"
+    | "sessionFolder"
+    | "workspace"
+    | "replies"
+    | "artifacts"
+    | "tasks"
   >;
   readonly message: InboundMessage;
   readonly human: HumanInput;
@@ -73,7 +73,7 @@ export async function runToolCalls(
     }[] = [];
     for (const pending of calls) {
       const executionId = await start(pending, scope);
-      started.push({ pending, executionId, outcome: run(pending, scope) });
+      started.push({ pending, executionId, outcome: run(pending, executionId, scope) });
     }
     // Settled together first, so that no rejection goes unheard while an earlier result is being written.
     await Promise.allSettled(started.map((one) => one.outcome));
@@ -87,7 +87,7 @@ export async function runToolCalls(
       return;
     }
     const executionId = await start(pending, scope);
-    await finish(pending, executionId, await run(pending, scope), scope);
+    await finish(pending, executionId, await run(pending, executionId, scope), scope);
   }
 }
 
@@ -132,7 +132,7 @@ interface Outcome {
   readonly durationMs: number;
 }
 
-async function run(pending: PendingCall, scope: ToolCallScope): Promise<Outcome> {
+async function run(pending: PendingCall, executionId: string, scope: ToolCallScope): Promise<Outcome> {
   const startedAt = Date.now();
   let waitedMs = 0;
   const waiting = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -151,7 +151,8 @@ async function run(pending: PendingCall, scope: ToolCallScope): Promise<Outcome>
     return skill?.text;
   };
   const told: PlanTold[] = [];
-  const result = await runOnce(pending, scope, { waiting, readSkill, changePlan: planChanger(scope, told) });
+  const aids = { executionId, waiting, readSkill, changePlan: planChanger(scope, told) };
+  const result = await runOnce(pending, scope, aids);
   return {
     result,
     events,
@@ -182,6 +183,7 @@ function progressOf(state: PlanState | undefined): string {
 
 /** What a call is given beside its scope. */
 interface Aids {
+  readonly executionId: string;
   readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
   readonly readSkill: ToolContext["readSkill"];
   readonly changePlan: ToolContext["changePlan"];
@@ -212,8 +214,8 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
 }
 
 function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallScope, aids: Aids): ToolContext {
-  const { waiting, readSkill, changePlan } = aids;
-  const { ports, message, human } = scope;
+  const { executionId, waiting, readSkill, changePlan } = aids;
+  const { ports, message, human, log, outside } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
   const permit =
     tool === undefined
@@ -233,40 +235,22 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     channel: message.channel,
     chatId: message.chatId,
     senderId: message.senderId,
-    turnId: scope.log.turnId,
+    turnId: log.turnId,
     toolCallId: call.id,
+    isSubAgent: message.taskId !== undefined,
     folder,
     workspace: ports.workspace,
     signal: scope.signal,
     permit: (access) => waiting(() => permit(access)),
     ask: (question) => waiting(() => askFor(call, question, human)),
     outsideOf: (path) => ports.outsideOf(path, folder),
-    send: sendFrom(call, scope),
     allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
     wasShown: scope.wasShown,
+    ...createOutgoing({ ports, message, log, executionId, toolName: call.name }),
+    tasks: ports.tasks.of({ message, executionId, outside }),
     readSkill,
     changePlan,
   };
-}
-
-/** What a call sends is durable with the events that tell of it; their ids are the same when the call runs again. */
-function sendFrom(call: ToolUsePart, { ports, message, log }: ToolCallScope): ToolContext["send"] {
-  let sends = 0;
-  return async ({ content, attachments }) => {
-    sends += 1;
-    const replyId = `${log.turnId}-${idOf(call.id, sends)}`;
-    const works = ports.replies(message, replyId, content, log.turnId, attachments).map((work) => ({
-      ...work,
-      body: { ...work.body, queuedEventId: `evt_${idOf(work.id, 0)}` },
-    }));
-    if (works.length === 0) return 0;
-    await log.append(queuedReplies(log, works), true, works);
-    return works.length;
-  };
-}
-
-function idOf(text: string, nth: number): string {
-  return createHash("sha256").update(`${text}\n${nth}`).digest("hex").slice(0, 20);
 }
 
 function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCallScope): boolean {
@@ -308,8 +292,7 @@ async function finish(
   const line = progressLine(told);
   const replies = line === undefined ? [] : ports.replies(message, executionId, line, log.turnId);
   const outputs = scope.machines.feed(toFinished(call, result, durationMs));
-  const artifacts = (result.artifacts ?? []).map((artifact) => artifactReady(artifact, call.name, log));
-  const before = [...events, ...artifacts, ...planned, completion(call, executionId, result, durationMs, log)];
+  const before = [...events, ...planned, completion(call, executionId, result, durationMs, log)];
   await log.tell(outputs, [...before, ...queuedReplies(log, replies)], false, replies);
 }
 
@@ -350,22 +333,6 @@ function completion(
       ...(result.images === undefined ? {} : { images: result.images.map(toImagePart) }),
     },
     `tool:${call.name}`,
-  );
-}
-
-function artifactReady({ path, filename, mimeType, sizeBytes }: ToolArtifact, tool: string, log: TurnLog): EventDraft {
-  return log.draft(
-    "artifact_state_changed",
-    {
-      artifact_id: newId("art"),
-      status: "ready",
-      filename,
-      mime_type: mimeType,
-      size_bytes: sizeBytes,
-      path,
-      source_tool: tool,
-    },
-    `tool:${tool}`,
   );
 }
 

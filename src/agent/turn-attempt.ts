@@ -31,6 +31,7 @@ export function openTurnLog(
       correlationId: message.id,
       cause: earlier?.lastEventId ?? session.queuedEvents.get(message.id),
     },
+    earlier: earlier === undefined ? undefined : session.openTurn,
     persistDetail: options.persistDetail,
     persistThoughts: options.persistThoughts,
     keepThoughts: (messageId, content) => session.history?.keepThoughts(messageId, content),

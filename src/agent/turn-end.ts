@@ -103,7 +103,7 @@ function changesPlan(event: StoredEvent): boolean {
 /** Until a better title is given, a conversation is called after what it began with. */
 function firstTitle(log: TurnLog, message: InboundMessage, text = message.content): EventDraft[] {
   const title = fallbackTitle(text) ?? message.attachments[0]?.filename;
-  if (title === undefined || message.internal === true) return [];
+  if (title === undefined || message.internal === true || message.resultOf !== undefined) return [];
   return [log.draft("session_title_generated", { title, generated_by: "fallback" })];
 }
 

@@ -44,7 +44,8 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
   const startedAt = Date.now();
   const earlier = readEarlierAttempts(session.openTurn, message.id);
   const turnId = earlier?.turnId ?? newId("turn");
-  using budget = ports.budgets.open({ turnId, conversation: session.spending, ...payerOf(message) });
+  const conversation = await ports.tasks.conversationOf(session);
+  using budget = ports.budgets.open({ turnId, conversation, ...payerOf(message) });
   const log = openTurnLog(scope, turnId, earlier, budget);
 
   const abort = new AbortController();
@@ -89,6 +90,8 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
   await human.settled();
   if (end.kind === "interrupted" && why?.kind !== "user") return await delivery.release();
   const mode = why?.kind === "user" ? why.mode : "stop";
+  // Before the end is written, so that a crash in between stops them again.
+  if (why?.kind === "user" && mode !== "cancel") await ports.tasks.stop(session.key);
   await endTurn(end, { ...loop, closeQuestions: () => human.closeEarlier(), mode, startedAt });
 }
 
@@ -333,7 +336,7 @@ function userMessage(
   if (selection.matched.length > 0 || selection.missing.length > 0)
     drafts.push(skillsMatched(log, selection.matched, selection.missing, selection.selector));
   const content: ContentPart[] = [{ type: "text", text }, ...imagesOf(message)];
-  const { outside = quotesOthers(message) } = message;
+  const outside = message.outside ?? quotesOthers(message) ?? joined(message.mixed);
   drafts.push(
     log.draft("user_message", {
       message_id: message.id,
@@ -348,6 +351,10 @@ function userMessage(
 /** In a group all that others write counts as theirs anyway. */
 function quotesOthers({ quoted }: InboundMessage): string | undefined {
   return quoted?.by === "other" ? "a quoted message" : undefined;
+}
+
+function joined(sources: readonly string[] = []): string | undefined {
+  return sources.length === 0 ? undefined : sources.join(", ");
 }
 
 /** Stored for every model; one that cannot see them gets a line of text in their place. */

@@ -1,3 +1,4 @@
+import type { FileHandle } from "node:fs/promises";
 import type { BudgetUsage, UsageReport } from "../budgets/report.js";
 import type { Attachment, MessageMode } from "../bus/messages.js";
 import type { HeldFiles, LedgerEntry } from "../engine/engine.js";
@@ -27,6 +28,14 @@ export interface SessionStatus {
     readonly recoverySource: "stream" | "journal" | "none";
     readonly missedEventsCount: number;
   };
+}
+
+/** A file that people were given, open for reading. */
+export interface ArtifactContent {
+  readonly filename: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  readonly handle: FileHandle;
 }
 
 /** What a session has used. */
@@ -283,6 +292,13 @@ export interface GatewayApi {
     listener: (event: GatewayEvent) => void | Promise<void>,
   ): Subscription;
 
+  /**
+   * A file that the people of a session were given, by the id that `artifact_state_changed` tells. Whoever opens it
+   * closes its handle.
+   *
+   * @throws {RequestError} 404
+   */
+  openArtifact(sessionKey: string, artifactId: string): Promise<ArtifactContent>;
   listSkills(): Promise<readonly SkillSummary[]>;
   /** @throws {RequestError} 404 */
   getSkill(name: string): Promise<SkillSummary & { readonly content: string }>;

@@ -69,6 +69,8 @@ export interface TurnAccount {
   readonly turnId: string;
   readonly sender: string | undefined;
   readonly job: string | undefined;
+  /** A sub-agent's: it has an upper bound of its own. */
+  readonly isTask?: boolean | undefined;
   readonly conversation: Conversation;
 }
 
@@ -192,7 +194,7 @@ export function createBudgets({
       mayAsk: () => findExceeded(daily(calendar.dayOf(now()), nobody).map(withoutTurns), oneToken) === undefined,
       countsOf: (use) => useCounts(use, calendar.dayOf(now()), nobody),
     },
-    open({ turnId, conversation, ...account }) {
+    open({ turnId, conversation, isTask = false, ...account }) {
       const day = (): string => calendar.dayOf(now());
       prune(day());
       const others = (): readonly Measured[] => [...ofSession(conversation), ...daily(day(), account)];
@@ -205,9 +207,10 @@ export function createBudgets({
       let leaveCall = (): void => {};
       let guess: Amount = nothing;
       const ofTurn = ({ usage, costUsd }: TurnUsage): readonly Measured[] => {
-        if (limits.turn === undefined) return [];
         const used = plus({ tokens: tokensOf(usage), usd: costUsd ?? 0, turns: 0 }, guess);
-        return [{ scope: "turn", limits: limits.turn, used, period: turnId }];
+        const measured = (scope: "turn" | "spawn"): readonly Measured[] =>
+          limits[scope] === undefined ? [] : [{ scope, limits: limits[scope], used, period: turnId }];
+        return [...measured("turn"), ...(isTask ? measured("spawn") : [])];
       };
       return {
         needsEstimate: counts({ ...limits, job: jobs[account.job ?? ""] ?? limits.job }, "tokens", "usd"),

@@ -47,7 +47,7 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
   const workspace = expandTilde(agents.defaults.workspace ?? "workspace", around.homedir);
   const config: Config = {
     ...settled.config,
-    agents: { defaults: { ...agents.defaults, workspace: resolve(around.home, workspace) } },
+    agents: { ...agents, defaults: { ...agents.defaults, workspace: resolve(around.home, workspace) } },
     gateway: { ...gateway, token },
     // The same values under the same names, only fewer.
     channels: Object.fromEntries(runnable) as Config["channels"],

@@ -170,7 +170,13 @@ const budget = z.strictObject({ tokens: bound, usd: bound, turns: bound }).prefa
 
 /** The whole config file. Everything has a default; what is absent here exists nowhere else. */
 export const configSchema = z.strictObject({
-  agents: z.strictObject({ defaults: agentDefaults.prefault({}) }).prefault({}),
+  agents: z
+    .strictObject({
+      defaults: agentDefaults.prefault({}),
+      /** Sub-agents: how many of one conversation work at once, and how deep they may start others (0: none at all). */
+      spawn: z.strictObject({ atOnce: whole(1, 32, 4), depth: whole(0, 5, 2) }).prefault({}),
+    })
+    .prefault({}),
   providers: z.record(z.string(), provider).default({}),
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
@@ -227,10 +233,11 @@ export const configSchema = z.strictObject({
       z.strictObject({ input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() }),
     )
     .default({}),
-  /** Upper bounds: of one turn, of a session until `/new`, and per day of each sender, scheduled job and of everything. */
+  /** Upper bounds: of one turn, of one turn of a sub-agent, of a session until `/new`, and per day of each sender, scheduled job and of everything. */
   budgets: z
     .strictObject({
       turn: z.strictObject({ tokens: bound, usd: bound }).prefault({}),
+      spawn: z.strictObject({ tokens: bound, usd: bound }).prefault({}),
       session: budget,
       sender: budget,
       job: budget,
@@ -296,7 +303,9 @@ export const configSchema = z.strictObject({
 type Parsed = z.output<typeof configSchema>;
 type AgentDefaults = Parsed["agents"]["defaults"];
 export type Config = Omit<Parsed, "agents"> & {
-  readonly agents: { readonly defaults: Omit<AgentDefaults, "workspace"> & { readonly workspace: string } };
+  readonly agents: Omit<Parsed["agents"], "defaults"> & {
+    readonly defaults: Omit<AgentDefaults, "workspace"> & { readonly workspace: string };
+  };
 };
 export type McpServerConfig = z.output<typeof mcpServer>;
 

@@ -77,6 +77,9 @@ export const catalogue = {
     to: z.enum(["pending", "running", "completed", "failed"]),
     summary: optionalText,
     error: optionalText,
+    /** At its end: what it and its own sub-agents have used. */
+    usage: usage.optional(),
+    cost_usd: z.number().optional(),
   }),
   user_message_queued: spec("message", {
     message_id: text,
@@ -93,6 +96,8 @@ export const catalogue = {
     change: z.enum(["edited", "deleted"]).optional(),
     mode: z.enum(["next", "append", "cancel"]),
     position: count,
+    /** Set when this brings back what became of a sub-agent's task. */
+    result_of: optionalText,
   }),
   user_message: spec("message", {
     message_id: text,
@@ -326,7 +331,7 @@ export const catalogue = {
   budget_exceeded: spec(
     "system",
     {
-      scope: z.enum(["turn", "session", "sender", "job", "day"]),
+      scope: z.enum(["turn", "spawn", "session", "sender", "job", "day"]),
       limit: z.number(),
       used: z.number(),
       unit: z.enum(["tokens", "usd", "turns"]),

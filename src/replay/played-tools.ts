@@ -3,7 +3,7 @@ import { missingToolsMark } from "../agent/context.js";
 import type { Toolbox } from "../agent/ports.js";
 import { textOf } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
-import type { PlanRequest, Tool, ToolResult } from "../tools/tool.js";
+import type { PlanRequest, Tool, ToolContext, ToolResult } from "../tools/tool.js";
 import type { RecordedTurn } from "./recorded-turn.js";
 
 /** How far the model has come, by its calls. */
@@ -13,6 +13,16 @@ export interface Playhead {
 
 /** Checked when the call was made. */
 const planInput = z.custom<PlanRequest>((value) => typeof value === "object" && value !== null);
+const sentInput = z.object({ text: z.string(), channel: z.string().optional(), chat: z.string().optional() });
+
+function sentBy(
+  { text, channel, chat }: z.infer<typeof sentInput>,
+  context: ToolContext,
+): Parameters<ToolContext["send"]>[0] {
+  const to = { channel: channel ?? context.channel, chatId: chat ?? context.chatId };
+  const isOwn = to.channel === context.channel && to.chatId === context.chatId;
+  return { content: text, attachments: [], to: isOwn ? undefined : to };
+}
 
 /** The tools of a recorded turn, which give the recorded results again and do nothing. */
 export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox {
@@ -33,6 +43,8 @@ export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox
     async run(name, input, context) {
       const result = results.get(context.toolCallId)?.shift();
       if (result === undefined) throw new Error(`The record has no result of ${name} (${context.toolCallId})`);
+      // What it sent is worked out from the input alone.
+      if (name === "message" && !result.isError) await context.send(sentBy(sentInput.parse(input), context));
       // Its change is worked out from the plan and the input alone.
       if (name === "plan" && !result.isError) context.changePlan(planInput.parse(input));
       return result;

@@ -1,3 +1,4 @@
+import { sendFileTool } from "./chat/send-file.js";
 import { editFileTool } from "./files/edit-file.js";
 import { globTool } from "./files/glob.js";
 import { grepTool } from "./files/grep.js";
@@ -7,6 +8,7 @@ import { writeFileTool } from "./files/write-file.js";
 import { askHumanTool } from "./human/ask-human.js";
 import { planTool } from "./plan/plan.js";
 import { readSkillTool } from "./skills/read-skill.js";
+import { spawnTool } from "./spawn/spawn.js";
 import type { Tool } from "./tool.js";
 
 /** The tools that every gateway has. */
@@ -19,5 +21,7 @@ export const builtinTools: readonly Tool[] = [
   planTool,
   readFileTool,
   readSkillTool,
+  sendFileTool,
+  spawnTool,
   writeFileTool,
 ];

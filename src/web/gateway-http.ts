@@ -35,12 +35,14 @@ export interface GatewayHttp {
   jobs(): Promise<readonly JobView[]>;
   /** Stored events with seq > fromSequence. */
   events(sessionKey: string, fromSequence: number, limit: number): Promise<readonly GatewayEvent[]>;
+  /** A file that the people of a session were given. */
+  file(sessionKey: string, artifactId: string): Promise<Blob>;
 }
 
 const timeoutMs = 15_000;
 
 export function createGatewayHttp(token: () => string | undefined): GatewayHttp {
-  async function call(path: string, json?: unknown): Promise<Record<string, unknown>> {
+  async function request(path: string, json?: unknown): Promise<Response> {
     const secret = token();
     const response = await fetch(path, {
       headers: {
@@ -52,11 +54,13 @@ export function createGatewayHttp(token: () => string | undefined): GatewayHttp 
       signal: AbortSignal.timeout(timeoutMs),
     });
     if (response.status === 401) throw new Unauthorized("The gateway asks for its token");
+    return response;
+  }
+
+  async function call(path: string, json?: unknown): Promise<Record<string, unknown>> {
+    const response = await request(path, json);
     const body: unknown = await response.json();
-    if (!response.ok || !isRecord(body)) {
-      const reason = isRecord(body) && typeof body.error === "string" ? body.error : `HTTP ${response.status}`;
-      throw new Error(reason);
-    }
+    if (!response.ok || !isRecord(body)) throw new Error(reasonOf(body, response));
     return body;
   }
 
@@ -89,9 +93,20 @@ export function createGatewayHttp(token: () => string | undefined): GatewayHttp 
       const { events } = await call(`api/sessions/${encodeURIComponent(sessionKey)}/events?${range}`);
       return Array.isArray(events) ? events.filter(isEventShaped) : [];
     },
+    async file(sessionKey, artifactId) {
+      const response = await request(
+        `api/sessions/${encodeURIComponent(sessionKey)}/artifacts/${encodeURIComponent(artifactId)}`,
+      );
+      if (!response.ok) throw new Error(reasonOf(await response.json().catch(() => undefined), response));
+      return await response.blob();
+    },
   };
 }
 
 function isStranger(value: unknown): value is StrangerView {
   return isRecord(value) && [value.code, value.channel, value.senderId].every((text) => typeof text === "string");
+}
+
+function reasonOf(body: unknown, { status }: Response): string {
+  return isRecord(body) && typeof body.error === "string" ? body.error : `HTTP ${status}`;
 }

@@ -8,6 +8,7 @@ import type { Channel } from "../channels/channel.js";
 import { superviseChannel } from "../channels/supervisor.js";
 import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
+import { rootKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import { appendOlderText } from "../memory/older-text.js";
 import type { ToolUse } from "../policy/access.js";
@@ -35,6 +36,8 @@ export interface Hands {
   readonly tools: readonly Tool[];
   readonly source: ToolSource | undefined;
   readonly commands: ChatCommands;
+  readonly artifacts: AgentPorts["artifacts"];
+  readonly tasks: AgentPorts["tasks"];
 }
 
 /** Sets everything that works through the queues in motion. */
@@ -205,13 +208,18 @@ function agentPorts(
     },
     outsideOf: policy.outsideOf,
     ...hands.commands,
+    artifacts: hands.artifacts,
+    tasks: hands.tasks,
     questions,
     patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
     isOwner,
     isGroup,
     sources: { files: contextFiles.load, skills: skills.select, readSkill: skills.read },
+    // What a sub-agent says reaches people through its parent alone.
     replies: (message, replyId, content, turnId, attachments) =>
-      repliesOf(channels.get(message.channel), message, replyId, content, turnId, attachments),
+      message.taskId === undefined
+        ? repliesOf(channels.get(message.channel), message, replyId, content, turnId, attachments)
+        : [],
     async keepOlderText({ key, document: { conversation } }) {
       try {
         await appendOlderText(config.agents.defaults.workspace, { sessionKey: key, ...conversation });
@@ -233,7 +241,8 @@ function agentPorts(
       const others = Math.max(0, now.inboundWaiting - 1);
       return `maxclaw ${version} is ${now.state}. Model: ${now.model}. Other messages waiting: ${others}.`;
     },
-    sessionFolder: core.files.folder,
+    // A sub-agent works where its parent does, so that each can read what the other has written.
+    sessionFolder: (key) => core.files.folder(rootKeyOf(key)),
     workspace: config.agents.defaults.workspace,
     log,
   };

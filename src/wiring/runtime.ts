@@ -11,9 +11,12 @@ import { createLogReactor } from "../reactors/log-events.js";
 import { createMetricsReactor } from "../reactors/metrics.js";
 import type { Reactor } from "../reactors/reactor.js";
 import { createTypingReactor } from "../reactors/typing.js";
+import { messageTool } from "../tools/chat/message.js";
 import { Releases } from "../util/releases.js";
+import { createArtifacts } from "./artifacts.js";
 import { type Assistant, openAssistant } from "./assistant.js";
 import { chatCommands } from "./chat-commands.js";
+import { createChatDirectory } from "./chats.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
 import { openExec } from "./exec.js";
 import { startLanes } from "./lanes.js";
@@ -22,6 +25,7 @@ import { startMemory } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
 import { openSchedule } from "./schedule.js";
 import { createStatus } from "./status.js";
+import { openTasks } from "./tasks.js";
 import { openWeb } from "./web.js";
 
 /** All parts at work. Disposing drains them without grace. */
@@ -63,11 +67,15 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const exec = openExec(options, core, releases);
     const mcp = openMcp(options, core, releases);
     const status = createStatus(options, core, assistant, { web, exec, mcp });
+    const tasks = openTasks(options, core, assistant, releases);
+    const artifacts = createArtifacts({ folderOf: core.files.folder, log: options.log });
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
     const schedule = openSchedule(options, core, releases);
     const operations = createOperations({
       ...core,
       ...assistant,
+      tasks,
+      artifacts,
       bus: core.events,
       chooseModel: assistant.models.choose,
       schedule,
@@ -96,9 +104,11 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const address = door?.address ?? "";
     await core.setAddress(address);
     const lanes = startLanes(options, core, assistant, status, {
-      tools: [schedule.tool, ...web.tools, ...exec.tools],
+      tools: [schedule.tool, messageTool(createChatDirectory(core, assistant)), ...web.tools, ...exec.tools],
       source: mcp.tools,
       commands: chatCommands(core, assistant, api, schedule),
+      artifacts,
+      tasks,
     });
     status.enter("ready");
     // Whoever waits for the gateway hears of it first.

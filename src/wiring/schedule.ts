@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { InboundMessage } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
 import { draft, type GatewayEvent } from "../events/event.js";
-import { clientChannels } from "../events/session-key.js";
+import { clientChannels, rootKeyOf } from "../events/session-key.js";
 import type { Job } from "../schedule/job.js";
 import { jobIdOf, type Scheduler } from "../schedule/scheduler.js";
 import { type ChatJobs, cronTool } from "../tools/schedule/cron.js";
@@ -176,7 +176,9 @@ async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () =
 
 /** A chat sees and changes its own jobs only. */
 function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace): ChatJobs {
-  const { channel, chatId, senderId, sessionKey } = context;
+  const { channel, chatId, senderId } = context;
+  // What a sub-agent schedules is its chat's.
+  const sessionKey = rootKeyOf(context.sessionKey);
   const own = async (id: string): Promise<Scheduler> => {
     const opened = await scheduler();
     if (opened.get(id).owner.sessionKey !== sessionKey)

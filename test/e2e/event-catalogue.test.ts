@@ -180,7 +180,8 @@ test("a browser that is used, and the picture that it takes, are told in their c
     { tools: { web: { fetch: { allow: [site.host] } }, browser: { args: browserArgs } } },
   );
   assert.equal((await t.gateway.ask(`show me ${site.url}`)).response, "There.");
-  const [artifact] = t.of("artifact_state_changed");
+  const [created, artifact] = t.of("artifact_state_changed");
+  assert.equal(created?.payload.status, "created");
   assert.ok(artifact !== undefined && artifact.turn_id !== undefined);
   const { artifact_id, path, size_bytes, ...more } = artifact.payload;
   assert.match(artifact_id, /^art_/);
@@ -671,6 +672,51 @@ test("a budget that is used up is told with its scope, limit and unit", async ()
 });
 
 // What a user may plug in
+
+test("a sub-agent is told from its begin to its end, and a file for people until it is ready or is not", async () => {
+  await using t = await start((request) => {
+    const { userText } = request;
+    if (userText.includes("[You are a sub-agent.")) return { text: "found" };
+    if (userText.includes("[The sub-agent ")) return { text: "told" };
+    const results = JSON.stringify(request.body.messages).split('"role":"tool"').length - 1;
+    return (
+      [
+        { toolCalls: [{ id: "w", name: "write_file", input: { path: "a.txt", content: "hello" } }] },
+        { toolCalls: [{ id: "f", name: "send_file", input: { path: "a.txt" } }] },
+        { toolCalls: [{ id: "g", name: "send_file", input: { path: "." } }] },
+        { toolCalls: [{ id: "s", name: "spawn", input: { action: "start", task: "find it" } }] },
+      ][results] ?? { text: "started" }
+    );
+  });
+  await t.gateway.ask("go");
+  await t.gateway.waitForEvent(
+    (event) => event.type === "assistant_message" && JSON.stringify(event.payload.content).includes("told"),
+  );
+  await t.gateway.waitForEvent(
+    (event) =>
+      event.type === "turn_execution_complete" && event.seq !== null && t.of("turn_execution_complete").length === 3,
+  );
+  assert.deepEqual(
+    t.of("subagent_state_changed").map(({ session_key, payload: { from, to } }) => [session_key, from, to]),
+    [
+      ["webui:test", "none", "pending"],
+      ["webui:test", "pending", "running"],
+      ["webui:test", "running", "completed"],
+    ],
+  );
+  const files = t.of("artifact_state_changed").map(({ payload }) => payload);
+  assert.deepEqual(
+    files.map(({ status, filename, size_bytes }) => [status, filename, size_bytes]),
+    [
+      ["created", "a.txt", undefined],
+      ["ready", "a.txt", 5],
+      ["created", "webui_test", undefined],
+      ["failed", "webui_test", undefined],
+    ],
+  );
+  assert.match(files[3]?.error ?? "", /is not a regular file/);
+  await t.finish();
+});
 
 test("a machine of one's own runs for each agent from turn to turn, and its events are part of the turn", async () => {
   const counting: Machine<unknown> = {

@@ -276,6 +276,9 @@ export function createMemoryGateway(): MemoryGateway {
       revokeGrant: async (id) => {
         throw new RequestError(`There is no approval ${id}`, { status: 404, code: "not_found" });
       },
+      openArtifact: async () => {
+        throw new RequestError("There is no such file", { status: 404, code: "not_found" });
+      },
       listSkills: async () => [skill],
       async getSkill(name) {
         if (name !== skill.name)

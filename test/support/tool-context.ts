@@ -29,10 +29,17 @@ export interface ContextOptions {
   readonly toolCallId?: string;
   readonly readSkill?: ToolContext["readSkill"];
   readonly ask?: ToolContext["ask"];
+  readonly isSubAgent?: boolean;
+  readonly send?: ToolContext["send"];
+  readonly artifact?: ToolContext["artifact"];
+  readonly tasks?: ToolContext["tasks"];
   /** What others wrote in the context. */
   readonly outside?: readonly string[];
   readonly wasShown?: ToolContext["wasShown"];
 }
+
+const noTask = () => Promise.reject(new Error("nobody starts sub-agents here"));
+const noTasks: ToolContext["tasks"] = { start: noTask, list: () => [], get: noTask, cancel: noTask };
 
 /** A workspace in a folder of its own, with one session. */
 export function createToolPlace(): ToolPlace {
@@ -72,7 +79,10 @@ export function createToolPlace(): ToolPlace {
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: (file) => policy.outsideOf(file, own),
-      send: async () => 0,
+      isSubAgent: options.isSubAgent ?? false,
+      send: options.send ?? (async () => 1),
+      artifact: options.artifact ?? (async () => ({ ok: false, sentence: "nobody keeps files here" })),
+      tasks: options.tasks ?? noTasks,
       changePlan: () => ({ text: "There is no plan.", isError: true, summary: "no plan" }),
       allows(access) {
         const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role: options.role ?? "owner" } as const;

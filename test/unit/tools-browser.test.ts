@@ -12,7 +12,7 @@ import { browserTool } from "../../src/tools/browser/browser.js";
 import { type BrowserChange, Browsers, type BrowsersOptions } from "../../src/tools/browser/browsers.js";
 import { createRenderer } from "../../src/tools/browser/render-page.js";
 import { toInputSchema } from "../../src/tools/schema.js";
-import type { ToolResult } from "../../src/tools/tool.js";
+import type { ToolContext, ToolResult } from "../../src/tools/tool.js";
 import { createEgress } from "../../src/tools/web/egress.js";
 import { webFetchTool } from "../../src/tools/web/web-fetch.js";
 import { until } from "../support/engine-kit.js";
@@ -196,13 +196,24 @@ test("a picture is shown to the model and told as an artifact", { skip }, async 
   await using site = await startSite((_, response) => page(response, "<h1>Look</h1>"));
   await using setup = open([site.host]);
   await setup.act({ action: "navigate", url: site.url });
-  const result = await setup.act({ action: "screenshot" }, { toolCallId: "call/../1" });
-  const [artifact] = result.artifacts ?? [];
+  const given: Parameters<ToolContext["artifact"]>[0][] = [];
+  const result = await setup.act(
+    { action: "screenshot" },
+    {
+      toolCallId: "call/../1",
+      async artifact(file) {
+        given.push(file);
+        return { ok: false, sentence: "nobody is there" };
+      },
+    },
+  );
+  assert.match(result.text, /The person was not shown it/);
+  const [artifact] = given;
   assert.ok(artifact !== undefined, result.text);
   assert.equal(path.dirname(artifact.path), path.join(setup.place.folder, "screenshots"));
   const bytes = readFileSync(artifact.path);
   assert.equal(bytes.subarray(1, 4).toString(), "PNG");
-  assert.equal(artifact.sizeBytes, bytes.length);
+  assert.match(result.text, new RegExp(`${bytes.length} bytes`));
   assert.deepEqual(
     result.images?.map((image) => image.path),
     [artifact.path],

@@ -1,4 +1,4 @@
-import { lstat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import path from "node:path";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { z } from "zod";
@@ -257,15 +257,14 @@ async function screenshot(page: Page, ref: string | undefined, context: ToolCont
   const filename = `screenshot-${context.toolCallId.replace(/[^\w-]/g, "_").slice(0, 80)}.png`;
   const file = path.join(context.folder, "screenshots", filename);
   await writeWhole(file, bytes, { within: context.folder });
-  const { size } = await lstat(file);
-  const picture = { path: file, filename, mimeType: "image/png" };
+  const given = await context.artifact({ path: await realpath(file), filename });
+  const note = given.ok && given.isShown ? "" : " The person was not shown it.";
   return {
-    text: `[screenshots/${filename}: ${size} bytes]`,
+    text: `[screenshots/${filename}: ${bytes.length} bytes]${note}`,
     isError: false,
     summary: `took a picture of ${cutText(page.url(), 100)}`,
     outside: cutText(page.url(), 200),
-    images: [picture],
-    artifacts: [{ ...picture, sizeBytes: size }],
+    images: [{ path: file, filename, mimeType: "image/png" }],
   };
 }
 
