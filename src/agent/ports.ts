@@ -1,5 +1,5 @@
 import type { Budgets } from "../budgets/budgets.js";
-import type { InboundMessage } from "../bus/messages.js";
+import type { Attachment, InboundMessage } from "../bus/messages.js";
 import type { Engine, Work } from "../engine/engine.js";
 import type { Payload } from "../events/catalogue.js";
 import type { Machine } from "../events/machines/input.js";
@@ -100,8 +100,14 @@ export interface AgentPorts {
   /** Several people may write in the message's chat. */
   isGroup(message: InboundMessage): boolean;
   readonly sources: ContextSources;
-  /** The platform messages that show this text in the message's chat; none where people read the events themselves. */
-  replies(message: InboundMessage, replyId: string, content: string, turnId: string): readonly Work<"outbound">[];
+  /** The platform messages that show this in the message's chat; none where people read the events themselves. */
+  replies(
+    message: InboundMessage,
+    replyId: string,
+    content: string,
+    turnId: string,
+    attachments?: readonly Attachment[],
+  ): readonly Work<"outbound">[];
   /** Keeps what was said where people can read it, before it goes out of the model's sight. Safe to repeat. */
   keepOlderText(session: Pick<ResidentSession, "key" | "document">): Promise<void>;
   /** The same for a question: its options as buttons where the chat has them, else as numbered lines. */

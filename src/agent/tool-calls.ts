@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { InboundMessage } from "../bus/messages.js";
 import type { ToolUsePart } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
@@ -11,12 +12,13 @@ import type { HumanInput } from "./human-input.js";
 import type { AgentPorts } from "./ports.js";
 import type { PendingCall } from "./resume.js";
 import { skillsMatched } from "./skill-events.js";
+import { queuedReplies } from "./turn-end.js";
 import type { TurnLog } from "./turn-log.js";
 
 export interface ToolCallScope {
   readonly ports: Pick<
     AgentPorts,
-    "tools" | "decide" | "allowAlways" | "outsideOf" | "sources" | "sessionFolder" | "workspace"
+    "tools" | "decide" | "allowAlways" | "outsideOf" | "sources" | "sessionFolder" | "workspace" | "replies"
   >;
   readonly message: InboundMessage;
   readonly human: HumanInput;
@@ -185,8 +187,29 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     permit: (access) => waiting(() => permit(access)),
     ask: (question) => waiting(() => askFor(call, question, human)),
     outsideOf: (path) => ports.outsideOf(path, folder),
+    send: sendFrom(call, scope),
     readSkill,
   };
+}
+
+/** What a call sends is durable with the events that tell of it; their ids are the same when the call runs again. */
+function sendFrom(call: ToolUsePart, { ports, message, log }: ToolCallScope): ToolContext["send"] {
+  let sends = 0;
+  return async ({ content, attachments }) => {
+    sends += 1;
+    const replyId = `${log.turnId}-${idOf(call.id, sends)}`;
+    const works = ports.replies(message, replyId, content, log.turnId, attachments).map((work) => ({
+      ...work,
+      body: { ...work.body, queuedEventId: `evt_${idOf(work.id, 0)}` },
+    }));
+    if (works.length === 0) return 0;
+    await log.append(queuedReplies(log, works), true, works);
+    return works.length;
+  };
+}
+
+function idOf(text: string, nth: number): string {
+  return createHash("sha256").update(`${text}\n${nth}`).digest("hex").slice(0, 20);
 }
 
 async function askFor(call: ToolUsePart, asking: ToolQuestion, human: HumanInput): Promise<ToolAnswer> {

@@ -19,7 +19,7 @@ import type { SkillSelection } from "./ports.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import { openRoom } from "./room.js";
 import type { Interrupt } from "./running-turns.js";
-import { cutAnswer, emptyAnswer, limitReached, refusedAnswer } from "./sentences.js";
+import { corrected, cutAnswer, emptyAnswer, limitReached, refusedAnswer } from "./sentences.js";
 import { startsAfresh } from "./session-state.js";
 import { skillsMatched } from "./skill-events.js";
 import { runToolCalls } from "./tool-calls.js";
@@ -68,14 +68,15 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
   using mailbox = await openMailbox({
     ports,
     delivery,
-    rejoined: [...(earlier?.messageIds ?? []), ...(earlier?.answeredBy ?? [])],
+    rejoined: [...(earlier?.messageIds ?? []), ...(earlier?.answeredBy ?? []), ...(earlier?.begunWith ?? [])],
     onStop: (mode) => interrupt({ kind: "user", mode }),
     reserveAnswer: (text) => human.reserve(text),
   });
   human.reconsider = mailbox.reconsider;
 
   const isShuttingDown = (): boolean => why?.kind === "shutdown";
-  const loop = { scope, log, mailbox, human, budget, earlier, signal: abort.signal, isShuttingDown };
+  const drop = (): void => interrupt({ kind: "user", mode: "cancel" });
+  const loop = { scope, log, mailbox, human, budget, earlier, signal: abort.signal, isShuttingDown, drop };
   const end = await runLoop(loop).catch((error: unknown) => {
     const isOver = error instanceof EngineError && (error.kind === "fenced" || error.kind === "closed");
     if (!isOver) log.abandonStream(scope.machines);
@@ -96,12 +97,15 @@ interface Loop {
   readonly earlier: EarlierAttempts | undefined;
   readonly signal: AbortSignal;
   readonly isShuttingDown: () => boolean;
+  /** Ends the turn as if its sender had taken the message back. */
+  readonly drop: () => void;
 }
 
 async function runLoop(loop: Loop): Promise<LoopEnd> {
   const { scope, log, human, budget, earlier, signal } = loop;
-  const { ports, options, delivery, session, machines } = scope;
-  const message = delivery.work.body;
+  const { ports, options, session, machines } = scope;
+  const message = await asItReadsNow(loop);
+  if (message.change === "deleted") return await dropTurn(loop);
   const exceeded = hasBegun(earlier) ? undefined : budget.begin();
   if (exceeded !== undefined) return await refuseTurn(loop, exceeded);
   const burst = earlier === undefined ? await loop.mailbox.takeBurst(options.quiet, signal) : [];
@@ -109,7 +113,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     ports.sources.files(),
     ports.sources.skills(message.content, message.selectedSkills),
   ]);
-  await beginTurn(loop, selection, burst);
+  await beginTurn(loop, message, selection, burst);
 
   let chain: ModelChain;
   try {
@@ -188,6 +192,23 @@ function hasBegun(earlier: EarlierAttempts | undefined): boolean {
   return earlier !== undefined && earlier.messageIds.length > 0;
 }
 
+/** What its sender has made of it while it waited. Once a turn has begun with a message, it stands as it was. */
+async function asItReadsNow({ scope, mailbox, earlier }: Loop): Promise<InboundMessage> {
+  const message = scope.delivery.work.body;
+  const change = hasBegun(earlier) ? undefined : (await mailbox.takeChanges(message)).at(-1);
+  if (change === undefined) return message;
+  if (change.change === "deleted") return { ...message, change: "deleted" };
+  return { ...message, content: change.content, attachments: [...message.attachments, ...change.attachments] };
+}
+
+/** A message that was taken back stays out of the context, and nobody is told anything. */
+async function dropTurn({ scope, log, mailbox, earlier, drop }: Loop): Promise<LoopEnd> {
+  const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
+  await log.append([...begin, ...states]);
+  drop();
+  return { kind: "interrupted", partialMessageId: undefined, unwritten: [] };
+}
+
 /** A message that is refused stays out of the context. */
 async function refuseTurn({ scope, log, mailbox, earlier }: Loop, exceeded: Exceeded): Promise<LoopEnd> {
   const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
@@ -204,6 +225,7 @@ function firstOf(chain: ModelChain): ChosenModel {
 /** Writes that the turn has begun, or goes on, and what its first messages look like to the model. */
 async function beginTurn(
   { scope, log, mailbox, earlier }: Loop,
+  message: InboundMessage,
   selection: SkillSelection,
   burst: readonly InboundMessage[],
 ): Promise<void> {
@@ -214,7 +236,7 @@ async function beginTurn(
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  if (!hasBegun(earlier)) begin.push(...userMessage(scope, log, scope.delivery.work.body, selection, 1));
+  if (!hasBegun(earlier)) begin.push(...userMessage(scope, log, message, selection, 1));
   begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
   await log.append([...begin, ...states]);
 }
@@ -269,19 +291,21 @@ function userMessage(
 ): EventDraft[] {
   // A skill's text that the model still sees in this conversation is not sent again.
   const fresh = selection.matched.filter((skill) => !session.history.mentions(skill.text));
+  const said = message.change === "edited" ? `${corrected}\n${message.content}` : message.content;
   const text = userText({
-    text: message.outside === undefined ? message.content : fenceUntrusted(message.outside, message.content),
+    text: message.outside === undefined ? said : fenceUntrusted(message.outside, said),
     now: options.clock(new Date(message.receivedAt)),
     skills: fresh,
     missingSkills: selection.missing,
     files: message.attachments,
     senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
+    quoted: message.quoted,
   });
   const drafts: EventDraft[] = [];
   if (selection.matched.length > 0 || selection.missing.length > 0)
     drafts.push(skillsMatched(log, selection.matched, selection.missing, selection.selector));
   const content: ContentPart[] = [{ type: "text", text }, ...imagesOf(message)];
-  const { outside } = message;
+  const { outside = quotesOthers(message) } = message;
   drafts.push(
     log.draft("user_message", {
       message_id: message.id,
@@ -291,6 +315,11 @@ function userMessage(
     }),
   );
   return drafts;
+}
+
+/** In a group all that others write counts as theirs anyway. */
+function quotesOthers({ quoted }: InboundMessage): string | undefined {
+  return quoted?.by === "other" ? "a quoted message" : undefined;
 }
 
 /** Stored for every model; one that cannot see them gets a line of text in their place. */

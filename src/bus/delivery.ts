@@ -27,7 +27,7 @@ export interface DeliveryOptions {
    */
   readonly keepTryingMs?: number;
   /** First wait after a failed attempt; doubled with each further one, up to 60 times this. Default 1000. */
-  readonly retryDelayMs?: number;
+  readonly retryDelayMs?: number | undefined;
   /** How long a send that is under way may still take, asked when `signal` aborts. Default 10,000. */
   readonly graceMs?: () => number;
 }

@@ -116,6 +116,8 @@ function queuedEvent(message: InboundMessage, position: number) {
       sender_id: message.senderId,
       ...(message.senderName === undefined ? {} : { sender_name: message.senderName }),
       content,
+      ...(message.quoted === undefined ? {} : { quoted: message.quoted }),
+      ...(message.change === undefined ? {} : { change: message.change }),
       mode: message.mode ?? "next",
       position,
     },

