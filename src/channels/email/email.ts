@@ -1,0 +1,64 @@
+import type { Channel, ChannelContext, ChannelRecords, Publish, ReceivedMessage } from "../channel.js";
+import { messageOf } from "../../errors.js";
+import { createHourlyCap } from "./hourly-cap.js";
+import { createKnownMails } from "./known.js";
+import { accountOf, type EmailOptions } from "./options.js";
+import { createPositions } from "./positions.js";
+import { receive } from "./receive.js";
+import { createSend } from "./send.js";
+
+const dayMs = 24 * 3600 * 1000;
+/** Servers commonly take 25 MB, and files grow by a third on their way. */
+const maxFileBytes = 18 * 1024 * 1024;
+
+/**
+ * A mailbox by IMAP and SMTP. Each sender is a chat, and each thread of theirs a conversation. A mail stays in the
+ * mailbox whatever happens: what is stored here is up to where it has been read.
+ */
+export function createEmailChannel(options: EmailOptions, context: ChannelContext): Channel {
+  const records = context.records ?? createMemoryRecords();
+  const known = createKnownMails(records, Date.now);
+  const positions = createPositions(accountOf(options), context, records);
+  const hourly = createHourlyCap(options.hourlyPerSender);
+  const send = createSend({ ...options, sendTimeoutMs: options.sendTimeoutMs ?? context.sendTimeoutMs }, known);
+  const { log } = options;
+
+  return {
+    name: "email",
+    patienceMs: dayMs,
+    files: "together",
+    maxFileBytes,
+    namesAnswered: true,
+
+    async run(publish: Publish, onConnected: () => void, signal: AbortSignal): Promise<void> {
+      const tell = async ({ chatId, thread, platformMessageId }: ReceivedMessage, content: string): Promise<void> => {
+        const id = `notice:${platformMessageId}:${content}`;
+        try {
+          await send({ id, chatId, thread, replyTo: platformMessageId, content, attachments: [] }, signal);
+        } catch (error) {
+          if (!signal.aborted) log.warn(`a notice was not sent: ${messageOf(error)}`, { chatId });
+        }
+      };
+      try {
+        await known.forgetOld();
+        await receive({ options, known, positions, hourly, tell, publish, onConnected }, signal);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    },
+
+    split: (content) => (content.trim() === "" ? [] : [content]),
+    send: (message, signal) => send(message, signal),
+  };
+}
+
+/** For a channel that is used without a gateway. */
+function createMemoryRecords(): ChannelRecords {
+  const records = new Map<string, unknown>();
+  return {
+    get: (id) => records.get(id),
+    put: async (id, value) => void records.set(id, value),
+    delete: async (id) => void records.delete(id),
+    list: () => [...records].map(([id, value]) => ({ id, value })),
+  };
+}
