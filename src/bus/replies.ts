@@ -41,7 +41,8 @@ export function repliesOf(
       chatId: message.chatId,
       thread: message.thread,
       sessionKey: message.sessionKey,
-      replyTo: (isGroup(message) || channel?.namesAnswered === true) && index === 0 ? message.platformMessageId : undefined,
+      replyTo:
+        (isGroup(message) || channel?.namesAnswered === true) && index === 0 ? message.platformMessageId : undefined,
       ...piece,
       turnId,
       correlationId: message.id,

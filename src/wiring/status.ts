@@ -10,7 +10,11 @@ export interface Status {
   readonly channels: Map<string, ChannelStatus>;
 }
 
-export function createStatus(options: GatewayOptions, core: Core, { models, policy, skills }: Assistant): Status {
+export function createStatus(
+  options: GatewayOptions,
+  core: Core,
+  { models, policy, skills, channelFaults }: Assistant,
+): Status {
   const { home, version } = options;
   const startedAt = new Date(options.now?.() ?? Date.now()).toISOString();
   const channels = new Map<string, ChannelStatus>();
@@ -18,6 +22,7 @@ export function createStatus(options: GatewayOptions, core: Core, { models, poli
     const [, name] = /^channels\.([a-z0-9-]+)$/.exec(section) ?? [];
     if (name !== undefined) channels.set(name, { name, state: "off", reason });
   }
+  for (const [name, reason] of channelFaults.off) channels.set(name, { name, state: "off", reason });
   let state: GatewayStatus["state"] = "starting";
   return {
     channels,
@@ -35,7 +40,13 @@ export function createStatus(options: GatewayOptions, core: Core, { models, poli
         syncs,
       } = core.engine.status();
       const { provider, model } = models.describe();
-      const problems = [...options.config.problems, ...policy.problems, ...skills.problems(), ...models.problems()];
+      const problems = [
+        ...options.config.problems,
+        ...channelFaults.problems,
+        ...policy.problems,
+        ...skills.problems(),
+        ...models.problems(),
+      ];
       if (!writable) problems.push(reason);
       const storageProblem = core.storageProblem();
       if (storageProblem !== undefined) problems.push(storageProblem);

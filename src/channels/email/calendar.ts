@@ -15,17 +15,24 @@ export function calendarText(ics: string): string {
   const method = lines.find((line) => /^METHOD:/i.test(line))?.slice("METHOD:".length);
   const from = lines.findIndex((line) => /^BEGIN:VEVENT/i.test(line));
   if (from === -1) return "";
-  const event = lines.slice(from + 1, lines.findIndex((line, at) => at > from && /^END:VEVENT/i.test(line)));
+  const event = lines.slice(
+    from + 1,
+    lines.findIndex((line, at) => at > from && /^END:VEVENT/i.test(line)),
+  );
   const facts = shown.flatMap(([key, label]) => {
     const line = event.find((each) => new RegExp(`^${key}[;:]`, "i").test(each));
-    return line === undefined ? [] : [`${label}: ${valueOf(line).slice(0, longestLine)}`];
+    return line === undefined ? [] : [`${label}: ${textOf(line).slice(0, longestLine)}`];
   });
   return [`[calendar${method === undefined ? "" : ` ${method.toLowerCase()}`}]`, ...facts].join("\n");
 }
 
-function valueOf(line: string): string {
-  const { groups: { parameters = "", value = "" } = {} } = /^[^;:]+(?<parameters>(?:;[^":;]*(?:"[^"]*"[^":;]*)*)*):(?<value>.*)$/.exec(line) ?? {};
+function textOf(line: string): string {
+  const { groups: { parameters = "", value = "" } = {} } =
+    /^[^;:]+(?<parameters>(?:;[^":;]*(?:"[^"]*"[^":;]*)*)*):(?<value>.*)$/.exec(line) ?? {};
   const zone = /;TZID=([^;:]+)/i.exec(parameters)?.[1];
-  const text = value.replace(/\\n/gi, " ").replace(/\\([,;\\])/g, "$1").replace(/^mailto:/i, "");
+  const text = value
+    .replace(/\\n/gi, " ")
+    .replace(/\\([,;\\])/g, "$1")
+    .replace(/^mailto:/i, "");
   return zone === undefined ? text : `${text} (${zone})`;
 }

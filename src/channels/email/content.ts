@@ -45,7 +45,10 @@ function textOf({ text = "" }: ParsedMail): string {
   return text.replace(/\u00a0/g, " ").trim();
 }
 
-function toFile({ filename, contentType, content, size }: ParsedMail["attachments"][number], index: number): ReceivedFile {
+function toFile(
+  { filename, contentType, content, size }: ParsedMail["attachments"][number],
+  index: number,
+): ReceivedFile {
   return {
     filename: filename ?? defaultName(contentType, index),
     mimeType: contentType,

@@ -1,5 +1,5 @@
-import type { Channel, ChannelContext, ChannelRecords, Publish, ReceivedMessage } from "../channel.js";
 import { messageOf } from "../../errors.js";
+import type { Channel, ChannelContext, ChannelRecords, Publish, ReceivedMessage } from "../channel.js";
 import { createHourlyCap } from "./hourly-cap.js";
 import { createKnownMails } from "./known.js";
 import { accountOf, type EmailOptions } from "./options.js";

@@ -29,9 +29,9 @@ export async function parseHead(source: Buffer): Promise<MailHead> {
   const headers = splitHeaders(block);
   const { simpleParser } = await import("mailparser");
   const parsed = await simpleParser(Buffer.concat([withoutStructure(headers), Buffer.from("\r\n\r\n")]));
-  const valueOf = (name: string): string => headers.find((header) => header.name === name)?.value ?? "";
-  const [messageId = createHash("sha256").update(block).digest("hex")] = idsIn(valueOf("message-id"));
-  const references = [...idsIn(valueOf("references")), ...idsIn(valueOf("in-reply-to"))];
+  const textOf = (name: string): string => headers.find((header) => header.name === name)?.value ?? "";
+  const [messageId = createHash("sha256").update(block).digest("hex")] = idsIn(textOf("message-id"));
+  const references = [...idsIn(textOf("references")), ...idsIn(textOf("in-reply-to"))];
   return {
     headers,
     from: headers.filter(({ name }) => name === "from").length === 1 ? oneAddress(parsed.from) : undefined,
@@ -57,7 +57,10 @@ export function headerBlock(source: Buffer): Buffer {
 
 function splitHeaders(block: Buffer): readonly Header[] {
   // Latin-1 keeps each byte: what is encoded, or plain UTF-8, is decoded by who reads the value.
-  const lines = block.toString("latin1").replace(/\r?\n[ \t]+/g, " ").split(/\r?\n/);
+  const lines = block
+    .toString("latin1")
+    .replace(/\r?\n[ \t]+/g, " ")
+    .split(/\r?\n/);
   return lines.flatMap((line): Header[] => {
     const colon = line.indexOf(":");
     if (colon < 1) return [];
@@ -81,11 +84,20 @@ function oneAddress(from: AddressObject | undefined): MailHead["from"] {
 
 /** One that can stand in a session's key and in an SMTP command. */
 function isAddress(text: string): boolean {
-  return text.length <= 254 && /^[^\s@<>()[\]\\,;:"\p{Cc}]+@[^\s@<>()[\]\\,;:"\p{Cc}]+\.?[^\s@<>()[\]\\,;:"\p{Cc}.]$/u.test(text);
+  return (
+    text.length <= 254 &&
+    /^[^\s@<>()[\]\\,;:"\p{Cc}]+@[^\s@<>()[\]\\,;:"\p{Cc}]+\.?[^\s@<>()[\]\\,;:"\p{Cc}.]$/u.test(text)
+  );
 }
 
 const automaticPrecedence: ReadonlySet<string> = new Set(["bulk", "list", "junk", "auto_reply"]);
-const listHeaders: ReadonlySet<string> = new Set(["list-id", "list-post", "list-unsubscribe", "x-autoreply", "x-autorespond"]);
+const listHeaders: ReadonlySet<string> = new Set([
+  "list-id",
+  "list-post",
+  "list-unsubscribe",
+  "x-autoreply",
+  "x-autorespond",
+]);
 const machines = /^(?:mailer-daemon|postmaster|bounces?|double-bounce)(?:[+-].*)?@/i;
 
 /** Why nobody may be answered: a program wrote it (RFC 3834), or the assistant itself. */

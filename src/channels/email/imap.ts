@@ -42,7 +42,9 @@ export async function openImap(options: EmailOptions, signal: AbortSignal): Prom
     client.on("error", (error: Error) => {
       state.fault = error;
     });
-    client.on("close", () => reject(toChannelError(state.fault ?? new Error("the server closed the connection"), host)));
+    client.on("close", () =>
+      reject(toChannelError(state.fault ?? new Error("the server closed the connection"), host)),
+    );
   });
   lost.catch(() => undefined);
   const close = (): void => client.close();

@@ -34,7 +34,8 @@ export function createKnownMails(records: ChannelRecords, now: () => number): Kn
     async keep(mail) {
       const { id, references, chatId, thread, isOurs } = mail;
       const first = references.slice(0, 1);
-      const short = references.length > mostReferences ? [...first, ...references.slice(1 - mostReferences)] : references;
+      const short =
+        references.length > mostReferences ? [...first, ...references.slice(1 - mostReferences)] : references;
       const record = { ...mail, references: [...short] };
       await records.put(mailKey(id), record);
       if (!isOurs) await records.put(latestKey(chatId, thread), record);

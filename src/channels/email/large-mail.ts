@@ -38,7 +38,8 @@ export function partsOf(structure: MessageStructureObject): Parts {
     const { type, childNodes: children = [] } = node;
     if (depth > deepest) return;
     if (type === "multipart/alternative") {
-      const wanted = children.find((child) => child.type === "text/plain") ?? children.find((child) => !isCalendar(child));
+      const wanted =
+        children.find((child) => child.type === "text/plain") ?? children.find((child) => !isCalendar(child));
       for (const child of children) if (child === wanted || isCalendar(child)) walk(child, depth + 1);
     } else if (type === "multipart/signed") {
       for (const child of children.slice(0, 1)) walk(child, depth + 1);
@@ -56,7 +57,9 @@ export function partsOf(structure: MessageStructureObject): Parts {
 
 function isText({ type, disposition, parameters }: MessageStructureObject): boolean {
   if (disposition?.toLowerCase() === "attachment") return false;
-  return type === "text/calendar" || ((type === "text/plain" || type === "text/html") && parameters?.name === undefined);
+  return (
+    type === "text/calendar" || ((type === "text/plain" || type === "text/html") && parameters?.name === undefined)
+  );
 }
 
 function isCalendar({ type }: MessageStructureObject): boolean {
@@ -104,6 +107,9 @@ function word(text: string): string {
 }
 
 /** The files of a large mail: each is fetched when it is read. */
-export function filesOf(files: readonly FilePart[], read: (part: string) => ReceivedFile["read"]): readonly ReceivedFile[] {
+export function filesOf(
+  files: readonly FilePart[],
+  read: (part: string) => ReceivedFile["read"],
+): readonly ReceivedFile[] {
   return files.map(({ part, ...file }) => ({ ...file, read: read(part) }));
 }

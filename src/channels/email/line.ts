@@ -68,7 +68,11 @@ export class Line {
       });
   }
 
-  async #settle(entry: Entry, before: Entry | undefined, attempt: (signal: AbortSignal) => Promise<Try>): Promise<void> {
+  async #settle(
+    entry: Entry,
+    before: Entry | undefined,
+    attempt: (signal: AbortSignal) => Promise<Try>,
+  ): Promise<void> {
     await before?.settled;
     if (before?.isDone === false) return;
     const { signal } = this.#closing;

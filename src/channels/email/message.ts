@@ -34,7 +34,13 @@ export function toReceived(
     content: cut(contentOf(head, split.own, others !== "" || files.length > 0), longestText),
     ...(others === ""
       ? {}
-      : { quoted: { text: cut(others, longestQuote), by: "other", name: split.isForward ? "a forwarded mail" : "an earlier mail" } }),
+      : {
+          quoted: {
+            text: cut(others, longestQuote),
+            by: "other",
+            name: split.isForward ? "a forwarded mail" : "an earlier mail",
+          },
+        }),
     ...outsideOf(split, isKnown, isVerified),
     files,
     platformMessageId: head.messageId,

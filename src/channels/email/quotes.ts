@@ -10,13 +10,16 @@ export interface SplitText {
 
 const forwarded =
   /^(?:-{2,}\s*(?:Forwarded message|Forwarded Message|Weitergeleitete Nachricht|Message transféré|Mensaje reenviado|Messaggio inoltrato)\s*-{2,}|Begin forwarded message:|Anfang der weitergeleiteten (?:Nachricht|E-Mail):)\s*$/i;
-const original = /^-{2,}\s*(?:Original Message|Original-Nachricht|Ursprüngliche Nachricht|Message d'origine|Mensaje original|Messaggio originale|原始邮件)\s*-{2,}\s*$/i;
+const original =
+  /^-{2,}\s*(?:Original Message|Original-Nachricht|Ursprüngliche Nachricht|Message d'origine|Mensaje original|Messaggio originale|原始邮件)\s*-{2,}\s*$/i;
 const attribution =
   /^(?:On\s.+\swrote|Am\s.+\sschrieb.*|Le\s.+\sa écrit|El\s.+\sescribió|Il\s.+\sha scritto|Op\s.+\sschreef.*|Den\s.+\sskrev.*|.+\swrote|在.+写道|.+<[^<>\s]+@[^<>\s]+>.*)\s*[:：]\s*$/s;
 const headLine = /^\s*\*?(?:From|Von|De|Da|Van|发件人)\s*[:：]\*?\s/i;
-const sentLine = /^\s*\*?(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado|Inviato|Verzonden|To|An|À|Para|A|Subject|Betreff|发送时间)\s*[:：]/i;
+const sentLine =
+  /^\s*\*?(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado|Inviato|Verzonden|To|An|À|Para|A|Subject|Betreff|发送时间)\s*[:：]/i;
 const rule = /^(?:_{10,}|-{10,})\s*$/;
-const device = /^(?:Sent from my |Sent from Outlook|Get Outlook for |Von meinem .+ gesendet|Envoyé de mon |Enviado desde mi )/i;
+const device =
+  /^(?:Sent from my |Sent from Outlook|Get Outlook for |Von meinem .+ gesendet|Envoyé de mon |Enviado desde mi )/i;
 /** Where a program has put an attribution over several lines. */
 const longestAttribution = 3;
 
@@ -26,11 +29,13 @@ export function splitText(text: string): SplitText {
   if (mark === undefined) return { own: ownText(lines), quoted: "", isForward: false };
   const before = lines.slice(0, mark.at);
   const after = lines.slice(mark.at + mark.length);
-  if (mark.kind !== "answered") return { own: ownText(before), quoted: clean(after), isForward: mark.kind === "forwarded" };
+  if (mark.kind !== "answered")
+    return { own: ownText(before), quoted: clean(after), isForward: mark.kind === "forwarded" };
   const blocks = blocksOf(after);
   if (!blocks.some(({ isQuote }) => isQuote)) return { own: ownText(before), quoted: clean(after), isForward: false };
   const answers = blocks.filter(({ isQuote }) => !isQuote);
-  const isBetween = answers.length > 1 || blocks.findIndex(({ isQuote }) => !isQuote) < blocks.findLastIndex(({ isQuote }) => isQuote);
+  const isBetween =
+    answers.length > 1 || blocks.findIndex(({ isQuote }) => !isQuote) < blocks.findLastIndex(({ isQuote }) => isQuote);
   if (answers.length > 0 && isBetween) return { own: clean([...before, ...after]), quoted: "", isForward: false };
   const quoted = blocks.filter(({ isQuote }) => isQuote).flatMap((block) => block.lines);
   return {
@@ -58,7 +63,10 @@ function findMark(lines: readonly string[]): Mark | undefined {
       return { at, length: isRule ? 1 : 0, kind: "original" };
     if (line.startsWith(">")) return { at, length: 0, kind: "answered" };
     for (let length = 1; length <= longestAttribution; length++) {
-      const whole = lines.slice(at, at + length).join("\n").trim();
+      const whole = lines
+        .slice(at, at + length)
+        .join("\n")
+        .trim();
       if (whole.length > 400 || lines[at + length - 1]?.trim() === "") break;
       if (attribution.test(whole) && isFollowedByQuote(lines, at + length)) return { at, length, kind: "answered" };
     }
@@ -70,7 +78,9 @@ function findMark(lines: readonly string[]): Mark | undefined {
 function isFollowedByQuote(lines: readonly string[], from: number): boolean {
   const next = lines.slice(from).find((line) => line.trim() !== "");
   if (next === undefined || next.startsWith(">")) return true;
-  return /^(?:On|Am|Le|El|Il|Op|Den|在)\s?.*\d{4}/s.test(lines.slice(Math.max(0, from - longestAttribution), from).join(" "));
+  return /^(?:On|Am|Le|El|Il|Op|Den|在)\s?.*\d{4}/s.test(
+    lines.slice(Math.max(0, from - longestAttribution), from).join(" "),
+  );
 }
 
 interface Block {

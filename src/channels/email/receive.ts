@@ -63,7 +63,9 @@ export async function receive(ports: ReceivePorts, signal: AbortSignal): Promise
   const start = readStart(positions, validity, mailbox.uidNext);
   if (start.isFirst) await positions.keep({ validity, uid: start.uid });
   if (start.since !== undefined)
-    options.log.warn("the mailbox has numbered its mails anew: those of the past days are looked through", { validity });
+    options.log.warn("the mailbox has numbered its mails anew: those of the past days are looked through", {
+      validity,
+    });
   const faults: { reject: (error: unknown) => void } = { reject: () => {} };
   const faulty = new Promise<never>((_, reject) => {
     faults.reject = reject;

@@ -33,8 +33,7 @@ export async function checkSender(
 
 function checkByServer(headers: readonly Header[], domain: string, authservId: string): SenderCheck {
   const results = readAuthResults(headers, authservId);
-  if (results === undefined)
-    return { verdict: "unverified", why: `it has no Authentication-Results of ${authservId}` };
+  if (results === undefined) return { verdict: "unverified", why: `it has no Authentication-Results of ${authservId}` };
   const dmarc = results.find(({ method }) => method === "dmarc");
   const isDomain = (value: string | undefined): boolean => domainOf(value) === domain;
   if (dmarc?.result === "pass" && isDomain(dmarc.properties.get("header.from"))) return { verdict: "verified" };
