@@ -32,11 +32,12 @@ export async function openMailProxy(target: number, options: MailProxyOptions = 
   const sockets = new Set<Socket>();
   const taken: string[] = [];
   const said: string[] = [];
-  const state: { connections: number; fault?: SendFault | "hang" | "for good"; isRefusing: boolean; delayMs: number } = {
-    connections: 0,
-    isRefusing: false,
-    delayMs: 0,
-  };
+  const state: { connections: number; fault?: SendFault | "hang" | "for good"; isRefusing: boolean; delayMs: number } =
+    {
+      connections: 0,
+      isRefusing: false,
+      delayMs: 0,
+    };
   const server = createServer({ noDelay: true }, (client) => {
     state.connections += 1;
     if (state.isRefusing) {

@@ -1,5 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -95,7 +105,11 @@ export async function startMailServer(): Promise<MailServer> {
       "the mail servers answer",
       async () => {
         if (children.some(({ exitCode }) => exitCode !== null)) throw new Error(`a mail server ended:\n${said}`);
-        return (await answers(imapPort, /^\* OK/)) && (await answers(imapsPort, undefined)) && (await answers(smtpPort, /^220 /));
+        return (
+          (await answers(imapPort, /^\* OK/)) &&
+          (await answers(imapsPort, undefined)) &&
+          (await answers(smtpPort, /^220 /))
+        );
       },
       15_000,
     );

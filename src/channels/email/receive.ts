@@ -1,5 +1,6 @@
 import type { FetchMessageObject } from "imapflow";
 import { ChannelError } from "../../errors.js";
+import { linked } from "../../util/linked.js";
 import type { Publish, ReceivedMessage } from "../channel.js";
 import { readContent } from "./content.js";
 import { automaticReason, type MailHead, parseHead } from "./headers.js";
@@ -84,6 +85,7 @@ export async function receive(ports: ReceivePorts, signal: AbortSignal): Promise
       await Promise.race([news.wait(waitMs(connection, options), signal), connection.lost, faulty]);
     }
   } finally {
+    news.stop();
     await line.close();
   }
 }
@@ -305,15 +307,12 @@ function createNews({ client }: ImapConnection) {
     },
     async wait(ms: number, signal: AbortSignal): Promise<void> {
       if (state.isNew || signal.aborted) return;
+      using scope = linked(signal, ms);
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        const wake = (): void => {
-          clearTimeout(timer);
-          resolve();
-        };
-        state.wake = wake;
-        signal.addEventListener("abort", wake, { once: true });
+        state.wake = resolve;
+        scope.signal.addEventListener("abort", () => resolve());
       });
     },
+    stop: () => state.wake(),
   };
 }

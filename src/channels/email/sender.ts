@@ -83,7 +83,7 @@ async function checkByKeys(
 
 /** Signed by the author's domain itself, or by one above it. */
 function isAligned(signer: string | undefined, domain: string): boolean {
-  return signer !== undefined && signer.includes(".") && isPartOf(domain, signer);
+  return signer?.includes(".") === true && isPartOf(domain, signer);
 }
 
 function isPartOf(domain: string, whole: string | undefined): boolean {

@@ -99,10 +99,22 @@ function toChannelError(error: unknown, host: string, hasLeft: boolean): Channel
   // An answer of the server to the text itself is a clear no.
   if (typeof responseCode === "number" && responseCode >= 400 && code !== "ECONNECTION") {
     const isForGood = responseCode >= 500 && code !== "EAUTH";
-    return new ChannelError(`The SMTP server ${host} refused the mail: ${said}`, { retryable: !isForGood });
+    return new ChannelError(`The SMTP server ${host} refused the mail: ${said}`, {
+      retryable: !isForGood,
+      retryAfterMs: isForGood ? undefined : waitIn(said),
+    });
   }
   return new ChannelError(`The SMTP server ${host}: ${said}`, {
     retryable: true,
     outcome: hasLeft ? "unknown" : "refused",
   });
+}
+
+const longestWaitMs = 3600 * 1000;
+
+/** Servers that want a mail to come again later write so in words. */
+function waitIn(response: string): number | undefined {
+  const [, count, unit = ""] = /\b(\d{1,5})\s*(s|sec|seconds?|min|minutes?)\b/i.exec(response) ?? [];
+  if (count === undefined) return undefined;
+  return Math.min(Number(count) * (unit.toLowerCase().startsWith("m") ? 60_000 : 1000), longestWaitMs);
 }
