@@ -168,7 +168,7 @@ first_valid_gid = 1
 mail_location = maildir:${folder}/mail/%n/Maildir
 mail_uid = ${user}
 mail_gid = ${group}
-auth_mechanisms = plain login
+auth_mechanisms = plain login xoauth2
 auth_failure_delay = 0
 disable_plaintext_auth = no
 auth_cache_size = 0
@@ -295,6 +295,12 @@ login:
   server_prompts = Username:: : Password::
   server_condition = \${if eq{$auth2}{${password}}}
   server_set_id = $auth1
+xoauth2:
+  driver = plaintext
+  public_name = XOAUTH2
+  server_prompts = :
+  server_condition = \${if match{$auth1}{auth=Bearer ${password}}}
+  server_set_id = token
 `;
 }
 

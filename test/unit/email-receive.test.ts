@@ -126,16 +126,17 @@ mailTest("what is in a mailbox that was never read before is left alone, also at
 });
 
 mailTest("when the server numbers its mails anew, nothing is lost and nothing is taken twice", async (world) => {
-  const longAgo = new Date(Date.now() - 20 * 24 * 3600 * 1000);
-  await world.mailbox.put(await signed(world.mail({ text: "very old", messageId: "0@x", date: longAgo })), {
-    date: longAgo,
-  });
   await world.write({ text: "one", messageId: "1@x" });
   {
     await using _running = startChannel(world.open(), world.gateway.publish);
     await until("the first came", () => world.gateway.texts().includes("one"), 20_000);
   }
   await world.write({ text: "meanwhile", messageId: "2@x" });
+  const longAgo = new Date(Date.now() - 20 * 24 * 3600 * 1000);
+  await world.mailbox.put(await signed(world.mail({ text: "old", messageId: "a@x", date: longAgo })), {
+    date: longAgo,
+  });
+  await world.mailbox.put(await signed(world.mail({ text: "old, and imported", messageId: "b@x", date: longAgo })));
   await world.mailbox[Symbol.asyncDispose]();
   world.server.renumber(world.name);
   {

@@ -28,7 +28,10 @@ export async function readContent(source: Buffer): Promise<MailContent> {
     skipTextLinks: true,
     maxHtmlLengthToParse: longestHtml,
   });
-  const attachments = parsed.attachments.filter(({ contentType }) => !signatures.has(contentType));
+  const attachments = parsed.attachments
+    // In a broken mail it is missing, whatever its type says.
+    .map((file) => ({ ...file, contentType: String(file.contentType || "application/octet-stream") }))
+    .filter(({ contentType }) => !signatures.has(contentType));
   const calendar = attachments
     .filter(({ contentType }) => contentType === "text/calendar")
     .map(({ content }) => calendarText(content.toString("utf8")))
