@@ -50,7 +50,10 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
     ...settled.config,
     agents: { defaults: { ...agents.defaults, workspace: resolve(around.home, workspace) } },
     gateway: { ...gateway, token },
-    channels: telegram?.enabled === true && telegram.token !== undefined ? { telegram } : {},
+    channels: {
+      ...(telegram?.enabled === true && telegram.token !== undefined ? { telegram } : {}),
+      ...(channels.email?.enabled === true ? { email: channels.email } : {}),
+    },
     providers: onlyKeyed(providers),
     tools: { ...tools, mcpServers },
   };

@@ -22,6 +22,7 @@ export function createEmailChannel(options: EmailOptions, context: ChannelContex
   const hourly = createHourlyCap(options.hourlyPerSender);
   const send = createSend({ ...options, sendTimeoutMs: options.sendTimeoutMs ?? context.sendTimeoutMs }, known);
   const { log } = options;
+  const openedAt = new Date();
 
   return {
     name: "email",
@@ -41,7 +42,7 @@ export function createEmailChannel(options: EmailOptions, context: ChannelContex
       };
       try {
         await known.forgetOld();
-        await receive({ options, known, positions, hourly, tell, publish, onConnected }, signal);
+        await receive({ options, known, positions, hourly, tell, publish, onConnected, openedAt }, signal);
       } catch (error) {
         if (!signal.aborted) throw error;
       }

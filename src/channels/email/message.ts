@@ -31,7 +31,7 @@ export function toReceived(
     chatType: "dm",
     addressed: true,
     ...(options.session === "thread" ? { thread } : {}),
-    content: cut(contentOf(head, split.own, others !== "" || files.length > 0), longestText),
+    content: cut(contentOf(head, split.own, others, files.length > 0), longestText),
     ...(others === ""
       ? {}
       : {
@@ -50,8 +50,10 @@ export function toReceived(
 }
 
 /** A subject says something where a thread begins; a command or an answer stands for itself. */
-function contentOf({ subject, references }: MailHead, own: string, hasMore: boolean): string {
-  if (own === "") return subject !== "" ? `Subject: ${subject}` : hasMore ? "(no text of its own)" : "(an empty mail)";
+function contentOf({ subject, references }: MailHead, own: string, others: string, hasFiles: boolean): string {
+  if (own === "" && subject !== "") return `Subject: ${subject}`;
+  // A file that comes alone says what it has to say.
+  if (own === "") return others !== "" ? "(no text of its own)" : hasFiles ? "" : "(an empty mail)";
   return references.length > 0 || subject === "" || own.startsWith("/") ? own : `Subject: ${subject}\n\n${own}`;
 }
 

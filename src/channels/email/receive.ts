@@ -22,6 +22,8 @@ export interface ReceivePorts {
   readonly tell: (message: ReceivedMessage, text: string) => Promise<void>;
   readonly publish: Publish;
   readonly onConnected: () => void;
+  /** Of a mailbox that was never read before, mail from then on is taken. */
+  readonly openedAt: Date;
 }
 
 /** Who has written how much in which hour. */
@@ -62,7 +64,8 @@ export async function receive(ports: ReceivePorts, signal: AbortSignal): Promise
   const mailbox = await connection.command((client) => client.mailboxOpen(options.imapMailbox));
   const validity = String(mailbox.uidValidity);
   const start = readStart(positions, validity, mailbox.uidNext);
-  if (start.isFirst) await positions.keep({ validity, uid: start.uid });
+  const startUid = start.isFirst ? await firstUid(connection, ports.openedAt, start.uid) : start.uid;
+  if (start.isFirst) await positions.keep({ validity, uid: startUid });
   if (start.since !== undefined)
     options.log.warn("the mailbox has numbered its mails anew: those of the past days are looked through", {
       validity,
@@ -72,7 +75,7 @@ export async function receive(ports: ReceivePorts, signal: AbortSignal): Promise
     faults.reject = reject;
   });
   faulty.catch(() => undefined);
-  const line = new Line(start.uid, (error) => faults.reject(error), signal);
+  const line = new Line(startUid, (error) => faults.reject(error), signal);
   const news = createNews(connection);
   try {
     let since = start.since;
@@ -88,6 +91,19 @@ export async function receive(ports: ReceivePorts, signal: AbortSignal): Promise
     news.stop();
     await line.close();
   }
+}
+
+/** The newest mail that had arrived before `openedAt`; servers count in seconds. */
+async function firstUid(connection: ImapConnection, openedAt: Date, newest: number): Promise<number> {
+  // A search knows days, or counts seconds to its own moment.
+  const dayBefore = new Date(openedAt.getTime() - 24 * 3600 * 1000);
+  const found = await connection.command((client) => client.search({ since: dayBefore }, { uid: true }));
+  if (!found || found.length === 0) return newest;
+  const query = { uid: true, internalDate: true };
+  const mails = await connection.command((client) => client.fetchAll(found as number[], query, { uid: true }));
+  const since = Math.floor(openedAt.getTime() / 1000) * 1000;
+  const later = mails.filter(({ internalDate }) => internalDate !== undefined && +new Date(internalDate) >= since);
+  return Math.min(newest, ...later.map(({ uid }) => uid - 1));
 }
 
 function waitMs({ client }: ImapConnection, { pollIntervalSeconds }: EmailOptions): number {
