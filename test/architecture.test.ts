@@ -61,6 +61,7 @@ const table: readonly Row[] = [
       "bus/*",
       "engine/engine",
       "policy/access",
+      "policy/commands",
       "providers/provider",
       "budgets/*",
       "tools/tool",
@@ -69,6 +70,8 @@ const table: readonly Row[] = [
       "skills/*",
     ],
   },
+  // Chat commands about the gateway rather than a conversation.
+  { files: "commands/**", may: base, types: ["agent/ports", "bus/messages", "policy/*", "schedule/*", "skills/*"] },
   // What works on the files of a gateway that does not run, and finds one that does.
   { files: "api/offline-ledger", may: [...base, "engine/embedded/ledger"], types: ["engine/engine"] },
   { files: "api/offline-journal", may: [...base, "engine/embedded/lock", "engine/embedded/repair"] },
@@ -145,7 +148,7 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   grammy: ["channels/telegram/**"],
   openai: ["providers/openai/**"],
   "@anthropic-ai/sdk": ["providers/anthropic/**"],
-  ws: ["http/**", "cli/**", "client/node"],
+  ws: ["http/**", "cli/**", "client/node", "channels/websocket/*"],
   yaml: ["config/**"],
   "gray-matter": ["skills/**"],
   commander: ["cli/**"],

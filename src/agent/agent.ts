@@ -7,6 +7,7 @@ import type { ResidentSession } from "../sessions/resident-session.js";
 import { newId } from "../util/ids.js";
 import { type ChatCommand, parseCommand } from "./chat-command.js";
 import { runCommand } from "./commands.js";
+import { planOpening } from "./plan-command.js";
 import type { AgentOptions, AgentPorts } from "./ports.js";
 import { watchStreamTiming } from "./stream-timing.js";
 import { runTurn } from "./turn.js";
@@ -44,8 +45,9 @@ export function createAgent(ports: AgentPorts, options: AgentOptions): Handler<"
     if (session.abortedMessages.has(message.id)) return await cancelTurn(scope);
     const command = parseCommand(message.content);
     try {
-      if (command !== undefined) await answerCommand(scope, command, signal);
-      else await runTurn(scope, signal);
+      const opening = command?.name === "plan" ? planOpening(command.argument, { ports, session, message }) : undefined;
+      if (command === undefined || opening !== undefined) await runTurn({ ...scope, opening }, signal);
+      else await answerCommand(scope, command, signal);
       if (session.openTurn.length === 0) kept.set(session, scope.machines);
     } catch (error) {
       await onFault(scope, error);

@@ -12,6 +12,7 @@ export interface ApprovalScope {
   readonly call: { readonly id: string; readonly name: string; readonly input: Record<string, unknown> };
   readonly folder: string;
   readonly outside: readonly string[];
+  readonly isPlanning: boolean;
 }
 
 /**
@@ -21,8 +22,8 @@ export interface ApprovalScope {
 export function createPermit(scope: ApprovalScope): (access: ToolAccess) => Promise<string | undefined> {
   const allowed = new Set<string>();
   return async (access) => {
-    const { ports, message, tool, folder, outside } = scope;
-    const use: PlannedUse = { tool, access, message, folder, outside };
+    const { ports, message, tool, folder, outside, isPlanning } = scope;
+    const use: PlannedUse = { tool, access, message, folder, outside, isPlanning };
     const decision = ports.decide(use);
     if (decision.verdict === "allow") return undefined;
     if (decision.verdict === "deny") return decision.sentence;

@@ -1,5 +1,14 @@
-import { noUsage, type Usage } from "../events/content.js";
+import { addUsage, noUsage } from "../events/content.js";
+import { answerCost } from "../events/machines/answer.js";
+import type { ModelUse } from "../events/model-use.js";
 import type { ChosenModel } from "../providers/provider.js";
+
+export function addUse(a: ModelUse | undefined, b: ModelUse): ModelUse {
+  if (a === undefined) return b;
+  const usage = addUsage(a.usage, b.usage);
+  const isPriced = a.cost_usd !== undefined && b.cost_usd !== undefined;
+  return { model: b.model, usage, ...(isPriced ? { cost_usd: (a.cost_usd ?? 0) + (b.cost_usd ?? 0) } : {}) };
+}
 
 /** The stand-in answers requests of people; a summary or a title by it would be noise. */
 const standIn = "offline";
@@ -17,9 +26,10 @@ export async function askModel(
   chosen: ChosenModel,
   question: { readonly system: string; readonly text: string; readonly maxTokens: number },
   signal: AbortSignal,
-): Promise<{ readonly text: string; readonly usage: Usage }> {
+): Promise<{ readonly text: string; readonly use: ModelUse }> {
   let text = "";
   let usage = noUsage;
+  let told: number | undefined;
   const request = {
     model: chosen.model,
     system: question.system,
@@ -30,7 +40,11 @@ export async function askModel(
   };
   for await (const chunk of chosen.provider.stream(request, signal)) {
     if (chunk.kind === "text") text += chunk.text;
-    else if (chunk.kind === "end") usage = chunk.usage;
+    else if (chunk.kind === "end") {
+      usage = chunk.usage;
+      told = chunk.costUsd;
+    }
   }
-  return { text: text.trim(), usage };
+  const cost = answerCost({ usage, costUsd: told }, chosen.price);
+  return { text: text.trim(), use: { model: chosen.label, usage, ...(cost === undefined ? {} : { cost_usd: cost }) } };
 }

@@ -15,6 +15,10 @@ export const commands = {
   status: "how the gateway is doing",
   model: "which model answers here, and how to change it",
   usage: "what was used, and what is left of the budgets",
+  plan: "/plan GOAL plans a longer task before anything is done; alone it shows the plan",
+  skills: "which skills there are, and how to switch them on and off",
+  cron: "the scheduled jobs of this chat, and how to change them",
+  pair: "who waits to be let in, and how to let them in",
 } as const;
 type CommandName = keyof typeof commands;
 

@@ -6,7 +6,10 @@ import type { TurnLog } from "./turn-log.js";
 
 /** What a chat command works with. */
 export interface CommandScope {
-  readonly ports: Pick<AgentPorts, "models" | "budgets" | "isOwner" | "statusLine" | "keepOlderText">;
+  readonly ports: Pick<
+    AgentPorts,
+    "models" | "budgets" | "isOwner" | "statusLine" | "keepOlderText" | "mayCommand" | "operate"
+  >;
   readonly session: ResidentSession;
   readonly message: InboundMessage;
   readonly log: TurnLog;

@@ -2,6 +2,7 @@ import type { ChatCommand } from "./chat-command.js";
 import { commands } from "./chat-command.js";
 import type { CommandOutcome, CommandScope } from "./command-scope.js";
 import { runModelCommand } from "./model-command.js";
+import { runPlanCommand } from "./plan-command.js";
 import { startsAfresh } from "./session-state.js";
 import { undoLast } from "./undo.js";
 import { runUsageCommand } from "./usage-command.js";
@@ -38,5 +39,11 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
       return await runModelCommand(command.argument, scope);
     case "usage":
       return runUsageCommand(scope);
+    case "plan":
+      return runPlanCommand(command.argument, scope);
+    case "skills":
+    case "cron":
+    case "pair":
+      return { reply: await ports.operate({ name: command.name, argument: command.argument }, message), events: [] };
   }
 }

@@ -1,13 +1,13 @@
 import { messageOf } from "../errors.js";
 import type { Payload } from "../events/catalogue.js";
-import { addUsage, noUsage, type Usage } from "../events/content.js";
+import type { ModelUse } from "../events/model-use.js";
 import type { Logger } from "../log.js";
 import type { ChosenModel } from "../providers/provider.js";
 import type { CompactionStrategy, History, HistoryMessage } from "../sessions/history.js";
 import { cutText } from "../util/cut-text.js";
 import { estimateTokens } from "../util/estimate-tokens.js";
 import { linked } from "../util/linked.js";
-import { askModel, canWrite } from "./ask-model.js";
+import { addUse, askModel, canWrite } from "./ask-model.js";
 
 export interface CompactionOptions {
   /** Compaction begins when a request would take more than this part of what the model can read. */
@@ -76,9 +76,9 @@ export function createCompaction({ threshold, log }: CompactionOptions): Compact
         utilization_pct: Math.round((before / budget) * 1000) / 10,
       };
       if (gone > 0) {
-        const { strategy, summary, usage } = await summarise(room, gone, budget, signal, log);
+        const { strategy, summary, use } = await summarise(room, gone, budget, signal, log);
         const final_message_count = history.size - gone + 1;
-        return { strategy, ...counts, final_message_count, summary, ...(usage === undefined ? {} : { usage }) };
+        return { strategy, ...counts, final_message_count, summary, ...use };
       }
       const strategy: CompactionStrategy = "results";
       return history.hasLongResults
@@ -117,7 +117,7 @@ function messagesToReplace({ history, currentTurnId, overhead }: Room, budget: n
 interface Summary {
   readonly strategy: CompactionStrategy;
   readonly summary: string;
-  readonly usage?: Usage;
+  readonly use?: ModelUse;
 }
 
 async function summarise(
@@ -146,17 +146,17 @@ async function summaryByModel(
   messages: readonly HistoryMessage[],
   budget: number,
   signal: AbortSignal,
-): Promise<{ readonly summary: string; readonly usage: Usage }> {
+): Promise<{ readonly summary: string; readonly use?: ModelUse }> {
   let summary = "";
-  let usage: Usage = noUsage;
+  let use: ModelUse | undefined;
   for (const piece of piecesOf(messages, Math.max(1000, Math.floor(budget * chunkPart)))) {
     const text = summary === "" ? piece : `Summary so far:\n${summary}\n\nWhat came after it:\n${piece}`;
     const answer = await askModel(chosen, { system: summarySystem, text, maxTokens: summaryTokens }, signal);
     if (answer.text === "") throw new Error("it was empty");
     summary = answer.text;
-    usage = addUsage(usage, answer.usage);
+    use = addUse(use, answer.use);
   }
-  return { summary, usage };
+  return { summary, ...(use === undefined ? {} : { use }) };
 }
 
 function piecesOf(messages: readonly HistoryMessage[], maxTokens: number): readonly string[] {

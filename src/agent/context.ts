@@ -58,6 +58,8 @@ export function userText(options: {
   readonly skills: readonly SelectedSkill[];
   readonly missingSkills: readonly string[];
   readonly files: readonly { readonly filename: string; readonly path: string; readonly mimeType: string }[];
+  /** As `planForModel` writes it. */
+  readonly plan?: string | undefined;
   /** Named when several people write in one chat. */
   readonly senderName: string | undefined;
   /** The message that it answers. */
@@ -69,6 +71,7 @@ export function userText(options: {
     head.push(`<missing_skills>${plain(options.missingSkills.join(", "))}</missing_skills>`);
   for (const file of options.files)
     head.push(`<file name="${plain(file.filename)}" type="${plain(file.mimeType)}" path="${plain(file.path)}"/>`);
+  if (options.plan !== undefined) head.push(options.plan);
   if (options.senderName !== undefined) head.push(`<sender>${plain(options.senderName)}</sender>`);
   if (options.quoted !== undefined) head.push(quotedText(options.quoted));
   return `${head.join("\n")}\n\n${options.text}`;

@@ -24,10 +24,13 @@ export class DoomLoop {
     this.#human = human;
   }
 
-  /** Counts a call about to run. Undefined when it may, else one sentence for the model. Asks once per loop. */
-  async check(call: Call & { readonly id: string }): Promise<string | undefined> {
+  /**
+   * Counts a call about to run. Undefined when it may, else one sentence for the model. Asks once per loop. `progress`
+   * tells apart calls that look the same and meet something new each time.
+   */
+  async check(call: Call & { readonly id: string }, progress = ""): Promise<string | undefined> {
     const { id, name, input } = call;
-    const key = keyOf(call);
+    const key = `${keyOf(call)}${progress}`;
     this.#recent = [...this.#recent, key].slice(-window);
     const count = this.#recent.filter((one) => one === key).length;
     if (count < tooOften) return undefined;

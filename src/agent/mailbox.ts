@@ -37,10 +37,12 @@ export interface MailboxOptions {
   readonly onStop: (mode: "stop" | "cancel") => void;
   /** The open question, reserved for this message, if the message answers it. */
   readonly reserveAnswer: (message: InboundMessage) => Reservation | undefined;
+  /** The text is a command that pauses or leaves the plan that is worked on: it runs once the turn has ended. */
+  readonly endsPlan: (content: string) => boolean;
 }
 
 export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
-  const { ports, delivery, rejoined, onStop, reserveAnswer } = options;
+  const { ports, delivery, rejoined, onStop, reserveAnswer, endsPlan } = options;
   const own = delivery.work.body;
   const messageIds = [own.id];
   const changes: InboundMessage[] = [];
@@ -86,11 +88,13 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
     const { body } = work;
     if (!mayStop(body)) return;
     // An option may be called like a stop phrase: then it is the answer. A client that names another mode means it.
-    const isOther = parseCommand(body.content)?.name === "stop" || body.mode === "cancel" || body.mode === "next";
+    const isOver = endsPlan(body.content);
+    const isOther =
+      isOver || parseCommand(body.content)?.name === "stop" || body.mode === "cancel" || body.mode === "next";
     const answer = isOther ? undefined : reserveAnswer(body);
     if (answer !== undefined) answerBy(work, answer);
     else if (asksToStop(body.content)) stopBy(work);
-    else if (body.mode === "cancel") onStop("cancel");
+    else if (isOver || body.mode === "cancel") onStop("cancel");
   };
   const undo = ports.engine.onAccepted(own.sessionKey, onAccepted);
   await claim(others().filter((work) => rejoined.includes(work.id)));

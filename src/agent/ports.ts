@@ -5,6 +5,7 @@ import type { Payload } from "../events/catalogue.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
 import type { ToolDecision } from "../policy/access.js";
+import type { CommandAct } from "../policy/commands.js";
 import type { ChosenModel, ModelChain, ToolDeclaration } from "../providers/provider.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
 import type { Tool, ToolAccess, ToolContext, ToolResult } from "../tools/tool.js";
@@ -54,6 +55,14 @@ export interface PlannedUse {
   readonly message: InboundMessage;
   readonly folder: string;
   readonly outside: readonly string[];
+  /** A plan waits for the person's go. */
+  readonly isPlanning: boolean;
+}
+
+/** A command that the agent knows nothing of. */
+export interface Operation {
+  readonly name: "skills" | "cron" | "pair";
+  readonly argument: string;
 }
 
 /** The models that turns can use. */
@@ -93,6 +102,10 @@ export interface AgentPorts {
   allowAlways(use: PlannedUse, responderId: string): Promise<void>;
   /** Where a file's content came from when others wrote it. */
   outsideOf(path: string, folder: string): string | undefined;
+  /** Policy on a chat command: one sentence for the person, or undefined where they may. */
+  mayCommand(message: InboundMessage, act: CommandAct, isOwn: boolean): string | undefined;
+  /** Answers a command about the gateway rather than this conversation. */
+  operate(command: Operation, message: InboundMessage): Promise<string>;
   readonly questions: OpenQuestions;
   /** How long people in this message's chat may take to answer a question. */
   patienceMs(message: InboundMessage): number;

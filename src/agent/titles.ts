@@ -1,6 +1,8 @@
+import type { BackgroundBudget } from "../budgets/budgets.js";
 import type { Engine } from "../engine/engine.js";
 import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
+import type { ModelUse } from "../events/model-use.js";
 import { channelOf, clientChannels } from "../events/session-key.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
@@ -15,6 +17,8 @@ export interface TitlePorts {
   readonly engine: Pick<Engine, "append">;
   readonly sessions: { open(key: string): Promise<ResidentSession> };
   chooseModel(label: string | undefined, signal: AbortSignal): Promise<ChosenModel>;
+  /** What is asked without anybody's wish. */
+  readonly budget: BackgroundBudget;
   readonly log: Logger;
 }
 
@@ -58,29 +62,27 @@ async function giveTitle(ports: TitlePorts, key: string, signal: AbortSignal): P
   if (session.document.hasOwnTitle) return;
   const title = await titleByModel(ports, session, signal);
   if (title === undefined || session.document.hasOwnTitle || signal.aborted) return;
-  await ports.engine.append(
-    key,
-    [draft("session_title_generated", { title, generated_by: "model" }, { source: "agent" })],
-    { durable: false },
-  );
+  const event = draft("session_title_generated", { ...title, generated_by: "model" }, { source: "gateway" });
+  await ports.engine.append(key, [event], { durable: false, counts: ports.budget.countsOf(title) });
 }
 
 async function titleByModel(
   ports: TitlePorts,
   session: ResidentSession,
   parent: AbortSignal,
-): Promise<string | undefined> {
+): Promise<({ readonly title: string } & ModelUse) | undefined> {
   using scope = linked(parent, limitMs);
   try {
     const chosen = await ports.chooseModel(session.model, scope.signal);
-    if (!canWrite(chosen)) return undefined;
+    if (!canWrite(chosen) || !ports.budget.mayAsk()) return undefined;
     const text = session.document
       .toDocument()
       .messages.slice(0, 2)
       .map(({ role, content }) => `${role}: ${cutText(content, readLength)}`)
       .join("\n\n");
     const answer = await askModel(chosen, { system, text, maxTokens: 500 }, scope.signal);
-    return tidyTitle(answer.text);
+    const title = tidyTitle(answer.text);
+    return title === undefined ? undefined : { title, ...answer.use };
   } catch (error) {
     if (!parent.aborted)
       ports.log.info(`The model gave no title, the first words serve: ${messageOf(error)}`, { session: session.key });

@@ -4,11 +4,14 @@ import type { ToolUsePart } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
+import type { PlanState, PlanTold } from "../events/plan.js";
 import type { Tool, ToolAnswer, ToolContext, ToolQuestion, ToolResult } from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { createPermit } from "./approvals.js";
 import type { DoomLoop } from "./doom-loop.js";
 import type { HumanInput } from "./human-input.js";
+import { changePlan } from "./plan-changes.js";
+import { planResult, progressLine, summaryLine } from "./plan-text.js";
 import type { AgentPorts } from "./ports.js";
 import type { PendingCall } from "./resume.js";
 import { skillsMatched } from "./skill-events.js";
@@ -25,6 +28,8 @@ export interface ToolCallScope {
   readonly doom: DoomLoop;
   /** Where those parts of the context came from that others wrote, at this moment. */
   readonly outside: () => readonly string[];
+  /** The session's plan at this moment. */
+  readonly plan: () => PlanState | undefined;
   readonly iteration: number;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -110,6 +115,8 @@ interface Outcome {
   readonly result: ToolResult;
   /** What else it brought about, to be told before its end. */
   readonly events: readonly EventDraft[];
+  /** What became of the plan. */
+  readonly told: readonly PlanTold[];
   /** Without the time in which a person was waited for. */
   readonly durationMs: number;
 }
@@ -132,14 +139,41 @@ async function run(pending: PendingCall, scope: ToolCallScope): Promise<Outcome>
     events.push(skillsMatched(scope.log, skill === undefined ? [] : [skill], missing, pending.call.name));
     return skill?.text;
   };
-  const result = await runOnce(pending, scope, { waiting, readSkill });
-  return { result, events, durationMs: Math.max(0, Date.now() - startedAt - waitedMs) };
+  const told: PlanTold[] = [];
+  const result = await runOnce(pending, scope, { waiting, readSkill, changePlan: planChanger(scope, told) });
+  return {
+    result,
+    events,
+    told: result.isError ? [] : told,
+    durationMs: Math.max(0, Date.now() - startedAt - waitedMs),
+  };
+}
+
+/** Works out what becomes of the plan, and leaves it in `told` to be written together with the call's end. */
+function planChanger(scope: ToolCallScope, told: PlanTold[]): ToolContext["changePlan"] {
+  const { channel, senderId } = scope.message;
+  return (request) => {
+    const changed = changePlan(scope.plan(), request, `${channel}:${senderId}`);
+    const plan = "told" in changed ? changed.told.at(-1)?.plan : undefined;
+    if ("problem" in changed || plan === undefined) {
+      const text = "problem" in changed ? changed.problem : "Nothing was changed.";
+      return { text, isError: true, summary: text };
+    }
+    told.push(...changed.told);
+    return { text: planResult(plan), isError: false, summary: summaryLine(changed.told) };
+  };
+}
+
+/** Step after step is completed with the same words. */
+function progressOf(state: PlanState | undefined): string {
+  return state?.plan.steps.map(({ id, status }) => `${id} ${status}`).join() ?? "";
 }
 
 /** What a call is given beside its scope. */
 interface Aids {
   readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
   readonly readSkill: ToolContext["readSkill"];
+  readonly changePlan: ToolContext["changePlan"];
 }
 
 async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, aids: Aids): Promise<ToolResult> {
@@ -154,7 +188,7 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
       summary: `${call.name}: arguments were not JSON`,
     };
   try {
-    const looping = await waiting(() => doom.check(call));
+    const looping = await waiting(() => doom.check(call, call.name === "plan" ? progressOf(scope.plan()) : ""));
     if (looping !== undefined)
       return { text: looping, isError: true, summary: `${call.name} was called again and again` };
     return await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids));
@@ -167,13 +201,14 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
 }
 
 function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallScope, aids: Aids): ToolContext {
-  const { waiting, readSkill } = aids;
+  const { waiting, readSkill, changePlan } = aids;
   const { ports, message, human } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
+  const isPlanning = scope.plan()?.plan.status === "pending";
   const permit =
     tool === undefined
       ? async () => undefined
-      : createPermit({ ports, message, human, tool, call, folder, outside: scope.outside() });
+      : createPermit({ ports, message, human, tool, call, folder, outside: scope.outside(), isPlanning });
   return {
     sessionKey: message.sessionKey,
     channel: message.channel,
@@ -189,6 +224,7 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     outsideOf: (path) => ports.outsideOf(path, folder),
     send: sendFrom(call, scope),
     readSkill,
+    changePlan,
   };
 }
 
@@ -232,12 +268,17 @@ async function askFor(call: ToolUsePart, asking: ToolQuestion, human: HumanInput
 async function finish(
   { call }: PendingCall,
   executionId: string,
-  { result, events, durationMs }: Outcome,
+  { result, events, told, durationMs }: Outcome,
   scope: ToolCallScope,
 ): Promise<void> {
   if (scope.isShuttingDown() && scope.signal.aborted) return;
+  const { ports, message, log } = scope;
+  const planned = told.map((payload) => log.draft("plan_updated", payload));
+  const line = progressLine(told);
+  const replies = line === undefined ? [] : ports.replies(message, executionId, line, log.turnId);
   const outputs = scope.machines.feed(toFinished(call, result, durationMs));
-  await scope.log.tell(outputs, [...events, completion(call, executionId, result, durationMs, scope.log)]);
+  const before = [...events, ...planned, completion(call, executionId, result, durationMs, log)];
+  await log.tell(outputs, [...before, ...queuedReplies(log, replies)], false, replies);
 }
 
 function interrupted(name: string): ToolResult {

@@ -4,10 +4,11 @@ import type { InboundMessage } from "../bus/messages.js";
 import type { Work } from "../engine/engine.js";
 import type { ProviderError } from "../errors.js";
 import { noUsage, type Usage } from "../events/content.js";
-import type { EventDraft } from "../events/event.js";
+import type { EventDraft, StoredEvent } from "../events/event.js";
 import type { TurnEnd } from "../events/machines/input.js";
 import { newId } from "../util/ids.js";
 import type { Mailbox } from "./mailbox.js";
+import { planText } from "./plan-text.js";
 import type { StopMode } from "./running-turns.js";
 import { compressed, failureText, isRecoverable, sentenceFor, stopped } from "./sentences.js";
 import { comesToRest } from "./session-state.js";
@@ -69,7 +70,7 @@ export async function endTurn(end: LoopEnd, ending: Ending): Promise<void> {
   const drafts: EventDraft[] = [...end.unwritten, ...ending.closeQuestions()];
   const { outcome, text, rests } = describeEnd(end, ending, drafts);
   if (end.kind === "answered" && scope.options.titles && session.document.title === undefined)
-    drafts.push(...firstTitle(log, message));
+    drafts.push(...firstTitle(log, message, scope.opening?.text));
   const replies = [
     ...noticesOf(scope).flatMap((notice, n) => ports.replies(message, `${log.turnId}-n${n}`, notice, log.turnId)),
     ...(text === undefined ? [] : ports.replies(message, `${log.turnId}`, text, log.turnId)),
@@ -85,12 +86,20 @@ export async function endTurn(end: LoopEnd, ending: Ending): Promise<void> {
 
 /** What people in the chat must hear beside the answer, read from the turn's own events, so that no crash loses it. */
 function noticesOf({ session }: TurnScope): readonly string[] {
-  return session.openTurn.some(({ type }) => type === "context_compressed") ? [compressed] : [];
+  const notices = session.openTurn.some(({ type }) => type === "context_compressed") ? [compressed] : [];
+  const plan = session.plan.current?.plan;
+  const isProposed = plan?.status === "pending" && plan.steps.length > 0 && session.openTurn.some(changesPlan);
+  return isProposed ? [...notices, planText(plan)] : notices;
+}
+
+/** Whoever is to say go sees the plan as it is. */
+function changesPlan(event: StoredEvent): boolean {
+  return event.type === "plan_updated" && event.payload.change !== "entered";
 }
 
 /** Until a better title is given, a conversation is called after what it began with. */
-function firstTitle(log: TurnLog, message: InboundMessage): EventDraft[] {
-  const title = fallbackTitle(message.content) ?? message.attachments[0]?.filename;
+function firstTitle(log: TurnLog, message: InboundMessage, text = message.content): EventDraft[] {
+  const title = fallbackTitle(text) ?? message.attachments[0]?.filename;
   if (title === undefined || message.internal === true) return [];
   return [log.draft("session_title_generated", { title, generated_by: "fallback" })];
 }

@@ -1,6 +1,7 @@
 import type { Delivery } from "../engine/engine.js";
 import type { Machines } from "../events/machines/run-machines.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
+import type { PlanOpening } from "./plan-command.js";
 import type { AgentOptions, AgentPorts } from "./ports.js";
 
 /** What a turn works with. */
@@ -10,6 +11,8 @@ export interface TurnScope {
   readonly delivery: Delivery<"inbound">;
   readonly session: ResidentSession;
   readonly machines: Machines;
+  /** What a plan command begins the turn with. */
+  readonly opening?: PlanOpening | undefined;
 }
 
 /** What is left when even the session cannot be read. */

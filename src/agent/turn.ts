@@ -4,6 +4,7 @@ import type { InboundMessage } from "../bus/messages.js";
 import { EngineError, messageOf, ProviderError } from "../errors.js";
 import { type ContentPart, textOf } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
+import { isActive, type Plan, type PlanState } from "../events/plan.js";
 import { isClosed } from "../events/session-state.js";
 import type { ChosenModel, ModelChain, ModelRequest } from "../providers/provider.js";
 import { newId } from "../util/ids.js";
@@ -15,6 +16,8 @@ import { type Mailbox, openMailbox } from "./mailbox.js";
 import { type Answer, callModel } from "./model-call.js";
 import { toModelRequest } from "./model-request.js";
 import { payerOf } from "./payer.js";
+import { endsPlan } from "./plan-command.js";
+import { planForModel } from "./plan-text.js";
 import type { SkillSelection } from "./ports.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import { openRoom } from "./room.js";
@@ -71,6 +74,7 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
     rejoined: [...(earlier?.messageIds ?? []), ...(earlier?.answeredBy ?? []), ...(earlier?.begunWith ?? [])],
     onStop: (mode) => interrupt({ kind: "user", mode }),
     reserveAnswer: (text) => human.reserve(text),
+    endsPlan: (content) => endsPlan(content, session.plan.current),
   });
   human.reconsider = mailbox.reconsider;
 
@@ -130,6 +134,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
   const room = openRoom(loop, system);
   const doom = new DoomLoop(earlier?.finished ?? [], log, human);
   const outside = (): readonly string[] => session.history.outside();
+  const plan = (): PlanState | undefined => session.plan.current;
   const toolScope = {
     ports,
     message,
@@ -138,6 +143,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     human,
     doom,
     outside,
+    plan,
     signal,
     isShuttingDown: loop.isShuttingDown,
   };
@@ -236,9 +242,24 @@ async function beginTurn(
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  if (!hasBegun(earlier)) begin.push(...userMessage(scope, log, message, selection, 1));
+  if (!hasBegun(earlier)) begin.push(...firstMessage(scope, log, message, selection));
   begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
   await log.append([...begin, ...states]);
+}
+
+/** The turn's own message, with the plan that goes on, and what a plan command has made of that. */
+function firstMessage(
+  scope: TurnScope,
+  log: TurnLog,
+  message: InboundMessage,
+  selection: SkillSelection,
+): EventDraft[] {
+  const { opening, session } = scope;
+  const told = (opening?.told ?? []).map((payload) => log.draft("plan_updated", payload));
+  const current = opening?.told.at(-1)?.plan ?? session.plan.current?.plan;
+  const plan = current !== undefined && isActive(current) ? current : undefined;
+  const asRead = opening === undefined ? message : { ...message, content: opening.text };
+  return [...told, ...userMessage(scope, log, asRead, selection, 1, plan)];
 }
 
 /** What messages that join a turn look like to the model. */
@@ -288,6 +309,7 @@ function userMessage(
   message: InboundMessage,
   selection: SkillSelection,
   iteration: number,
+  plan?: Plan,
 ): EventDraft[] {
   // A skill's text that the model still sees in this conversation is not sent again.
   const fresh = selection.matched.filter((skill) => !session.history.mentions(skill.text));
@@ -298,6 +320,7 @@ function userMessage(
     skills: fresh,
     missingSkills: selection.missing,
     files: message.attachments,
+    plan: plan === undefined ? undefined : planForModel(plan),
     senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
     quoted: message.quoted,
   });

@@ -50,6 +50,8 @@ export interface ChannelStatus {
   readonly state: "connecting" | "connected" | "reconnecting" | "disconnected" | "off";
   /** Why it is off or not connected. */
   readonly reason?: string;
+  /** The last proof that the connection works, ISO 8601: an answered poll, a pong. Not the state of a socket. */
+  readonly lastSeenAt?: string;
 }
 
 export interface GatewayStatus {
@@ -269,7 +271,7 @@ export interface GatewayApi {
   getSkill(name: string): Promise<SkillSummary & { readonly content: string }>;
 
   listPairings(): { readonly waiting: readonly PairingRequest[]; readonly paired: readonly PairedSender[] };
-  /** @throws {RequestError} 404 for an unknown or expired code */
+  /** @throws {RequestError} 404 for an unknown or expired code, 429 after too many wrong ones */
   approvePairing(code: string): Promise<PairedSender>;
   /** @throws {RequestError} 404 */
   revokePairing(channel: string, senderId: string): Promise<void>;

@@ -2,7 +2,7 @@ import type { OpenQuestions } from "../agent/open-questions.js";
 import type { MessageBus } from "../bus/message-bus.js";
 import type { InboundMessage } from "../bus/messages.js";
 import type { PressOutcome, PublishOutcome, ReceivedMessage, ReceivedPress } from "../channels/channel.js";
-import type { Engine } from "../engine/engine.js";
+import type { Acceptance, Engine } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
 import { sessionKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
@@ -53,17 +53,14 @@ export function createIntake(ports: IntakePorts): Intake {
   /** Sessions in which a message waits for its files: what is behind it waits as well. */
   const tails = new Map<string, Promise<unknown>>();
 
-  const publish = async (
-    message: InboundMessage,
-    cursor: ReceivedMessage["cursor"],
-  ): Promise<"accepted" | "duplicate"> => {
+  const publish = async (message: InboundMessage, cursor: ReceivedMessage["cursor"]): Promise<Acceptance> => {
     try {
       await prepareSession(message.sessionKey);
     } catch (error) {
       // Whatever is wrong with its past, the message itself can be kept; its turn says what it could not read.
       log.warn(`The session of a message could not be read: ${messageOf(error)}`, { session: message.sessionKey });
     }
-    return (await bus.publishInbound(message, cursor)).status;
+    return await bus.publishInbound(message, cursor);
   };
 
   const inOrder = async <T>(sessionKey: string, takesTime: boolean, work: () => Promise<T>): Promise<T> => {
@@ -138,11 +135,11 @@ export function createIntake(ports: IntakePorts): Intake {
   };
 
   /** Outside of any turn, in the order of the chat's other messages. */
-  const tell = async (to: InboundMessage, sentence: string): Promise<void> => {
+  const tell = async (to: InboundMessage, sentence: string, causedBy: string | undefined): Promise<void> => {
     const { channel, chatId, thread, sessionKey, id } = to;
     try {
       const out = { id: `${id}-told#1`, channel, chatId, thread, sessionKey, content: sentence, attachments: [] };
-      await bus.publishOutbound({ ...out, correlationId: id });
+      await bus.publishOutbound({ ...out, correlationId: id, queuedEventId: newId("evt") }, causedBy);
     } catch (error) {
       log.warn(`${channel}: a notice was not queued: ${messageOf(error)}`, { chat: chatId });
     }
@@ -157,12 +154,13 @@ export function createIntake(ports: IntakePorts): Intake {
     let isTaken = false;
     try {
       const { message, refusals } = await withFiles(inbound, received, signal);
-      const status = await publish(message, received.cursor);
-      if (status === "duplicate") return { status };
+      const acceptance = await publish(message, received.cursor);
+      if (acceptance.status === "duplicate") return { status: "duplicate" };
       isTaken = true;
       recent.keep(message.sessionKey, message.platformMessageId, inbound.content);
-      if (refusals.length > 0) await tell(message, refusals.join("\n"));
-      return { status };
+      const [queued] = acceptance.events;
+      if (refusals.length > 0) await tell(message, refusals.join("\n"), queued?.event_id);
+      return { status: "accepted" };
     } catch (error) {
       // The platform hands it out again at the next start.
       if (signal.aborted) return { status: "busy", reply: "" };
@@ -203,7 +201,7 @@ export function createIntake(ports: IntakePorts): Intake {
         return { status: "busy", text: "I could not write this down. Please press it again in a moment." };
       }
     },
-    submit: (message) => publish(message, undefined),
+    submit: async (message) => (await publish(message, undefined)).status,
   };
 }
 

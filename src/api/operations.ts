@@ -274,7 +274,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     async approvePairing(code) {
       const paired = await pairing.approve(code);
       if (paired === undefined)
-        throw new RequestError(`No one is waiting with the code ${code}. Codes are valid for one hour.`, {
+        throw new RequestError(`No one is waiting with the code ${code}. Codes are valid for 10 minutes.`, {
           status: 404,
           code: "not_found",
         });

@@ -54,6 +54,7 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
 
   async function fetchOne(file: ReceivedFile, signal: AbortSignal): Promise<Uint8Array> {
     for (let attempt = 1; ; attempt++) {
+      signal.throwIfAborted();
       try {
         using scope = linked(signal, fetchMs);
         return await file.read(maxBytes, scope.signal);

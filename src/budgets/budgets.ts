@@ -2,6 +2,7 @@ import type { Count, Records } from "../engine/engine.js";
 import { messageOf } from "../errors.js";
 import type { Usage } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
+import type { ModelUse } from "../events/model-use.js";
 import type { Logger } from "../log.js";
 import type { Calendar } from "./calendar.js";
 import {
@@ -13,6 +14,7 @@ import {
   parseCounterId,
   readCounter,
   tokensOf,
+  useCounts,
 } from "./counters.js";
 import {
   type Amount,
@@ -69,10 +71,19 @@ export interface TurnAccount {
   readonly conversation: Conversation;
 }
 
+/** For what a model is asked without anybody's wish: it counts for the day alone. */
+export interface BackgroundBudget {
+  /** False once a budget of the day leaves no room for more. */
+  mayAsk(): boolean;
+  /** What goes into the counters. */
+  countsOf(use: ModelUse): readonly Count[];
+}
+
 export interface Budgets {
   readonly limits: BudgetLimits;
   readonly calendar: Calendar;
   open(account: TurnAccount): TurnBudget;
+  readonly background: BackgroundBudget;
   /** What was used today: by this sender, or by all. */
   today(sender: string | undefined): UsageRow;
   /** What the last days have used. */
@@ -88,6 +99,9 @@ export interface BudgetsOptions {
   readonly log: Logger;
   readonly now?: () => number;
 }
+
+const nobody: Account = { sender: undefined, job: undefined };
+const oneToken: Amount = { tokens: 1, usd: 0, turns: 0 };
 
 /** Who used what in detail is kept for so many days, the days themselves for more than a year. */
 const detailDays = 32;
@@ -163,6 +177,10 @@ export function createBudgets({ records, calendar, log, now = Date.now, ...optio
       ...(conversation === undefined ? [] : ofSession(conversation)),
       ...daily(calendar.dayOf(now()), account),
     ],
+    background: {
+      mayAsk: () => findExceeded(daily(calendar.dayOf(now()), nobody).map(withoutTurns), oneToken) === undefined,
+      countsOf: (use) => useCounts(use, calendar.dayOf(now()), nobody),
+    },
     open({ turnId, conversation, ...account }) {
       const day = (): string => calendar.dayOf(now());
       prune(day());

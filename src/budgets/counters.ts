@@ -1,6 +1,7 @@
 import type { Count, Records } from "../engine/engine.js";
 import { addUsage, noUsage, type Usage } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
+import { type ModelUse, modelUseOf } from "../events/model-use.js";
 import type { Amount } from "./limits.js";
 
 /** The kind of the engine's records that hold what was used. */
@@ -68,13 +69,16 @@ export function countsOf(drafts: readonly EventDraft[], day: string, account: Ac
   for (const draft of drafts) {
     if (draft.type === "user_message" && draft.payload.iteration === 1)
       added.push(...forEach(day, account, undefined, { turns: 1 }));
-    if (draft.type !== "assistant_message") continue;
-    const { usage, cost_usd: cost, model } = draft.payload;
-    if (Object.values(usage).every((tokens) => tokens === 0)) continue;
-    const add = { calls: 1, ...usage, ...(cost === undefined ? { unpriced: 1 } : { usd: cost }) };
-    added.push(...forEach(day, account, model, add));
+    const use = modelUseOf(draft);
+    if (use === undefined) continue;
+    added.push(...useCounts(use, day, account));
   }
   return added;
+}
+
+export function useCounts({ usage, cost_usd: cost, model }: ModelUse, day: string, account: Account): readonly Count[] {
+  const add = { calls: 1, ...usage, ...(cost === undefined ? { unpriced: 1 } : { usd: cost }) };
+  return forEach(day, account, model, add);
 }
 
 /** What an answer that was cut off has probably cost. */

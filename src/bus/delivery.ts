@@ -6,9 +6,10 @@ import { draft, type EventDraft } from "../events/event.js";
 import type { Logger } from "../log.js";
 import { sleep } from "../util/sleep.js";
 import type { OutboundMessage } from "./messages.js";
+import { type GrowingSender, type Previews, replacePreview } from "./previews.js";
 
 /** The part of a channel that sends. */
-export interface Sender {
+export interface Sender extends GrowingSender {
   /** @throws {ChannelError} `refused` (nothing was shown) or `unknown` (it may have arrived) */
   send(message: OutboundMessage, signal: AbortSignal): Promise<{ readonly platformMessageId: string }>;
 }
@@ -16,6 +17,8 @@ export interface Sender {
 export interface DeliveryOptions {
   readonly engine: Pick<Engine, "consume" | "events" | "lastSequence">;
   readonly channels: ReadonlyMap<string, Sender>;
+  /** Replies that stand there already, as far as they had grown. */
+  readonly previews?: Pick<Previews, "take" | "forget"> | undefined;
   readonly log: Logger;
   /** Sends at the same time, per channel. Default 32. */
   readonly parallel?: number;
@@ -103,9 +106,10 @@ async function deliver(
   }
   const [begun] = await delivery.append([change(delivery, "sending", unclear > 0)], { durable: false });
   try {
-    const receipt = await sender.send(delivery.work.body, sending);
+    const receipt = await show(delivery.work.body, sender, options.previews, sending);
     const detail = { platform_message_id: receipt.platformMessageId };
     await delivery.commit({ events: [change(delivery, "sent", unclear > 0, detail, begun?.event_id)], emit: [] });
+    await options.previews?.forget(delivery.work.id);
   } catch (error) {
     if (!(error instanceof ChannelError)) throw error;
     log.warn("an outbound message was not sent", {
@@ -116,6 +120,19 @@ async function deliver(
     });
     await settleFailure(delivery, error, { unclear, begunAs: begun?.event_id }, options);
   }
+}
+
+/** In the place of its preview, where one stands; else as a message of its own. */
+async function show(
+  message: OutboundMessage,
+  sender: Sender,
+  previews: DeliveryOptions["previews"],
+  signal: AbortSignal,
+): Promise<{ readonly platformMessageId: string }> {
+  const platformMessageId = await previews?.take(message.id);
+  if (platformMessageId === undefined) return await sender.send(message, signal);
+  if (await replacePreview(sender, message, platformMessageId, signal)) return { platformMessageId };
+  return await sender.send(message, signal);
 }
 
 async function settleFailure(

@@ -241,6 +241,24 @@ const email = z.strictObject({
   hourlyPerSender: whole(1, 10_000, 20),
 });
 export type EmailConfig = z.output<typeof email>;
+/** A door for other programs. */
+const websocket = z.strictObject({
+  enabled: flag(false),
+  /** Any other than loopback makes the token necessary. */
+  host: z.string().trim().min(1, "an address such as 127.0.0.1").default("127.0.0.1"),
+  port: whole(0, 65_535, 18_791),
+  path: z
+    .string()
+    .trim()
+    .regex(/^\/[^?#\s]*$/, "a path such as /ws")
+    .default("/ws"),
+  /** Programs show it when they connect. */
+  token: optionalText,
+  /** Origins of web pages that may connect; programs send none. */
+  allowOrigins: z.array(z.string().trim()).default([]),
+  allowFrom: ids,
+  allowGroups: ids,
+});
 
 const policyRule = z.strictObject({
   tool: z.string().min(1).optional(),
@@ -266,7 +284,7 @@ export const configSchema = z.strictObject({
   providers: z.record(z.string(), provider).default({}),
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
-  channels: z.strictObject({ telegram: telegram.optional(), email: email.optional() }).prefault({}),
+  channels: z.strictObject({ telegram: telegram.optional(), websocket: websocket.optional(), email: email.optional() }).prefault({}),
   /** Who may command everything from a chat: `channel:sender`, e.g. `telegram:42`. */
   owners: z
     .array(
@@ -288,7 +306,7 @@ export const configSchema = z.strictObject({
   engine: z.strictObject({ kind: z.enum(["embedded"]).default("embedded") }).prefault({}),
   /** Decorations, each of which can be left out. */
   reactors: z
-    .strictObject({ typing: flag(true), metrics: flag(true), log: flag(true), answers: flag(true) })
+    .strictObject({ typing: flag(true), metrics: flag(true), log: flag(true), answers: flag(true), live: flag(true) })
     .prefault({}),
   events: z
     .strictObject({
@@ -376,7 +394,6 @@ export const absentChannels: readonly string[] = [
   "qq",
   "signal",
   "slack",
-  "websocket",
   "wecom",
   "weixin",
   "whatsapp",

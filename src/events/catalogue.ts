@@ -35,6 +35,8 @@ const count = z.number().int().nonnegative();
 const optionalText = text.optional();
 const stopReason = z.enum(stopReasons);
 const category = z.enum(["driver", "persistence", "connection", "runtime"]);
+/** Where something was written by a model outside of any answer. */
+const modelUse = { model: optionalText, usage: usage.optional(), cost_usd: z.number().optional() };
 const both = { goesTo: "clients and chat" } as const;
 
 export const agentStates = [
@@ -49,6 +51,9 @@ export const agentStates = [
 
 export const connectionStates = ["connecting", "connected", "reconnecting", "disconnected"] as const;
 export const deliveryStatuses = ["queued", "sending", "sent", "unknown", "retrying", "dead_letter", "refused"] as const;
+
+export const planStatuses = ["pending", "running", "paused", "completed", "failed"] as const;
+export const stepStatuses = ["pending", "ready", "running", "completed", "skipped", "failed"] as const;
 
 /** Every event type of the gateway. Types, JSON schema and docs are derived from this one table. */
 export const catalogue = {
@@ -162,7 +167,7 @@ export const catalogue = {
       token_budget: count,
       utilization_pct: z.number(),
       summary: text,
-      usage: usage.optional(),
+      ...modelUse,
     },
     both,
   ),
@@ -205,7 +210,11 @@ export const catalogue = {
     },
     { terminal: true, ...both },
   ),
-  session_title_generated: spec("state", { title: text, generated_by: z.enum(["model", "fallback", "user"]) }),
+  session_title_generated: spec("state", {
+    title: text,
+    generated_by: z.enum(["model", "fallback", "user"]),
+    ...modelUse,
+  }),
   human_input_asked: spec(
     "hitl",
     {
@@ -272,9 +281,26 @@ export const catalogue = {
     {
       plan: z.object({
         goal: text,
-        status: text,
-        steps: z.array(z.object({ id: text, description: text, status: text, result: optionalText })),
+        status: z.enum(planStatuses),
+        /** Only where a plan comes from elsewhere: else the events tell the times. */
+        created_at: optionalText,
+        steps: z.array(
+          z.object({
+            id: text,
+            description: text,
+            status: z.enum(stepStatuses),
+            result: optionalText,
+            started_at: optionalText,
+            completed_at: optionalText,
+          }),
+        ),
       }),
+      /** The step that changed, where it is one. */
+      step_id: optionalText,
+      /** Why, or what a reflection found. */
+      note: optionalText,
+      /** `channel:sender` of who wants the plan; told when it begins. */
+      by: optionalText,
       change: z.enum([
         "entered",
         "created",

@@ -33,8 +33,8 @@ export function forkLog(
   const ids = new Ids();
   const known = new Set(copied.map(({ event_id }) => event_id));
   const drafts = copied.map((event) => copy(event, ids, known, copied));
-  const context = { source: "gateway", ...(ends.turn === undefined ? {} : { turn_id: ids.of(ends.turn.id) }) };
-  for (const call of ends.calls) drafts.push(draft("tool_execution_complete", endOf(call, ids), context));
+  const context = () => inTurn(drafts, ends.turn && ids.of(ends.turn.id));
+  for (const call of ends.calls) drafts.push(draft("tool_execution_complete", endOf(call, ids), context()));
   for (const { request_id, kind } of ends.questions) {
     const answer = {
       request_id: ids.of(request_id),
@@ -43,18 +43,31 @@ export function forkLog(
       answer: "",
       responder_id: "gateway",
     } as const;
-    drafts.push(draft("human_input_answered", answer, context));
+    drafts.push(draft("human_input_answered", answer, context()));
   }
   if (ends.state !== "created" && ends.state !== "idle")
-    drafts.push(draft("session_state_changed", { from: ends.state, to: "idle", reason: "fork" }, context));
+    drafts.push(draft("session_state_changed", { from: ends.state, to: "idle", reason: "fork" }, context()));
   if (ends.agentState !== "idle")
-    drafts.push(draft("agent_state_changed", { from: ends.agentState, to: "idle", cause: "fork" }, context));
+    drafts.push(draft("agent_state_changed", { from: ends.agentState, to: "idle", cause: "fork" }, context()));
   if (ends.turn !== undefined) {
     const message_ids = ends.turn.messageIds.map((id) => ids.of(id));
-    drafts.push(draft("turn_execution_cancelled", { message_ids, reason: "abort", mode: "fork" }, context));
+    drafts.push(draft("turn_execution_cancelled", { message_ids, reason: "abort", mode: "fork" }, context()));
   }
   drafts.push(draft("session_history_changed", { kind: "fork", forked_from: { ...from } }, { source: "gateway" }));
   return drafts;
+}
+
+/** As any event of a turn: part of what its first message brought forth, caused by the event before it. */
+function inTurn(drafts: readonly EventDraft[], turnId: string | undefined) {
+  const last = drafts.findLast(({ turn_id }) => turn_id !== undefined && turn_id === turnId);
+  if (turnId === undefined || last === undefined) return { source: "gateway" };
+  const { correlation_id } = last;
+  return {
+    source: "gateway",
+    turn_id: turnId,
+    causation_id: last.event_id,
+    ...(correlation_id === undefined ? {} : { correlation_id }),
+  };
 }
 
 /** New ids by old ones. */

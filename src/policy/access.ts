@@ -49,6 +49,8 @@ export interface ToolUse {
   readonly readable?: readonly string[] | undefined;
   /** Where those parts of the context came from that others wrote: pages, mails, files that were sent. */
   readonly outside?: readonly string[] | undefined;
+  /** A plan is being made and the person has not said go: nothing may be changed yet. */
+  readonly isPlanning?: boolean | undefined;
 }
 
 export type ToolDecision =

@@ -1,4 +1,5 @@
 import { type ExecutionMode, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
+import { type CommandUse, commandLimit } from "./commands.js";
 import type { Grants } from "./grants.js";
 import { createRules, type PolicyRule } from "./rules.js";
 import { createToolLimits } from "./tool-limits.js";
@@ -45,6 +46,8 @@ export interface Policy {
   maySpeak(speaker: Speaker, isPaired: (channel: string, senderId: string) => boolean): SpeechDecision;
   /** Of sender, chat, tool, path and address. The same use is decided the same way, whatever route it came by. */
   mayUseTool(use: ToolUse): ToolDecision;
+  /** Of a chat command: one sentence for the person, or undefined where they may. */
+  mayCommand(use: CommandUse): string | undefined;
   /** Where the content of a file came from when others wrote it: files that were sent, results kept from outside. */
   outsideOf(path: string, folder: string): string | undefined;
   /** What in the configuration can never match, as sentences for people. */
@@ -99,6 +102,7 @@ export function createPolicy(options: PolicyOptions): Policy {
   return {
     maySpeak,
     mayUseTool,
+    mayCommand: commandLimit,
     outsideOf: zones.outsideOf,
     problems: problemsOf(options),
   };

@@ -85,6 +85,8 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
       const isReading = tool.effect === "read" && access.kind !== "write" && !isSending(access);
       if (options.executionMode === "safe" && !isReading)
         return `${tool.name} is not allowed while agents.defaults.executionMode is "safe": it may change something.`;
+      if (use.isPlanning === true && !isReading && tool.risk !== "none")
+        return `${tool.name} waits for the person's go (/plan go): while a plan is being made, tools may only read.`;
       switch (access.kind) {
         case "read":
           return readLimit(use, access.path);

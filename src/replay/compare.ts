@@ -19,7 +19,7 @@ export interface Difference {
 
 /** Different each time, or by the config: prices are not in the log. */
 const ignored = new Set(["duration_ms", "queued_ms", "cost_usd"]);
-const ownId = /^(?:evt|msg|turn|exe|out)_[0-9a-f]{20}(#\d+)?$/;
+const ownId = /^(?:evt|msg|turn|exe|out)_[0-9a-f]{20}(?:-n\d+)?(?:#\d+)?$/;
 const idFields = new Set(["message_id", "message_ids", "partial_message_id"]);
 
 /**

@@ -1,13 +1,16 @@
 import { z } from "zod";
 import type { Toolbox } from "../agent/ports.js";
 import type { StoredEvent } from "../events/event.js";
-import type { Tool, ToolResult } from "../tools/tool.js";
+import type { PlanRequest, Tool, ToolResult } from "../tools/tool.js";
 import type { RecordedTurn } from "./recorded-turn.js";
 
 /** How far the model has come, by its calls. */
 export interface Playhead {
   iteration: number;
 }
+
+/** Checked when the call was made. */
+const planInput = z.custom<PlanRequest>((value) => typeof value === "object" && value !== null);
 
 /** The tools of a recorded turn, which give the recorded results again and do nothing. */
 export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox {
@@ -23,9 +26,11 @@ export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox
     declarations: () => [],
     // Calls of one answer run side by side when all of them only read.
     find: (name) => stub(name, sideBySide.has(playhead.iteration) ? "read" : "write", originOf(events, name)),
-    async run(name, _input, context) {
+    async run(name, input, context) {
       const result = results.get(context.toolCallId)?.shift();
       if (result === undefined) throw new Error(`The record has no result of ${name} (${context.toolCallId})`);
+      // Its change is worked out from the plan and the input alone.
+      if (name === "plan" && !result.isError) context.changePlan(planInput.parse(input));
       return result;
     },
   };

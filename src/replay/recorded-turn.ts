@@ -35,6 +35,7 @@ const playable: ReadonlySet<EventType> = new Set([
   "agent_state_changed",
   "turn_iteration_start",
   "context_compressed",
+  "plan_updated",
   "assistant_message",
   "tool_execution_start",
   "tool_execution_complete",
@@ -45,12 +46,12 @@ const playable: ReadonlySet<EventType> = new Set([
 
 /** @throws {NotReplayable} for a turn that is not over, was not told in one piece, or is not all in the log */
 export function readRecordedTurn({ sessionKey, events: log }: SessionLog, turnId: string): RecordedTurn {
-  const own = log.filter((event) => event.turn_id === turnId);
+  // How its replies fare on their way is another's story, and told in between or later.
+  const own = log.filter((event) => event.turn_id === turnId && !isUnderWay(event));
   const endIndex = own.findIndex(({ type }) => terminalTypes.has(type));
   const terminal = own[endIndex];
   if (terminal === undefined)
     throw new NotReplayable(`${turnId} is not over: there is no end to compare with. Try again when it is.`);
-  // What became of its replies later is told behind the end.
   const events = own.slice(0, endIndex + 1);
   const end = endOf(terminal, turnId);
   const attempts = events.filter(({ type }) => type === "turn_execution_start").length;
@@ -75,6 +76,10 @@ export function readRecordedTurn({ sessionKey, events: log }: SessionLog, turnId
   if (gap !== undefined)
     throw new NotReplayable(`The log of ${sessionKey} lacks events before ${gap.seq}: ${turnId} cannot be run again.`);
   return { turnId, sessionKey, before, events, end, ...messagesOf(sessionKey, log, events, end) };
+}
+
+function isUnderWay(event: StoredEvent): boolean {
+  return event.type === "outbound_delivery_changed" && event.payload.status !== "queued";
 }
 
 function endOf(terminal: StoredEvent, turnId: string): Payload<"turn_execution_complete"> {

@@ -134,6 +134,7 @@ function playedPorts(
   const model = playModel(turn, playhead, async (message) => void (await messages.publishInbound(message)));
   const pieces = piecesOf(turn.events);
   const notice = turn.events.find((event) => event.type === "assistant_message" && event.source === "gateway");
+  const noticeText = notice?.type === "assistant_message" ? textOf(notice.payload.content) : "";
   return {
     running: new RunningTurns(),
     models: onlyModel(model),
@@ -142,6 +143,9 @@ function playedPorts(
     decide: () => ({ verdict: "allow" }),
     allowAlways: async () => {},
     outsideOf: () => undefined,
+    // What was refused then was answered by the refusal.
+    mayCommand: () => (turn.events.some(({ type }) => type === "plan_updated") ? undefined : noticeText),
+    operate: async () => noticeText,
     questions: new OpenQuestions(),
     patienceMs: () => 0,
     questionReplies: () => [],
@@ -151,7 +155,7 @@ function playedPorts(
     replies: (message, replyId, content, turnId) =>
       repliesOf({ split: (text) => (isSplit(text, pieces) ? pieces : [text]) }, message, replyId, content, turnId),
     keepOlderText: async () => {},
-    statusLine: () => (notice?.type === "assistant_message" ? textOf(notice.payload.content) : ""),
+    statusLine: () => noticeText,
     sessionFolder: () => "",
     workspace: "",
     log: silentLog,

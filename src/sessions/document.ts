@@ -1,6 +1,7 @@
 import type { Payload } from "../events/catalogue.js";
 import { addUsage, type ContentPart, noUsage, textOf, type Usage } from "../events/content.js";
 import type { EventOf, StoredEvent } from "../events/event.js";
+import { modelUseOf } from "../events/model-use.js";
 import { stateAfter } from "../events/session-state.js";
 import type { DocumentMessage, SessionDocument, SessionMetadata, TimelineEntry } from "./session.js";
 
@@ -106,7 +107,11 @@ export class DocumentFold {
         this.#add({ role: "system", content: "Stopped.", timestamp: event.timestamp });
         this.#endTurn(this.#turnCost.usage, this.#turnCost.costUsd);
         break;
+      case "context_compressed":
+        this.#addUse(event);
+        break;
       case "session_title_generated":
+        this.#addUse(event);
         if (this.#title.titleSource === "user" && event.payload.generated_by !== "user") break;
         this.#title = {
           title: event.payload.title,
@@ -253,6 +258,15 @@ export class DocumentFold {
       kind: "activity",
       activity: { type: call.tool_name, summary: call.summary, detail: call.output.slice(0, detailLimit) },
     });
+  }
+
+  /** What a model was asked beside the turn's own answers. */
+  #addUse(event: StoredEvent): void {
+    const use = modelUseOf(event);
+    if (use === undefined) return;
+    this.#usage = addUsage(this.#usage, use.usage);
+    this.#costUsd = sum(this.#costUsd, use.cost_usd);
+    if (use.cost_usd === undefined) this.#unpricedCalls += 1;
   }
 
   #endTurn(usage: Usage, costUsd: number | undefined): void {

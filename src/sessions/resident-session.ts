@@ -3,6 +3,7 @@ import type { StoredEvent } from "../events/event.js";
 import { newId } from "../util/ids.js";
 import { DocumentFold } from "./document.js";
 import { History } from "./history.js";
+import { PlanTrail } from "./plan-trail.js";
 import type { SessionSummary } from "./session.js";
 import type { StoredSession } from "./session-repository.js";
 import { Spending } from "./spending.js";
@@ -33,6 +34,7 @@ export interface ResidentSession {
   /** How much it is to think, in the words of `/model`, if that was chosen. */
   readonly thinking: string | undefined;
   readonly spending: Spending;
+  readonly plan: PlanTrail;
 }
 
 /** The same for the store, which keeps it up to date. */
@@ -68,6 +70,7 @@ export function newSession(key: string): MutableSession {
     model: undefined,
     thinking: undefined,
     spending: new Spending(),
+    plan: new PlanTrail(),
     early: [],
     changed: false,
     usedAt: Date.now(),
@@ -83,6 +86,7 @@ export function apply(session: MutableSession, event: StoredEvent): void {
   session.document.apply(event);
   session.turns.apply(event);
   session.spending.apply(event);
+  session.plan.apply(event);
   if (event.type === "session_state_changed" && event.payload.to === "aborted")
     for (const id of session.queuedEvents.keys()) session.abortedMessages.add(id);
   if (event.type === "agent_state_changed") session.agentState = event.payload.to;

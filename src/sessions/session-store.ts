@@ -1,13 +1,15 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Engine } from "../engine/engine.js";
-import { EngineError } from "../errors.js";
-import { type GatewayEvent, isStored } from "../events/event.js";
+import { EngineError, messageOf } from "../errors.js";
+import { draft, type GatewayEvent, isStored } from "../events/event.js";
+import type { PlanState } from "../events/plan.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import { readDocument } from "./document-file.js";
 import { DocumentKeeper } from "./document-keeper.js";
 import type { SessionFiles } from "./file-names.js";
+import { readPlanFile, writePlanFile } from "./plan-file.js";
 import {
   apply,
   type MutableSession,
@@ -56,6 +58,8 @@ export class SessionStore implements AsyncDisposable {
   readonly #deletions = new Map<string, Promise<void>>();
   readonly #stale: StaleNotes;
   readonly #writing = new Set<Promise<void>>();
+  /** What plan.json shows, where it was written by us. */
+  readonly #plans = new WeakMap<MutableSession, PlanState | undefined>();
   #freshening: Promise<void> | undefined;
   #isFresh = false;
   readonly #freshenTimer: NodeJS.Timeout;
@@ -79,7 +83,9 @@ export class SessionStore implements AsyncDisposable {
         if (this.#deletions.has(key)) return undefined;
         await this.open(key);
         const session = this.#sessions.get(key)?.session;
-        return session === undefined || session.lastSequence === 0 ? undefined : toStored(session);
+        if (session === undefined || session.lastSequence === 0) return undefined;
+        await this.#writePlan(session);
+        return toStored(session);
       },
     });
     this.#stale = openStaleNotes(join(files.dir, ".stale"), log);
@@ -240,6 +246,7 @@ export class SessionStore implements AsyncDisposable {
     if (session.lastSequence === 0 && (await engine.lastSequence(session.key)) > 0)
       await rm(files.folder(session.key), { recursive: true, force: true });
     if (!hasImport) await takeOverDocument(this.#options, session, this.#now());
+    await this.#takeOverPlan(session);
     for (const event of session.early ?? []) if (event.seq > session.lastSequence) apply(session, event);
     session.early = undefined;
   }
@@ -277,7 +284,8 @@ export class SessionStore implements AsyncDisposable {
 
   #write(session: MutableSession): void {
     const { onBoundary } = this.#options;
-    const take = (): StoredSession => {
+    const take = async (): Promise<StoredSession> => {
+      await this.#writePlan(session);
       session.changed = false;
       onBoundary?.("document:before-write");
       return toStored(session);
@@ -288,6 +296,32 @@ export class SessionStore implements AsyncDisposable {
       this.#forgetStale();
     });
     this.#writing.add(written);
+  }
+
+  /** Before the document, so that one that is up to date means a plan that is. It can be made again: nobody fails for it. */
+  async #writePlan(session: MutableSession): Promise<void> {
+    const { current, isTold } = session.plan;
+    if (!isTold || (this.#plans.has(session) && this.#plans.get(session) === current)) return;
+    try {
+      await writePlanFile(this.#options.files.folder(session.key), current, this.#now());
+      this.#plans.set(session, current);
+    } catch (error) {
+      this.#options.log.warn(`plan.json of ${session.key} could not be written: ${messageOf(error)}`, {
+        session: session.key,
+      });
+    }
+  }
+
+  /** A plan that the Go maxclaw left behind, where the log tells of none. */
+  async #takeOverPlan({ key, plan }: MutableSession): Promise<void> {
+    if (plan.isTold) return;
+    const { engine, files, log } = this.#options;
+    const found = await readPlanFile(files.folder(key));
+    if (found.status !== "ok") return;
+    await engine.append(key, [draft("plan_updated", { plan: found.plan, change: "created" }, { source: "gateway" })], {
+      durable: true,
+    });
+    log.info(`Took over the plan “${found.plan.goal}”`, { session: key });
   }
 
   /** Once every document shows its log there is nothing to look after at the next start. */

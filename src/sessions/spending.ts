@@ -1,5 +1,6 @@
 import { addUsage, noUsage, type Usage } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
+import { type ModelUse, modelUseOf } from "../events/model-use.js";
 
 /** What a conversation has used since it began, which `/new` does again: a fold over the session's events. */
 export class Spending {
@@ -11,19 +12,12 @@ export class Spending {
   readonly #told = new Set<string>();
 
   apply(event: StoredEvent): void {
+    const use = modelUseOf(event);
+    if (use !== undefined) this.#add(use);
     switch (event.type) {
       case "user_message":
         if (event.payload.iteration === 1) this.#turns += 1;
         return;
-      case "assistant_message": {
-        const { usage, cost_usd: cost } = event.payload;
-        if (isNothing(usage)) return;
-        this.#usage = addUsage(this.#usage, usage);
-        this.#costUsd += cost ?? 0;
-        this.#calls += 1;
-        if (cost === undefined) this.#unpricedCalls += 1;
-        return;
-      }
       case "budget_exceeded":
         // One chat hears of few budgets; the bound only guards the memory.
         if (this.#told.size > 200) this.#told.clear();
@@ -46,7 +40,7 @@ export class Spending {
     return this.#costUsd;
   }
 
-  /** Answers of models. */
+  /** Answers, summaries and titles by models. */
   get calls(): number {
     return this.#calls;
   }
@@ -62,6 +56,13 @@ export class Spending {
   /** True when this session has been told, in this period, that the budget is used up. */
   wasTold(budget: Parameters<typeof budgetKey>[0]): boolean {
     return this.#told.has(budgetKey(budget));
+  }
+
+  #add({ usage, cost_usd: cost }: ModelUse): void {
+    this.#usage = addUsage(this.#usage, usage);
+    this.#costUsd += cost ?? 0;
+    this.#calls += 1;
+    if (cost === undefined) this.#unpricedCalls += 1;
   }
 
   #begin(): void {
@@ -80,8 +81,4 @@ function budgetKey(budget: {
   readonly period?: string | undefined;
 }): string {
   return JSON.stringify([budget.scope, budget.subject, budget.period]);
-}
-
-function isNothing(usage: Usage): boolean {
-  return Object.values(usage).every((tokens) => tokens === 0);
 }

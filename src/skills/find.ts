@@ -2,7 +2,8 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import { z } from "zod";
-import { messageOf } from "../errors.js";
+import { ConfigError, messageOf } from "../errors.js";
+import { replaceFile } from "../util/replace-file.js";
 import { type ParsedSkill, parseSkill } from "./parse.js";
 import { foldName, type Skill, type SkillSummary } from "./skill.js";
 import { type SkillFile, walkSkills } from "./walk.js";
@@ -29,6 +30,12 @@ export interface Skills {
   find(): Promise<FoundSkills>;
   /** An enabled skill for the model, or undefined. */
   read(name: string): Promise<LoadedSkill | undefined>;
+  /**
+   * Switches a skill on or off for good; undefined where there is none of that name.
+   *
+   * @throws {ConfigError} when the file that says what is off cannot be read or written; it is left as it was
+   */
+  switchTo(name: string, isEnabled: boolean): Promise<Skill | undefined>;
 }
 
 /** A skill whose text the model asked for. */
@@ -99,6 +106,12 @@ export function createSkills(options: SkillsOptions): Skills {
 
   return {
     find,
+    async switchTo(name, isEnabled) {
+      const skill = findByName((await find()).skills, name);
+      if (skill === undefined) return undefined;
+      await saveState(path.join(options.workspace, stateFile), skill, isEnabled);
+      return { ...skill, enabled: isEnabled };
+    },
     async read(name) {
       const { skills } = await find();
       const skill = findByName(
@@ -153,4 +166,24 @@ async function loadState(file: string, problems: string[]): Promise<(aliases: re
     if (!isMissing) problems.push(`${file}: cannot be read, so all skills are on.`);
   }
   return (aliases) => aliases.map((alias) => states.get(foldName(alias))).find((value) => value !== undefined) ?? true;
+}
+
+/** Changes one entry, under whatever of its names it stands, and keeps the others as they are. */
+async function saveState(file: string, { name, aliases }: Skill, isEnabled: boolean): Promise<void> {
+  try {
+    const state = z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, "utf8").catch(orMissing)));
+    const called = new Set(aliases.map(foldName));
+    const others = Object.entries(state).filter(([key]) => !called.has(foldName(key)));
+    const changed = Object.fromEntries([...others, [name, isEnabled]]);
+    await replaceFile(file, `${JSON.stringify(changed, null, 2)}\n`);
+  } catch (error) {
+    throw new ConfigError(`${file} cannot be changed: ${messageOf(error)}. Repair or remove it, then try again.`, {
+      cause: error,
+    });
+  }
+}
+
+function orMissing(error: unknown): string {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return "{}";
+  throw error;
 }

@@ -28,17 +28,25 @@ export interface SkillSource {
     readonly selector: string;
     readonly listing: readonly SkillSummary[];
   }>;
+  /**
+   * Switches a skill on or off, from the next message on; undefined where there is none of that name.
+   *
+   * @throws {ConfigError} when the file that says what is off cannot be read or written
+   */
+  switchTo(name: string, isEnabled: boolean): Promise<SkillSummary | undefined>;
   /** What was wrong with single files at the last look, each as one sentence. */
   problems(): readonly string[];
 }
 
 export function createSkillSource(skills: Skills, selector: DefaultSelector): SkillSource {
   let problems: readonly string[] = [];
-  const find = shared(async () => {
-    const found = await skills.find();
-    problems = found.problems;
-    return found.skills;
-  }, sharedMs);
+  const look = () =>
+    shared(async () => {
+      const found = await skills.find();
+      problems = found.problems;
+      return found.skills;
+    }, sharedMs);
+  let find = look();
   return {
     async list() {
       return (await find()).map(({ name, description, source, path, enabled }) => ({
@@ -60,6 +68,12 @@ export function createSkillSource(skills: Skills, selector: DefaultSelector): Sk
         truncated,
       }));
       return { ...selection, matched };
+    },
+    async switchTo(name, isEnabled) {
+      const skill = await skills.switchTo(name, isEnabled);
+      // What was seen a moment ago is not so any more.
+      find = look();
+      return skill;
     },
     problems: () => problems,
   };

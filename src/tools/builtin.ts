@@ -3,6 +3,7 @@ import { listDirTool } from "./files/list-dir.js";
 import { readFileTool } from "./files/read-file.js";
 import { writeFileTool } from "./files/write-file.js";
 import { askHumanTool } from "./human/ask-human.js";
+import { planTool } from "./plan/plan.js";
 import { readSkillTool } from "./skills/read-skill.js";
 import type { Tool } from "./tool.js";
 
@@ -11,6 +12,7 @@ export const builtinTools: readonly Tool[] = [
   askHumanTool,
   editFileTool,
   listDirTool,
+  planTool,
   readFileTool,
   readSkillTool,
   writeFileTool,

@@ -34,6 +34,35 @@ export interface ToolAttachment {
   readonly sizeBytes: number;
 }
 
+/** One change of a reflection: `step` and `text` reword a step, `step` alone skips it, `text` alone adds one at the end. */
+export interface PlanAdjustment {
+  readonly step?: string | undefined;
+  readonly text?: string | undefined;
+}
+
+/** What a model may do with the session's plan. */
+export interface PlanRequest {
+  readonly action:
+    | "create"
+    | "revise"
+    | "start"
+    | "complete"
+    | "skip"
+    | "reflect"
+    | "snapshot"
+    | "rollback"
+    | "pause"
+    | "continue"
+    | "fail";
+  readonly goal?: string | undefined;
+  readonly steps?: readonly string[] | undefined;
+  /** A step's id or number; without it the one that is under way, else the next one. */
+  readonly step?: string | undefined;
+  /** A result, a reason, or what a reflection found. */
+  readonly text?: string | undefined;
+  readonly adjust?: readonly PlanAdjustment[] | undefined;
+}
+
 /** Where and for whom a tool call runs. A tool never takes its chat from the model. */
 export interface ToolContext {
   readonly sessionKey: string;
@@ -69,6 +98,8 @@ export interface ToolContext {
   }) => Promise<number>;
   /** The text of a skill by name, or undefined. */
   readonly readSkill: (name: string) => Promise<string | undefined>;
+  /** Changes the session's plan. The change is stored together with the call's result, or not at all. */
+  readonly changePlan: (request: PlanRequest) => ToolResult;
 }
 
 /** Failure is data: the model reads the text and goes on. */

@@ -5,11 +5,13 @@ import { createChats } from "./chats.js";
 import { type Activity, createComposer } from "./composer.js";
 import { ask } from "./dialogs.js";
 import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
+import { createPlanPanel } from "./plan-panel.js";
 import { createQuestionPanel } from "./question-panel.js";
 import { hashOf, newSessionKey, sessionKeyFromHash } from "./session-key.js";
 import { listEvents } from "./session-list.js";
 import { openSessionView, type SessionView } from "./session-view.js";
 import { createShell } from "./shell.js";
+import { createStrangers } from "./strangers.js";
 import type { TokenStore } from "./token-store.js";
 import { createTranscript } from "./transcript.js";
 import { isWorking, type PendingMessage, type SendMode, type ViewState } from "./view-state.js";
@@ -47,7 +49,16 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     },
     announce: (text) => shell.announce(text),
   });
+  const plan = createPlanPanel({
+    send(command) {
+      session?.send(command, undefined);
+      transcript.stick();
+    },
+    announce: (text) => shell.announce(text),
+  });
   const banners = createBanners(() => client?.retryNow());
+  const strangers = createStrangers(http, failed);
+  banners.element.append(strangers.element);
   const chats = createChats({
     client: () => client,
     open: go,
@@ -64,6 +75,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     pane: chats.element,
     banners: banners.element,
     transcript: transcript.element,
+    plan: plan.element,
     question: question.element,
     composer: composer.element,
   });
@@ -88,6 +100,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     leave();
     transcript.clear();
     question.show(undefined);
+    plan.show(undefined);
     composer.draft = drafts.get(key) ?? "";
     session = openSessionView({
       key,
@@ -125,6 +138,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     transcript.show(view, { hasOlder, isLoading });
     composer.showActivity(activityOf(view));
     question.show(view.question);
+    plan.show(view.plans.at(-1)?.plan);
     const isEmpty = view.items.length === 0 && view.pending.length === 0 && !isLoading;
     shell.showSession({ title: titleFor(view, hasOlder), isEmpty });
   }
@@ -172,6 +186,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     client = undefined;
     try {
       showStatus(await http.status());
+      strangers.refresh();
     } catch (error) {
       if (error instanceof Unauthorized) return askForToken();
       // Not there yet: the connection goes on trying.
@@ -192,6 +207,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
       session?.resume();
       chats.refresh();
       http.status().then(showStatus, () => undefined);
+      strangers.refresh();
     });
     mine.onClose(({ retryInMs }) => {
       if (retryInMs === undefined || client !== mine) return;

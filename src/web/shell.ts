@@ -4,6 +4,7 @@ interface ShellParts {
   readonly pane: HTMLElement;
   readonly banners: HTMLElement;
   readonly transcript: HTMLElement;
+  readonly plan: HTMLElement;
   readonly question: HTMLElement;
   readonly composer: HTMLElement;
 }
@@ -20,7 +21,7 @@ export interface Shell {
 
 const standInText = "No model is configured, so a small rule-based stand-in answers.";
 
-export function createShell({ pane, banners, transcript, question, composer }: ShellParts): Shell {
+export function createShell({ pane, banners, transcript, plan, question, composer }: ShellParts): Shell {
   const narrow = matchMedia("(max-width: 760px)");
   const menu = h(
     "button",
@@ -33,7 +34,7 @@ export function createShell({ pane, banners, transcript, question, composer }: S
   const header = h("header", { class: "header" }, menu, title, standIn, model);
   const hint = h("p", { class: "muted" });
   const welcome = h("div", { class: "welcome" }, h("h2", {}, "What can I do for you?"), hint);
-  const main = h("main", { class: "main" }, header, banners, welcome, transcript, question, composer);
+  const main = h("main", { class: "main" }, header, banners, welcome, transcript, plan, question, composer);
   const backdrop = h("div", { class: "backdrop" });
   const announcer = h("div", { class: "off-screen", "aria-live": "polite" });
   const element = h("div", { class: "shell" }, pane, backdrop, main, announcer);

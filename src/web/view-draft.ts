@@ -8,6 +8,7 @@ export interface Draft {
   agentState: ViewState["agentState"];
   runningTurn: ViewState["runningTurn"];
   question: ViewState["question"];
+  plans: ViewState["plans"];
   pending: ViewState["pending"];
   readonly items: (Item | undefined)[];
   /** Where the items are, by their key and by the names under which they are looked for. */
@@ -24,9 +25,9 @@ export function draftOf(state: ViewState): Draft {
 }
 
 export function finish(draft: Draft): ViewState {
-  const { sessionKey, title, lastSequence, agentState, runningTurn, question, pending } = draft;
+  const { sessionKey, title, lastSequence, agentState, runningTurn, question, plans, pending } = draft;
   const items = draft.items.filter((item) => item !== undefined);
-  return { sessionKey, title, lastSequence, agentState, runningTurn, question, pending, items };
+  return { sessionKey, title, lastSequence, agentState, runningTurn, question, plans, pending, items };
 }
 
 export function findItem(draft: Draft, name: string): Item | undefined {

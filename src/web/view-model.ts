@@ -8,6 +8,7 @@ import {
   importMessage,
   newAssistant,
   plainContent,
+  planOf,
   questionOf,
   showName,
   showNotice,
@@ -153,6 +154,7 @@ const handlers: Handlers = {
   error_occurred: showNotice,
   plan_updated(draft, event) {
     const { plan, change } = event.payload;
+    draft.plans = [...draft.plans, { seq: event.seq ?? 0, plan: planOf(event.payload) }];
     const key = `plan:${event.turn_id ?? plan.goal}`;
     const steps = plan.steps.map((step) => ({ text: step.description, status: step.status }));
     const status = change === "exited" ? "left" : plan.status;
@@ -164,6 +166,8 @@ const handlers: Handlers = {
   environment_state_changed: showNotice,
   session_history_changed(draft, event) {
     const { kind, to_seq, messages } = event.payload;
+    if (kind === "new" || kind === "deletion") draft.plans = [];
+    if (kind === "undo") draft.plans = draft.plans.filter(({ seq }) => seq <= (to_seq ?? 0));
     if (kind === "undo" || kind === "deletion") removeItems(draft, (item) => isUndone(item, to_seq ?? 0));
     for (const [index, message] of (messages ?? []).entries()) importMessage(draft, event, message, index);
     const text = historyTexts[kind];

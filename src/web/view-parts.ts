@@ -2,7 +2,7 @@ import { type Notice, noticeOf } from "../client/notices.js";
 import type { ContentPart } from "../events/content.js";
 import type { EventOf, GatewayEvent } from "../events/event.js";
 import { addItem, type Draft, findItem, putItem, removeItems } from "./view-draft.js";
-import type { AssistantItem, Item, OpenQuestion, ToolItem } from "./view-state.js";
+import type { AssistantItem, Item, OpenPlan, OpenQuestion, ToolItem } from "./view-state.js";
 
 export function base(event: GatewayEvent, key: string): Pick<Item, "key" | "at" | "seq" | "turnId"> {
   return { key, at: event.timestamp, seq: event.seq ?? undefined, turnId: event.turn_id };
@@ -131,6 +131,21 @@ export function questionOf(asked: EventOf<"human_input_asked">["payload"]): Open
     allowCustom: asked.allow_custom,
     fields: asked.fields ?? [],
     expiresAt: asked.expires_at,
+  };
+}
+
+/** What of a plan is worth a place of its own; undefined for one that has come to its end. */
+export function planOf({ plan, change }: EventOf<"plan_updated">["payload"]): OpenPlan | undefined {
+  const { goal, status } = plan;
+  if (change === "exited" || status === "completed" || status === "failed") return undefined;
+  return {
+    goal,
+    status,
+    steps: plan.steps.map(({ description, ...step }) => ({
+      text: description,
+      status: step.status,
+      result: step.result,
+    })),
   };
 }
 

@@ -105,6 +105,13 @@ export interface OpenQuestion {
   readonly expiresAt: string;
 }
 
+/** A plan that goes on, or waits to. */
+export interface OpenPlan {
+  readonly goal: string;
+  readonly status: "pending" | "running" | "paused";
+  readonly steps: readonly { readonly text: string; readonly status: string; readonly result: string | undefined }[];
+}
+
 /** Everything that is shown of one session. */
 export interface ViewState {
   readonly sessionKey: string;
@@ -113,6 +120,8 @@ export interface ViewState {
   readonly agentState: AgentState;
   readonly runningTurn: string | undefined;
   readonly question: OpenQuestion | undefined;
+  /** The plan after each event that changed it: an undo goes back to an earlier one. */
+  readonly plans: readonly { readonly seq: number; readonly plan: OpenPlan | undefined }[];
   readonly items: readonly Item[];
   readonly pending: readonly PendingMessage[];
 }
@@ -125,6 +134,7 @@ export function emptyView(sessionKey: string): ViewState {
     agentState: "idle",
     runningTurn: undefined,
     question: undefined,
+    plans: [],
     items: [],
     pending: [],
   };

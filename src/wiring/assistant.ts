@@ -11,6 +11,7 @@ import { createCalendar } from "../budgets/calendar.js";
 import { usageKind } from "../budgets/counters.js";
 import { counts } from "../budgets/limits.js";
 import type { Attachment } from "../bus/messages.js";
+import { createPreviews, type Previews } from "../bus/previews.js";
 import type { Channel, Press } from "../channels/channel.js";
 import type { Config } from "../config/schema.js";
 import { saveSecrets } from "../config/secrets-file.js";
@@ -51,6 +52,7 @@ export interface Assistant {
   readonly channels: ReadonlyMap<string, Channel>;
   /** What is wrong with channels of the config: why one is off, and what people should know, as sentences. */
   readonly channelFaults: ChannelFaults;
+  readonly previews: Previews;
   readonly isOwner: (channel: string, senderId: string) => boolean;
 }
 
@@ -95,16 +97,17 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     rates: createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now }),
     questions,
     answers,
-    now,
     files: createReceivedFiles({
       folderOf: (key) => join(core.files.folder(key), receivedFiles),
       maxBytes: inbound.maxFileMegabytes * 1024 * 1024,
       transcribe: openTranscription(config.transcription),
       log,
     }),
+    now,
     prepareSession: async (key) => void (await core.sessions.open(key)),
     log,
   });
+  const { channels, channelFaults } = await openChannels(options, core, (channel) => (press) => intake.press(channel, press));
   return {
     policy,
     pairing,
@@ -136,7 +139,9 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     }),
     skills: createSkillSource(skills, config.skills.default),
     contextFiles: { load: shared(() => contextFiles.load(), sharedMs) },
-    ...(await openChannels(options, core, (channel) => (press) => intake.press(channel, press))),
+    channels,
+    channelFaults,
+    previews: createPreviews(core.engine, channels, log),
     isOwner(channel, senderId) {
       const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
       return decision.allowed && decision.role === "owner";
@@ -187,6 +192,11 @@ async function openChannels(
         { ...context, press: pressIn("telegram") },
       ),
     );
+  }
+  const { websocket } = config.channels;
+  if (websocket?.enabled) {
+    const { createWebSocketChannel } = await import("../channels/websocket/websocket.js");
+    channels.set("websocket", createWebSocketChannel({ ...websocket, log }, context));
   }
   const off = new Map<string, string>();
   const problems: string[] = [];

@@ -22,6 +22,8 @@ import { memoryTools } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
 import type { Status } from "./status.js";
 
+type ChatCommands = Pick<AgentPorts, "mayCommand" | "operate">;
+
 const turnsParallel = 64;
 const maxAttempts = 3;
 const stuckMs = 1000;
@@ -35,6 +37,7 @@ export function startLanes(
   assistant: Assistant,
   status: Status,
   moreTools: readonly Tool[],
+  commands: ChatCommands,
 ): { drain(graceMs: number): Promise<void> } {
   const { log } = options;
   const { channels, intake, running } = assistant;
@@ -43,7 +46,7 @@ export function startLanes(
   const working = new AbortController();
   const sending = new AbortController();
 
-  const agent = createAgent(agentPorts(options, core, assistant, status, moreTools), {
+  const agent = createAgent(agentPorts(options, core, assistant, status, moreTools, commands), {
     maxIterations: options.config.config.agents.defaults.maxToolIterations,
     maxModelAttempts: 3,
     retryDelayMs: options.modelRetryMs ?? 1000,
@@ -61,7 +64,10 @@ export function startLanes(
   let graceEnd = 0;
   const graceMs = (): number => Math.max(graceEnd - Date.now(), leastSendMs);
   const replies = startPart(log, "replies", !sending.signal.aborted, () =>
-    deliverOutbound({ engine, channels, log, graceMs, retryDelayMs: options.sendRetryMs }, sending.signal),
+    deliverOutbound(
+      { engine, channels, previews: assistant.previews, log, graceMs, retryDelayMs: options.sendRetryMs },
+      sending.signal,
+    ),
   );
   const turns = startPart(log, "turns", !working.signal.aborted, () =>
     messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, working.signal),
@@ -75,8 +81,15 @@ export function startLanes(
       {
         log,
         onState(to, { attempt, delayMs, reason }) {
-          const from = status.channels.get(name)?.state ?? "connecting";
-          status.channels.set(name, { name, state: to, ...(reason === undefined ? {} : { reason }) });
+          const before = status.channels.get(name);
+          const from = before?.state ?? "connecting";
+          const lastSeenAt = to === "connected" ? new Date().toISOString() : before?.lastSeenAt;
+          status.channels.set(name, {
+            name,
+            state: to,
+            ...(reason === undefined ? {} : { reason }),
+            ...(lastSeenAt === undefined ? {} : { lastSeenAt }),
+          });
           if (from === "off" || from === to) return;
           const payload = { peer: "channel" as const, name, from, to, attempt, delay_ms: delayMs, reason };
           core.tell(draft("connection_state_changed", payload, { source: `channel:${name}` }));
@@ -146,11 +159,11 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
 
 /** The same for every route: whose message it is decides, whatever carried it. */
 function toToolUse(use: PlannedUse, isOwner: Assistant["isOwner"]): ToolUse {
-  const { tool, access, folder, outside, message } = use;
+  const { tool, access, folder, outside, isPlanning, message } = use;
   const { channel, senderId } = message;
   const role = isOwner(channel, senderId) ? "owner" : "guest";
   const chatType = isGroup(message) ? "group" : "dm";
-  return { tool, access, folder, outside, speaker: { channel, senderId, chatType, role } };
+  return { tool, access, folder, outside, isPlanning, speaker: { channel, senderId, chatType, role } };
 }
 
 function agentPorts(
@@ -159,6 +172,7 @@ function agentPorts(
   assistant: Assistant,
   status: Status,
   moreTools: readonly Tool[],
+  commands: ChatCommands,
 ): AgentPorts {
   const {
     config: { config },
@@ -182,6 +196,7 @@ function agentPorts(
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
     outsideOf: policy.outsideOf,
+    ...commands,
     questions,
     patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
     isOwner,

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { askModel, canWrite } from "../agent/ask-model.js";
 import { startTitles } from "../agent/titles.js";
+import { draft } from "../events/event.js";
 import { type DayOfSession, runDailySummaries } from "../memory/daily-summary.js";
 import { createNotes } from "../memory/notes.js";
 import { createMemorySearch, type Passage, type Source } from "../memory/search.js";
@@ -11,7 +12,7 @@ import { memoryWriteTool } from "../tools/memory/memory-write.js";
 import type { Tool } from "../tools/tool.js";
 import type { Releases } from "../util/releases.js";
 import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
+import { type Core, gatewayKey } from "./core.js";
 import type { GatewayOptions } from "./options.js";
 
 /** The newest conversations are searched, so that the index stays within some tens of megabytes. */
@@ -33,9 +34,10 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
   const { agents, memory } = options.config.config;
   if (options.work === false) return;
   const chooseModel = assistant.models.choose;
+  const budget = assistant.budgets.background;
   if (memory.titles === "model") {
     const { events: bus, engine, sessions } = core;
-    releases.use(startTitles({ bus, engine, sessions, chooseModel, log }));
+    releases.use(startTitles({ bus, engine, sessions, chooseModel, budget, log }));
   }
   if (memory.dailySummary === "off") return;
   const records = core.engine.records("daily_summary");
@@ -47,9 +49,16 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
       async summarise(day, text, signal) {
         if (memory.dailySummary !== "model") return undefined;
         const chosen = await chooseModel(undefined, signal);
-        if (!canWrite(chosen)) return undefined;
+        if (!canWrite(chosen) || !budget.mayAsk()) return undefined;
         const question = { system: summarySystem, text: `${day}\n\n${text}`, maxTokens: summaryMaxTokens };
-        return (await askModel(chosen, question, signal)).text || undefined;
+        const { text: summary, use } = await askModel(chosen, question, signal);
+        const told = draft(
+          "settings_changed",
+          { scope: "gateway", key: "daily_summary", to: day },
+          { source: "gateway" },
+        );
+        await core.engine.append(gatewayKey, [told], { durable: false, counts: budget.countsOf(use) });
+        return summary || undefined;
       },
       lastDay: {
         get() {

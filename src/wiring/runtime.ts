@@ -2,16 +2,18 @@ import { join } from "node:path";
 import { parseCommand } from "../agent/chat-command.js";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { createOperations } from "../api/operations.js";
-import type { Channel } from "../channels/channel.js";
+import { repliesOf } from "../bus/replies.js";
 import { readLedger } from "../engine/embedded/ledger.js";
 import type { EventDraft } from "../events/event.js";
 import { createAnsweredReactor } from "../reactors/answered-questions.js";
+import { createLiveAnswersReactor } from "../reactors/live-answers.js";
 import { createLogReactor } from "../reactors/log-events.js";
 import { createMetricsReactor } from "../reactors/metrics.js";
 import type { Reactor } from "../reactors/reactor.js";
 import { createTypingReactor } from "../reactors/typing.js";
 import { Releases } from "../util/releases.js";
-import { openAssistant } from "./assistant.js";
+import { type Assistant, openAssistant } from "./assistant.js";
+import { chatCommands } from "./chat-commands.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
 import { startLanes } from "./lanes.js";
 import { startMemory } from "./memory.js";
@@ -70,7 +72,7 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
       now: options.now ?? Date.now,
       log: options.log,
     });
-    startReactors(options, core, assistant.channels, metrics, releases);
+    startReactors(options, core, assistant, metrics, releases);
     const schedule = openSchedule(options, core, releases);
     startMemory(options, core, assistant, releases);
     const stopping = new AbortController();
@@ -78,7 +80,14 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
       openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
     const address = door?.address ?? "";
     await core.setAddress(address);
-    const lanes = startLanes(options, core, assistant, status, [schedule.tool]);
+    const lanes = startLanes(
+      options,
+      core,
+      assistant,
+      status,
+      [schedule.tool],
+      chatCommands(core, assistant, api, schedule),
+    );
     status.enter("ready");
     const parts = releases.move();
     return {
@@ -105,7 +114,7 @@ function definedOnly(rule: object): Record<string, string> {
 function startReactors(
   { config: { config }, log, reactors: others = [] }: GatewayOptions,
   { engine, events }: Core,
-  channels: ReadonlyMap<string, Channel>,
+  { channels, previews }: Assistant,
   metrics: Reactor | undefined,
   releases: Releases,
 ): void {
@@ -114,6 +123,14 @@ function startReactors(
   if (metrics !== undefined) reactors.push(metrics);
   if (config.reactors.typing) reactors.push(createTypingReactor({ channels, log }));
   if (config.reactors.answers) reactors.push(createAnsweredReactor({ channels, engine, log }));
+  if (config.reactors.live) {
+    const firstPiece = (key: string, messageId: string, turnId: string, text: string) => {
+      const work = engine.waiting("inbound", key).find(({ id }) => id === messageId);
+      if (work === undefined) return undefined;
+      return repliesOf(channels.get(work.body.channel), work.body, turnId, text, turnId)[0]?.body;
+    };
+    reactors.push(createLiveAnswersReactor({ channels, previews, firstPiece, log }));
+  }
   for (const reactor of [...reactors, ...others]) {
     reactor.start(events);
     releases.defer(() => reactor.stop(), `reactor ${reactor.name}`);

@@ -12,10 +12,14 @@ import type { Releases } from "../util/releases.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
 
+type JobPlace = Pick<ToolContext, "channel" | "chatId" | "senderId" | "sessionKey">;
+
 /** Scheduled jobs. The code that reads cron expressions is loaded when there is a job, or when one is asked for. */
 export interface Schedule {
   readonly tool: Tool;
   readonly scheduler: () => Promise<Scheduler>;
+  /** The jobs of a chat, as one of its people sees them. */
+  readonly jobsOf: (place: JobPlace) => ChatJobs;
 }
 
 export function openSchedule(options: GatewayOptions, core: Core, releases: Releases): Schedule {
@@ -54,7 +58,8 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
     await state.opening?.catch(() => undefined);
     await state.running;
   });
-  return { scheduler, tool: cronTool((context) => jobsOfChat(scheduler, context)) };
+  const jobsOf = (place: JobPlace): ChatJobs => jobsOfChat(scheduler, place);
+  return { scheduler, jobsOf, tool: cronTool(jobsOf) };
 }
 
 async function openScheduler({ log, now = Date.now }: GatewayOptions, core: Core): Promise<Scheduler> {
@@ -163,7 +168,7 @@ async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () =
 }
 
 /** A chat sees and changes its own jobs only. */
-function jobsOfChat(scheduler: () => Promise<Scheduler>, context: ToolContext): ChatJobs {
+function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace): ChatJobs {
   const { channel, chatId, senderId, sessionKey } = context;
   const own = async (id: string): Promise<Scheduler> => {
     const opened = await scheduler();
@@ -180,7 +185,12 @@ function jobsOfChat(scheduler: () => Promise<Scheduler>, context: ToolContext): 
         .map((job) => {
           const next = job.nextDue === undefined ? "off" : `next ${new Date(job.nextDue).toISOString().slice(0, 16)}Z`;
           const last = job.lastRun === undefined ? "" : `, last run ${job.lastRun.status}`;
-          return { id: job.id, line: `${job.id} "${job.name}": ${describeSchedule(job.schedule)}, ${next}${last}` };
+          const isOwn = job.owner.channel === channel && job.owner.senderId === senderId;
+          return {
+            id: job.id,
+            isOwn,
+            line: `${job.id} "${job.name}": ${describeSchedule(job.schedule)}, ${next}${last}`,
+          };
         });
     },
     async add(wish) {

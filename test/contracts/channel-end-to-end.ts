@@ -180,7 +180,8 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
       await world.seen(ann.chatId, "good");
       await world.quiet();
       assert.equal(harness.shown(ann.chatId).filter(({ text }) => text.includes("is larger than")).length, 2);
-      assert.match(world.model.requests[0]?.userText ?? "", /film\.mp4 did not come/);
+      assert.match(world.model.requests[0]?.userText ?? "", /film\.mp4 did not come[^\n]*\nand this\?$/);
+      assert.equal(world.model.requests.length, 2, "nothing is asked about a file that did not come");
     },
   );
 
@@ -329,7 +330,7 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
     const answer: HarnessWorldOptions["answer"] = async () => {
       const [first = "", last = ""] = chunks;
       await rest.opened;
-      return { text: [first, last], chunkDelayMs: 900 };
+      return { text: [first, last], chunkDelayMs: 450 };
     };
     await using world = await openHarnessWorld(openHarness, { answer });
     const { harness } = world;

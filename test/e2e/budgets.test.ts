@@ -321,6 +321,43 @@ for (const [apiFormat, startFake] of [
     assert.ok(charged.every(({ cost_usd: cost }) => cost !== undefined && cost > 0));
   });
 
+test("what the gateway asks by itself is counted as well: titles and summaries", async () => {
+  const answer = ({ bodyText }: RecordedRequest): ScriptedAnswer => {
+    if (bodyText.includes("Name this conversation")) return { text: "Plums", usage: { input: 70, output: 7 } };
+    if (bodyText.includes("You keep the memory")) return { text: "Plums.", usage: { input: 300, output: 30 } };
+    return { text: "word ".repeat(900), usage: { input: 3000, output: 100 } };
+  };
+  await using t = await start(answer, {
+    agents: { defaults: { model: "openai/test-model", contextWindow: 4000, maxTokens: 500 } },
+    memory: { titles: "model", dailySummary: "off" },
+    prices,
+  });
+  for (let n = 1; n <= 8; n++) await t.gateway.ask(`plum ${n}`);
+  const events = await t.gateway.events();
+  await t.gateway.waitForEvent((event) => event.type === "session_title_generated" && event.payload.title === "Plums");
+  const summaries = events.filter(({ type }) => type === "context_compressed").length;
+  assert.ok(summaries >= 1);
+  const input = 8 * 3000 + 70 + summaries * 300;
+  const output = 8 * 100 + 7 + summaries * 30;
+  const { api } = t.gateway.gateway;
+  const { total } = api.usage(1);
+  assert.deepEqual([total.usage.input_tokens, total.usage.output_tokens], [input, output]);
+  assert.ok(Math.abs(total.costUsd - (input * 1 + output * 4) / 1_000_000) < 1e-9);
+  const session = await api.sessionUsage("webui:test");
+  assert.deepEqual([session.usage.input_tokens, session.usage.output_tokens], [input, output]);
+  assert.equal(session.conversation.usage.input_tokens, input);
+});
+
+test("a title is not asked for once the day's budget is used up", async () => {
+  await using t = await start(
+    { text: "plums", usage },
+    { memory: { titles: "model" }, budgets: { day: { tokens: 25_000 } } },
+  );
+  await t.gateway.ask("plums");
+  await t.gateway.gateway.drain(5000);
+  assert.equal(t.model.requests.length, 1);
+});
+
 test("/usage tells what was used, what is not known, and what is left; others hear only of themselves", async () => {
   await using telegram = await startFakeTelegram({ token: "4242:test" });
   const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["7"] } };

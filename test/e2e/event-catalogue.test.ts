@@ -420,6 +420,39 @@ test("a session of the Go maxclaw comes in as one event", async () => {
   await t.finish();
 });
 
+test("a plan tells each of its changes, as part of the turn or the command that brought it about", async () => {
+  const plan = (id: string, input: object) => ({ id, name: "plan", input });
+  await using t = await start([
+    { toolCalls: [plan("a", { action: "create", steps: ["Pack", "Go"] }), plan("b", { action: "snapshot" })] },
+    { text: "Shall I?" },
+    {
+      toolCalls: [
+        plan("c", { action: "start" }),
+        plan("d", { action: "complete", text: "packed" }),
+        plan("e", { action: "reflect", text: "it rains", adjust: [{ text: "Take an umbrella" }] }),
+        plan("f", { action: "revise", steps: ["Stay"] }),
+        plan("g", { action: "rollback" }),
+      ],
+    },
+    { text: "Begun." },
+  ]);
+  await t.gateway.ask("/plan A walk");
+  const { turnId } = await t.gateway.ask("/plan go");
+  for (const command of ["/plan pause", "/plan skip 2", "/plan exit"]) await t.gateway.ask(command);
+  const told = t.of("plan_updated");
+  assert.deepEqual(
+    told.map(({ payload }) => payload.change),
+    [
+      ...["entered", "created", "snapshot_taken", "execution_started", "step_ready", "step_started", "step_completed"],
+      ...["step_ready", "reflected", "adjusted", "revised", "step_ready", "rolled_back", "status_changed"],
+      ...["step_skipped", "exited"],
+    ],
+  );
+  assert.ok(told.slice(3, 13).every((event) => event.turn_id === turnId));
+  assert.equal(told[0]?.payload.by, "webui:owner");
+  await t.finish();
+});
+
 // The gateway itself
 
 test("sessions, titles, settings and clients are told as they change", async () => {

@@ -12,7 +12,7 @@ import { openAIConfig, startGateway, tempHome } from "../support/gateway.js";
 import { keepLog } from "../support/log.js";
 
 /** Marking answered questions has a test of its own: nobody is asked here. */
-type ReactorName = Exclude<keyof Config["reactors"], "answers">;
+type ReactorName = Exclude<keyof Config["reactors"], "answers" | "live">;
 const off = { log: false, metrics: false, typing: false } satisfies Record<ReactorName, false>;
 const names = Object.keys(off) as ReactorName[];
 

@@ -285,3 +285,37 @@ test("a turn before which older messages were summarised comes out the same", as
   assert.ok((await t.gateway.events()).some(({ type }) => type === "context_compressed"));
   assert.equal(await replayAll(t.gateway), 10);
 });
+
+test("turns that make and carry out a plan come out the same, in a chat too", async () => {
+  const telegram = await startFakeTelegram({ token: "4242:plan" });
+  const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
+  const turns = [
+    { toolCalls: [call("a", "plan", { action: "create", goal: "g", steps: ["Pack", "Go"] })] },
+    { text: "Shall I?" },
+    {
+      toolCalls: [
+        call("b", "plan", { action: "complete", text: "packed" }),
+        call("c", "plan", { action: "complete", step: "7" }),
+        call("d", "plan", { action: "reflect", text: "rain", adjust: [{ step: "2", text: "Go by bus" }] }),
+      ],
+    },
+    { text: "One is left." },
+  ];
+  await using t = await start([...turns, ...turns], { channels });
+  try {
+    await t.gateway.ask("/plan A walk");
+    await t.gateway.ask("/plan go");
+    for (const command of ["/plan", "/plan pause", "/plan nothing", "/skills", "/cron", "/pair"])
+      await t.gateway.ask(command);
+    assert.equal(await replayAll(t.gateway), 8);
+    const say = async (text: string, count: number): Promise<unknown> => {
+      telegram.pushText({ chatId: 7, userId: 7, text });
+      return await telegram.waitForSent(count);
+    };
+    await say("/plan A walk", 2);
+    await say("/plan go", 5);
+    assert.equal(await replayAll(t.gateway, "telegram:7"), 2);
+  } finally {
+    await telegram.stop();
+  }
+});

@@ -202,8 +202,8 @@ for (const persistThoughts of [true, false])
     await using model = await startFakeAnthropic({
       answer: (request) =>
         request.index === 0
-          ? { thinking: "secret plan", signature: "sig-1", ...look("a") }
-          : { thinking: "more of the plan", signature: "sig-2", text: "done" },
+          ? { thinking: "secret scheme", signature: "sig-1", ...look("a") }
+          : { thinking: "more of the scheme", signature: "sig-2", text: "done" },
     });
     await using gateway = await startGateway({
       config: {
@@ -213,10 +213,10 @@ for (const persistThoughts of [true, false])
       },
     });
     assert.equal((await gateway.ask("look")).response, "done");
-    assert.match(model.requests[1]?.bodyText ?? "", /"thinking":"secret plan","signature":"sig-1"/);
+    assert.match(model.requests[1]?.bodyText ?? "", /"thinking":"secret scheme","signature":"sig-1"/);
     await gateway.ask("and now?");
-    assert.doesNotMatch(model.requests[2]?.bodyText ?? "", /plan/);
-    assert.equal(/secret plan|of the plan|sig-\d/.test(JSON.stringify(await gateway.events())), persistThoughts);
+    assert.doesNotMatch(model.requests[2]?.bodyText ?? "", /scheme/);
+    assert.equal(/secret scheme|of the scheme|sig-\d/.test(JSON.stringify(await gateway.events())), persistThoughts);
   });
 
 test("a fault of ours fails the one message, is told, and the chat goes on with what waited", async () => {

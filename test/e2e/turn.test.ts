@@ -8,7 +8,7 @@ import type { AnswerScript, RecordedRequest } from "../support/model-script.js";
 
 async function start(answer: AnswerScript, more: Record<string, unknown> = {}) {
   const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more), isRuled: true });
+  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more) });
   return {
     model,
     gateway,

@@ -73,9 +73,11 @@ export interface ChannelHarness extends AsyncDisposable {
   shown(chatId: string, thread?: string): readonly ShownMessage[];
   /**
    * Every showing so far, repeats included: each text or file that the platform has put in front of people as a message of
-   * its own, in order. An edit is none.
+   * its own, in order. An edit is none, and neither is a repeat that the platform has recognised and left out.
    */
   showings(chatId: string): readonly string[];
+  /** Ways to fail that this platform has. */
+  readonly faults: readonly SendFault[];
   failNextSend(fault: SendFault): void;
   /** The connection on which messages come in breaks once. */
   loseConnection(): void;

@@ -4,25 +4,28 @@ import { textOf } from "../../src/events/content.js";
 import { type GatewayEvent, isStored, type StoredEvent } from "../../src/events/event.js";
 import { deltaTypes, terminalTypes } from "../../src/events/sets.js";
 
+/** What is not over in a copy of a log is ended by the gateway. */
+const endsInCopy = /^(agent|gateway)$/;
+
 /** Who may be the source of what; all that is not named here can come from anywhere. */
 const sources: Partial<Record<EventType, RegExp>> = {
   assistant_message: /^(provider:.+|gateway)$/,
   user_message_queued: /^channel:.+$/,
   user_message: /^agent$/,
-  agent_state_changed: /^agent$/,
+  agent_state_changed: endsInCopy,
   tool_execution_start: /^agent$/,
   turn_execution_start: /^agent$/,
   turn_iteration_start: /^agent$/,
   turn_execution_complete: /^agent$/,
   turn_execution_failed: /^agent$/,
-  turn_execution_cancelled: /^agent$/,
+  turn_execution_cancelled: endsInCopy,
   skill_matched: /^agent$/,
-  session_title_generated: /^(agent|client)$/,
+  session_title_generated: /^(agent|client|gateway)$/,
   session_state_changed: /^(agent|client|gateway)$/,
   session_history_changed: /^(agent|client|gateway)$/,
   gateway_state_changed: /^gateway$/,
   connection_state_changed: /^(channel:.+|provider:.+|mcp:.+|client)$/,
-  settings_changed: /^(client|agent)$/,
+  settings_changed: /^(client|agent|gateway)$/,
   llm_retry_scheduled: /^agent$/,
 };
 const anySource = /^(agent|client|gateway|(channel|provider|tool|mcp):.+)$/;
@@ -49,8 +52,13 @@ export function assertEvents(events: readonly GatewayEvent[], rules: EventRules 
     const past = (rules.past ?? []).filter((event) => event.session_key === key);
     const own = events.filter((event) => event.session_key === key);
     assertOrder(own, past);
-    if (!key.startsWith("system:")) assertTurns([...past, ...own], past.length);
+    if (!key.startsWith("system:")) assertTurns([...past, ...own], past.length + copiedOf(own));
   }
+}
+
+/** How many of these events a copy of another log began with: they were not streamed here. */
+function copiedOf(events: readonly GatewayEvent[]): number {
+  return events.findLastIndex((event) => event.type === "session_history_changed" && event.payload.kind === "fork") + 1;
 }
 
 /** What can be said of an event without looking at others. */
@@ -196,6 +204,8 @@ function begin(
 /** Whether an event can only come from inside a turn. */
 function belongsToTurn(event: GatewayEvent): boolean {
   if (event.type === "user_message_queued") return false;
+  // A plan that was taken over.
+  if (event.type === "plan_updated" && event.source === "gateway") return false;
   const { layer } = specOf(event.type);
   return (
     layer === "stream" || layer === "message" || layer === "turn" || /^(agent$|provider:|tool:)/.test(event.source)

@@ -36,7 +36,7 @@ export interface AskOptions {
 }
 
 export interface TestGatewayOptions {
-  /** Holds all that its chats told against the rules of events when it stops. */
+  /** Holds all that its chats told against the rules of events when it stops. Default true. */
   readonly isRuled?: boolean;
   /** The config file's content. */
   readonly config?: unknown;
@@ -75,7 +75,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   if (options.config !== undefined) await writeFile(join(home, "config.json"), JSON.stringify(quiet(options.config)));
   const log = keepLog();
   const config = await loadConfig({ home, env: { HOME: home } });
-  const { port = 0, tools, machines, reactors, onBoundary, isRuled = false } = options;
+  const { port = 0, tools, machines, reactors, onBoundary, isRuled = true } = options;
   const { modelRetryMs, sendTimeoutMs, sendRetryMs } = options;
   const waits = { modelRetryMs, sendTimeoutMs, sendRetryMs };
   const recorder = recordEvents();

@@ -25,6 +25,8 @@ export interface HarnessWorldOptions {
   readonly allowFrom?: readonly string[];
   readonly config?: Readonly<Record<string, unknown>>;
   readonly tools?: readonly Tool[];
+  /** Default 300. */
+  readonly sendTimeoutMs?: number;
 }
 
 /** The last line of what a person wrote: in front of it stands what the gateway adds. */
@@ -39,7 +41,7 @@ const limitMs = 15_000;
 
 export async function openHarnessWorld(
   openHarness: () => Promise<ChannelHarness>,
-  { answer = echo, allowFrom = ["*"], config = {}, tools }: HarnessWorldOptions = {},
+  { answer = echo, allowFrom = ["*"], config = {}, tools, sendTimeoutMs = 300 }: HarnessWorldOptions = {},
 ): Promise<HarnessWorld> {
   const harness = await openHarness();
   const model = await startFakeOpenAI({ answer });
@@ -47,7 +49,7 @@ export async function openHarnessWorld(
   const gateway = await startGateway({
     config: openAIConfig(model.apiBase, { channels, ...config }),
     tools,
-    sendTimeoutMs: 300,
+    sendTimeoutMs,
     sendRetryMs: 50,
   });
   const world: HarnessWorld = {

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import type { ContentPart } from "../../src/events/content.js";
+import type { StoredEvent } from "../../src/events/event.js";
 import type { AnswerChunk } from "../../src/events/machines/input.js";
+import { History } from "../../src/sessions/history.js";
 import { someUsage } from "./machines.js";
 import { SessionLog } from "./session-log.js";
 
@@ -36,7 +38,7 @@ const text = fc.constantFrom(
 );
 const callId = fc.constantFrom("a", "b", "call_0", "", "functions.read_file:0", "x".repeat(99), "\ud83d", "toolu_1");
 const callName = fc.constantFrom("read_file", "functions.read_file", "", "名字", "y".repeat(99), "mcp__files__read");
-const output = fc.constantFrom("done", "", "  \n", "\u200b", "half \ud83d", "x".repeat(500));
+const output = fc.constantFrom("done", "", "  \n", "\u200b", "half \ud83d", "x".repeat(500), "y".repeat(20_000));
 
 /** A piece of an answer. `none`, `array` and so on: what the model's bytes are in place of an object. */
 const piece = fc.oneof(
@@ -137,7 +139,35 @@ function ownOutput(input: Readonly<Record<string, unknown>>, given: string): str
   return typeof input.n === "number" ? `result of ${input.n} ${given}` : given;
 }
 
-/** Whatever else comes to be told to a model (steering, compaction …) gets its line here. */
+/** Old turns give way to a summary, never the one that runs: as the agent counts them. */
+function compress(log: SessionLog, turnCount: number): void {
+  const history = new History();
+  for (const event of log.events) history.apply(event);
+  const turns = history.turns();
+  const current = turns.findIndex(({ turnId }) => turnId !== undefined && turnId === log.turnId);
+  const old = turns.slice(0, current === -1 ? undefined : current).slice(0, turnCount);
+  const gone = old.reduce((sum, { size }) => sum + size, 0);
+  if (gone === 0 || (gone === 1 && history.beginsWithSummary)) return;
+  const numbers = JSON.stringify(history.toMessages(undefined, undefined, gone)).matchAll(/word(\d+);/g);
+  log.add("context_compressed", {
+    ...compressed,
+    strategy: "summary",
+    original_message_count: history.size,
+    final_message_count: history.size - gone + 1,
+    summary: `half \ud83d ${goneMark}${[...numbers].map(([, number]) => number).join()}.`,
+  });
+}
+
+const compressed = { estimated_tokens: 1, token_budget: 1, utilization_pct: 100 };
+const goneMark = "without the words ";
+
+/** The messages, by their words, that a summary of {@link compress} stands for. */
+export function wordsGone({ payload }: Extract<StoredEvent, { type: "context_compressed" }>): readonly string[] {
+  const numbers = payload.summary.split(goneMark)[1]?.match(/\d+/g) ?? [];
+  return numbers.map((number) => wordOf(Number(number)));
+}
+
+/** Whatever else comes to be told to a model gets its line here. A message in mid-turn steers it. */
 const happenings: Readonly<Record<string, Happening<unknown>>> = {
   /** A message; in mid-turn it joins the turn. */
   user: happening(
@@ -181,6 +211,28 @@ const happenings: Readonly<Record<string, Happening<unknown>>> = {
     log.end("cancelled");
     const to_seq = Math.max(0, log.events.length - back);
     log.add("session_history_changed", { kind: "undo", to_seq }, "client");
+  }),
+  compaction: happening(2, fc.integer({ min: 1, max: 5 }), compress),
+  /** Only the current turn is left: its older results are shortened. */
+  shortening: happening(1, fc.constant(undefined), (log) =>
+    log.add("context_compressed", {
+      ...compressed,
+      strategy: "results",
+      original_message_count: 1,
+      final_message_count: 1,
+      summary: "",
+    }),
+  ),
+  /** Counts that fit no history: of another version, or of a log that was repaired. */
+  strangeCompaction: happening(1, fc.integer({ min: -3, max: 40 }), (log, count) => {
+    if (count > 0 && count < 30) return;
+    log.add("context_compressed", {
+      ...compressed,
+      strategy: "digest",
+      original_message_count: 0,
+      final_message_count: Math.max(0, count) + 100,
+      summary: "?",
+    });
   }),
   otherChange: happening(
     1,

@@ -56,6 +56,7 @@ export async function openTelegramHarness(): Promise<ChannelHarness> {
         }),
     showings: (chatId) =>
       telegram.sent.filter((one) => one.chatId === chatId).map((one) => one.file?.filename ?? one.text),
+    faults: ["429", "5xx", "cut-before", "cut-after", "timeout"],
     failNextSend(fault) {
       const method = "sendMessage";
       if (fault === "429") telegram.failNext({ method, status: 429, retryAfter: 1 });

@@ -67,6 +67,7 @@ export function createToolPlace(): ToolPlace {
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: (file) => policy.outsideOf(file, own),
       send: async () => 0,
+      changePlan: () => ({ text: "There is no plan.", isError: true, summary: "no plan" }),
       readSkill: options.readSkill ?? (async () => undefined),
     };
   };

@@ -54,6 +54,27 @@ const answers: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
     },
     { text: ["Written."] },
   ],
+  "Plan the move": [
+    {
+      toolCalls: [
+        {
+          id: "call_plan",
+          name: "plan",
+          input: { action: "create", goal: "Move house", steps: ["Pack", "Drive", "Unpack"] },
+        },
+      ],
+    },
+    { text: ["Shall I begin?"] },
+  ],
+  "Go ahead with the plan": [
+    { toolCalls: [{ id: "call_pack", name: "plan", input: { action: "complete", text: "12 boxes" } }] },
+    { text: ["Packed, and now I ", "drive ", "for a while"], chunkDelayMs: 2000 },
+  ],
+  "Go on with the plan": [
+    { toolCalls: [{ id: "call_drive", name: "plan", input: { action: "complete" } }] },
+    { toolCalls: [{ id: "call_unpack", name: "plan", input: { action: "skip" } }] },
+    { text: ["Moved."] },
+  ],
   "work in steps": [
     { text: ["Step one. "], toolCalls: [{ id: "call_step", name: "list_dir", input: {} }], chunkDelayMs: 400 },
     { text: ["All done."] },

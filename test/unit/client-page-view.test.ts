@@ -280,8 +280,8 @@ describe("the page's view of a session", () => {
     const file = { artifact_id: "f", filename: "a.pdf", mime_type: "application/pdf", source_tool: "write_file" };
     tell("artifact_state_changed", { ...file, status: "created" });
     tell("artifact_state_changed", { ...file, status: "ready", size_bytes: 12_000 });
-    for (const status of ["pending", "completed"]) {
-      const plan = { goal: "Move", status: "active", steps: [{ id: "1", description: "Pack", status }] };
+    for (const status of ["pending", "completed"] as const) {
+      const plan = { goal: "Move", status: "running" as const, steps: [{ id: "1", description: "Pack", status }] };
       tell("plan_updated", { plan, change: "revised" }, "t1");
     }
     const expected = ["notice Sub-task “search”: completed", "notice File a.pdf, 12 kB", "plan Move completed"];

@@ -12,7 +12,7 @@ import { builtinTools } from "../../src/tools/builtin.js";
 import { createToolRegistry } from "../../src/tools/registry.js";
 import { anthropicProblems } from "../support/anthropic-rules.js";
 import { openAIProblems } from "../support/openai-rules.js";
-import { anyHistory, logOf } from "../support/random-histories.js";
+import { anyHistory, logOf, wordsGone } from "../support/random-histories.js";
 import { type Json, listOf, objectOf } from "../support/request-rules.js";
 
 /** One of the two APIs. */
@@ -104,6 +104,10 @@ class Expected {
       const number = numberIn(event.payload.output);
       if (number !== undefined) this.results.add(number);
     }
+    if (event.type === "context_compressed") {
+      const gone = new Set(wordsGone(event));
+      this.#words = this.#words.filter(({ word }) => !gone.has(word));
+    }
     if (event.type !== "session_history_changed") return;
     const { kind, to_seq = 0 } = event.payload;
     if (kind === "new" || kind === "deletion") this.#words = [];
@@ -123,7 +127,8 @@ function numberIn(output: string): number | undefined {
 }
 
 /** Events after which a request may look different. */
-const telling = /^(user_message|assistant_message|tool_execution_complete|session_history_changed|turn_execution_\w+)$/;
+const telling =
+  /^(user_message|context_compressed|assistant_message|tool_execution_complete|session_history_changed|turn_execution_\w+)$/;
 
 for (const wire of [anthropic, openai]) {
   describe(`${wire.name}: after any history, cut at any event,`, () => {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import type { ExecutionMode, Role, ToolAccess, ToolDecision, ToolTraits, ToolUse } from "../../src/policy/access.js";
+import type { CommandAct } from "../../src/policy/commands.js";
 import { createPolicy, type PolicyOptions, type Speaker } from "../../src/policy/policy.js";
 import type { PolicyRule } from "../../src/policy/rules.js";
 import { builtinTools } from "../../src/tools/builtin.js";
@@ -84,6 +85,29 @@ test("who may talk follows the table, over every channel, sender, chat type and 
       assert.equal(letter, expected, `${label}, sender "${senderId}", paired ${paired}, ${JSON.stringify(chat)}`);
     }
   }
+});
+
+test("a list of groups keeps the assistant out of all others, and lets in whoever addresses it in those", () => {
+  const channels = {
+    any: { allowFrom: ["42"], allowGroups: [] },
+    groups: { allowFrom: [], allowGroups: ["-100"] },
+    both: { allowFrom: ["42"], allowGroups: ["-100"] },
+  };
+  const policy = createPolicy({ ...defaults, owners: ["groups:1"], channels });
+  const may = (channel: string, chatId: string, senderId: string, addressed = true) =>
+    policy.maySpeak({ channel, chatId, senderId, chatType: "group", addressed }, () => true).allowed;
+  const rows = [
+    [may("any", "-5", "42"), may("any", "-5", "43")],
+    [may("groups", "-100", "43"), may("groups", "-100", "43", false), may("groups", "-5", "43")],
+    [may("groups", "-5", "1")],
+    [may("both", "-100", "42"), may("both", "-100", "43"), may("both", "-5", "42")],
+  ];
+  assert.deepEqual(rows, [[true, false], [true, false, false], [true], [true, false, false]]);
+  const dm = policy.maySpeak(
+    { channel: "groups", chatId: "7", senderId: "7", chatType: "dm", addressed: true },
+    () => false,
+  );
+  assert.deepEqual(dm, { allowed: false, reason: "needs_pairing" });
 });
 
 test("an owner of one channel is nobody special on another", () => {
@@ -263,6 +287,49 @@ test("what a tool may do otherwise follows the table, over sender, channel, chat
     walked++;
   }
   assert.equal(walked, uses.length * 2 * 3 * 3 * 5);
+});
+
+test("while a plan waits for its go nothing but reading is done, whatever rules and approvals say", () => {
+  let denied = 0;
+  const grants = { covers: () => true };
+  for (const rules of [[], [{ verdict: "allow" }]] as const)
+    for (const { use, executionMode, what } of walk()) {
+      const policy = createPolicy({ ...defaults, executionMode, rules, grants });
+      const before = policy.mayUseTool(use);
+      const decision = policy.mayUseTool({ ...use, isPlanning: true });
+      const { access, tool } = use;
+      const sends = access.kind === "command" || access.kind === "chat" || (access.kind === "network" && access.sends);
+      const isFree = tool === harmless || (tool.effect === "read" && !sends);
+      if (isFree) assert.deepEqual(decision, before, what);
+      else {
+        assert.equal(letterOf(decision), "-", what);
+        if (before.verdict === "deny" || decision.verdict !== "deny") continue;
+        assert.match(decision.sentence, /waits for the person's go/, what);
+        denied++;
+      }
+    }
+  assert.ok(denied > 500, `${denied}`);
+});
+
+test("who may use which chat command follows the table", () => {
+  const rows: readonly (readonly [CommandAct, string])[] = [
+    // owner in private, owner in a group, guest's own in private and in a group, guest's of others in private and in a group
+    ["look", "++ ++ ++"],
+    ["plan", "++ ++ --"],
+    ["jobs", "++ ++ --"],
+    ["skills", "++ -- --"],
+    ["pairing", "+- -- --"],
+  ];
+  const { mayCommand } = createPolicy(defaults);
+  for (const [act, row] of rows)
+    for (const [column, letters] of row.split(" ").entries())
+      for (const [index, chatType] of (["dm", "group"] as const).entries()) {
+        const speaker = { role: column === 0 ? "owner" : "guest", chatType } as const;
+        const refusal = mayCommand({ act, speaker, isOwn: column === 1 });
+        const what = `${act} as ${speaker.role}, column ${column}, ${chatType}`;
+        assert.equal(refusal === undefined ? "+" : "-", letters[index], what);
+        if (refusal !== undefined) assert.match(refusal, /^[A-Z].*\.$/, what);
+      }
 });
 
 test("what was allowed for always is not asked again, but for what others may have brought about", () => {

@@ -7,6 +7,7 @@ import { createSkills } from "../../src/skills/find.js";
 import { parseSkill } from "../../src/skills/parse.js";
 import { type DefaultSelector, selectSkills } from "../../src/skills/select.js";
 import type { Skill } from "../../src/skills/skill.js";
+import { createSkillSource } from "../../src/skills/source.js";
 import { projectFile } from "../support/project.js";
 
 function setUp(options: { readonly enableGlobalSkills?: boolean } = {}) {
@@ -131,6 +132,22 @@ test("skills are switched off by .skills_state.json; a broken one leaves all on 
   place.file("ws/.skills_state.json", "{");
   assert.deepEqual(await enabled(), [true, true, true]);
   assert.match((await place.skills.find()).problems.join(), /all skills are on/);
+});
+
+test("a skill that is switched is so at the next look, however soon that comes", async () => {
+  using place = setUp();
+  place.file("ws/skills/a.md", "first");
+  const source = createSkillSource(place.skills, "auto");
+  // Looks within a moment share one answer: ten in a row are closer together than that.
+  for (let turn = 0; turn < 10; turn++) {
+    const isEnabled = turn % 2 === 1;
+    assert.equal((await source.switchTo("A", isEnabled))?.name, "a");
+    assert.deepEqual(
+      (await source.list()).map(({ enabled }) => enabled),
+      [isEnabled],
+    );
+  }
+  assert.equal(await source.switchTo("none", true), undefined);
 });
 
 test("front matter gives name and description; without it the first line describes", async () => {

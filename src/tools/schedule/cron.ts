@@ -3,7 +3,7 @@ import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from
 
 /** The jobs of one chat. */
 export interface ChatJobs {
-  list(): Promise<readonly { readonly id: string; readonly line: string }[]>;
+  list(): Promise<readonly { readonly id: string; readonly line: string; readonly isOwn: boolean }[]>;
   /** Throws with a sentence for whoever wrote it. */
   add(wish: {
     readonly name?: string | undefined;

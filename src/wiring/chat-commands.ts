@@ -1,0 +1,65 @@
+import type { AgentPorts } from "../agent/ports.js";
+import type { GatewayApi } from "../api/gateway-api.js";
+import { isGroup } from "../bus/replies.js";
+import { runCronCommand } from "../commands/cron.js";
+import { runPairCommand } from "../commands/pair.js";
+import { runSkillsCommand, type SkillShelf } from "../commands/skills.js";
+import { ConfigError } from "../errors.js";
+import { draft } from "../events/event.js";
+import type { Assistant } from "./assistant.js";
+import type { Core } from "./core.js";
+import type { Schedule } from "./schedule.js";
+
+/** The commands about the gateway, as policy lets the message's sender use them. */
+export function chatCommands(
+  core: Core,
+  { policy, skills, isOwner }: Assistant,
+  api: Pick<GatewayApi, "listPairings" | "approvePairing" | "revokePairing">,
+  schedule: Schedule,
+): Pick<AgentPorts, "mayCommand" | "operate"> {
+  const mayCommand: AgentPorts["mayCommand"] = (message, act, isOwn) => {
+    const role = isOwner(message.channel, message.senderId) ? "owner" : "guest";
+    return policy.mayCommand({ act, isOwn, speaker: { role, chatType: isGroup(message) ? "group" : "dm" } });
+  };
+  const shelf: SkillShelf = {
+    list: skills.list,
+    async switchTo(name, isEnabled) {
+      const skill = await skills.switchTo(name, isEnabled);
+      if (skill !== undefined) {
+        const to = `${skill.name} ${isEnabled ? "on" : "off"}`;
+        core.tell(draft("settings_changed", { scope: "gateway", key: "skill", to }, { source: "client" }));
+      }
+      return skill;
+    },
+  };
+  const run: AgentPorts["operate"] = async ({ name, argument }, message) => {
+    switch (name) {
+      case "skills":
+        return await runSkillsCommand(argument, shelf, () => mayCommand(message, "skills", false));
+      case "cron":
+        return await runCronCommand(argument, schedule.jobsOf(message), (isOwn) => mayCommand(message, "jobs", isOwn));
+      case "pair":
+        return (
+          mayCommand(message, "pairing", false) ??
+          (await runPairCommand(argument, {
+            list: api.listPairings,
+            approve: api.approvePairing,
+            revoke: api.revokePairing,
+          }))
+        );
+      default:
+        return name satisfies never;
+    }
+  };
+  return {
+    mayCommand,
+    async operate(operation, message) {
+      try {
+        return await run(operation, message);
+      } catch (error) {
+        if (error instanceof ConfigError) return error.message;
+        throw error;
+      }
+    },
+  };
+}
