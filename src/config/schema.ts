@@ -284,7 +284,9 @@ export const configSchema = z.strictObject({
   providers: z.record(z.string(), provider).default({}),
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
-  channels: z.strictObject({ telegram: telegram.optional(), websocket: websocket.optional(), email: email.optional() }).prefault({}),
+  channels: z
+    .strictObject({ telegram: telegram.optional(), websocket: websocket.optional(), email: email.optional() })
+    .prefault({}),
   /** Who may command everything from a chat: `channel:sender`, e.g. `telegram:42`. */
   owners: z
     .array(

@@ -107,7 +107,11 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     prepareSession: async (key) => void (await core.sessions.open(key)),
     log,
   });
-  const { channels, channelFaults } = await openChannels(options, core, (channel) => (press) => intake.press(channel, press));
+  const { channels, channelFaults } = await openChannels(
+    options,
+    core,
+    (channel) => (press) => intake.press(channel, press),
+  );
   return {
     policy,
     pairing,

@@ -40,7 +40,9 @@ async function openEmailHarness(server: MailServer, number: number): Promise<Cha
   const vouched = (raw: string): Buffer =>
     Buffer.from(`Authentication-Results: ${authservId}; dmarc=pass header.from=${mailDomain}\r\n${raw}`);
   const shownIn = (chatId: string): readonly ShownMessage[] =>
-    readMails(server.maildir(chatId.slice(0, chatId.indexOf("@"))));
+    readMails(server.maildir(chatId.slice(0, chatId.indexOf("@"))), (id) =>
+      smtp.taken.findIndex((text) => text.includes(id)),
+    );
   return {
     channel: "email",
     config: {
@@ -64,6 +66,8 @@ async function openEmailHarness(server: MailServer, number: number): Promise<Cha
     people: [ann, bob],
     hasVoice: false,
     knowsRepeats: true,
+    faults: ["429", "5xx", "cut-before", "cut-after", "timeout"],
+    quotesInText: true,
     async write(message) {
       const id = `${randomUUID()}@${mailDomain}`;
       await mailbox.put(vouched(mimeOf(message, bot, id)));
@@ -106,7 +110,7 @@ function mimeOf({ from, text = "", files = [], answers }: HarnessMessage, to: st
 }
 
 /** What the assistant's mails say, read without waiting: their form is known. */
-function readMails(maildir: string): readonly ShownMessage[] {
+function readMails(maildir: string, order: (messageId: string) => number): readonly ShownMessage[] {
   const paths = ["cur", "new"].flatMap((part) => {
     try {
       return readdirSync(join(maildir, part)).map((name) => join(maildir, part, name));
@@ -116,14 +120,9 @@ function readMails(maildir: string): readonly ShownMessage[] {
   });
   return paths
     .map((path) => readFileSync(path, "latin1").replace(/\r\n/g, "\n"))
-    .map((raw) => ({ raw, at: Date.parse(/^Date: (.*)$/m.exec(raw)?.[1] ?? ""), order: orderOf(raw) }))
-    .sort((a, b) => a.at - b.at || a.order.localeCompare(b.order))
+    .map((raw) => ({ raw, at: order(/^Message-ID: (.*)$/m.exec(raw)?.[1] ?? "") }))
+    .sort((a, b) => a.at - b.at)
     .map(({ raw }) => toShown(raw));
-}
-
-/** Exim's ids go up. */
-function orderOf(raw: string): string {
-  return /\bid (\w{6}-\w{6}-\w{2})\b/.exec(raw)?.[1] ?? "";
 }
 
 function toShown(raw: string): ShownMessage {
