@@ -146,6 +146,10 @@ const table: readonly Row[] = [
 /** Packages that only these may import, in any way. */
 const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   grammy: ["channels/telegram/**"],
+  imapflow: ["channels/email/*"],
+  mailparser: ["channels/email/*"],
+  nodemailer: ["channels/email/*"],
+  mailauth: ["channels/email/*"],
   openai: ["providers/openai/**"],
   "@anthropic-ai/sdk": ["providers/anthropic/**"],
   ws: ["http/**", "cli/**", "client/node", "channels/websocket/*"],
@@ -160,7 +164,19 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
 };
 
 /** Loaded only by those who switch on what needs them. */
-const heavyPackages = ["unstorage", "grammy", "openai", "@anthropic-ai/sdk", "yaml", "gray-matter", "playwright-core"];
+const heavyPackages = [
+  "unstorage",
+  "grammy",
+  "imapflow",
+  "mailparser",
+  "nodemailer",
+  "mailauth",
+  "openai",
+  "@anthropic-ai/sdk",
+  "yaml",
+  "gray-matter",
+  "playwright-core",
+];
 
 /** Code that is not allowed, and where it is all the same. */
 const forbidden: readonly {

@@ -13,7 +13,6 @@ export interface OpenedEmail {
   readonly problems: readonly string[];
 }
 
-const packages = ["imapflow", "mailparser", "nodemailer", "mailauth"] as const;
 const unverified =
   'channels.email.verifySender is "off": whoever writes the address of somebody who may talk counts as them. Anybody can do that.';
 
@@ -25,16 +24,16 @@ export async function openEmail(
   const { home, context, log } = scope;
   const options = toOptions(config, home, log);
   if (typeof options === "string") return { off: options, problems: [`channels.email is off: ${options}`] };
+  const { createEmailChannel, loadMailPackages } = await import("../channels/email/email.js");
   try {
-    for (const name of packages) await import(name);
+    await loadMailPackages();
   } catch (error) {
     log.warn("the mail packages could not be loaded", { error: messageOf(error) });
-    const off = `the packages for mail are not installed: npm install ${packages.join(" ")}`;
+    const off = "the packages for mail are not installed: npm install imapflow mailparser nodemailer mailauth";
     return { off, problems: [`channels.email is off: ${off}`] };
   }
   const problems = options.verifySender === "off" ? [unverified] : [];
   for (const problem of problems) log.warn(problem);
-  const { createEmailChannel } = await import("../channels/email/email.js");
   return { channel: createEmailChannel(options, context), problems };
 }
 

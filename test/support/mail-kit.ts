@@ -153,6 +153,7 @@ export function emailOptions(
     hourlyPerSender: 20,
     resolver: testResolver,
     busyRetryMs: 50,
+    sentLookMs: 10,
     log,
     ...more,
   };

@@ -43,6 +43,8 @@ export interface EmailOptions {
   /** DNS for the senders' keys. Default: the system's. */
   readonly resolver?: ((domain: string, type: string) => Promise<string[][] | string[]>) | undefined;
   readonly sendTimeoutMs?: number | undefined;
+  /** The pause before the sent mail is looked through once more for what may have arrived. */
+  readonly sentLookMs?: number | undefined;
   /** How soon a mail that could not be taken is tried again. */
   readonly busyRetryMs?: number | undefined;
   /** How soon a sender whose keys could not be asked for is checked again; later each time. */

@@ -1,5 +1,6 @@
 import type { OutboundMessage } from "../../bus/messages.js";
 import { ChannelError, messageOf } from "../../errors.js";
+import { sleep } from "../../util/sleep.js";
 import type { Receipt } from "../channel.js";
 import { type ComposedMail, compose, messageIdOf } from "./compose.js";
 import { type ImapConnection, openImap } from "./imap.js";
@@ -7,6 +8,7 @@ import type { KnownMails } from "./known.js";
 import type { EmailOptions } from "./options.js";
 import { submit } from "./smtp.js";
 
+const sentLooks = 3;
 /** A mail server may look at a mail for long before it takes it. */
 const sendMs = 120_000;
 /** Servers that put what they send into the folder of sent mail, beside those that say so. */
@@ -55,8 +57,14 @@ export function createSend(options: EmailOptions, known: KnownMails): SendMail {
 
 /** @throws {ChannelError} `refused`: as long as nobody can tell, nothing is sent */
 async function wasSent(options: EmailOptions, messageId: string, signal: AbortSignal): Promise<boolean> {
+  const { sentLookMs = 1500 } = options;
   using connection = await openImap(options, signal);
-  return await isInSent(connection, options, messageId);
+  // The server may take a moment to file what it has taken.
+  for (let look = 1; ; look++) {
+    if (await isInSent(connection, options, messageId)) return true;
+    if (look === sentLooks) return false;
+    await sleep(sentLookMs, signal).catch(() => undefined);
+  }
 }
 
 async function isInSent(connection: ImapConnection, options: EmailOptions, messageId: string): Promise<boolean> {
