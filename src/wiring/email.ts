@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Channel, ChannelContext } from "../channels/channel.js";
 import type { EmailOptions } from "../channels/email/options.js";
-import type { EmailConfig } from "../config/schema.js";
+import type { EmailConfig } from "../config/email-schema.js";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 

@@ -1,0 +1,23 @@
+import { z } from "zod";
+
+// Numbers and booleans also arrive as text, from ${NAME} and from YAML quotes.
+export const toNumber = (value: unknown): unknown =>
+  typeof value === "string" && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value;
+export const toFlag = (value: unknown): unknown => (value === "true" ? true : value === "false" ? false : value);
+
+export const number = (schema: z.ZodNumber) => z.preprocess(toNumber, schema);
+export const whole = (min: number, max: number, byDefault: number) =>
+  number(z.number().int().min(min).max(max)).default(byDefault);
+export const flag = (byDefault: boolean) => z.preprocess(toFlag, z.boolean()).default(byDefault);
+
+/** A text that counts as absent when it is empty, as the Go maxclaw wrote what was never set. */
+export const optionalText = z
+  .string()
+  .trim()
+  .transform((value) => (value === "" ? undefined : value))
+  .optional();
+/** An id as the platform gives it. People often leave out the quotes. */
+const id = z
+  .union([z.string(), z.number().int()], "a text, or a number below 2^53 (longer ones need quotes)")
+  .transform((value) => String(value).trim());
+export const ids = z.array(id).default([]);
