@@ -6,8 +6,6 @@ import type { EventType } from "../src/events/catalogue.js";
  */
 export const waitingTypes: Partial<Readonly<Record<EventType, string>>> = {
   subagent_state_changed: "sub-agents",
-  artifact_state_changed: "tools that hand files to people",
-  environment_state_changed: "sandbox, browser and terminal",
 };
 
 /** The list as a markdown table. */

@@ -19,7 +19,10 @@ import type { RunningTurns } from "./running-turns.js";
 export interface Toolbox {
   /** Sorted by name; the same bytes each time. */
   declarations(): readonly ToolDeclaration[];
-  find(name: string): Tool | undefined;
+  /** The tool of that name; with an input, the one that such a call means. */
+  find(name: string, input?: unknown): Tool | undefined;
+  /** Waits for tools that are only just being connected to, 2 s at most: whose are still missing, by name. */
+  settle(signal: AbortSignal): Promise<readonly string[]>;
   /** Never throws but for an abort: unknown tools, wrong arguments and faults are results. */
   run(name: string, input: unknown, context: ToolContext): Promise<ToolResult>;
 }

@@ -1,11 +1,20 @@
 import { createHash } from "node:crypto";
 import type { InboundMessage } from "../bus/messages.js";
-import type { ToolUsePart } from "../events/content.js";
+import type { ImagePart, ToolUsePart } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
 import type { PlanState, PlanTold } from "../events/plan.js";
-import type { Tool, ToolAnswer, ToolContext, ToolQuestion, ToolResult } from "../tools/tool.js";
+import type {
+  Tool,
+  ToolAccess,
+  ToolAnswer,
+  ToolArtifact,
+  ToolContext,
+  ToolImage,
+  ToolQuestion,
+  ToolResult,
+} from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { createPermit } from "./approvals.js";
 import type { DoomLoop } from "./doom-loop.js";
@@ -30,6 +39,8 @@ export interface ToolCallScope {
   readonly outside: () => readonly string[];
   /** The session's plan at this moment. */
   readonly plan: () => PlanState | undefined;
+  /** Whether a text stands in the context, word by word, and not by the model's own doing. */
+  readonly wasShown: (text: string) => boolean;
   readonly iteration: number;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -53,7 +64,7 @@ export async function runToolCalls(
   scope: ToolCallScope,
 ): Promise<void> {
   await scope.log.append(before);
-  const readOnly = calls.every(({ call }) => scope.ports.tools.find(call.name)?.effect === "read");
+  const readOnly = calls.every(({ call }) => scope.ports.tools.find(call.name, call.input)?.effect === "read");
   if (readOnly && calls.length > 1) {
     const started: {
       readonly pending: PendingCall;
@@ -96,7 +107,7 @@ async function start({ call, startedAs }: PendingCall, scope: ToolCallScope): Pr
     await scope.log.tell(outputs);
     return startedAs;
   }
-  const tool = scope.ports.tools.find(call.name);
+  const tool = scope.ports.tools.find(call.name, call.input);
   const executionId = newId("exe");
   const event = scope.log.draft("tool_execution_start", {
     tool_execution_id: executionId,
@@ -179,7 +190,7 @@ interface Aids {
 async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, aids: Aids): Promise<ToolResult> {
   const { ports, signal, human, doom } = scope;
   const { waiting } = aids;
-  const tool = ports.tools.find(call.name);
+  const tool = ports.tools.find(call.name, call.input);
   if (startedAs !== undefined && !runsAgain(tool) && !human.wasAsking(call.id)) return interrupted(call.name);
   if (call.invalid_json !== undefined)
     return {
@@ -204,11 +215,19 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
   const { waiting, readSkill, changePlan } = aids;
   const { ports, message, human } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
-  const isPlanning = scope.plan()?.plan.status === "pending";
   const permit =
     tool === undefined
       ? async () => undefined
-      : createPermit({ ports, message, human, tool, call, folder, outside: scope.outside(), isPlanning });
+      : createPermit({
+          ports,
+          message,
+          human,
+          tool,
+          call,
+          folder,
+          outside: scope.outside(),
+          isPlanning: isPlanning(scope),
+        });
   return {
     sessionKey: message.sessionKey,
     channel: message.channel,
@@ -223,6 +242,8 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     ask: (question) => waiting(() => askFor(call, question, human)),
     outsideOf: (path) => ports.outsideOf(path, folder),
     send: sendFrom(call, scope),
+    allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
+    wasShown: scope.wasShown,
     readSkill,
     changePlan,
   };
@@ -246,6 +267,16 @@ function sendFrom(call: ToolUsePart, { ports, message, log }: ToolCallScope): To
 
 function idOf(text: string, nth: number): string {
   return createHash("sha256").update(`${text}\n${nth}`).digest("hex").slice(0, 20);
+}
+
+function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCallScope): boolean {
+  const { ports, message, outside } = scope;
+  const use = { tool, access, message, folder, outside: outside(), isPlanning: isPlanning(scope) };
+  return ports.decide(use).verdict === "allow";
+}
+
+function isPlanning({ plan }: ToolCallScope): boolean {
+  return plan()?.plan.status === "pending";
 }
 
 async function askFor(call: ToolUsePart, asking: ToolQuestion, human: HumanInput): Promise<ToolAnswer> {
@@ -277,7 +308,8 @@ async function finish(
   const line = progressLine(told);
   const replies = line === undefined ? [] : ports.replies(message, executionId, line, log.turnId);
   const outputs = scope.machines.feed(toFinished(call, result, durationMs));
-  const before = [...events, ...planned, completion(call, executionId, result, durationMs, log)];
+  const artifacts = (result.artifacts ?? []).map((artifact) => artifactReady(artifact, call.name, log));
+  const before = [...events, ...artifacts, ...planned, completion(call, executionId, result, durationMs, log)];
   await log.tell(outputs, [...before, ...queuedReplies(log, replies)], false, replies);
 }
 
@@ -315,9 +347,30 @@ function completion(
       duration_ms: durationMs,
       summary: result.summary,
       ...(result.outside === undefined ? {} : { outside: result.outside }),
+      ...(result.images === undefined ? {} : { images: result.images.map(toImagePart) }),
     },
     `tool:${call.name}`,
   );
+}
+
+function artifactReady({ path, filename, mimeType, sizeBytes }: ToolArtifact, tool: string, log: TurnLog): EventDraft {
+  return log.draft(
+    "artifact_state_changed",
+    {
+      artifact_id: newId("art"),
+      status: "ready",
+      filename,
+      mime_type: mimeType,
+      size_bytes: sizeBytes,
+      path,
+      source_tool: tool,
+    },
+    `tool:${tool}`,
+  );
+}
+
+function toImagePart({ path, mimeType, filename }: ToolImage): ImagePart {
+  return { type: "image", mime_type: mimeType, path, filename };
 }
 
 function errorCodeOf(result: ToolResult): string {

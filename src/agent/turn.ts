@@ -113,11 +113,12 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
   const exceeded = hasBegun(earlier) ? undefined : budget.begin();
   if (exceeded !== undefined) return await refuseTurn(loop, exceeded);
   const burst = earlier === undefined ? await loop.mailbox.takeBurst(options.quiet, signal) : [];
-  const [files, selection] = await Promise.all([
+  const [files, selection, missingTools] = await Promise.all([
     ports.sources.files(),
     ports.sources.skills(message.content, message.selectedSkills),
+    ports.tools.settle(signal).catch(() => []),
   ]);
-  await beginTurn(loop, message, selection, burst);
+  await beginTurn(loop, message, selection, burst, missingTools);
 
   let chain: ModelChain;
   try {
@@ -144,6 +145,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     doom,
     outside,
     plan,
+    wasShown: (text: string) => session.history.shows(text),
     signal,
     isShuttingDown: loop.isShuttingDown,
   };
@@ -234,6 +236,7 @@ async function beginTurn(
   message: InboundMessage,
   selection: SkillSelection,
   burst: readonly InboundMessage[],
+  missingTools: readonly string[],
 ): Promise<void> {
   const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
   const { state } = scope.session.document;
@@ -242,7 +245,7 @@ async function beginTurn(
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  if (!hasBegun(earlier)) begin.push(...firstMessage(scope, log, message, selection));
+  if (!hasBegun(earlier)) begin.push(...firstMessage(scope, log, message, selection, missingTools));
   begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
   await log.append([...begin, ...states]);
 }
@@ -253,13 +256,14 @@ function firstMessage(
   log: TurnLog,
   message: InboundMessage,
   selection: SkillSelection,
+  missingTools: readonly string[],
 ): EventDraft[] {
   const { opening, session } = scope;
   const told = (opening?.told ?? []).map((payload) => log.draft("plan_updated", payload));
   const current = opening?.told.at(-1)?.plan ?? session.plan.current?.plan;
   const plan = current !== undefined && isActive(current) ? current : undefined;
   const asRead = opening === undefined ? message : { ...message, content: opening.text };
-  return [...told, ...userMessage(scope, log, asRead, selection, 1, plan)];
+  return [...told, ...userMessage(scope, log, asRead, selection, 1, { plan, missingTools })];
 }
 
 /** What messages that join a turn look like to the model. */
@@ -309,7 +313,7 @@ function userMessage(
   message: InboundMessage,
   selection: SkillSelection,
   iteration: number,
-  plan?: Plan,
+  aside: { readonly plan?: Plan | undefined; readonly missingTools?: readonly string[] } = {},
 ): EventDraft[] {
   // A skill's text that the model still sees in this conversation is not sent again.
   const fresh = selection.matched.filter((skill) => !session.history.mentions(skill.text));
@@ -319,8 +323,9 @@ function userMessage(
     now: options.clock(new Date(message.receivedAt)),
     skills: fresh,
     missingSkills: selection.missing,
+    missingTools: aside.missingTools ?? [],
     files: message.attachments,
-    plan: plan === undefined ? undefined : planForModel(plan),
+    plan: aside.plan === undefined ? undefined : planForModel(aside.plan),
     senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
     quoted: message.quoted,
   });

@@ -4,6 +4,7 @@ import type { HeldFiles, LedgerEntry } from "../engine/engine.js";
 import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
+import type { McpApi } from "./mcp-api.js";
 
 export type { SessionDocument, SessionSummary } from "../sessions/session.js";
 
@@ -54,6 +55,12 @@ export interface ChannelStatus {
   readonly lastSeenAt?: string;
 }
 
+/** Whether commands run in a sandbox. */
+export type SandboxStatus =
+  | { readonly state: "checking" | "off" }
+  | { readonly state: "ready"; readonly name: string }
+  | { readonly state: "unavailable"; readonly reason: string };
+
 export interface GatewayStatus {
   readonly version: string;
   readonly state: "starting" | "ready" | "draining" | "stopped";
@@ -67,6 +74,10 @@ export interface GatewayStatus {
   readonly channels: readonly ChannelStatus[];
   /** What is wrong or off, each as one sentence: config sections, channels that do not exist yet, a full disk. */
   readonly problems: readonly string[];
+  /** Tools that are not offered, and what to install for them. */
+  readonly missing: readonly string[];
+  /** Of commands. Unless it is `ready`, each of them asks a person. */
+  readonly sandbox?: SandboxStatus;
   readonly inboundWaiting: number;
   readonly outboundWaiting: number;
   readonly deadLetters: number;
@@ -293,6 +304,9 @@ export interface GatewayApi {
   policy(): PolicyView;
   /** Takes an "always allow" back. @throws {RequestError} 404 */
   revokeGrant(id: string): Promise<void>;
+
+  /** The servers that tools come from, where there can be some. */
+  readonly mcp?: McpApi;
 
   ledger(): Promise<readonly LedgerEntry[]>;
   /** Keeps the gateway's files as they are until the result is disposed, for a copy or a check by a command. */

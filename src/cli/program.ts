@@ -8,6 +8,7 @@ import { addEventsCommand } from "./commands/events.js";
 import { addGatewayCommand } from "./commands/gateway.js";
 import { addJournalCommand } from "./commands/journal.js";
 import { addLedgerCommand } from "./commands/ledger.js";
+import { addMcpCommand } from "./commands/mcp.js";
 import { addOnboardCommand } from "./commands/onboard.js";
 import { addPairCommand } from "./commands/pair.js";
 import { addPolicyCommand } from "./commands/policy.js";
@@ -39,6 +40,7 @@ export function createProgram(): Command {
   addPairCommand(program, version);
   addAnswerCommand(program);
   addPolicyCommand(program, version);
+  addMcpCommand(program, version);
   addUsageCommand(program, version);
   addLedgerCommand(program);
   addEventsCommand(program);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { contentPart, stopReasons, usage } from "./content.js";
+import { contentPart, imagePart, stopReasons, usage } from "./content.js";
 
 /** Where an event belongs: `stream` events are never stored; `turn` and `message` ones tell a turn's story. */
 export type Layer = "stream" | "state" | "message" | "turn" | "hitl" | "system";
@@ -135,6 +135,8 @@ export const catalogue = {
     summary: text,
     /** Where the output came from when others wrote it. */
     outside: optionalText,
+    /** What the model was shown with the output. */
+    images: z.array(imagePart).optional(),
   }),
   artifact_state_changed: spec(
     "message",

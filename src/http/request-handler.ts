@@ -9,6 +9,7 @@ import { filesRoutes } from "./files-routes.js";
 import { gatewayRoutes } from "./gateway-routes.js";
 import type { Guard } from "./guard.js";
 import { requireJsonIfBody } from "./json.js";
+import { mcpRoutes } from "./mcp-routes.js";
 import { messageRoutes } from "./message-routes.js";
 import { openAIRoutes } from "./openai-routes.js";
 import type { HttpSettings } from "./options.js";
@@ -40,6 +41,7 @@ export function createRequestHandler(
     ...gatewayRoutes,
     ...sessionRoutes,
     ...messageRoutes,
+    ...mcpRoutes,
     ...policyRoutes,
     ...filesRoutes,
     ...openAIRoutes,

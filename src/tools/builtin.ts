@@ -1,4 +1,6 @@
 import { editFileTool } from "./files/edit-file.js";
+import { globTool } from "./files/glob.js";
+import { grepTool } from "./files/grep.js";
 import { listDirTool } from "./files/list-dir.js";
 import { readFileTool } from "./files/read-file.js";
 import { writeFileTool } from "./files/write-file.js";
@@ -11,6 +13,8 @@ import type { Tool } from "./tool.js";
 export const builtinTools: readonly Tool[] = [
   askHumanTool,
   editFileTool,
+  globTool,
+  grepTool,
   listDirTool,
   planTool,
   readFileTool,

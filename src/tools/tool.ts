@@ -96,6 +96,13 @@ export interface ToolContext {
     readonly content: string;
     readonly attachments: readonly ToolAttachment[];
   }) => Promise<number>;
+  /** Whether policy allows this without asking anybody. */
+  readonly allows: (access: ToolAccess) => boolean;
+  /**
+   * Whether this text stands in what people wrote or what came from outside, word by word: then the model did not make
+   * it up.
+   */
+  readonly wasShown: (text: string) => boolean;
   /** The text of a skill by name, or undefined. */
   readonly readSkill: (name: string) => Promise<string | undefined>;
   /** Changes the session's plan. The change is stored together with the call's result, or not at all. */
@@ -110,6 +117,23 @@ export interface ToolResult {
   readonly summary: string;
   /** Where the text came from when others wrote it: a page, a mail, a file that was sent. The model gets it fenced. */
   readonly outside?: string | undefined;
+  /** Pictures that the model gets to see with the text, if it can see. */
+  readonly images?: readonly ToolImage[] | undefined;
+  /** Files that the call made for people. */
+  readonly artifacts?: readonly ToolArtifact[] | undefined;
+}
+
+/** A file for people, in the session's folder. */
+export interface ToolArtifact extends ToolImage {
+  readonly sizeBytes: number;
+}
+
+/** A picture in a file: JPEG, PNG, GIF or WebP. */
+export interface ToolImage {
+  /** Absolute. */
+  readonly path: string;
+  readonly mimeType: string;
+  readonly filename: string;
 }
 
 /** Something the model may do. */
@@ -119,6 +143,10 @@ export interface Tool<S extends z.ZodType = z.ZodType> extends ToolTraits {
   /** For the model: what it does, in as few words as possible. */
   readonly description: string;
   readonly input: S;
+  /** What the model is shown in place of `input`, where that was made from a JSON schema. */
+  readonly inputSchema?: Readonly<Record<string, unknown>> | undefined;
+  /** For a tool that runs others: the call which such a call means. Policy decides on that one. */
+  readonly means?: ((input: unknown) => { readonly name: string; readonly input: unknown } | undefined) | undefined;
   /** After a crash in mid-call: `read` and `idempotent` run again, `write` is reported as interrupted. */
   readonly effect: "read" | "idempotent" | "write";
   readonly origin: "builtin" | "mcp";

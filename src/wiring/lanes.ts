@@ -13,7 +13,7 @@ import { appendOlderText } from "../memory/older-text.js";
 import type { ToolUse } from "../policy/access.js";
 import { grantText } from "../policy/grants.js";
 import { builtinTools } from "../tools/builtin.js";
-import { createToolRegistry } from "../tools/registry.js";
+import { createToolRegistry, type ToolSource } from "../tools/registry.js";
 import type { Tool } from "../tools/tool.js";
 import { sleep } from "../util/sleep.js";
 import type { Assistant } from "./assistant.js";
@@ -30,14 +30,20 @@ const stuckMs = 1000;
 /** A send that is cut may be said twice: one that is under way gets this long, however little grace is left. */
 const leastSendMs = 1000;
 
+/** What the assistant works with, beside what it always has. */
+export interface Hands {
+  readonly tools: readonly Tool[];
+  readonly source: ToolSource | undefined;
+  readonly commands: ChatCommands;
+}
+
 /** Sets everything that works through the queues in motion. */
 export function startLanes(
   options: GatewayOptions,
   core: Core,
   assistant: Assistant,
   status: Status,
-  moreTools: readonly Tool[],
-  commands: ChatCommands,
+  hands: Hands,
 ): { drain(graceMs: number): Promise<void> } {
   const { log } = options;
   const { channels, intake, running } = assistant;
@@ -46,7 +52,7 @@ export function startLanes(
   const working = new AbortController();
   const sending = new AbortController();
 
-  const agent = createAgent(agentPorts(options, core, assistant, status, moreTools, commands), {
+  const agent = createAgent(agentPorts(options, core, assistant, status, hands), {
     maxIterations: options.config.config.agents.defaults.maxToolIterations,
     maxModelAttempts: 3,
     retryDelayMs: options.modelRetryMs ?? 1000,
@@ -171,8 +177,7 @@ function agentPorts(
   core: Core,
   assistant: Assistant,
   status: Status,
-  moreTools: readonly Tool[],
-  commands: ChatCommands,
+  hands: Hands,
 ): AgentPorts {
   const {
     config: { config },
@@ -188,7 +193,10 @@ function agentPorts(
     models,
     budgets,
     compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
-    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...moreTools, ...tools], { log }),
+    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...hands.tools, ...tools], {
+      log,
+      source: hands.source,
+    }),
     decide: (use) => policy.mayUseTool(toToolUse(use, isOwner)),
     async allowAlways(use, responderId) {
       const grant = await grants.add(toToolUse(use, isOwner), responderId);
@@ -196,7 +204,7 @@ function agentPorts(
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
     outsideOf: policy.outsideOf,
-    ...commands,
+    ...hands.commands,
     questions,
     patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
     isOwner,

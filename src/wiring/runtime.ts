@@ -15,11 +15,14 @@ import { Releases } from "../util/releases.js";
 import { type Assistant, openAssistant } from "./assistant.js";
 import { chatCommands } from "./chat-commands.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
+import { openExec } from "./exec.js";
 import { startLanes } from "./lanes.js";
+import { openMcp } from "./mcp.js";
 import { startMemory } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
 import { openSchedule } from "./schedule.js";
 import { createStatus } from "./status.js";
+import { openWeb } from "./web.js";
 
 /** All parts at work. Disposing drains them without grace. */
 export interface Runtime extends AsyncDisposable {
@@ -55,9 +58,12 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
   try {
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
-    const status = createStatus(options, core, assistant);
+    const web = openWeb(options, core, releases);
+    const exec = openExec(options, core, releases);
+    const mcp = openMcp(options, core, releases);
+    const status = createStatus(options, core, assistant, { web, exec, mcp });
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
-    const api = createOperations({
+    const operations = createOperations({
       ...core,
       ...assistant,
       bus: core.events,
@@ -72,6 +78,7 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
       now: options.now ?? Date.now,
       log: options.log,
     });
+    const api = { ...operations, mcp: mcp.api };
     startReactors(options, core, assistant, metrics, releases);
     const schedule = openSchedule(options, core, releases);
     startMemory(options, core, assistant, releases);
@@ -80,15 +87,14 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
       openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
     const address = door?.address ?? "";
     await core.setAddress(address);
-    const lanes = startLanes(
-      options,
-      core,
-      assistant,
-      status,
-      [schedule.tool],
-      chatCommands(core, assistant, api, schedule),
-    );
+    const lanes = startLanes(options, core, assistant, status, {
+      tools: [schedule.tool, ...web.tools, ...exec.tools],
+      source: mcp.tools,
+      commands: chatCommands(core, assistant, api, schedule),
+    });
     status.enter("ready");
+    // Whoever waits for the gateway hears of it first.
+    setImmediate(mcp.start);
     const parts = releases.move();
     return {
       api,

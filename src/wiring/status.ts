@@ -2,7 +2,10 @@ import type { ChannelStatus, GatewayStatus } from "../api/gateway-api.js";
 import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
+import type { Exec } from "./exec.js";
+import type { Mcp } from "./mcp.js";
 import type { GatewayOptions } from "./options.js";
+import type { WebTools } from "./web-tools.js";
 
 export interface Status {
   read(): GatewayStatus;
@@ -14,6 +17,7 @@ export function createStatus(
   options: GatewayOptions,
   core: Core,
   { models, policy, skills, channelFaults }: Assistant,
+  { web, exec, mcp }: { readonly web: WebTools; readonly exec: Exec; readonly mcp: Mcp },
 ): Status {
   const { home, version } = options;
   const startedAt = new Date(options.now?.() ?? Date.now()).toISOString();
@@ -46,6 +50,8 @@ export function createStatus(
         ...policy.problems,
         ...skills.problems(),
         ...models.problems(),
+        ...web.problems,
+        ...mcp.problems(),
       ];
       if (!writable) problems.push(reason);
       const storageProblem = core.storageProblem();
@@ -62,6 +68,8 @@ export function createStatus(
         model,
         channels: [...channels.values()],
         problems,
+        missing: web.missing,
+        sandbox: exec.sandbox(),
         inboundWaiting,
         outboundWaiting,
         deadLetters,

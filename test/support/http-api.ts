@@ -146,6 +146,7 @@ export function createMemoryGateway(): MemoryGateway {
         provider: "offline",
         channels: [],
         problems: [],
+        missing: [],
         inboundWaiting: 0,
         outboundWaiting: 0,
         deadLetters: 0,

@@ -28,10 +28,8 @@ const answers: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
           name: "ask_human",
           input: {
             question: "Which train shall I book?",
-            options: [
-              { label: "07:05", description: "one change in Bern" },
-              { label: "08:32", description: "direct", recommended: true },
-            ],
+            options: ["07:05, one change in Bern", "08:32, direct"],
+            default: "08:32, direct",
           },
         },
       ],
