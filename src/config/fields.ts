@@ -21,3 +21,10 @@ const id = z
   .union([z.string(), z.number().int()], "a text, or a number below 2^53 (longer ones need quotes)")
   .transform((value) => String(value).trim());
 export const ids = z.array(id).default([]);
+
+export const optionalAddress = z
+  .string()
+  .trim()
+  .refine((value) => value === "" || /^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(value), "an address such as https://host/path")
+  .transform((value) => (value === "" ? undefined : value))
+  .optional();

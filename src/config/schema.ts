@@ -1,13 +1,6 @@
 import { z } from "zod";
 import { email } from "./email-schema.js";
-import { flag, ids, number, optionalText, toFlag, toNumber, whole } from "./fields.js";
-
-const optionalAddress = z
-  .string()
-  .trim()
-  .refine((value) => value === "" || /^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(value), "an address such as https://host/path")
-  .transform((value) => (value === "" ? undefined : value))
-  .optional();
+import { flag, ids, number, optionalAddress, optionalText, toFlag, toNumber, whole } from "./fields.js";
 
 /** What only somebody else's program knows to read. */
 const jsonValue = z

@@ -1,4 +1,5 @@
-import { messageOf } from "../../errors.js";
+import { ChannelError, messageOf } from "../../errors.js";
+import { sleep } from "../../util/sleep.js";
 import type { Channel, ChannelContext, ChannelRecords, Publish, ReceivedMessage } from "../channel.js";
 import { createHourlyCap } from "./hourly-cap.js";
 import { createKnownMails } from "./known.js";
@@ -7,6 +8,9 @@ import { createPositions } from "./positions.js";
 import { receive } from "./receive.js";
 import { createSend } from "./send.js";
 
+/** A notice waits in no queue. */
+const noticeAttempts = 3;
+const noticeRetryMs = 2000;
 const dayMs = 24 * 3600 * 1000;
 /** Servers commonly take 25 MB, and files grow by a third on their way. */
 const maxFileBytes = 18 * 1024 * 1024;
@@ -34,10 +38,17 @@ export function createEmailChannel(options: EmailOptions, context: ChannelContex
     async run(publish: Publish, onConnected: () => void, signal: AbortSignal): Promise<void> {
       const tell = async ({ chatId, thread, platformMessageId }: ReceivedMessage, content: string): Promise<void> => {
         const id = `notice:${platformMessageId}:${content}`;
-        try {
-          await send({ id, chatId, thread, replyTo: platformMessageId, content, attachments: [] }, signal);
-        } catch (error) {
-          if (!signal.aborted) log.warn(`a notice was not sent: ${messageOf(error)}`, { chatId });
+        const notice = { id, chatId, thread, replyTo: platformMessageId, content, attachments: [] };
+        for (let attempt = 1; !signal.aborted; attempt++) {
+          try {
+            await send(notice, signal);
+            return;
+          } catch (error) {
+            const isWorthIt = error instanceof ChannelError && error.retryable && attempt < noticeAttempts;
+            if (!signal.aborted) log.warn(`a notice was not sent: ${messageOf(error)}`, { chatId, attempt });
+            if (!isWorthIt) return;
+            await sleep(noticeRetryMs, signal).catch(() => undefined);
+          }
         }
       };
       try {

@@ -35,23 +35,18 @@ export async function submit(
     tls: { ...tls, minVersion: "TLSv1.2" },
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
-    socketTimeout: limitMs,
+    socketTimeout: connectMs + limitMs,
   });
   const progress = { hasLeft: false };
-  using limit = linked(signal, limitMs);
-  const ended = new Promise<never>((_, reject) => {
-    connection.on("error", reject);
-    connection.once("end", () => reject(new Error("the server closed the connection")));
-    limit.signal.addEventListener("abort", () => reject(new Error(signal.aborted ? "stopped" : "no answer in time")));
-  });
-  ended.catch(() => undefined);
-  const step = <T>(begin: (done: (error?: Error | null, result?: T) => void) => void): Promise<T | undefined> =>
-    Promise.race([
-      new Promise<T | undefined>((resolve, reject) =>
-        begin((error, result) => (error === undefined || error === null ? resolve(result) : reject(error))),
-      ),
-      ended,
-    ]);
+  const step = async (begin: (done: (error?: Error | null) => void) => void, ms: number = connectMs): Promise<void> => {
+    using limit = linked(signal, ms);
+    await new Promise<void>((resolve, reject) => {
+      connection.on("error", reject);
+      connection.once("end", () => reject(new Error("the server closed the connection")));
+      limit.signal.addEventListener("abort", () => reject(new Error(signal.aborted ? "stopped" : "no answer in time")));
+      begin((error) => (error === undefined || error === null ? resolve() : reject(error)));
+    });
+  };
   try {
     await step((done) => connection.connect(done));
     if (smtpUsername !== undefined) {
@@ -63,7 +58,7 @@ export async function submit(
       await step((done) => connection.login(auth as Parameters<typeof connection.login>[0], done));
     }
     const text = Readable.from(chunksOf(raw, progress), { objectMode: false });
-    await step((done) => connection.send({ from: envelope.from, to: [envelope.to] }, text, done));
+    await step((done) => connection.send({ from: envelope.from, to: [envelope.to] }, text, done), limitMs);
     connection.quit();
   } catch (error) {
     connection.close();
