@@ -11,6 +11,7 @@ export interface Shape {
   readonly maxButtons?: number;
   readonly files?: "apart" | "together";
   readonly maxFileBytes?: number;
+  readonly namesAnswered?: boolean;
 }
 
 /** Several people may write in this message's chat. */
@@ -41,7 +42,8 @@ export function repliesOf(
       chatId: message.chatId,
       thread: message.thread,
       sessionKey: message.sessionKey,
-      replyTo: isGroup(message) && index === 0 ? message.platformMessageId : undefined,
+      replyTo:
+        (isGroup(message) || channel?.namesAnswered === true) && index === 0 ? message.platformMessageId : undefined,
       ...piece,
       turnId,
       correlationId: message.id,

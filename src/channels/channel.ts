@@ -115,6 +115,9 @@ export interface Channel {
   /** A larger file cannot be sent; its name is told instead. Absent: no limit of its own. */
   readonly maxFileBytes?: number;
 
+  /** The first message of each reply names the message that it answers, in `replyTo`, and not only in groups. */
+  readonly namesAnswered?: boolean;
+
   /** How many buttons one message can have; absent: none, and questions come as numbered lines. */
   readonly maxButtons?: number;
 
@@ -145,10 +148,21 @@ export interface Channel {
   readonly typingIntervalMs?: number;
 }
 
+/** Small durable facts of a channel by id, e.g. the threads that it knows. Values are JSON. */
+export interface ChannelRecords {
+  get(id: string): unknown;
+  /** Resolves once it is durable. */
+  put(id: string, value: unknown): Promise<void>;
+  delete(id: string): Promise<void>;
+  list(): readonly { readonly id: string; readonly value: unknown }[];
+}
+
 /** What a channel gets beside its own options. */
 export interface ChannelContext {
   /** Reads a durable position, e.g. Telegram's offset. */
   readonly cursor: (name: string) => string | undefined;
+  /** Of this channel alone; absent: it keeps what it must know in memory. */
+  readonly records?: ChannelRecords | undefined;
   /** Takes a pressed button, without waiting for anything else that its chat has sent. Never rejects. */
   readonly press?: Press;
   /** How long to wait for the platform's word on a send; absent: as the channel sees fit. */

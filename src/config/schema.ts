@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { email } from "./email-schema.js";
 import { type mcpServer, tools } from "./tools-schema.js";
 import {
   flag,
@@ -180,7 +181,9 @@ export const configSchema = z.strictObject({
   providers: z.record(z.string(), provider).default({}),
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
-  channels: z.strictObject({ telegram: telegram.optional(), websocket: websocket.optional() }).prefault({}),
+  channels: z
+    .strictObject({ telegram: telegram.optional(), websocket: websocket.optional(), email: email.optional() })
+    .prefault({}),
   /** Who may command everything from a chat: `channel:sender`, e.g. `telegram:42`. */
   owners: z
     .array(
@@ -313,7 +316,6 @@ export type McpServerConfig = z.output<typeof mcpServer>;
 export const absentChannels: readonly string[] = [
   "dingtalk",
   "discord",
-  "email",
   "feishu",
   "line",
   "matrix",

@@ -15,7 +15,6 @@ import { createPreviews, type Previews } from "../bus/previews.js";
 import type { Channel, Press } from "../channels/channel.js";
 import type { Config } from "../config/schema.js";
 import { saveSecrets } from "../config/secrets-file.js";
-import type { Engine } from "../engine/engine.js";
 import { draft, type EventDraft } from "../events/event.js";
 import { type ContextFileLoader, createContextFiles } from "../memory/files.js";
 import { createGrants, type Grants } from "../policy/grants.js";
@@ -52,8 +51,15 @@ export interface Assistant {
   readonly skills: SkillSource;
   readonly contextFiles: ContextFileLoader;
   readonly channels: ReadonlyMap<string, Channel>;
+  /** What is wrong with channels of the config: why one is off, and what people should know, as sentences. */
+  readonly channelFaults: ChannelFaults;
   readonly previews: Previews;
   readonly isOwner: (channel: string, senderId: string) => boolean;
+}
+
+export interface ChannelFaults {
+  readonly off: ReadonlyMap<string, string>;
+  readonly problems: readonly string[];
 }
 
 export async function openAssistant(options: GatewayOptions, core: Core): Promise<Assistant> {
@@ -102,7 +108,11 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     prepareSession: async (key) => void (await core.sessions.open(key)),
     log,
   });
-  const channels = await openChannels(options, core.engine, (channel) => (press) => intake.press(channel, press));
+  const { channels, channelFaults } = await openChannels(
+    options,
+    core,
+    (channel) => (press) => intake.press(channel, press),
+  );
   return {
     policy,
     pairing,
@@ -136,6 +146,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     skills: createSkillSource(skills, config.skills.default),
     contextFiles: { load: shared(() => contextFiles.load(), sharedMs) },
     channels,
+    channelFaults,
     previews: createPreviews(core.engine, channels, log),
     isOwner(channel, senderId) {
       const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
@@ -168,10 +179,10 @@ function circuitEvent({ provider, model, from, to, reason }: CircuitChange): Eve
 
 /** A platform's code is loaded only when its channel is on. */
 async function openChannels(
-  { config: { config }, log, platforms, sendTimeoutMs }: GatewayOptions,
-  engine: Engine,
+  { config: { config }, home, log, platforms, sendTimeoutMs }: GatewayOptions,
+  { engine, tell }: Core,
   pressIn: (channel: string) => Press,
-): Promise<ReadonlyMap<string, Channel>> {
+): Promise<{ readonly channels: ReadonlyMap<string, Channel>; readonly channelFaults: ChannelFaults }> {
   const context = { cursor: (name: string) => engine.cursor(name), sendTimeoutMs };
   const channels = new Map((platforms?.(context) ?? []).map((channel) => [channel.name, channel]));
   const { telegram } = config.channels;
@@ -193,5 +204,28 @@ async function openChannels(
     const { createWebSocketChannel } = await import("../channels/websocket/websocket.js");
     channels.set("websocket", createWebSocketChannel({ ...websocket, log }, context));
   }
-  return channels;
+  const off = new Map<string, string>();
+  const problems: string[] = [];
+  const { email } = config.channels;
+  if (email?.enabled) {
+    const { openEmail } = await import("./email.js");
+    const opened = await openEmail(email, {
+      home,
+      context: { ...context, records: engine.records("channel_email") },
+      log,
+    });
+    if (opened.channel !== undefined) channels.set("email", opened.channel);
+    if (opened.off !== undefined) off.set("email", opened.off);
+    problems.push(...opened.problems);
+    // Whoever reads the gateway's log later must see that senders were not checked.
+    if (email.verifySender === "off")
+      tell(
+        draft(
+          "settings_changed",
+          { scope: "gateway", key: "channels.email.verifySender", to: "off" },
+          { source: "gateway" },
+        ),
+      );
+  }
+  return { channels, channelFaults: { off, problems } };
 }

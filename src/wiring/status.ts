@@ -16,7 +16,7 @@ export interface Status {
 export function createStatus(
   options: GatewayOptions,
   core: Core,
-  { models, policy, skills }: Assistant,
+  { models, policy, skills, channelFaults }: Assistant,
   { web, exec, mcp }: { readonly web: WebTools; readonly exec: Exec; readonly mcp: Mcp },
 ): Status {
   const { home, version } = options;
@@ -26,6 +26,7 @@ export function createStatus(
     const [, name] = /^channels\.([a-z0-9-]+)$/.exec(section) ?? [];
     if (name !== undefined) channels.set(name, { name, state: "off", reason });
   }
+  for (const [name, reason] of channelFaults.off) channels.set(name, { name, state: "off", reason });
   let state: GatewayStatus["state"] = "starting";
   return {
     channels,
@@ -45,6 +46,7 @@ export function createStatus(
       const { provider, model } = models.describe();
       const problems = [
         ...options.config.problems,
+        ...channelFaults.problems,
         ...policy.problems,
         ...skills.problems(),
         ...models.problems(),

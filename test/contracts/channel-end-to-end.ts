@@ -298,7 +298,10 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
     const [ann] = harness.people;
     await harness.write({ from: ann, text: "are you sure?", answers: { text: "the sky is green", isOurs: true } });
     await world.seen(ann.chatId, "are you sure?");
-    assert.match(world.model.requests[0]?.userText ?? "", /<in_reply_to from="you">the sky is green<\/in_reply_to>/);
+    const expected = harness.quotesInText
+      ? /<in_reply_to>\n<untrusted source="[^"]+">\nthe sky is green\n<\/untrusted>/
+      : /<in_reply_to from="you">the sky is green<\/in_reply_to>/;
+    assert.match(world.model.requests[0]?.userText ?? "", expected);
   });
 
   // Answers

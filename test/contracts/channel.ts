@@ -44,10 +44,14 @@ export interface ButtonsFarSide {
   failNextEdit(): void;
 }
 
-/** What every channel promises. */
-export function testChannelContract(name: string, openFarSide: () => Promise<FarSide>): void {
+/** What every channel promises. `skip`: why its platform is not there. */
+export function testChannelContract(
+  name: string,
+  openFarSide: () => Promise<FarSide>,
+  skip: string | false = false,
+): void {
   const channelTest = (title: string, run: (far: FarSide) => Promise<void>): void => {
-    test(`${name}: ${title}`, async () => {
+    test(`${name}: ${title}`, { skip }, async () => {
       await using far = await openFarSide();
       await run(far);
     });
@@ -225,7 +229,7 @@ export function testChannelContract(name: string, openFarSide: () => Promise<Far
       const words = Array.from({ length: 3000 }, (_, index) => `word${index}`);
       const code = Array.from({ length: 800 }, (_, index) => `const line${index} = ${index};`);
       const pieces = channel.split(`${words.join(" ")}\n\n\`\`\`js\n${code.join("\n")}\n\`\`\`\n\nThe end.`);
-      assert.ok(pieces.length > 2);
+      if (Number.isFinite(far.longestMessage)) assert.ok(pieces.length > 2);
       for (const piece of pieces) {
         assert.ok(far.lengthOf(piece) <= far.longestMessage);
         assert.equal((piece.match(/^```/gm) ?? []).length % 2, 0);

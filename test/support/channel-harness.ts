@@ -59,6 +59,8 @@ export interface ChannelHarness extends AsyncDisposable {
   /** Two conversations beside each other in the first person's chat, where the platform has such a thing. */
   readonly threads?: readonly [string, string];
   readonly hasVoice: boolean;
+  /** What a message answers is only in its text: nobody vouches for whose words those were. */
+  readonly quotesInText?: boolean;
   /** The platform tells repeated sends from new ones: nothing may be shown twice there, whatever happens. */
   readonly knowsRepeats: boolean;
 

@@ -372,7 +372,6 @@ describe("a config of the Go maxclaw", () => {
     assert.equal(unparsable, undefined);
     assert.deepEqual(problems, [
       "channels.whatsapp is configured, but maxclaw has no WhatsApp channel yet",
-      "channels.email is configured, but maxclaw has no Email channel yet",
       "gateway.host is 0.0.0.0, but gateway.token is not set: only this machine can reach the gateway until it is (gateway.token in the config, or MAXCLAW_TOKEN)",
     ]);
     assert.deepEqual(off, []);

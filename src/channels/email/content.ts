@@ -1,0 +1,66 @@
+import type { ParsedMail } from "mailparser";
+import type { ReceivedFile } from "../channel.js";
+import { calendarText } from "./calendar.js";
+
+/** What a mail holds, before it is known who wrote it. */
+export interface MailContent {
+  readonly text: string;
+  /** Entries of a calendar, as text. */
+  readonly calendar: string;
+  readonly files: readonly ReceivedFile[];
+}
+
+/** Smaller pictures inside the text are logos and counters. */
+const smallestPicture = 4096;
+const longestHtml = 512 * 1024;
+const signatures: ReadonlySet<string> = new Set([
+  "application/pgp-signature",
+  "application/pkcs7-signature",
+  "application/x-pkcs7-signature",
+]);
+
+/** Reads a mail that is whole in memory, in any charset and encoding, also when it is broken. */
+export async function readContent(source: Buffer): Promise<MailContent> {
+  const { simpleParser } = await import("mailparser");
+  const parsed = await simpleParser(source, {
+    skipImageLinks: true,
+    skipTextToHtml: true,
+    skipTextLinks: true,
+    maxHtmlLengthToParse: longestHtml,
+  });
+  const attachments = parsed.attachments
+    // In a broken mail it is missing, whatever its type says.
+    .map((file) => ({ ...file, contentType: String(file.contentType || "application/octet-stream") }))
+    .filter(({ contentType }) => !signatures.has(contentType));
+  const calendar = attachments
+    .filter(({ contentType }) => contentType === "text/calendar")
+    .map(({ content }) => calendarText(content.toString("utf8")))
+    .filter((text) => text !== "");
+  const files = attachments.filter(
+    ({ contentType, filename, related, size }) =>
+      !(contentType === "text/calendar" && filename === undefined) &&
+      !(related && contentType.startsWith("image/") && size < smallestPicture),
+  );
+  return { text: textOf(parsed), calendar: [...new Set(calendar)].join("\n\n"), files: files.map(toFile) };
+}
+
+function textOf({ text = "" }: ParsedMail): string {
+  return text.replace(/\u00a0/g, " ").trim();
+}
+
+function toFile(
+  { filename, contentType, content, size }: ParsedMail["attachments"][number],
+  index: number,
+): ReceivedFile {
+  return {
+    filename: filename ?? defaultName(contentType, index),
+    mimeType: contentType,
+    sizeBytes: size,
+    read: async () => content,
+  };
+}
+
+export function defaultName(mimeType: string, index: number): string {
+  const ending = mimeType === "message/rfc822" ? "eml" : (mimeType.split("/")[1] ?? "").replace(/[^a-z0-9].*/i, "");
+  return `file-${index + 1}${ending === "" ? "" : `.${ending}`}`;
+}

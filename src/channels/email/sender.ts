@@ -1,0 +1,102 @@
+import type { Readable } from "node:stream";
+import { readAuthResults } from "./auth-results.js";
+import type { Header, MailHead } from "./headers.js";
+import type { EmailOptions } from "./options.js";
+
+/** Whether the author is who the mail says. `later`: nobody could be asked at the moment. */
+export type SenderCheck =
+  | { readonly verdict: "verified" }
+  | { readonly verdict: "unverified"; readonly why: string }
+  | { readonly verdict: "later"; readonly why: string };
+
+/** A mail that is sent again much later has been replayed: what was read of it may be forgotten by then. */
+const longestJourneyMs = 6 * 24 * 3600 * 1000;
+
+/**
+ * Checks the author's address: by what one's own server says where it is named, else by DKIM, SPF and DMARC.
+ * `source` gives the whole mail.
+ */
+export async function checkSender(
+  { headers, from, date }: MailHead,
+  arrivedAt: Date,
+  source: () => Promise<Buffer | Readable>,
+  { authservId, resolver }: Pick<EmailOptions, "authservId" | "resolver">,
+): Promise<SenderCheck> {
+  const address = from?.address ?? "";
+  const domain = address.slice(address.lastIndexOf("@") + 1);
+  if (date !== undefined && arrivedAt.getTime() - date.getTime() > longestJourneyMs)
+    return { verdict: "unverified", why: "it was written more than 6 days before it arrived" };
+  return authservId === undefined
+    ? await checkByKeys(headers, domain, await source(), resolver)
+    : checkByServer(headers, domain, authservId);
+}
+
+function checkByServer(headers: readonly Header[], domain: string, authservId: string): SenderCheck {
+  const results = readAuthResults(headers, authservId);
+  if (results === undefined) return { verdict: "unverified", why: `it has no Authentication-Results of ${authservId}` };
+  const dmarc = results.find(({ method }) => method === "dmarc");
+  const isDomain = (value: string | undefined): boolean => domainOf(value) === domain;
+  if (dmarc?.result === "pass" && isDomain(dmarc.properties.get("header.from"))) return { verdict: "verified" };
+  if (dmarc?.result === "fail") return { verdict: "unverified", why: `${authservId} says dmarc=fail` };
+  const passing = results.some(({ method, result, properties }) => {
+    if (result !== "pass") return false;
+    if (method === "dkim") return isAligned(domainOf(properties.get("header.d") ?? properties.get("header.i")), domain);
+    return method === "spf" && isAligned(domainOf(properties.get("smtp.mailfrom")), domain);
+  });
+  if (passing) return { verdict: "verified" };
+  const said = results.map(({ method, result }) => `${method}=${result}`).join(", ");
+  return { verdict: "unverified", why: `${authservId} says ${said === "" ? "nothing" : said} for ${domain}` };
+}
+
+async function checkByKeys(
+  headers: readonly Header[],
+  domain: string,
+  source: Buffer | Readable,
+  resolver: EmailOptions["resolver"],
+): Promise<SenderCheck> {
+  const { authenticate } = await import("mailauth");
+  const { dkim, spf, dmarc } = await authenticate(source, {
+    ...(resolver === undefined ? {} : { resolver }),
+    // The address that SPF is asked about is only the server's own word above its first `Received`.
+    trustReceived: hasOwnReturnPath(headers),
+    disableArc: true,
+    disableBimi: true,
+  });
+  // A signature of only a part of the body proves nothing of the rest.
+  const signatures = dkim.results.filter(({ status }) => !status.underSized);
+  if (signatures.some(({ status, signingDomain }) => status.result === "pass" && isAligned(signingDomain, domain)))
+    return { verdict: "verified" };
+  const isWhole = signatures.length === dkim.results.length;
+  if (dmarc !== false && dmarc.status.result === "pass" && isWhole && isPartOf(domain, dmarc.domain))
+    return { verdict: "verified" };
+  const spfDomain = spf !== false && spf.status.result === "pass" ? spf.domain : undefined;
+  const isDenied = dmarc !== false && dmarc.status.result === "fail";
+  if (!isDenied && isAligned(spfDomain, domain)) return { verdict: "verified" };
+  const results = [
+    ...dkim.results.map(({ status, signingDomain }) => `dkim=${status.result} (${signingDomain})`),
+    ...(spf === false ? [] : [`spf=${spf.status.result}`]),
+    ...(dmarc === false ? [] : [`dmarc=${dmarc.status.result}`]),
+  ];
+  const why = results.length === 0 ? "it is not signed" : results.join(", ");
+  return { verdict: /=temp/.test(why) ? "later" : "unverified", why };
+}
+
+/** Signed by the author's domain itself, or by one above it. */
+function isAligned(signer: string | undefined, domain: string): boolean {
+  return signer?.includes(".") === true && isPartOf(domain, signer);
+}
+
+function isPartOf(domain: string, whole: string | undefined): boolean {
+  const above = whole?.toLowerCase() ?? "";
+  return above !== "" && (domain === above || domain.endsWith(`.${above}`));
+}
+
+function domainOf(value: string | undefined): string | undefined {
+  return value?.slice(value.lastIndexOf("@") + 1).toLowerCase();
+}
+
+function hasOwnReturnPath(headers: readonly Header[]): boolean {
+  const path = headers.findIndex(({ name }) => name === "return-path");
+  const received = headers.findIndex(({ name }) => name === "received");
+  return path !== -1 && received !== -1 && path < received;
+}
