@@ -335,7 +335,7 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
       await rest.opened;
       return { text: [first, last], chunkDelayMs: 450 };
     };
-    await using world = await openHarnessWorld(openHarness, { answer });
+    await using world = await openHarnessWorld(openHarness, { answer, config: { reactors: { live: true } } });
     const { harness } = world;
     const [ann] = harness.people;
     rest.open();

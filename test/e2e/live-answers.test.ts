@@ -2,12 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
 import { defineTool } from "../../src/tools/tool.js";
-import { startWorld } from "../support/chat-world.js";
+import { startWorld as startOtherWorld } from "../support/chat-world.js";
 import { until } from "../support/engine-kit.js";
 import type { FakeTelegram } from "../support/fake-telegram.js";
 import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
 
 const growing: ScriptedAnswer = { text: ["One, ", "two, ", "three, ", "four."], chunkDelayMs: 450 };
+
+type WorldOptions = Parameters<typeof startOtherWorld>[1];
+
+function startWorld(answer: Parameters<typeof startOtherWorld>[0], options: WorldOptions = {}) {
+  return startOtherWorld(answer, { ...options, config: { reactors: { live: true }, ...options.config } });
+}
 
 /** The newest form of each message. */
 function now({ sent, edited }: FakeTelegram): readonly string[] {

@@ -64,6 +64,8 @@ export function openAIConfig(apiBase: string, more: Record<string, unknown> = {}
     agents: { defaults: { model: "openai/test-model" } },
     providers: { openai: { apiKey: "sk-test-key", apiBase } },
     memory: { titles: "first" },
+    // On a slow machine an answer would be shown before it is whole, in one message more.
+    reactors: { live: false },
     ...more,
   };
 }
