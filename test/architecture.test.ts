@@ -89,6 +89,7 @@ const table: readonly Row[] = [
     types: ["engine/engine"],
   },
   { files: "api/offline-session", may: [...base, "engine/embedded/*", "sessions/*"], types: ["events/**"] },
+  { files: "api/skill-files", may: [...base, "api/skills-api", "skills/*"] },
   { files: "api/running-gateway", may: [...base, "engine/embedded/lock"] },
   {
     files: "api/**",
@@ -100,6 +101,7 @@ const table: readonly Row[] = [
       "policy/*",
       "sessions/*",
       "budgets/*",
+      "schedule/*",
       "agent/running-turns",
       "agent/open-questions",
     ],
@@ -135,6 +137,8 @@ const table: readonly Row[] = [
   },
   // The composition root, in several files.
   { files: "gateway", may: ["**"] },
+  // The config names a module.
+  { files: "wiring/extensions", may: ["**"], computed: true },
   { files: "wiring/**", may: ["**"] },
   // What programs build on: the composition root, behind a face of its own.
   {
@@ -151,13 +155,13 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   grammy: ["channels/telegram/**"],
   openai: ["providers/openai/**"],
   "@anthropic-ai/sdk": ["providers/anthropic/**"],
-  ws: ["http/**", "cli/**", "client/node"],
+  ws: ["http/**", "cli/**", "client/node", "channels/websocket/*"],
   yaml: ["config/**"],
   "gray-matter": ["skills/**"],
   commander: ["cli/**"],
   unstorage: ["sessions/storage/*"],
   "pdfjs-dist": ["documents/pdf"],
-  yauzl: ["documents/archive"],
+  yauzl: ["documents/archive", "skills/unzip"],
   htmlparser2: ["documents/office-xml", "tools/web/duckduckgo-page"],
   linkedom: ["tools/web/readable-worker"],
   "@mozilla/readability": ["tools/web/readable-worker"],

@@ -63,6 +63,7 @@ async function spawnGateway(
     agents: { defaults: { model: "openai/bench" } },
     providers: { openai: { apiKey: "sk-bench", apiBase: model.apiBase } },
     channels: { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } },
+    inbound: { senderPerMinute: 0, chatPerMinute: 0 },
     ...more,
   };
   await writeFile(join(home, "config.json"), JSON.stringify(config), { mode: 0o600 });

@@ -1,3 +1,6 @@
+import type { Quoted } from "../bus/messages.js";
+import { fenceUntrusted } from "../util/untrusted.js";
+
 /** The files that shape the assistant, as far as they exist and say something. */
 export interface ContextFiles {
   readonly agents?: string | undefined;
@@ -61,6 +64,8 @@ export function userText(options: {
   readonly plan?: string | undefined;
   /** Named when several people write in one chat. */
   readonly senderName: string | undefined;
+  /** The message that it answers. */
+  readonly quoted?: Quoted | undefined;
 }): string {
   const head = [`<now>${options.now}</now>`];
   for (const skill of options.skills) head.push(`<skill name="${plain(skill.name)}">\n${skill.text}\n</skill>`);
@@ -72,7 +77,14 @@ export function userText(options: {
     head.push(`<file name="${plain(file.filename)}" type="${plain(file.mimeType)}" path="${plain(file.path)}"/>`);
   if (options.plan !== undefined) head.push(options.plan);
   if (options.senderName !== undefined) head.push(`<sender>${plain(options.senderName)}</sender>`);
+  if (options.quoted !== undefined) head.push(quotedText(options.quoted));
   return `${head.join("\n")}\n\n${options.text}`;
+}
+
+/** What others wrote stays material. */
+function quotedText({ text, by, name = "somebody" }: Quoted): string {
+  if (by === "other") return `<in_reply_to>\n${fenceUntrusted(`a message of ${plain(name)}`, text)}\n</in_reply_to>`;
+  return `<in_reply_to from="${by === "assistant" ? "you" : "the sender"}">${plain(text)}</in_reply_to>`;
 }
 
 /** Tells the model why it lacks tools that it may have had before, and to say so. */

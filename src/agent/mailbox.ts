@@ -12,6 +12,8 @@ type InboundWork = StoredWork<"inbound">;
 
 /** Messages of the same chat that arrive while a turn runs. */
 export interface Mailbox extends Disposable {
+  /** Takes into the turn, before it begins, what has become of this message since it was accepted. */
+  takeChanges(message: InboundMessage): Promise<readonly InboundMessage[]>;
   /** Takes into the turn what its own sender has added since, in order; other people's messages wait. */
   takeAdditions(): Promise<readonly InboundMessage[]>;
   /**
@@ -43,12 +45,14 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
   const { ports, delivery, rejoined, onStop, reserveAnswer, endsPlan } = options;
   const own = delivery.work.body;
   const messageIds = [own.id];
+  const changes: InboundMessage[] = [];
   const listeners = new Set<() => void>();
   let taking: Promise<void> = Promise.resolve();
   const claim = async (works: readonly InboundWork[]): Promise<readonly InboundMessage[]> => {
     if (works.length === 0) return [];
     const claimed = await delivery.claim(works.map((work) => work.id));
     messageIds.push(...claimed.map((work) => work.id));
+    changes.push(...claimed.flatMap(({ body }) => (body.change === undefined ? [] : [body])));
     return claimed.map((work) => work.body);
   };
   const others = (): readonly InboundWork[] =>
@@ -107,6 +111,7 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
         !isOfSender(body) ||
         body.mode === "next" ||
         body.mode === "cancel" ||
+        body.change === "deleted" ||
         parseCommand(body.content) !== undefined ||
         asksToStop(body.content),
     );
@@ -127,6 +132,13 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
   return {
     messageIds,
     settled: () => taking,
+    async takeChanges({ platformMessageId }) {
+      if (platformMessageId === undefined) return [];
+      const isOfMessage = (body: InboundMessage): boolean =>
+        body.change !== undefined && body.platformMessageId === platformMessageId && isOfSender(body);
+      await claim(others().filter(({ body }) => isOfMessage(body)));
+      return changes.filter(isOfMessage);
+    },
     takeAdditions: () => claim(plainFollowUps()),
     reconsider(sinceMs) {
       for (const work of others()) if (work.body.receivedAt >= sinceMs) onAccepted(work);

@@ -25,6 +25,8 @@ export interface EarlierAttempts {
   readonly attempt: number;
   /** Messages that already stand in the context, the turn's own included. */
   readonly messageIds: readonly string[];
+  /** Messages that the turn had taken when it began, edits of its own message among them. */
+  readonly begunWith: readonly string[];
   /** Model answers that are in the log: they are not asked for again. */
   readonly answers: number;
   /** Calls of the last answer without a result, in call order. */
@@ -111,6 +113,7 @@ export function readEarlierAttempts(openTurn: readonly StoredEvent[], messageId:
     turnId: start.turn_id,
     attempt,
     messageIds,
+    begunWith: start.payload.message_ids,
     answers,
     pending: [...calls.values()].map((call) => ({ call, startedAs: started.get(call.id) })),
     questions: [...questions.values()],

@@ -50,3 +50,6 @@ export function limitReached(limit: number): string {
 export function cutAnswer(maxTokens: number): string {
   return `(The answer was cut at the model's limit of ${maxTokens} tokens.)`;
 }
+
+/** Stands before an edit that came after its message had been read. */
+export const corrected = "[I have edited an earlier message of mine. It now reads:]";

@@ -22,7 +22,7 @@ import type { SkillSelection } from "./ports.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import { openRoom } from "./room.js";
 import type { Interrupt } from "./running-turns.js";
-import { cutAnswer, emptyAnswer, limitReached, refusedAnswer } from "./sentences.js";
+import { corrected, cutAnswer, emptyAnswer, limitReached, refusedAnswer } from "./sentences.js";
 import { startsAfresh } from "./session-state.js";
 import { skillsMatched } from "./skill-events.js";
 import { runToolCalls } from "./tool-calls.js";
@@ -72,7 +72,7 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
   using mailbox = await openMailbox({
     ports,
     delivery,
-    rejoined: [...(earlier?.messageIds ?? []), ...(earlier?.answeredBy ?? [])],
+    rejoined: [...(earlier?.messageIds ?? []), ...(earlier?.answeredBy ?? []), ...(earlier?.begunWith ?? [])],
     onStop: (mode) => interrupt({ kind: "user", mode }),
     reserveAnswer: (text) => human.reserve(text),
     endsPlan: (content) => endsPlan(content, session.plan.current),
@@ -80,7 +80,8 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
   human.reconsider = mailbox.reconsider;
 
   const isShuttingDown = (): boolean => why?.kind === "shutdown";
-  const loop = { scope, log, mailbox, human, budget, earlier, signal: abort.signal, isShuttingDown };
+  const drop = (): void => interrupt({ kind: "user", mode: "cancel" });
+  const loop = { scope, log, mailbox, human, budget, earlier, signal: abort.signal, isShuttingDown, drop };
   const end = await runLoop(loop).catch((error: unknown) => {
     const isOver = error instanceof EngineError && (error.kind === "fenced" || error.kind === "closed");
     if (!isOver) log.abandonStream(scope.machines);
@@ -103,12 +104,15 @@ interface Loop {
   readonly earlier: EarlierAttempts | undefined;
   readonly signal: AbortSignal;
   readonly isShuttingDown: () => boolean;
+  /** Ends the turn as if its sender had taken the message back. */
+  readonly drop: () => void;
 }
 
 async function runLoop(loop: Loop): Promise<LoopEnd> {
   const { scope, log, human, budget, earlier, signal } = loop;
-  const { ports, options, delivery, session, machines } = scope;
-  const message = delivery.work.body;
+  const { ports, options, session, machines } = scope;
+  const message = await asItReadsNow(loop);
+  if (message.change === "deleted") return await dropTurn(loop);
   const exceeded = hasBegun(earlier) ? undefined : budget.begin();
   if (exceeded !== undefined) return await refuseTurn(loop, exceeded);
   const burst = earlier === undefined ? await loop.mailbox.takeBurst(options.quiet, signal) : [];
@@ -117,7 +121,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     ports.sources.skills(message.content, message.selectedSkills),
     ports.tools.settle(signal).catch(() => []),
   ]);
-  await beginTurn(loop, selection, burst, missingTools);
+  await beginTurn(loop, message, selection, burst, missingTools);
 
   let chain: ModelChain;
   try {
@@ -199,6 +203,23 @@ function hasBegun(earlier: EarlierAttempts | undefined): boolean {
   return earlier !== undefined && earlier.messageIds.length > 0;
 }
 
+/** What its sender has made of it while it waited. Once a turn has begun with a message, it stands as it was. */
+async function asItReadsNow({ scope, mailbox, earlier }: Loop): Promise<InboundMessage> {
+  const message = scope.delivery.work.body;
+  const change = hasBegun(earlier) ? undefined : (await mailbox.takeChanges(message)).at(-1);
+  if (change === undefined) return message;
+  if (change.change === "deleted") return { ...message, change: "deleted" };
+  return { ...message, content: change.content, attachments: [...message.attachments, ...change.attachments] };
+}
+
+/** A message that was taken back stays out of the context, and nobody is told anything. */
+async function dropTurn({ scope, log, mailbox, earlier, drop }: Loop): Promise<LoopEnd> {
+  const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
+  await log.append([...begin, ...states]);
+  drop();
+  return { kind: "interrupted", partialMessageId: undefined, unwritten: [] };
+}
+
 /** A message that is refused stays out of the context. */
 async function refuseTurn({ scope, log, mailbox, earlier }: Loop, exceeded: Exceeded): Promise<LoopEnd> {
   const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
@@ -215,6 +236,7 @@ function firstOf(chain: ModelChain): ChosenModel {
 /** Writes that the turn has begun, or goes on, and what its first messages look like to the model. */
 async function beginTurn(
   { scope, log, mailbox, earlier }: Loop,
+  message: InboundMessage,
   selection: SkillSelection,
   burst: readonly InboundMessage[],
   missingTools: readonly string[],
@@ -226,7 +248,7 @@ async function beginTurn(
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  if (!hasBegun(earlier)) begin.push(...firstMessage(scope, log, selection, missingTools));
+  if (!hasBegun(earlier)) begin.push(...firstMessage(scope, log, message, selection, missingTools));
   begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
   await log.append([...begin, ...states]);
 }
@@ -235,14 +257,14 @@ async function beginTurn(
 function firstMessage(
   scope: TurnScope,
   log: TurnLog,
+  message: InboundMessage,
   selection: SkillSelection,
   missingTools: readonly string[],
 ): EventDraft[] {
-  const { opening, session, delivery } = scope;
+  const { opening, session } = scope;
   const told = (opening?.told ?? []).map((payload) => log.draft("plan_updated", payload));
   const current = opening?.told.at(-1)?.plan ?? session.plan.current?.plan;
   const plan = current !== undefined && isActive(current) ? current : undefined;
-  const message = delivery.work.body;
   const asRead = opening === undefined ? message : { ...message, content: opening.text };
   return [...told, ...userMessage(scope, log, asRead, selection, 1, { plan, missingTools })];
 }
@@ -298,8 +320,9 @@ function userMessage(
 ): EventDraft[] {
   // A skill's text that the model still sees in this conversation is not sent again.
   const fresh = selection.matched.filter((skill) => !session.history.mentions(skill.text));
+  const said = message.change === "edited" ? `${corrected}\n${message.content}` : message.content;
   const text = userText({
-    text: message.outside === undefined ? message.content : fenceUntrusted(message.outside, message.content),
+    text: message.outside === undefined ? said : fenceUntrusted(message.outside, said),
     now: options.clock(new Date(message.receivedAt)),
     skills: fresh,
     missingSkills: selection.missing,
@@ -307,12 +330,13 @@ function userMessage(
     files: message.attachments,
     plan: aside.plan === undefined ? undefined : planForModel(aside.plan),
     senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
+    quoted: message.quoted,
   });
   const drafts: EventDraft[] = [];
   if (selection.matched.length > 0 || selection.missing.length > 0)
     drafts.push(skillsMatched(log, selection.matched, selection.missing, selection.selector));
   const content: ContentPart[] = [{ type: "text", text }, ...imagesOf(message)];
-  const outside = message.outside ?? joined(message.mixed);
+  const outside = message.outside ?? quotesOthers(message) ?? joined(message.mixed);
   drafts.push(
     log.draft("user_message", {
       message_id: message.id,
@@ -322,6 +346,11 @@ function userMessage(
     }),
   );
   return drafts;
+}
+
+/** In a group all that others write counts as theirs anyway. */
+function quotesOthers({ quoted }: InboundMessage): string | undefined {
+  return quoted?.by === "other" ? "a quoted message" : undefined;
 }
 
 function joined(sources: readonly string[] = []): string | undefined {

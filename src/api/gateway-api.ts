@@ -5,7 +5,9 @@ import type { HeldFiles, LedgerEntry } from "../engine/engine.js";
 import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
+import type { CronApi } from "./cron-api.js";
 import type { McpApi } from "./mcp-api.js";
+import type { SkillsApi } from "./skills-api.js";
 
 export type { SessionDocument, SessionSummary } from "../sessions/session.js";
 
@@ -60,6 +62,8 @@ export interface ChannelStatus {
   readonly state: "connecting" | "connected" | "reconnecting" | "disconnected" | "off";
   /** Why it is off or not connected. */
   readonly reason?: string;
+  /** The last proof that the connection works, ISO 8601: an answered poll, a pong. Not the state of a socket. */
+  readonly lastSeenAt?: string;
 }
 
 /** Whether commands run in a sandbox. */
@@ -136,6 +140,10 @@ export interface SkillSummary {
   readonly source: "workspace" | "bundled" | "user";
   readonly path: string;
   readonly enabled: boolean;
+  /** The front matter's name, where it has one. */
+  readonly displayName?: string;
+  /** The front matter's `allowed-tools`: what the skill's author had in mind. It allows and forbids nothing. */
+  readonly allowedTools?: readonly string[];
 }
 
 export interface PairingRequest {
@@ -296,7 +304,7 @@ export interface GatewayApi {
   getSkill(name: string): Promise<SkillSummary & { readonly content: string }>;
 
   listPairings(): { readonly waiting: readonly PairingRequest[]; readonly paired: readonly PairedSender[] };
-  /** @throws {RequestError} 404 for an unknown or expired code */
+  /** @throws {RequestError} 404 for an unknown or expired code, 429 after too many wrong ones */
   approvePairing(code: string): Promise<PairedSender>;
   /** @throws {RequestError} 404 */
   revokePairing(channel: string, senderId: string): Promise<void>;
@@ -318,6 +326,12 @@ export interface GatewayApi {
   policy(): PolicyView;
   /** Takes an "always allow" back. @throws {RequestError} 404 */
   revokeGrant(id: string): Promise<void>;
+
+  /** Switches and installs skills. */
+  readonly skills: SkillsApi;
+
+  /** The scheduled jobs. */
+  readonly cron: CronApi;
 
   /** The servers that tools come from, where there can be some. */
   readonly mcp?: McpApi;

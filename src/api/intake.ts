@@ -2,20 +2,27 @@ import type { OpenQuestions } from "../agent/open-questions.js";
 import type { MessageBus } from "../bus/message-bus.js";
 import type { InboundMessage } from "../bus/messages.js";
 import type { PressOutcome, PublishOutcome, ReceivedMessage, ReceivedPress } from "../channels/channel.js";
+import type { Acceptance, Engine } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
 import { sessionKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import type { Pairing } from "../policy/pairing.js";
-import type { Policy } from "../policy/policy.js";
+import type { Policy, SpeechDecision } from "../policy/policy.js";
+import type { RateLimiter } from "../policy/rate-limits.js";
 import { newId } from "../util/ids.js";
 import type { Answers } from "./answers.js";
+import type { ReceivedFiles } from "./received-files.js";
+import { createRecentTexts } from "./recent-texts.js";
 
 export interface IntakePorts {
   readonly bus: MessageBus;
+  readonly waiting: Engine["waiting"];
   readonly policy: Policy;
   readonly pairing: Pairing;
+  readonly rates: RateLimiter;
   readonly questions: Pick<OpenQuestions, "screen" | "routeOf">;
   readonly answers: Answers;
+  readonly files: ReceivedFiles;
   /** Brings older history of the chat in before its first message is stored. */
   readonly prepareSession: (sessionKey: string) => Promise<void>;
   /** Unix ms. */
@@ -25,8 +32,11 @@ export interface IntakePorts {
 
 /** The one door through which messages come in, whatever the route. */
 export interface Intake {
-  /** A channel's message. Resolves once it is durable, or says why it is not taken. */
-  receive(channel: string, received: ReceivedMessage): Promise<PublishOutcome>;
+  /**
+   * A channel's message. Resolves once it and its files are durable, or says why it is not taken. An abort leaves it with
+   * its platform.
+   */
+  receive(channel: string, received: ReceivedMessage, signal: AbortSignal): Promise<PublishOutcome>;
   /** A pressed button: the answer to a question. Never rejects. */
   press(channel: string, press: ReceivedPress): Promise<PressOutcome>;
   /** A message of an owner who has been identified otherwise (page, terminal, HTTP). @throws {EngineError} */
@@ -35,47 +45,155 @@ export interface Intake {
 
 const busy = "I have too much waiting at the moment. Please send this again in a minute.";
 const noDisk = "I cannot write to my disk right now, so I have not taken this. Please try again later.";
+const silence: PublishOutcome = { status: "refused" };
 
 export function createIntake(ports: IntakePorts): Intake {
-  const { bus, policy, pairing, questions, answers, prepareSession, now, log } = ports;
-  const publish = async (
-    message: InboundMessage,
-    cursor: ReceivedMessage["cursor"],
-  ): Promise<"accepted" | "duplicate"> => {
+  const { bus, policy, pairing, rates, questions, answers, files, prepareSession, now, log } = ports;
+  const recent = createRecentTexts();
+  /** Sessions in which a message waits for its files: what is behind it waits as well. */
+  const tails = new Map<string, Promise<unknown>>();
+
+  const publish = async (message: InboundMessage, cursor: ReceivedMessage["cursor"]): Promise<Acceptance> => {
     try {
       await prepareSession(message.sessionKey);
     } catch (error) {
       // Whatever is wrong with its past, the message itself can be kept; its turn says what it could not read.
       log.warn(`The session of a message could not be read: ${messageOf(error)}`, { session: message.sessionKey });
     }
-    return (await bus.publishInbound(message, cursor)).status;
+    return await bus.publishInbound(message, cursor);
   };
+
+  const inOrder = async <T>(sessionKey: string, takesTime: boolean, work: () => Promise<T>): Promise<T> => {
+    const tail = tails.get(sessionKey);
+    if (tail === undefined && !takesTime) return await work();
+    const done = (tail ?? Promise.resolve()).then(work);
+    const settled = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    tails.set(sessionKey, settled);
+    try {
+      return await done;
+    } finally {
+      if (tails.get(sessionKey) === settled) tails.delete(sessionKey);
+    }
+  };
+
+  const refuse = async (
+    channel: string,
+    { senderId, senderName }: ReceivedMessage,
+    { reason }: Extract<SpeechDecision, { allowed: false }>,
+  ): Promise<PublishOutcome> => {
+    if (reason !== "needs_pairing") return silence;
+    const { code, isNew } = await pairing.request(channel, senderId, senderName);
+    log.info(`${channel}: sender ${senderId} asks to be paired`, { sender: senderId });
+    return isNew ? { status: "refused", reply: pairingText(code) } : silence;
+  };
+
+  /** Whether an edit or a deletion is of any use now. */
+  const changesNothing = ({ change, sessionKey, platformMessageId, content }: InboundMessage): boolean => {
+    if (change === undefined) return false;
+    const waits = ports
+      .waiting("inbound", sessionKey)
+      .some(({ attempts, body }) => attempts === 0 && body.platformMessageId === platformMessageId);
+    if (change === "deleted") return !waits;
+    return content === "" || recent.isSame(sessionKey, platformMessageId, content);
+  };
+
+  /** The outcome for what is not even looked at; undefined for all else. */
+  const screen = (inbound: InboundMessage, received: ReceivedMessage, isOwner: boolean): PublishOutcome | undefined => {
+    const { channel, sessionKey, senderId } = inbound;
+    if (changesNothing(inbound)) return silence;
+    const refusal =
+      inbound.change === "deleted"
+        ? undefined
+        : questions.screen(sessionKey, inbound.content, { channel, senderId, isOwner, isPrivate: false });
+    if (refusal !== undefined) return { status: "refused", reply: refusal };
+    if (received.unreadable !== undefined && inbound.content === "")
+      return recent.isFirst(`${sessionKey} ${received.unreadable}`)
+        ? { status: "refused", reply: `I cannot read ${received.unreadable}. Please tell me in words.` }
+        : silence;
+    const tooLarge = (received.files ?? []).map(files.refusalOf);
+    if (inbound.content === "" && tooLarge.length > 0 && tooLarge.every((sentence) => sentence !== undefined))
+      return { status: "refused", reply: tooLarge.join("\n") };
+    const over = isOwner ? undefined : rates.take(`${channel}:${senderId}`, `${channel}:${inbound.chatId}`);
+    if (over === undefined) return undefined;
+    log.warn(`${channel}: too many messages in a minute`, { sender: senderId, chat: inbound.chatId });
+    return over.isFirst ? { status: "refused", reply: tooFast(over.waitMs) } : silence;
+  };
+
+  /** What answers a sub-agent's question belongs to the session that asks. */
+  const routed = (inbound: InboundMessage, isOwner: boolean): InboundMessage => {
+    const { channel, senderId, sessionKey, content, change } = inbound;
+    if (change !== undefined) return inbound;
+    const responder = { channel, senderId, isOwner, isPrivate: false };
+    return { ...inbound, sessionKey: questions.routeOf(sessionKey, content, responder) };
+  };
+
+  const withFiles = async (
+    message: InboundMessage,
+    { files: sent = [], dedupId, platformMessageId = "" }: ReceivedMessage,
+    signal: AbortSignal,
+  ): Promise<{ readonly message: InboundMessage; readonly refusals: readonly string[] }> => {
+    if (sent.length === 0) return { message, refusals: [] };
+    await prepareSession(message.sessionKey).catch(() => undefined);
+    const taken = await files.take(message.sessionKey, dedupId ?? platformMessageId, sent, signal);
+    const content = [...taken.notes, message.content].filter((text) => text !== "").join("\n");
+    return { message: { ...message, content, attachments: taken.attachments }, refusals: taken.refusals };
+  };
+
+  /** Outside of any turn, in the order of the chat's other messages. */
+  const tell = async (to: InboundMessage, sentence: string, causedBy: string | undefined): Promise<void> => {
+    const { channel, chatId, thread, sessionKey, id } = to;
+    try {
+      const out = { id: `${id}-told#1`, channel, chatId, thread, sessionKey, content: sentence, attachments: [] };
+      await bus.publishOutbound({ ...out, correlationId: id, queuedEventId: newId("evt") }, causedBy);
+    } catch (error) {
+      log.warn(`${channel}: a notice was not queued: ${messageOf(error)}`, { chat: chatId });
+    }
+  };
+
+  const take = async (
+    inbound: InboundMessage,
+    received: ReceivedMessage,
+    signal: AbortSignal,
+  ): Promise<PublishOutcome> => {
+    const { channel, senderId, chatId } = inbound;
+    let isTaken = false;
+    try {
+      const { message, refusals } = await withFiles(inbound, received, signal);
+      const acceptance = await publish(message, received.cursor);
+      if (acceptance.status === "duplicate") return { status: "duplicate" };
+      isTaken = true;
+      recent.keep(message.sessionKey, message.platformMessageId, inbound.content);
+      const [queued] = acceptance.events;
+      if (refusals.length > 0) await tell(message, refusals.join("\n"), queued?.event_id);
+      return { status: "accepted" };
+    } catch (error) {
+      // The platform hands it out again at the next start.
+      if (signal.aborted) return { status: "busy", reply: "" };
+      if (!(error instanceof EngineError) || error.kind === "corrupt") throw error;
+      log.warn(`${channel}: a message was not taken: ${error.message}`, { sender: senderId });
+      return { status: "busy", reply: replyFor(error) };
+    } finally {
+      if (!isTaken) rates.giveBack(`${channel}:${senderId}`, `${channel}:${chatId}`);
+    }
+  };
+
   return {
-    async receive(channel, received) {
-      const { senderId, chatType, addressed, senderName } = received;
-      const decision = policy.maySpeak({ channel, senderId, chatType, addressed }, pairing.isPaired);
-      if (!decision.allowed) {
-        if (decision.reason !== "needs_pairing") return { status: "refused" };
-        const { code, isNew } = await pairing.request(channel, senderId, senderName);
-        log.info(`${channel}: sender ${senderId} asks to be paired`, { sender: senderId });
-        return isNew ? { status: "refused", reply: pairingText(code) } : { status: "refused" };
-      }
+    async receive(channel, received, signal) {
+      const { senderId, chatType, addressed, chatId } = received;
+      const decision = policy.maySpeak({ channel, chatId, senderId, chatType, addressed }, pairing.isPaired);
+      if (!decision.allowed) return await refuse(channel, received, decision);
       const isOwner = decision.role === "owner";
-      const responder = { channel, senderId, isOwner, isPrivate: false };
-      const direct = toInbound(channel, received, now());
-      const inbound = { ...direct, sessionKey: questions.routeOf(direct.sessionKey, direct.content, responder) };
-      const refusal = questions.screen(inbound.sessionKey, inbound.content, responder);
-      if (refusal !== undefined) return { status: "refused", reply: refusal };
-      try {
-        return { status: await publish(inbound, received.cursor) };
-      } catch (error) {
-        if (!(error instanceof EngineError) || error.kind === "corrupt") throw error;
-        log.warn(`${channel}: a message was not taken: ${error.message}`, { sender: senderId });
-        return { status: "busy", reply: replyFor(error) };
-      }
+      const inbound = routed(toInbound(channel, received, now()), isOwner);
+      const refused = screen(inbound, received, isOwner);
+      if (refused !== undefined) return refused;
+      const takesTime = (received.files ?? []).length > 0;
+      return await inOrder(inbound.sessionKey, takesTime, () => take(inbound, received, signal));
     },
     async press(channel, { chatId, thread, chatType, senderId, value }) {
-      const decision = policy.maySpeak({ channel, senderId, chatType, addressed: true }, pairing.isPaired);
+      const decision = policy.maySpeak({ channel, chatId, senderId, chatType, addressed: true }, pairing.isPaired);
       if (!decision.allowed) return { status: "refused", text: "You may not answer here." };
       const colon = value.indexOf(":");
       const request = {
@@ -92,7 +210,7 @@ export function createIntake(ports: IntakePorts): Intake {
         return { status: "busy", text: "I could not write this down. Please press it again in a moment." };
       }
     },
-    submit: (message) => publish(message, undefined),
+    submit: async (message) => (await publish(message, undefined)).status,
   };
 }
 
@@ -102,14 +220,27 @@ function replyFor(error: EngineError): string {
   return error.kind === "closed" ? "" : busy;
 }
 
+function tooFast(waitMs: number): string {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return `That is more than I can take in a minute. Please write again in ${seconds} s; what you send before that is left out.`;
+}
+
 function pairingText(code: string): string {
-  return `I do not know you yet. Ask the owner of this assistant to run:\n\nmaxclaw pair approve ${code}\n\nThe code is valid for one hour.`;
+  return `I do not know you yet. Ask the owner of this assistant to run:\n\nmaxclaw pair approve ${code}\n\nThe code is valid for 10 minutes.`;
 }
 
 function toInbound(channel: string, received: ReceivedMessage, receivedAt: number): InboundMessage {
-  const { chatType: _chatType, addressed: _addressed, cursor: _cursor, ...rest } = received;
+  const {
+    chatType: _chatType,
+    addressed: _addressed,
+    cursor: _cursor,
+    files: _files,
+    unreadable: _unreadable,
+    ...rest
+  } = received;
   return {
     ...rest,
+    attachments: [],
     id: newId("msg"),
     channel,
     sessionKey: sessionKeyOf(channel, received.chatId, received.thread),

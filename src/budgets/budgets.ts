@@ -22,6 +22,7 @@ import {
   counts,
   type Exceeded,
   findExceeded,
+  type Limits,
   type Measured,
   nothing,
   plus,
@@ -96,6 +97,8 @@ export interface Budgets {
 
 export interface BudgetsOptions {
   readonly limits: BudgetLimits;
+  /** Jobs with limits of their own, in the place of `limits.job`. */
+  readonly jobs?: Readonly<Record<string, Limits>>;
   readonly records: Records;
   readonly calendar: Calendar;
   readonly log: Logger;
@@ -113,7 +116,14 @@ const keptDays = 400;
  * Counts what is used and refuses what would go beyond. The counters are the engine's records, changed in the same
  * transaction as the events that they count: a crash neither loses nor repeats anything.
  */
-export function createBudgets({ records, calendar, log, now = Date.now, ...options }: BudgetsOptions): Budgets {
+export function createBudgets({
+  records,
+  calendar,
+  log,
+  now = Date.now,
+  jobs = {},
+  ...options
+}: BudgetsOptions): Budgets {
   const limits = onlyBounded(options.limits);
   /** What turns were let in with and is not yet counted, by counter. */
   const held = new Map<string, Amount>();
@@ -136,7 +146,8 @@ export function createBudgets({ records, calendar, log, now = Date.now, ...optio
 
   const daily = (day: string, { sender, job }: Account): readonly Daily[] => {
     const measured = (scope: "sender" | "job" | "day", name?: string): readonly Daily[] => {
-      const bounds = limits[scope];
+      const own = scope === "job" && name !== undefined && Object.hasOwn(jobs, name) ? jobs[name] : undefined;
+      const bounds = own ?? limits[scope];
       if (bounds === undefined || (scope !== "day" && name === undefined)) return [];
       const id = counterId(scope, day, name);
       const used = plus(amountOf(readCounter(records, id)), held.get(id) ?? nothing);
@@ -202,7 +213,7 @@ export function createBudgets({ records, calendar, log, now = Date.now, ...optio
         return [...measured("turn"), ...(isTask ? measured("spawn") : [])];
       };
       return {
-        needsEstimate: counts(limits, "tokens", "usd"),
+        needsEstimate: counts({ ...limits, job: jobs[account.job ?? ""] ?? limits.job }, "tokens", "usd"),
         begin() {
           const place = { ...nothing, turns: 1 };
           const exceeded = findExceeded(others(), place);

@@ -6,9 +6,10 @@ import { draft, type EventDraft } from "../events/event.js";
 import type { Logger } from "../log.js";
 import { sleep } from "../util/sleep.js";
 import type { OutboundMessage } from "./messages.js";
+import { type GrowingSender, type Previews, replacePreview } from "./previews.js";
 
 /** The part of a channel that sends. */
-export interface Sender {
+export interface Sender extends GrowingSender {
   /** @throws {ChannelError} `refused` (nothing was shown) or `unknown` (it may have arrived) */
   send(message: OutboundMessage, signal: AbortSignal): Promise<{ readonly platformMessageId: string }>;
 }
@@ -16,6 +17,8 @@ export interface Sender {
 export interface DeliveryOptions {
   readonly engine: Pick<Engine, "consume" | "events" | "lastSequence">;
   readonly channels: ReadonlyMap<string, Sender>;
+  /** Replies that stand there already, as far as they had grown. */
+  readonly previews?: Pick<Previews, "take" | "forget"> | undefined;
   readonly log: Logger;
   /** Sends at the same time, per channel. Default 32. */
   readonly parallel?: number;
@@ -27,7 +30,7 @@ export interface DeliveryOptions {
    */
   readonly keepTryingMs?: number;
   /** First wait after a failed attempt; doubled with each further one, up to 60 times this. Default 1000. */
-  readonly retryDelayMs?: number;
+  readonly retryDelayMs?: number | undefined;
   /** How long a send that is under way may still take, asked when `signal` aborts. Default 10,000. */
   readonly graceMs?: () => number;
 }
@@ -99,13 +102,14 @@ async function deliver(
   const { log, maxAttempts = 8 } = options;
   const unclear = await countUnclear(delivery, options.engine);
   if (delivery.exhausted || unclear >= maxAttempts) {
-    return bury(delivery, unclear, "It may have been sent several times, and no attempt was confirmed.");
+    return bury(delivery, options, unclear, "It may have been sent several times, and no attempt was confirmed.");
   }
   const [begun] = await delivery.append([change(delivery, "sending", unclear > 0)], { durable: false });
   try {
-    const receipt = await sender.send(delivery.work.body, sending);
+    const receipt = await show(delivery.work.body, sender, options.previews, sending);
     const detail = { platform_message_id: receipt.platformMessageId };
     await delivery.commit({ events: [change(delivery, "sent", unclear > 0, detail, begun?.event_id)], emit: [] });
+    await options.previews?.forget(delivery.work.id);
   } catch (error) {
     if (!(error instanceof ChannelError)) throw error;
     log.warn("an outbound message was not sent", {
@@ -116,6 +120,19 @@ async function deliver(
     });
     await settleFailure(delivery, error, { unclear, begunAs: begun?.event_id }, options);
   }
+}
+
+/** In the place of its preview, where one stands; else as a message of its own. */
+async function show(
+  message: OutboundMessage,
+  sender: Sender,
+  previews: DeliveryOptions["previews"],
+  signal: AbortSignal,
+): Promise<{ readonly platformMessageId: string }> {
+  const platformMessageId = await previews?.take(message.id);
+  if (platformMessageId === undefined) return await sender.send(message, signal);
+  if (await replacePreview(sender, message, platformMessageId, signal)) return { platformMessageId };
+  return await sender.send(message, signal);
 }
 
 async function settleFailure(
@@ -130,11 +147,12 @@ async function settleFailure(
   const unclear = before.unclear + (isUnknown ? 1 : 0);
   if (!isUnknown && !failure.retryable) {
     await delivery.commit({ events: [change(delivery, "refused", unclear > 0, { error }, before.begunAs)], emit: [] });
+    await options.previews?.forget(delivery.work.id);
     return;
   }
   const failed = change(delivery, isUnknown ? "unknown" : "retrying", unclear > 0, { error }, before.begunAs);
   const isOld = delivery.attempt >= maxAttempts && Date.now() - delivery.work.acceptedAt >= keepTryingMs;
-  if (unclear >= maxAttempts || isOld) return bury(delivery, unclear, error, [failed]);
+  if (unclear >= maxAttempts || isOld) return bury(delivery, options, unclear, error, [failed]);
   const longest = delivery.attempt > maxAttempts ? 300 : 60;
   const backoffMs = retryDelayMs * Math.min(2 ** (delivery.attempt - 1), longest);
   await delivery.retry({ reason: error, delayMs: failure.retryAfterMs ?? backoffMs, events: [failed] });
@@ -142,12 +160,14 @@ async function settleFailure(
 
 async function bury(
   delivery: Delivery<"outbound">,
+  { previews }: DeliveryOptions,
   unclear: number,
   reason: string,
   before: readonly EventDraft[] = [],
 ): Promise<void> {
   const dead = change(delivery, "dead_letter", unclear > 0, { error: reason }, before.at(-1)?.event_id);
   await delivery.bury({ reason, emit: [], events: [...before, dead] });
+  await previews?.forget(delivery.work.id);
 }
 
 /**

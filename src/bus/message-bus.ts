@@ -16,8 +16,8 @@ export interface MessageBus {
     cursor?: { readonly name: string; readonly value: string },
   ): Promise<Acceptance>;
   consumeInbound(options: ConsumeOptions, handler: Handler<"inbound">, signal: AbortSignal): Promise<void>;
-  /** For messages outside any turn; a turn's replies are part of its commit. */
-  publishOutbound(message: OutboundMessage): Promise<Acceptance>;
+  /** For messages outside any turn; a turn's replies are part of its commit. `causedBy`: id of the event that it follows from. */
+  publishOutbound(message: OutboundMessage, causedBy?: string): Promise<Acceptance>;
   consumeOutbound(options: ConsumeOptions, handler: Handler<"outbound">, signal: AbortSignal): Promise<void>;
   /** From now on publishing fails by name; what is queued drains. */
   close(): void;
@@ -45,9 +45,9 @@ export function createMessageBus(engine: Pick<Engine, "accept" | "consume" | "wa
       );
     },
     consumeInbound: (options, handler, signal) => engine.consume("inbound", options, handler, signal),
-    async publishOutbound(message) {
+    async publishOutbound(message, causedBy) {
       assertOpen();
-      return await engine.accept(outboundWork(message), { events: [outboundQueued(message, undefined)] });
+      return await engine.accept(outboundWork(message), { events: [outboundQueued(message, causedBy)] });
     },
     consumeOutbound: (options, handler, signal) => engine.consume("outbound", options, handler, signal),
     close() {
@@ -86,7 +86,7 @@ export function outboundQueued(message: OutboundMessage, causationId: string | u
       content: message.content,
     },
     {
-      source: "agent",
+      source: message.turnId === undefined ? "gateway" : "agent",
       ...(message.turnId === undefined ? {} : { turn_id: message.turnId }),
       ...(message.correlationId === undefined ? {} : { correlation_id: message.correlationId }),
       ...(causationId === undefined ? {} : { causation_id: causationId }),
@@ -117,6 +117,8 @@ export function queuedEvent(message: InboundMessage, position: number): EventDra
       sender_id: message.senderId,
       ...(message.senderName === undefined ? {} : { sender_name: message.senderName }),
       content,
+      ...(message.quoted === undefined ? {} : { quoted: message.quoted }),
+      ...(message.change === undefined ? {} : { change: message.change }),
       mode: message.mode ?? "next",
       position,
       ...(message.resultOf === undefined ? {} : { result_of: message.resultOf }),

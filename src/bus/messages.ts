@@ -1,4 +1,7 @@
-/** A file that came with a message or goes with one. `path` is absolute, in the workspace's `.uploads` or below it. */
+/**
+ * A file that came with a message or goes with one. `path` is absolute: in the workspace's `.uploads` for the web page,
+ * in the session's folder for what other channels bring.
+ */
 export interface Attachment {
   readonly path: string;
   readonly filename: string;
@@ -8,6 +11,14 @@ export interface Attachment {
 
 /** How a message that arrives during a turn is treated. `next` starts its own turn, `append` joins, `cancel` replaces. */
 export type MessageMode = "next" | "append" | "cancel";
+
+/** The message that another one answers, cut short. */
+export interface Quoted {
+  readonly text: string;
+  readonly by: "assistant" | "sender" | "other";
+  /** Of somebody else, as the platform shows it. */
+  readonly name?: string | undefined;
+}
 
 /** One message of a person (or an internal one) on its way to the agent. Ids are strings, as the platform gives them. */
 export interface InboundMessage {
@@ -26,6 +37,13 @@ export interface InboundMessage {
   /** What the platform repeats when it delivers the same message again: `channel:account:update id`. */
   readonly dedupId?: string | undefined;
   readonly replyTo?: string | undefined;
+  readonly quoted?: Quoted | undefined;
+  /**
+   * Set when this is no new message but what has become of an earlier one, which `platformMessageId` names: `edited`, and
+   * `content` is how it reads now, or `deleted`. One whose turn has not begun is replaced or dropped by it; an edit that
+   * comes later is a correction, and a deletion that comes later changes nothing.
+   */
+  readonly change?: "edited" | "deleted" | undefined;
   /** Skill names, or `["all"]`, or `["none"]`; absent: by the text and the configuration. */
   readonly selectedSkills?: readonly string[] | undefined;
   readonly mode?: MessageMode | undefined;
@@ -41,8 +59,18 @@ export interface InboundMessage {
   readonly mixed?: readonly string[] | undefined;
   /** The scheduled job that this comes from: its budget counts, in the place of the sender's. */
   readonly jobId?: string | undefined;
+  /** What of the turn's end is not said in the chat. Absent: everything is said. */
+  readonly silence?: Silence | undefined;
   /** Unix ms. */
   readonly receivedAt: number;
+}
+
+/** What nobody has to hear of a message that no person sent. */
+export interface Silence {
+  /** That it failed: the time before did too, and that was said. */
+  readonly failures?: boolean | undefined;
+  /** Only an answer is said, and none that is nothing but this word. Counts for an `internal` message, too. */
+  readonly word?: string | undefined;
 }
 
 /** Something to press below a message. */

@@ -1,7 +1,29 @@
-import type { Attachment, InboundMessage, OutboundMessage } from "../bus/messages.js";
+import type { InboundMessage, OutboundMessage } from "../bus/messages.js";
 
-/** A message as a channel receives it; the gateway adds our id, the session and the time. */
-export type ReceivedMessage = Omit<InboundMessage, "id" | "sessionKey" | "receivedAt" | "channel" | "internal"> & {
+/** A file of a received message. Its content is fetched only once it is known that the sender may talk. */
+export interface ReceivedFile {
+  readonly filename: string;
+  readonly mimeType: string;
+  /** As the platform says it; absent where it does not. */
+  readonly sizeBytes?: number | undefined;
+  /** A spoken note: written down for the model where that is configured. */
+  readonly isVoice?: boolean | undefined;
+  /**
+   * Fetches the content; called again after a failure that may pass. More than `maxBytes` need not be read to the end.
+   *
+   * @throws {ChannelError} `retryable` says whether trying again can help
+   */
+  read(maxBytes: number, signal: AbortSignal): Promise<Uint8Array>;
+}
+
+/** A message as a channel receives it; the gateway adds our id, the session and the time, and fetches the files. */
+export type ReceivedMessage = Omit<
+  InboundMessage,
+  "id" | "sessionKey" | "receivedAt" | "channel" | "internal" | "attachments"
+> & {
+  readonly files?: readonly ReceivedFile[] | undefined;
+  /** A kind of message that no model can read, e.g. `stickers`: who sent it is told once, and nothing is stored. */
+  readonly unreadable?: string | undefined;
   /** `dm`: only this person and the bot. `group`: others read along. */
   readonly chatType: "dm" | "group";
   /** In a group: the bot was mentioned or replied to. Others' talk is dropped before anything is stored. */
@@ -60,7 +82,8 @@ export interface Channel {
    * Receives until `signal` aborts, passing messages on in platform order. `publish` resolves once the
    * message is durable; many may be pending, and a full bus slows the platform down instead of filling
    * memory. The platform's offset is confirmed up to the last message before which all have resolved.
-   * `onConnected` is called each time the connection is known to work.
+   * `onConnected` is called each time the connection is known to work: when it stands, and again with each proof of life
+   * (an answered poll, a pong).
    *
    * @throws {ChannelError} the connection is lost; `retryable` says whether to run again
    */
@@ -79,6 +102,12 @@ export interface Channel {
   send(message: OutboundMessage, signal: AbortSignal): Promise<Receipt>;
 
   /**
+   * The longest time without a proof of life while all is well. A channel that is silent for longer is run again, so
+   * that a connection which only looks alive is noticed. Absent: its `run` ends by itself when the connection is lost.
+   */
+  readonly longestSilenceMs?: number;
+
+  /**
    * Whether a message can carry files: `apart`: one, and then no text; `together`: as many as there are, below the
    * text. Absent: none, and their names are told instead.
    */
@@ -90,14 +119,21 @@ export interface Channel {
   readonly maxButtons?: number;
 
   /**
-   * Puts another text into a message of ours and takes its buttons away; absent where the platform cannot. Best effort.
+   * Puts another text into a message of ours and takes its buttons away; absent where the platform cannot. The same
+   * text again changes nothing and is no error.
    *
-   * @throws {ChannelError}
+   * @throws {ChannelError} `outcome: "refused"` and not `retryable` when the message is gone or cannot be changed
    */
   edit?(
     message: { readonly chatId: string; readonly platformMessageId: string; readonly content: string },
     signal: AbortSignal,
   ): Promise<void>;
+
+  /**
+   * How often at most a growing answer is shown by `edit`; absent: an answer is shown when it is whole. The gateway slows
+   * down by itself when the platform asks it to.
+   */
+  readonly liveEditMs?: number;
 
   /** How long people here may take to answer a question; absent: as long as in live chats, some minutes. */
   readonly patienceMs?: number;
@@ -115,6 +151,6 @@ export interface ChannelContext {
   readonly cursor: (name: string) => string | undefined;
   /** Takes a pressed button, without waiting for anything else that its chat has sent. Never rejects. */
   readonly press?: Press;
-  /** Puts received files where tools can read them. */
-  readonly saveUpload?: (filename: string, mimeType: string, bytes: Uint8Array) => Promise<Attachment>;
+  /** How long to wait for the platform's word on a send; absent: as the channel sees fit. */
+  readonly sendTimeoutMs?: number | undefined;
 }

@@ -4,6 +4,7 @@ import { addAgentCommand } from "./commands/agent.js";
 import { addAnswerCommand } from "./commands/answer.js";
 import { addAttachCommand } from "./commands/attach.js";
 import { addBackupCommand } from "./commands/backup.js";
+import { addCronCommand } from "./commands/cron.js";
 import { addEventsCommand } from "./commands/events.js";
 import { addGatewayCommand } from "./commands/gateway.js";
 import { addJournalCommand } from "./commands/journal.js";
@@ -37,6 +38,7 @@ export function createProgram(): Command {
   addStatusCommand(program, version);
   addSessionsCommand(program, version);
   addSkillsCommand(program, version);
+  addCronCommand(program, version);
   addPairCommand(program, version);
   addAnswerCommand(program);
   addPolicyCommand(program, version);

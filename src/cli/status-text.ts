@@ -11,7 +11,14 @@ const status = z.object({
   workspace: z.string(),
   model: z.string(),
   provider: z.string(),
-  channels: z.array(z.object({ name: z.string(), state: z.string(), reason: z.string().optional() })),
+  channels: z.array(
+    z.object({
+      name: z.string(),
+      state: z.string(),
+      reason: z.string().optional(),
+      lastSeenAt: z.string().optional(),
+    }),
+  ),
   problems: z.array(z.string()),
   missing: z.array(z.string()).default([]),
   sandbox: z.object({ state: z.string(), name: z.string().optional(), reason: z.string().optional() }).optional(),
@@ -30,12 +37,19 @@ export function printStatus(answer: unknown, address: string): void {
   print(`Model:     ${now.model} (${now.provider})`);
   print(`Home:      ${now.home}`);
   print(`Workspace: ${now.workspace}`);
-  for (const { name, state, reason } of now.channels)
-    print(`Channel:   ${name} ${state}${reason === undefined ? "" : `: ${harmless(reason)}`}`);
+  for (const { name, state, reason, lastSeenAt } of now.channels) {
+    const seen = lastSeenAt === undefined ? "" : `, last sign of life ${agoOf(lastSeenAt)}`;
+    print(`Channel:   ${name} ${state}${seen}${reason === undefined ? "" : `: ${harmless(reason)}`}`);
+  }
   if (now.sandbox !== undefined) print(`Sandbox:   ${harmless(sandboxText(now.sandbox))}`);
   print(`Waiting:   ${now.inboundWaiting} to answer, ${now.outboundWaiting} to send, ${now.deadLetters} given up`);
   for (const missing of now.missing) print(`Missing:   ${harmless(missing)}`);
   for (const problem of now.problems) print(`Problem:   ${harmless(problem)}`);
+}
+
+function agoOf(moment: string): string {
+  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(moment)) / 1000));
+  return seconds < 120 ? `${seconds} s ago` : `${Math.round(seconds / 60)} min ago`;
 }
 
 /** In which way commands run. */

@@ -33,12 +33,14 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
   const hostProblem = openHostProblem(gateway.host, token);
   if (hostProblem !== undefined) problems.push(hostProblem);
 
-  const telegram = channels.telegram;
-  if (telegram?.enabled === true && telegram.token === undefined) {
-    const reason = "channels.telegram is enabled but has no token";
-    problems.push(`${reason}; channels.telegram is off`);
-    off.push({ section: "channels.telegram", reason });
-  }
+  const runnable = Object.entries(channels).filter(([name, channel]) => {
+    const missing = channel?.enabled === true ? missingIn(name, channels) : undefined;
+    if (missing !== undefined) {
+      problems.push(`${missing}; channels.${name} is off`);
+      off.push({ section: `channels.${name}`, reason: missing });
+    }
+    return channel?.enabled === true && missing === undefined;
+  });
 
   const mcpServers = startable(tools.mcpServers, problems, off);
 
@@ -47,11 +49,20 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
     ...settled.config,
     agents: { ...agents, defaults: { ...agents.defaults, workspace: resolve(around.home, workspace) } },
     gateway: { ...gateway, token },
-    channels: telegram?.enabled === true && telegram.token !== undefined ? { telegram } : {},
+    // The same values under the same names, only fewer.
+    channels: Object.fromEntries(runnable) as Config["channels"],
     providers: onlyKeyed(providers),
     tools: { ...tools, mcpServers },
   };
   return { config, problems, off, secrets: secretsOf(config, around.secrets) };
+}
+
+/** What a channel that is switched on cannot do without. */
+function missingIn(name: string, { telegram, websocket }: Config["channels"]): string | undefined {
+  if (name === "telegram" && telegram?.token === undefined) return "channels.telegram is enabled but has no token";
+  if (name === "websocket" && websocket?.token === undefined && !isLoopback(websocket?.host ?? ""))
+    return `channels.websocket.host is ${websocket?.host}, which others can reach, but channels.websocket.token is not set`;
+  return undefined;
 }
 
 /** The sentence for an address that others can reach while nothing tells them from strangers. */

@@ -1,48 +1,17 @@
 import { z } from "zod";
-
-// Numbers and booleans also arrive as text, from ${NAME} and from YAML quotes.
-const toNumber = (value: unknown): unknown =>
-  typeof value === "string" && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value;
-const toFlag = (value: unknown): unknown => (value === "true" ? true : value === "false" ? false : value);
-
-const number = (schema: z.ZodNumber) => z.preprocess(toNumber, schema);
-const whole = (min: number, max: number, byDefault: number) =>
-  number(z.number().int().min(min).max(max)).default(byDefault);
-const flag = (byDefault: boolean) => z.preprocess(toFlag, z.boolean()).default(byDefault);
-
-/** A text that counts as absent when it is empty, as the Go maxclaw wrote what was never set. */
-const optionalText = z
-  .string()
-  .trim()
-  .transform((value) => (value === "" ? undefined : value))
-  .optional();
-const optionalAddress = z
-  .string()
-  .trim()
-  .refine((value) => value === "" || /^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(value), "an address such as https://host/path")
-  .transform((value) => (value === "" ? undefined : value))
-  .optional();
-
-/** An id as the platform gives it. People often leave out the quotes. */
-const id = z
-  .union([z.string(), z.number().int()], "a text, or a number below 2^53 (longer ones need quotes)")
-  .transform((value) => String(value).trim());
-const ids = z.array(id).default([]);
-
-/** What only somebody else's program knows to read. */
-const jsonValue = z
-  .unknown()
-  .refine((value) => z.json().safeParse(value).success, "a text, a number, true, false, a list or an object");
-/** How much a model thinks before it answers: off, low, medium, high, or an upper bound in tokens. */
-const thinking = z.preprocess(
-  toNumber,
-  z.union(
-    [z.enum(["off", "low", "medium", "high"]), z.number().int().min(1024).max(200_000)],
-    "off, low, medium, high, or a number of tokens from 1024 on",
-  ),
-);
-
-const seconds = number(z.number().min(0.05).max(86_400));
+import { type mcpServer, tools } from "./tools-schema.js";
+import {
+  flag,
+  ids,
+  jsonValue,
+  number,
+  optionalAddress,
+  optionalText,
+  seconds,
+  thinking,
+  toFlag,
+  whole,
+} from "./values.js";
 
 const agentDefaults = z.strictObject({
   /** The folder that tools may read. `~` and `${NAME}` work; a relative path starts at the home. */
@@ -132,102 +101,53 @@ const gateway = z.strictObject({
   allowedOrigins: z.array(z.string()).default([]),
 });
 
-/** Other programs spell it in many ways. */
-function toTransport(value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  const name = value.trim().toLowerCase();
-  if (name === "") return undefined;
-  return /^(streamable)?[-_]?http$/.test(name) ? "http" : name;
-}
-
-/** A server that offers tools: `command` starts it here, `url` reaches it elsewhere. */
-const mcpServer = z.strictObject({
-  command: optionalText,
-  args: z.array(z.string()).default([]),
-  env: z.record(z.string(), z.string()).default({}),
-  url: optionalAddress,
-  headers: z.record(z.string(), z.string()).default({}),
-  /** How `url` is spoken to. Default: streamable HTTP, and SSE where the server does not know that. */
-  type: z.preprocess(toTransport, z.enum(["stdio", "http", "sse"]).optional()),
-  enabled: flag(true),
-  /** What the server says of its own tools, e.g. that one only reads, is believed. */
-  trusted: flag(false),
-  /** Seconds that one call may take. */
-  timeout: number(z.number().min(1).max(3600)).default(60),
-  /** A client that was registered at the server's login by hand; without one it registers itself. */
-  oauth: z.strictObject({ clientId: optionalText, clientSecret: optionalText, scope: optionalText }).prefault({}),
-});
-
-const tools = z.strictObject({
-  web: z
-    .strictObject({
-      search: z
-        .strictObject({
-          /** Default: brave with a key, searxng with an address, else duckduckgo, which needs neither. */
-          provider: z.enum(["brave", "searxng", "duckduckgo", "off"]).optional(),
-          apiKey: optionalText,
-          /** Address of the service, if it is not the provider's own. */
-          apiBase: optionalAddress,
-          maxResults: whole(1, 20, 5),
-        })
-        .prefault({}),
-      fetch: z
-        .strictObject({
-          /** `auto`: with a browser where there is nothing to read without one. */
-          mode: z.enum(["auto", "http", "chrome", "off"]).default("auto"),
-          /** In seconds. */
-          timeout: whole(1, 300, 30),
-          userAgent: optionalText,
-          /** Addresses of this machine and of private networks that web_fetch and browser may reach all the same. */
-          allow: z.array(z.string().trim().min(1, "a host, an address or a network")).default([]),
-        })
-        .prefault({}),
-    })
-    .prefault({}),
-  browser: z
-    .strictObject({
-      enabled: flag(true),
-      /** Default: the system's Chromium or Chrome. */
-      executablePath: optionalText,
-      /** More arguments for it, e.g. `--no-sandbox` in a container that has no sandbox to give. */
-      args: z.array(z.string()).default([]),
-      /** After so many seconds without use it is closed. */
-      idleSeconds: whole(1, 86_400, 300),
-    })
-    .prefault({}),
-  /** `timeout` in seconds. */
-  exec: z
-    .strictObject({
-      timeout: whole(1, 300, 60),
-      /** `auto`: commands run in a sandbox where this system has one, else each of them asks. `required`: there or not at all. */
-      sandbox: z.enum(["auto", "off", "required"]).default("auto"),
-      /** Whether a command can have the network in the sandbox: after a yes (`ask`), or never (`off`). */
-      network: z.enum(["ask", "off"]).default("ask"),
-    })
-    .prefault({}),
-  /** Tools may not touch anything outside of the workspace. */
-  restrictToWorkspace: flag(true),
-  mcpServers: z.record(z.string(), mcpServer).default({}),
-  mcp: z
-    .strictObject({
-      /** The tools of all servers stand in each request while they take at most so many bytes; else they are searched. */
-      declareBytes: whole(0, 1_000_000, 4000),
-      /** A server that was not used for so long is stopped until it is needed; 0: never. */
-      idleMinutes: number(z.number().min(0).max(100_000)).default(30),
-    })
-    .prefault({}),
-});
-
 const telegram = z.strictObject({
   enabled: flag(false),
   /** From @BotFather. */
   token: optionalText,
   /** Numeric sender ids. Empty: strangers get a pairing code. `["*"]`: anyone. */
   allowFrom: ids,
+  /** Ids of groups. Empty: any. Else only these, where everybody who addresses it may talk unless `allowFrom` says who. */
+  allowGroups: ids,
   /** HTTP proxy for the Bot API. */
   proxy: optionalAddress,
   /** A Bot API server of your own. */
   apiRoot: optionalAddress,
+  /** Telegram brings updates to `url`, which somebody passes on to `host` and `port`. Without both: it is polled. */
+  webhook: z
+    .strictObject({
+      url: optionalAddress,
+      /** Telegram shows it with each update. */
+      secret: z
+        .string()
+        .trim()
+        .regex(/^[\w-]{0,256}$/, "up to 256 letters, digits, _ or -")
+        .transform((value) => (value === "" ? undefined : value))
+        .optional(),
+      host: z.string().trim().min(1, "an address such as 127.0.0.1").default("127.0.0.1"),
+      port: whole(0, 65_535, 18_792),
+    })
+    .refine(({ url, secret }) => url === undefined || secret !== undefined, "a `secret` beside the `url`")
+    .prefault({}),
+});
+
+/** A door for other programs. */
+const websocket = z.strictObject({
+  enabled: flag(false),
+  /** Any other than loopback makes the token necessary. */
+  host: z.string().trim().min(1, "an address such as 127.0.0.1").default("127.0.0.1"),
+  port: whole(0, 65_535, 18_791),
+  path: z
+    .string()
+    .trim()
+    .regex(/^\/[^?#\s]*$/, "a path such as /ws")
+    .default("/ws"),
+  /** Programs show it when they connect. */
+  token: optionalText,
+  /** Origins of web pages that may connect; programs send none. */
+  allowOrigins: z.array(z.string().trim()).default([]),
+  allowFrom: ids,
+  allowGroups: ids,
 });
 
 const policyRule = z.strictObject({
@@ -260,7 +180,7 @@ export const configSchema = z.strictObject({
   providers: z.record(z.string(), provider).default({}),
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
-  channels: z.strictObject({ telegram: telegram.optional() }).prefault({}),
+  channels: z.strictObject({ telegram: telegram.optional(), websocket: websocket.optional() }).prefault({}),
   /** Who may command everything from a chat: `channel:sender`, e.g. `telegram:42`. */
   owners: z
     .array(
@@ -279,10 +199,20 @@ export const configSchema = z.strictObject({
       options: z.record(z.string(), jsonValue).default({}),
     })
     .prefault({}),
+  /** Modules that add tools, channels, providers, a storage, machines or reactors. They run with the gateway's own rights. */
+  extensions: z
+    .array(
+      z.strictObject({
+        /** A file; a relative path starts at the home. */
+        module: z.string().trim().min(1, "a file such as ./my-tool.mjs"),
+        options: z.record(z.string(), jsonValue).default({}),
+      }),
+    )
+    .default([]),
   engine: z.strictObject({ kind: z.enum(["embedded"]).default("embedded") }).prefault({}),
   /** Decorations, each of which can be left out. */
   reactors: z
-    .strictObject({ typing: flag(true), metrics: flag(true), log: flag(true), answers: flag(true) })
+    .strictObject({ typing: flag(true), metrics: flag(true), log: flag(true), answers: flag(true), live: flag(true) })
     .prefault({}),
   events: z
     .strictObject({
@@ -314,6 +244,25 @@ export const configSchema = z.strictObject({
       day: budget,
     })
     .prefault({}),
+  /** The assistant looks by itself through memory/heartbeat.md, again and again. */
+  heartbeat: z
+    .strictObject({
+      enabled: flag(false),
+      everyMinutes: whole(1, 1440, 30),
+      /** E.g. `08:00-22:00`, in `agents.defaults.timezone`; the end may be in the night. Default: always. */
+      activeHours: optionalText.refine(
+        (hours) => hours === undefined || /^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)$/.test(hours),
+        "hours such as 08:00-22:00",
+      ),
+      /** Where it speaks: `channel:chat`, e.g. `telegram:42`. Default: the chat in which an owner wrote last. */
+      chat: optionalText.refine(
+        (chat) => chat === undefined || /^[a-z0-9-]+:\S+$/.test(chat),
+        "channel:chat, e.g. telegram:42",
+      ),
+      /** Upper bounds of a day, in the place of `budgets.job`. */
+      budget: z.partialRecord(z.enum(["tokens", "usd", "turns"]), number(z.number().min(0))).default({}),
+    })
+    .prefault({}),
   memory: z
     .strictObject({
       /** Who names a conversation after its first answer: the `model` (on the page and in the terminal), its `first` words, or nobody (`off`). */
@@ -328,6 +277,23 @@ export const configSchema = z.strictObject({
       rules: z.array(policyRule).default([]),
       /** How long a question to a person waits in live chats, in seconds. */
       answerSeconds: whole(1, 86_400, 300),
+    })
+    .prefault({}),
+  inbound: z
+    .strictObject({
+      /** Messages that are taken in a minute: of one sender, in one chat. 0: no limit. Owners have none. */
+      senderPerMinute: whole(0, 100_000, 30),
+      chatPerMinute: whole(0, 100_000, 60),
+      /** A file that is larger is refused. */
+      maxFileMegabytes: whole(1, 500, 20),
+    })
+    .prefault({}),
+  /** Writes down voice messages: an API with `/audio/transcriptions` as OpenAI has it. Without key and address: off. */
+  transcription: z
+    .strictObject({
+      apiBase: optionalAddress,
+      apiKey: optionalText,
+      model: z.string().trim().min(1, "a name of at least one character").default("whisper-1"),
     })
     .prefault({}),
   log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
@@ -357,7 +323,6 @@ export const absentChannels: readonly string[] = [
   "qq",
   "signal",
   "slack",
-  "websocket",
   "wecom",
   "weixin",
   "whatsapp",

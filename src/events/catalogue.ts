@@ -90,6 +90,10 @@ export const catalogue = {
     sender_id: text,
     sender_name: optionalText,
     content: z.array(contentPart),
+    /** The message that it answers, cut short. */
+    quoted: z.object({ text, by: z.enum(["assistant", "sender", "other"]), name: optionalText }).optional(),
+    /** Set when it is no new message: what became of the earlier one with the same platform_message_id. */
+    change: z.enum(["edited", "deleted"]).optional(),
     mode: z.enum(["next", "append", "cancel"]),
     position: count,
     /** Set when this brings back what became of a sub-agent's task. */

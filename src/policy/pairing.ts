@@ -1,5 +1,6 @@
 import { createHash, randomInt, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
+import { RequestError } from "../errors.js";
 
 /** Where pairings are kept: small durable facts by id. */
 export interface PairingRecords {
@@ -30,15 +31,18 @@ export interface PairedSender {
 /** How a stranger is let in: the stranger gets a code, an owner approves it. For direct messages only. */
 export interface Pairing {
   /**
-   * The sender's code, the same one while it is valid (60 minutes). `isNew` says whether to tell it: at most once an
-   * hour. Three may wait per channel; a fourth takes the place of the oldest, who gets it back by writing again.
+   * The sender's code, the same one while it is valid (10 minutes). `isNew` says whether to tell it: once. Three may wait per channel; a fourth takes the place of the oldest, who gets it back by writing again.
    */
   request(
     channel: string,
     senderId: string,
     senderName?: string,
   ): Promise<{ readonly code: string; readonly isNew: boolean }>;
-  /** Case, spaces and hyphens do not matter. Undefined for an unknown or expired code. */
+  /**
+   * Case, spaces and hyphens do not matter. Undefined for an unknown or expired code.
+   *
+   * @throws {RequestError} 429 after 10 wrong codes in 10 minutes, whoever tried them, for the rest of that time
+   */
   approve(code: string): Promise<PairedSender | undefined>;
   /** False when the sender was not paired. */
   revoke(channel: string, senderId: string): Promise<boolean>;
@@ -48,7 +52,8 @@ export interface Pairing {
 
 // Without I, L and O, and without 0 and 1, which people mix up.
 const alphabet = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
-const validMs = 60 * 60_000;
+const validMs = 10 * 60_000;
+const wrongTries = 10;
 const waitingPerChannel = 3;
 const rememberedDropped = 200;
 
@@ -74,6 +79,8 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
   const { now } = options;
   /** Codes that lost their place but were already told: asking again must not make a chat window fill up. */
   const dropped = new Map<string, Waiting>();
+  /** When wrong codes were tried, Unix ms. */
+  let wrong: readonly number[] = [];
   let last: Promise<unknown> = Promise.resolve();
 
   const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
@@ -122,11 +129,28 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
     return { code: entry.code, isNew: entry.code !== earlier?.code };
   };
 
+  const assertTriesLeft = (): void => {
+    wrong = wrong.filter((at) => at > now() - validMs);
+    const [oldest] = wrong;
+    if (oldest === undefined || wrong.length < wrongTries) return;
+    const retryAfterMs = oldest + validMs - now();
+    const minutes = Math.ceil(retryAfterMs / 60_000);
+    throw new RequestError(`Too many wrong codes were tried. Try again in ${minutes} minutes.`, {
+      status: 429,
+      code: "RATE_LIMIT",
+      retryAfterMs,
+    });
+  };
+
   const approve = async (code: string): Promise<PairedSender | undefined> => {
+    assertTriesLeft();
     const wanted = digest(code.toUpperCase().replace(/[\s-]/g, ""));
     // Every entry is compared, so that the time taken says nothing about how close a guess was.
     const [match] = waiting().filter((entry) => timingSafeEqual(digest(entry.code), wanted) && isValid(entry));
-    if (match === undefined) return undefined;
+    if (match === undefined) {
+      wrong = [...wrong, now()];
+      return undefined;
+    }
     const paired: PairedSender = {
       channel: match.channel,
       senderId: match.senderId,

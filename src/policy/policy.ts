@@ -13,7 +13,9 @@ export interface PolicyOptions {
   readonly restrictToWorkspace: boolean;
   /** `channel:senderId`. */
   readonly owners: readonly string[];
-  readonly channels: Readonly<Record<string, { readonly allowFrom: readonly string[] }>>;
+  readonly channels: Readonly<
+    Record<string, { readonly allowFrom: readonly string[]; readonly allowGroups?: readonly string[] | undefined }>
+  >;
   /** The last one that matches decides, within what no rule can change. */
   readonly rules?: readonly PolicyRule[] | undefined;
   /** What was allowed for always. */
@@ -23,6 +25,7 @@ export interface PolicyOptions {
 /** Whose message it is, by what the platform vouches for. */
 export interface Speaker {
   readonly channel: string;
+  readonly chatId?: string | undefined;
   readonly senderId: string;
   readonly chatType: "dm" | "group";
   /** In a group: the bot was mentioned or replied to. */
@@ -37,7 +40,8 @@ export type SpeechDecision =
 export interface Policy {
   /**
    * Owners may always talk. An empty list means pairing in direct messages and silence in groups; a list with entries
-   * is the whole list; `*` is anyone. Pairing never counts in groups.
+   * is the whole list; `*` is anyone. Pairing never counts in groups. A list of groups keeps the assistant out of all
+   * others; whoever addresses it in one of them may talk, unless a list of senders says who.
    */
   maySpeak(speaker: Speaker, isPaired: (channel: string, senderId: string) => boolean): SpeechDecision;
   /** Of sender, chat, tool, path and address. The same use is decided the same way, whatever route it came by. */
@@ -64,9 +68,12 @@ export function createPolicy(options: PolicyOptions): Policy {
     if (speaker.chatType === "group" && !speaker.addressed) return { allowed: false, reason: "not_addressed" };
     if (!isStableId(speaker.senderId)) return { allowed: false, reason: "not_allowed" };
     if (options.owners.includes(`${speaker.channel}:${speaker.senderId}`)) return { allowed: true, role: "owner" };
-    const allowFrom = Object.hasOwn(options.channels, speaker.channel)
-      ? (options.channels[speaker.channel]?.allowFrom ?? [])
-      : [];
+    const lists = Object.hasOwn(options.channels, speaker.channel) ? options.channels[speaker.channel] : undefined;
+    const { allowFrom = [], allowGroups = [] } = lists ?? {};
+    if (speaker.chatType === "group" && allowGroups.length > 0) {
+      if (!allowGroups.includes(speaker.chatId ?? "")) return { allowed: false, reason: "not_allowed" };
+      if (allowFrom.length === 0) return { allowed: true, role: "guest" };
+    }
     if (allowFrom.includes("*") || allowFrom.includes(speaker.senderId)) return { allowed: true, role: "guest" };
     if (allowFrom.length > 0 || speaker.chatType === "group") return { allowed: false, reason: "not_allowed" };
     if (isPaired(speaker.channel, speaker.senderId)) return { allowed: true, role: "guest" };

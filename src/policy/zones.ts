@@ -27,6 +27,9 @@ export interface Zones {
 /** Below a session's folder: results of tools that came from outside and were too long for the context. */
 export const outsideResults = "tool-results/outside";
 
+/** Below a session's folder: the files that came with messages. */
+export const receivedFiles = "received";
+
 // Compared in lower case, because some file systems do not tell AGENTS.md from agents.md.
 const steeringFiles: ReadonlySet<string> = new Set([
   "agents.md",
@@ -83,7 +86,9 @@ export function createZones(places: Places): Zones {
   const uploads = path.join(workspace, ".uploads");
   const outsideOf = (target: string, folder: string): string | undefined => {
     if (isInside(uploads, target)) return `the file ${path.basename(target)}`;
-    const kept = path.join(resolveFolderSync(folder), outsideResults);
+    const own = resolveFolderSync(folder);
+    if (isInside(path.join(own, receivedFiles), target)) return `the file ${path.basename(target)}`;
+    const kept = path.join(own, outsideResults);
     return isInside(kept, target) ? `the result in ${path.basename(target)}` : undefined;
   };
 

@@ -145,6 +145,8 @@ function toInbound(sessionKey: string, { payload, timestamp }: EventOf<"user_mes
     content: textOf(payload.content),
     attachments,
     platformMessageId: payload.platform_message_id,
+    quoted: payload.quoted,
+    change: payload.change,
     // The log does not tell `next` from no mode at all; what was taken into a turn had none.
     mode: undefined,
     resultOf: payload.result_of,

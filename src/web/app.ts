@@ -5,12 +5,14 @@ import { createChats } from "./chats.js";
 import { type Activity, createComposer } from "./composer.js";
 import { ask } from "./dialogs.js";
 import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
+import { createJobsPane } from "./jobs-pane.js";
 import { createPlanPanel } from "./plan-panel.js";
 import { createQuestionPanel } from "./question-panel.js";
 import { hashOf, newSessionKey, sessionKeyFromHash } from "./session-key.js";
 import { listEvents } from "./session-list.js";
 import { openSessionView, type SessionView } from "./session-view.js";
 import { createShell } from "./shell.js";
+import { createStrangers } from "./strangers.js";
 import type { TokenStore } from "./token-store.js";
 import { createTranscript } from "./transcript.js";
 import { isWorking, type PendingMessage, type SendMode, type ViewState } from "./view-state.js";
@@ -59,6 +61,8 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     announce: (text) => shell.announce(text),
   });
   const banners = createBanners(() => client?.retryNow());
+  const strangers = createStrangers(http, failed);
+  banners.element.append(strangers.element);
   const chats = createChats({
     client: () => client,
     open: go,
@@ -71,6 +75,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     onChange: draw,
     onFailure: failed,
   });
+  chats.element.append(createJobsPane(http.jobs, go));
   const shell = createShell({
     pane: chats.element,
     banners: banners.element,
@@ -186,6 +191,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     client = undefined;
     try {
       showStatus(await http.status());
+      strangers.refresh();
     } catch (error) {
       if (error instanceof Unauthorized) return askForToken();
       // Not there yet: the connection goes on trying.
@@ -206,6 +212,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
       session?.resume();
       chats.refresh();
       http.status().then(showStatus, () => undefined);
+      strangers.refresh();
     });
     mine.onClose(({ retryInMs }) => {
       if (retryInMs === undefined || client !== mine) return;

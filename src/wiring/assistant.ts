@@ -1,13 +1,19 @@
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { commands } from "../agent/chat-command.js";
 import { OpenQuestions } from "../agent/open-questions.js";
 import { RunningTurns } from "../agent/running-turns.js";
 import { type Answers, createAnswers } from "../api/answers.js";
 import { createIntake, type Intake } from "../api/intake.js";
+import { createReceivedFiles } from "../api/received-files.js";
 import { type Budgets, createBudgets } from "../budgets/budgets.js";
 import { createCalendar } from "../budgets/calendar.js";
 import { usageKind } from "../budgets/counters.js";
 import { counts } from "../budgets/limits.js";
+import type { Attachment } from "../bus/messages.js";
+import { createPreviews, type Previews } from "../bus/previews.js";
 import type { Channel, Press } from "../channels/channel.js";
+import type { Config } from "../config/schema.js";
 import { saveSecrets } from "../config/secrets-file.js";
 import type { Engine } from "../engine/engine.js";
 import { draft, type EventDraft } from "../events/event.js";
@@ -15,8 +21,11 @@ import { type ContextFileLoader, createContextFiles } from "../memory/files.js";
 import { createGrants, type Grants } from "../policy/grants.js";
 import { createPairing, type Pairing } from "../policy/pairing.js";
 import { createPolicy, type Policy } from "../policy/policy.js";
+import { createRateLimiter } from "../policy/rate-limits.js";
+import { receivedFiles } from "../policy/zones.js";
 import { type CircuitChange, createCircuits } from "../providers/circuits.js";
 import { createModels, type Models } from "../providers/models.js";
+import { heartbeatJob } from "../schedule/heartbeat-job.js";
 import { createSkills } from "../skills/find.js";
 import { createSkillSource, type SkillSource } from "../skills/source.js";
 import { workspaceTemplates } from "../templates/workspace.js";
@@ -24,6 +33,7 @@ import { shared } from "../util/shared.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
 
+const commandMenu = Object.entries(commands).map(([command, description]) => ({ command, description }));
 /** Shorter than anybody needs to save a file and send a message. */
 const sharedMs = 50;
 const bundledSkills = fileURLToPath(new URL("../../../skills", import.meta.url));
@@ -42,6 +52,7 @@ export interface Assistant {
   readonly skills: SkillSource;
   readonly contextFiles: ContextFileLoader;
   readonly channels: ReadonlyMap<string, Channel>;
+  readonly previews: Previews;
   readonly isOwner: (channel: string, senderId: string) => boolean;
 }
 
@@ -49,6 +60,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   const { home, log, now = Date.now } = options;
   const { config } = options.config;
   const { workspace, enableGlobalSkills, executionMode } = config.agents.defaults;
+  const { inbound } = config;
   const grants = createGrants(core.engine.records("allow_always"), { now });
   const policy = createPolicy({
     executionMode,
@@ -56,7 +68,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     home,
     restrictToWorkspace: config.tools.restrictToWorkspace,
     owners: config.owners,
-    channels: config.channels.telegram === undefined ? {} : { telegram: config.channels.telegram },
+    channels: Object.fromEntries(Object.entries(config.channels).filter(([, channel]) => channel !== undefined)),
     rules: config.policy.rules,
     grants,
   });
@@ -74,14 +86,23 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   });
   const intake = createIntake({
     bus: core.messages,
+    waiting: core.engine.waiting,
     policy,
     pairing,
+    rates: createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now }),
     questions,
     answers,
+    files: createReceivedFiles({
+      folderOf: (key) => join(core.files.folder(key), receivedFiles),
+      maxBytes: inbound.maxFileMegabytes * 1024 * 1024,
+      transcribe: openTranscription(config.transcription),
+      log,
+    }),
     now,
     prepareSession: async (key) => void (await core.sessions.open(key)),
     log,
   });
+  const channels = await openChannels(options, core.engine, (channel) => (press) => intake.press(channel, press));
   return {
     policy,
     pairing,
@@ -106,6 +127,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     }),
     budgets: createBudgets({
       limits: config.budgets,
+      jobs: { [heartbeatJob]: config.heartbeat.budget },
       records: core.engine.records(usageKind),
       calendar: createCalendar(config.agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone),
       log,
@@ -113,11 +135,24 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     }),
     skills: createSkillSource(skills, config.skills.default),
     contextFiles: { load: shared(() => contextFiles.load(), sharedMs) },
-    channels: await openChannels(options, core.engine, (channel) => (press) => intake.press(channel, press)),
+    channels,
+    previews: createPreviews(core.engine, channels, log),
     isOwner(channel, senderId) {
       const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
       return decision.allowed && decision.role === "owner";
     },
+  };
+}
+
+/** The SDK is loaded with the first voice message. */
+function openTranscription(
+  config: Config["transcription"],
+): ((file: Attachment, signal: AbortSignal) => Promise<string>) | undefined {
+  const { apiKey, apiBase, model } = config;
+  if (apiKey === undefined && apiBase === undefined) return undefined;
+  return async (file, signal) => {
+    const { transcribe } = await import("../providers/openai/transcribe.js");
+    return await transcribe({ apiKey, apiBase, model }, file, signal);
   };
 }
 
@@ -133,20 +168,30 @@ function circuitEvent({ provider, model, from, to, reason }: CircuitChange): Eve
 
 /** A platform's code is loaded only when its channel is on. */
 async function openChannels(
-  { config: { config }, log, platforms }: GatewayOptions,
+  { config: { config }, log, platforms, sendTimeoutMs }: GatewayOptions,
   engine: Engine,
   pressIn: (channel: string) => Press,
 ): Promise<ReadonlyMap<string, Channel>> {
-  const context = { cursor: (name: string) => engine.cursor(name) };
+  const context = { cursor: (name: string) => engine.cursor(name), sendTimeoutMs };
   const channels = new Map((platforms?.(context) ?? []).map((channel) => [channel.name, channel]));
   const { telegram } = config.channels;
   if (telegram?.enabled && telegram.token !== undefined) {
     const { createTelegramChannel } = await import("../channels/telegram/telegram.js");
     const { token, apiRoot, proxy } = telegram;
+    const { url, secret, ...listen } = telegram.webhook;
+    const webhook = url === undefined || secret === undefined ? undefined : { url, secret, ...listen };
     channels.set(
       "telegram",
-      createTelegramChannel({ token, apiRoot, proxy, log }, { ...context, press: pressIn("telegram") }),
+      createTelegramChannel(
+        { token, apiRoot, proxy, webhook, commands: commandMenu, log },
+        { ...context, press: pressIn("telegram") },
+      ),
     );
+  }
+  const { websocket } = config.channels;
+  if (websocket?.enabled) {
+    const { createWebSocketChannel } = await import("../channels/websocket/websocket.js");
+    channels.set("websocket", createWebSocketChannel({ ...websocket, log }, context));
   }
   return channels;
 }

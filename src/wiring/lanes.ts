@@ -73,7 +73,10 @@ export function startLanes(
   let graceEnd = 0;
   const graceMs = (): number => Math.max(graceEnd - Date.now(), leastSendMs);
   const replies = startPart(log, "replies", !sending.signal.aborted, () =>
-    deliverOutbound({ engine, channels, log, graceMs }, sending.signal),
+    deliverOutbound(
+      { engine, channels, previews: assistant.previews, log, graceMs, retryDelayMs: options.sendRetryMs },
+      sending.signal,
+    ),
   );
   const turns = startPart(log, "turns", !working.signal.aborted, () =>
     messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, working.signal),
@@ -83,12 +86,19 @@ export function startLanes(
     status.channels.set(name, { name, state: "connecting" });
     return superviseChannel(
       channel,
-      (received) => intake.receive(name, received),
+      (received) => intake.receive(name, received, receiving.signal),
       {
         log,
         onState(to, { attempt, delayMs, reason }) {
-          const from = status.channels.get(name)?.state ?? "connecting";
-          status.channels.set(name, { name, state: to, ...(reason === undefined ? {} : { reason }) });
+          const before = status.channels.get(name);
+          const from = before?.state ?? "connecting";
+          const lastSeenAt = to === "connected" ? new Date().toISOString() : before?.lastSeenAt;
+          status.channels.set(name, {
+            name,
+            state: to,
+            ...(reason === undefined ? {} : { reason }),
+            ...(lastSeenAt === undefined ? {} : { lastSeenAt }),
+          });
           if (from === "off" || from === to) return;
           const payload = { peer: "channel" as const, name, from, to, attempt, delay_ms: delayMs, reason };
           core.tell(draft("connection_state_changed", payload, { source: `channel:${name}` }));

@@ -27,6 +27,10 @@ export interface GatewayOptions {
   readonly ollamaAddress?: string | undefined;
   /** The pause before a model is asked again, in ms; each further one is twice as long. Default 1000. */
   readonly modelRetryMs?: number | undefined;
+  /** How long channels wait for their platform's word on a send. Default: each as it sees fit. */
+  readonly sendTimeoutMs?: number | undefined;
+  /** The pause before a send is tried again, in ms; each further one is twice as long. Default 1000. */
+  readonly sendRetryMs?: number | undefined;
   /** Model providers beside those of the config; one goes before a configured one of its name. */
   readonly providers?: readonly Provider[] | undefined;
   /** Where session documents are, instead of where the config says. Closed with the gateway. */

@@ -2,10 +2,11 @@ import { join } from "node:path";
 import { parseCommand } from "../agent/chat-command.js";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { createOperations } from "../api/operations.js";
-import type { Channel } from "../channels/channel.js";
+import { repliesOf } from "../bus/replies.js";
 import { readLedger } from "../engine/embedded/ledger.js";
 import type { EventDraft } from "../events/event.js";
 import { createAnsweredReactor } from "../reactors/answered-questions.js";
+import { createLiveAnswersReactor } from "../reactors/live-answers.js";
 import { createLogReactor } from "../reactors/log-events.js";
 import { createMetricsReactor } from "../reactors/metrics.js";
 import type { Reactor } from "../reactors/reactor.js";
@@ -13,7 +14,7 @@ import { createTypingReactor } from "../reactors/typing.js";
 import { messageTool } from "../tools/chat/message.js";
 import { Releases } from "../util/releases.js";
 import { createArtifacts } from "./artifacts.js";
-import { openAssistant } from "./assistant.js";
+import { type Assistant, openAssistant } from "./assistant.js";
 import { chatCommands } from "./chat-commands.js";
 import { createChatDirectory } from "./chats.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
@@ -54,11 +55,12 @@ export type OpenDoor = (ports: DoorPorts) => Promise<{ readonly address: string 
  * @throws {EngineError} `locked` when another gateway holds the home or the workspace, `corrupt` for a damaged journal
  * @throws {ConfigError} when a folder cannot be used, and whatever the door throws
  */
-export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor): Promise<Runtime> {
-  const { config } = options.config;
+export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): Promise<Runtime> {
+  const { config } = given.config;
   const { workspace, executionMode } = config.agents.defaults;
-  const releases = new Releases(options.log);
+  const releases = new Releases(given.log);
   try {
+    const options = config.extensions.length === 0 ? given : await withExtensions(given, releases);
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
     const web = openWeb(options, core, releases);
@@ -68,6 +70,7 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
     const tasks = openTasks(options, core, assistant, releases);
     const artifacts = createArtifacts({ folderOf: core.files.folder, log: options.log });
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
+    const schedule = openSchedule(options, core, releases);
     const operations = createOperations({
       ...core,
       ...assistant,
@@ -75,20 +78,26 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
       artifacts,
       bus: core.events,
       chooseModel: assistant.models.choose,
+      schedule,
+      owners: config.owners,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
       status: status.read,
       readLedger: () => readLedger(options.home, core.files.dir),
       systemKey: gatewayKey,
       policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
+      workspace,
       uploads: join(workspace, ".uploads"),
       metrics: () => metrics?.prometheusText() ?? "",
       now: options.now ?? Date.now,
       log: options.log,
     });
     const api = { ...operations, mcp: mcp.api };
-    startReactors(options, core, assistant.channels, metrics, releases);
-    const schedule = openSchedule(options, core, releases);
+    startReactors(options, core, assistant, metrics, releases);
     startMemory(options, core, assistant, releases);
+    if (config.heartbeat.enabled && options.work !== false) {
+      const { startHeartbeat } = await import("./heartbeat.js");
+      startHeartbeat(options, core, assistant, releases);
+    }
     const stopping = new AbortController();
     const door =
       openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
@@ -121,6 +130,11 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
   }
 }
 
+async function withExtensions(options: GatewayOptions, releases: Releases): Promise<GatewayOptions> {
+  const { loadExtensions } = await import("./extensions.js");
+  return await loadExtensions(options, releases);
+}
+
 /** A rule as it was written. */
 function definedOnly(rule: object): Record<string, string> {
   return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
@@ -129,7 +143,7 @@ function definedOnly(rule: object): Record<string, string> {
 function startReactors(
   { config: { config }, log, reactors: others = [] }: GatewayOptions,
   { engine, events }: Core,
-  channels: ReadonlyMap<string, Channel>,
+  { channels, previews }: Assistant,
   metrics: Reactor | undefined,
   releases: Releases,
 ): void {
@@ -138,6 +152,14 @@ function startReactors(
   if (metrics !== undefined) reactors.push(metrics);
   if (config.reactors.typing) reactors.push(createTypingReactor({ channels, log }));
   if (config.reactors.answers) reactors.push(createAnsweredReactor({ channels, engine, log }));
+  if (config.reactors.live) {
+    const firstPiece = (key: string, messageId: string, turnId: string, text: string) => {
+      const work = engine.waiting("inbound", key).find(({ id }) => id === messageId);
+      if (work === undefined) return undefined;
+      return repliesOf(channels.get(work.body.channel), work.body, turnId, text, turnId)[0]?.body;
+    };
+    reactors.push(createLiveAnswersReactor({ channels, previews, firstPiece, log }));
+  }
   for (const reactor of [...reactors, ...others]) {
     reactor.start(events);
     releases.defer(() => reactor.stop(), `reactor ${reactor.name}`);

@@ -68,7 +68,7 @@ export function testChannelContract(name: string, openFarSide: () => Promise<Far
       far.write(chat, "three");
       await until("a third came", () => gateway.messages.length === 3);
       assert.deepEqual(gateway.texts(), ["one", "two", "three"]);
-      assert.equal(running.connections(), 1);
+      assert.ok(running.connections() >= 1);
       const ids = gateway.messages.map((message) => message.dedupId);
       assert.equal(new Set(ids).size, 3);
       for (const message of gateway.messages) {
@@ -139,7 +139,7 @@ export function testChannelContract(name: string, openFarSide: () => Promise<Far
     await early.stop();
     assert.equal(await early.ended, undefined);
     const running = startChannel(far.open(), gateway.publish);
-    await until("it is connected", () => running.connections() === 1);
+    await until("it is connected", () => running.connections() >= 1);
     const began = Date.now();
     await running.stop();
     assert.ok(Date.now() - began < 1000);
@@ -153,7 +153,7 @@ export function testChannelContract(name: string, openFarSide: () => Promise<Far
       const gateway = recordPublish();
       const channel = far.open();
       await using first = startChannel(channel, gateway.publish);
-      await until("it is connected", () => first.connections() === 1);
+      await until("it is connected", () => first.connections() >= 1);
       far.loseConnection();
       const lost = await first.ended;
       assert.ok(lost instanceof ChannelError && lost.retryable);
@@ -274,7 +274,7 @@ export function testChannelContract(name: string, openFarSide: () => Promise<Far
       const channel = side.open(async (press) => outcomes[presses.push(press) - 1] as PressOutcome);
       assert.ok((channel.maxButtons ?? 0) >= 3);
       await using running = startChannel(channel, recordPublish().publish);
-      await until("it is connected", () => running.connections() === 1);
+      await until("it is connected", () => running.connections() >= 1);
       await channel.send(reply(chat, "Shall I?", { buttons }), never);
       await channel.send(reply(other, "No buttons", { id: "out_2#1" }), never);
       assert.deepEqual(

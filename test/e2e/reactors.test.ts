@@ -12,7 +12,7 @@ import { openAIConfig, startGateway, tempHome } from "../support/gateway.js";
 import { keepLog } from "../support/log.js";
 
 /** Marking answered questions has a test of its own: nobody is asked here. */
-type ReactorName = Exclude<keyof Config["reactors"], "answers">;
+type ReactorName = Exclude<keyof Config["reactors"], "answers" | "live">;
 const off = { log: false, metrics: false, typing: false } satisfies Record<ReactorName, false>;
 const names = Object.keys(off) as ReactorName[];
 
@@ -111,6 +111,7 @@ test("the log names each part as it starts, in order, and as it stops, in revers
     "reactor log",
     "reactor typing",
     "reactor answers",
+    "reactor live",
     "reactor own",
     // The test's gateway has one too.
     "reactor recorder",

@@ -37,6 +37,7 @@ async function start(
   const model = await startFakeOpenAI({ answer });
   const configOf = (channel: Record<string, unknown>) =>
     openAIConfig(model.apiBase, {
+      inbound: { senderPerMinute: 0, chatPerMinute: 0 },
       channels: { telegram: { enabled: true, token, apiRoot: telegram.url, allowFrom, ...channel } },
     });
   const setup: Setup = {
@@ -176,22 +177,49 @@ test("a connection that breaks while receiving loses nothing and answers nothing
   assert.doesNotMatch(JSON.stringify(t.gateway.log.lines), /e2e-secret/);
 });
 
-test("edited messages are not answered, and a photo without text is answered by what is known of it", async () => {
+test("a file that Telegram does not give is told to both, and the chat goes on", async () => {
   await using t = await start({
-    answer: (request) => ({ text: /\[photo[^\]]*\]/.exec(request.userText)?.[0] ?? "?" }),
+    answer: (request) => ({ text: /\[the file [^\]]*\]/.exec(request.userText)?.[0] ?? "ok" }),
   });
-  const { messageId } = t.telegram.pushMessage({ photo: [{ file_id: "f", width: 1, height: 1 }] });
-  await t.telegram.waitForSent(1);
-  assert.match(
-    t.texts(42)[0] ?? "",
-    /^\[photo: it was not received, because files on Telegram are not supported yet\]$/,
-  );
-  const chat = { id: 42, type: "private" };
-  t.telegram.pushUpdate({ edited_message: { message_id: messageId, date: 0, chat, text: "edited" } });
-  t.say(42, "next");
+  t.telegram.pushMessage({ photo: [{ file_id: "gone", width: 1, height: 1 }], caption: "look" });
   await t.telegram.waitForSent(2);
-  await until("both are done", () => t.gateway.gateway.api.status().inboundWaiting === 0);
-  assert.equal(t.model.requests.length, 2);
+  assert.deepEqual(t.texts(42).toSorted(), [
+    "I could not fetch photo.jpg. Please send it again.",
+    "[the file photo.jpg did not come: it could not be fetched; its sender was told]",
+  ]);
+  t.say(42, "next");
+  await t.telegram.waitForSent(3);
+});
+
+test("an album is one message with all its files, and what follows it comes after it", async () => {
+  await using t = await start({
+    answer: (request) => ({ text: String(request.userText.match(/<file /g)?.length ?? 0) }),
+  });
+  const part = (name: string, more: object = {}) =>
+    t.telegram.pushMessage({
+      media_group_id: "77",
+      document: { file_id: t.telegram.keepFile(Buffer.from(name)), file_name: name },
+      ...more,
+    });
+  part("a.txt", { caption: "three of them" });
+  part("b.txt");
+  await until("the first two are polled", () => t.telegram.calls("getUpdates") > 1);
+  part("c.txt");
+  t.say(42, "after");
+  await t.telegram.waitForSent(2);
+  assert.deepEqual(t.texts(42), ["3", "0"]);
+  assert.match(t.model.requests[0]?.userText ?? "", /three of them$/);
+  await until("all is confirmed", () => t.telegram.pending === 0);
+});
+
+test("who sends stickers is told once that they cannot be read, and no model is asked", async () => {
+  await using t = await start();
+  t.telegram.pushMessage({ sticker: { file_id: "s", emoji: "👍" } });
+  t.telegram.pushMessage({ sticker: { file_id: "s", emoji: "👎" } });
+  t.say(42, "say hello");
+  await t.telegram.waitForSent(2);
+  assert.deepEqual(t.texts(42).toSorted(), ["I cannot read stickers. Please tell me in words.", "You said hello."]);
+  assert.equal(t.model.requests.length, 1);
 });
 
 // Who may talk

@@ -16,8 +16,15 @@ export interface SentMessage {
   readonly replyTo?: string;
   /** The inline keyboard, row by row. */
   readonly buttons?: readonly (readonly { readonly text: string; readonly callback_data: string }[])[];
+  /** What came with it. `method` is the call, e.g. `sendPhoto`. */
+  readonly file?: FakeFile & { readonly method: string };
   /** Unix ms of arrival. */
   readonly at: number;
+}
+
+export interface FakeFile {
+  readonly filename: string;
+  readonly bytes: Buffer;
 }
 
 export interface TypingSign {
@@ -95,6 +102,10 @@ export interface FakeTelegram extends AsyncDisposable {
   /** Never answers. With `carriedOut` the call still has its effect. */
   hangNext(options: BreakNext & { readonly carriedOut?: boolean }): void;
   setWebhook(url: string): void;
+  /** Where updates are brought to, as the bot has set it. */
+  readonly webhook: { readonly url: string; readonly secret: string };
+  /** Keeps a file as if somebody had sent it: its `file_id`. */
+  keepFile(bytes: Buffer): string;
   /** Resolves with all sent messages once there are `count`. */
   waitForSent(count: number, limitMs?: number): Promise<readonly SentMessage[]>;
   waitForConfirmed(offset: number, limitMs?: number): Promise<void>;
@@ -120,6 +131,7 @@ interface Call {
   readonly params: Json;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly file: FakeFile | undefined;
 }
 
 interface Reply {
@@ -157,7 +169,8 @@ export async function startFakeTelegram(options: {
   let nextMessageId = 1;
   let confirmedOffset = 0;
   let allowedUpdates: readonly string[] = [];
-  let webhook = "";
+  let webhook = { url: "", secret: "" };
+  const kept = new Map<string, Buffer>();
   let poll: Poll | undefined;
 
   const notify = (): void => {
@@ -170,7 +183,7 @@ export async function startFakeTelegram(options: {
   };
 
   function getUpdates(params: Json, request: IncomingMessage): Reply | Promise<Reply> {
-    if (webhook !== "") {
+    if (webhook.url !== "") {
       return refusal(409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook first");
     }
     poll?.answer(
@@ -243,16 +256,45 @@ export async function startFakeTelegram(options: {
     };
   }
 
-  function carryOut(method: string, params: Json, request: IncomingMessage): Reply | Promise<Reply> {
+  function sendFile(method: string, params: Json, file: FakeFile | undefined): Reply {
+    if (file === undefined) return refusal(400, "Bad Request: there is no file in the request");
+    if (method === "sendPhoto" && file.bytes.toString().startsWith("no image"))
+      return refusal(400, "Bad Request: IMAGE_PROCESS_FAILED");
+    const message = { ...toSent({ ...params, text: "" }, "", nextMessageId++), file: { ...file, method } };
+    sent.push(message);
+    notify();
+    return success(shown(message));
+  }
+
+  function carryOut(
+    method: string,
+    params: Json,
+    request: IncomingMessage,
+    file: FakeFile | undefined,
+  ): Reply | Promise<Reply> {
     switch (method) {
       case "getMe":
         return success({ ...botUser, can_join_groups: true, can_read_all_group_messages: false });
       case "getUpdates":
         return getUpdates(params, request);
       case "getWebhookInfo":
-        return success({ url: webhook, has_custom_certificate: false, pending_update_count: updates.length });
+        return success({ url: webhook.url, has_custom_certificate: false, pending_update_count: updates.length });
+      case "setWebhook":
+        webhook = { url: String(params.url), secret: String(params.secret_token ?? "") };
+        notify();
+        return success(true);
+      case "getFile": {
+        const bytes = kept.get(String(params.file_id));
+        if (bytes === undefined) return refusal(400, "Bad Request: wrong file_id");
+        const id = String(params.file_id);
+        return success({ file_id: id, file_unique_id: id, file_size: bytes.length, file_path: `files/${id}` });
+      }
+      case "sendPhoto":
+      case "sendVoice":
+      case "sendDocument":
+        return sendFile(method, params, file);
       case "deleteWebhook":
-        webhook = "";
+        webhook = { url: "", secret: "" };
         if (params.drop_pending_updates === true) updates = [];
         return success(true);
       case "setMyCommands":
@@ -290,6 +332,9 @@ export async function startFakeTelegram(options: {
         if (old === undefined) return refusal(400, "Bad Request: message to edit not found");
         const text = textOf(params);
         if ("status" in text) return text;
+        const before = edited.findLast(({ messageId }) => messageId === old.messageId) ?? old;
+        if (before.text === text.text && before.buttons === undefined)
+          return refusal(400, "Bad Request: message is not modified");
         const message = toSent(params, text.text, old.messageId);
         edited.push(message);
         notify();
@@ -302,23 +347,28 @@ export async function startFakeTelegram(options: {
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = new URL(request.url ?? "/", "http://localhost");
-    const match = /^\/bot([^/]+)\/(\w+)$/.exec(path.pathname);
-    const params = await readParams(request, path);
+    const asked = /^\/file\/bot([^/]+)\/files\/(\w+)$/.exec(path.pathname);
+    const match = asked === null ? /^\/bot([^/]+)\/(\w+)$/.exec(path.pathname) : [path.pathname, asked[1], "download"];
+    const { params, file } = await readParams(request, path);
     if (match === null) return write(response, refusal(404, "Not Found"));
     if (match[1] !== token) return write(response, refusal(401, "Unauthorized"));
     const method = match[2] ?? "";
     calls.set(method, (calls.get(method) ?? 0) + 1);
     if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs));
-    const run = (): Reply | Promise<Reply> => carryOut(method, params, request);
+    const run = (): Reply | Promise<Reply> => carryOut(method, params, request, file);
     const chatId = String(params.chat_id);
     const index = faults.findIndex(
       (fault) => fault.method === method && (fault.chatId === undefined || fault.chatId === chatId),
     );
     const fault = faults[index];
+    if (fault === undefined && asked !== null) {
+      const bytes = kept.get(asked[2] ?? "");
+      return void response.writeHead(bytes === undefined ? 404 : 200).end(bytes);
+    }
     if (fault === undefined) return write(response, await run());
     fault.left -= 1;
     if (fault.left <= 0) faults.splice(index, 1);
-    fault.act({ method, params, request, response }, run);
+    fault.act({ method, params, request, response, file }, run);
   }
 
   const server = createServer((request, response) => {
@@ -461,7 +511,15 @@ export async function startFakeTelegram(options: {
       });
     },
     setWebhook(url) {
-      webhook = url;
+      webhook = { url, secret: "" };
+    },
+    get webhook() {
+      return webhook;
+    },
+    keepFile(bytes) {
+      const id = `file${kept.size + 1}`;
+      kept.set(id, bytes);
+      return id;
     },
     async waitForSent(count, limitMs = 5000) {
       await until(
@@ -499,13 +557,36 @@ function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null;
 }
 
-async function readParams(request: IncomingMessage, path: URL): Promise<Json> {
+async function readParams(
+  request: IncomingMessage,
+  path: URL,
+): Promise<{ readonly params: Json; readonly file: FakeFile | undefined }> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
   const query = Object.fromEntries(path.searchParams);
-  if (chunks.length === 0) return query;
+  if (chunks.length === 0) return { params: query, file: undefined };
+  const type = request.headers["content-type"] ?? "";
+  if (type.startsWith("multipart/form-data")) return readForm(Buffer.concat(chunks), type, query);
   const body: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"));
-  return isObject(body) ? { ...query, ...body } : query;
+  return { params: isObject(body) ? { ...query, ...body } : query, file: undefined };
+}
+
+/** By hand, because grammY writes its parts with less space than Node's own reader asks for. */
+function readForm(body: Buffer, type: string, query: Json): Awaited<ReturnType<typeof readParams>> {
+  const boundary = `--${/boundary=(.+)$/.exec(type)?.[1] ?? ""}`;
+  const params: Record<string, unknown> = { ...query };
+  let file: FakeFile | undefined;
+  for (const part of body.toString("latin1").split(boundary).slice(1, -1)) {
+    const [head = "", ...rest] = part.split("\r\n\r\n");
+    const content = rest.join("\r\n\r\n").replace(/\r\n$/, "");
+    const bytes = Buffer.from(content, "latin1");
+    const name = /[; ]name="?([^";\r\n]+)/.exec(head)?.[1] ?? "";
+    const filename = /filename="?([^";\r\n]+)/.exec(head)?.[1];
+    if (filename !== undefined) file = { filename, bytes };
+    // A field that holds an object comes as JSON.
+    else params[name] = /^[[{]/.test(content) ? JSON.parse(bytes.toString("utf8")) : bytes.toString("utf8");
+  }
+  return { params, file };
 }
 
 function success(result: unknown): Reply {

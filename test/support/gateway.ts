@@ -47,6 +47,9 @@ export interface TestGatewayOptions {
   readonly reactors?: GatewayOptions["reactors"];
   readonly onBoundary?: GatewayOptions["onBoundary"];
   readonly modelRetryMs?: number;
+  readonly sendTimeoutMs?: number;
+  readonly sendRetryMs?: number;
+  readonly now?: GatewayOptions["now"];
 }
 
 const limitMs = 10_000;
@@ -73,9 +76,11 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   if (options.config !== undefined) await writeFile(join(home, "config.json"), JSON.stringify(quiet(options.config)));
   const log = keepLog();
   const config = await loadConfig({ home, env: { HOME: home } });
-  const { port = 0, tools, machines, reactors, onBoundary, modelRetryMs, isRuled = true } = options;
+  const { port = 0, tools, machines, reactors, onBoundary, isRuled = true } = options;
+  const { modelRetryMs, sendTimeoutMs, sendRetryMs, now } = options;
+  const waits = { modelRetryMs, sendTimeoutMs, sendRetryMs };
   const recorder = recordEvents();
-  const parts = { tools, machines, reactors: [...(reactors ?? []), recorder], onBoundary, modelRetryMs };
+  const parts = { tools, machines, reactors: [...(reactors ?? []), recorder], onBoundary, now, ...waits };
   const gateway = await openGateway({ config, home, log, version: "0.0.0-test", port, ...parts });
   const { api } = gateway;
   const main = "webui:test";
@@ -112,7 +117,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       }),
     async restart(config, graceMs = 0) {
       await stop(graceMs);
-      return await startGateway({ home, tools, machines, reactors, config, modelRetryMs });
+      return await startGateway({ home, tools, machines, reactors, config, now, ...waits });
     },
     async [Symbol.asyncDispose]() {
       await stop(0);

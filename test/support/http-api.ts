@@ -305,6 +305,19 @@ export function createMemoryGateway(): MemoryGateway {
         if (!paired.delete(`${channel}:${senderId}`))
           throw new RequestError("That sender is not paired", { status: 404, code: "not_found" });
       },
+      skills: {
+        enable: () => Promise.reject(noJobs()),
+        install: () => Promise.reject(noJobs()),
+      },
+      cron: {
+        list: async () => [],
+        add: () => Promise.reject(noJobs()),
+        update: () => Promise.reject(noJobs()),
+        remove: () => Promise.reject(noJobs()),
+        enable: () => Promise.reject(noJobs()),
+        run: () => Promise.reject(noJobs()),
+        history: async () => [],
+      },
       ledger: async () => [{ messageId: "msg_1", sessionKey: "webui:1", acceptedSeq: 1, end: "answered", endSeq: 9 }],
     },
   };
@@ -409,4 +422,8 @@ function scriptTurn(tell: Tell, messageId: string, answer: readonly string[]): r
       ),
   ];
   return steps;
+}
+
+function noJobs(): RequestError {
+  return new RequestError("There are no jobs here.", { status: 404, code: "not_found" });
 }

@@ -65,7 +65,6 @@ async function pass(
       chatId,
       senderId: chatId,
       content: text,
-      attachments: [],
       chatType: "dm",
       addressed: true,
       platformMessageId: String(position),

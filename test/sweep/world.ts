@@ -237,6 +237,9 @@ export class World implements AsyncDisposable {
       tools: { exec: { sandbox: "off" } },
       providers: { openai: { apiKey: `sk-life-${life}`, apiBase: this.model.apiBase } },
       channels: { telegram: { enabled: true, token, apiRoot, allowFrom: ["*"] } },
+      inbound: { senderPerMinute: 0, chatPerMinute: 0 },
+      // A preview that a kill leaves standing is no reply: what replies do is looked at here.
+      reactors: { live: false },
       owners: ["relay:r1"],
     });
     await writeFile(join(this.home, "config.json"), JSON.stringify(config));

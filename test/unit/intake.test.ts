@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { OpenQuestions } from "../../src/agent/open-questions.js";
 import { createAnswers } from "../../src/api/answers.js";
 import { createIntake } from "../../src/api/intake.js";
+import { createReceivedFiles } from "../../src/api/received-files.js";
 import { createMessageBus } from "../../src/bus/message-bus.js";
-import type { ReceivedMessage } from "../../src/channels/channel.js";
+import type { ReceivedFile, ReceivedMessage } from "../../src/channels/channel.js";
+import { ChannelError } from "../../src/errors.js";
 import { createPairing } from "../../src/policy/pairing.js";
 import { createPolicy } from "../../src/policy/policy.js";
+import { createRateLimiter, type RateLimits } from "../../src/policy/rate-limits.js";
+import { never } from "../support/channel-kit.js";
 import { gate, openIn, tempFolder } from "../support/engine-kit.js";
 import { keepLog } from "../support/log.js";
 
@@ -16,9 +21,15 @@ async function openIntake(
     readonly allowFrom?: readonly string[];
     readonly pendingPerKey?: number;
     readonly prepareSession?: (key: string) => Promise<void>;
+    readonly perMinute?: RateLimits;
   } = {},
 ) {
-  const { allowFrom = ["*"], pendingPerKey = 100, prepareSession = async () => {} } = options;
+  const {
+    allowFrom = ["*"],
+    pendingPerKey = 100,
+    prepareSession = async () => {},
+    perMinute = { sender: 0, chat: 0 },
+  } = options;
   const home = tempFolder(t);
   const { engine } = await openIn(home, { limits: { pendingPerKey, waitMs: 20 } });
   t.after(() => engine[Symbol.asyncDispose]());
@@ -35,8 +46,22 @@ async function openIntake(
   const questions = new OpenQuestions();
   const sessions = { exists: async () => false, open: () => Promise.reject(new Error("no session")) };
   const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
-  const intake = createIntake({ bus, policy, pairing, questions, answers, prepareSession, now: Date.now, log });
-  return { engine, bus, log, pairing, questions, intake };
+  const intake = createIntake({
+    bus,
+    waiting: engine.waiting,
+    policy,
+    pairing,
+    rates: createRateLimiter(perMinute, { now: Date.now }),
+    questions,
+    answers,
+    files: createReceivedFiles({ folderOf: () => join(home, "received"), maxBytes: 1000, log, retryDelayMs: 1 }),
+    prepareSession,
+    now: Date.now,
+    log,
+  });
+  const receive = (channel: string, message: ReceivedMessage, signal = never) =>
+    intake.receive(channel, message, signal);
+  return { home, engine, bus, log, pairing, questions, intake: { ...intake, receive } };
 }
 
 function received(content: string, more: Partial<ReceivedMessage> = {}): ReceivedMessage {
@@ -46,7 +71,6 @@ function received(content: string, more: Partial<ReceivedMessage> = {}): Receive
     addressed: true,
     senderId: "42",
     content,
-    attachments: [],
     ...more,
   };
 }
@@ -122,4 +146,120 @@ test("while the gateway stops a message is left with its platform, and nobody is
   bus.close();
   assert.deepEqual(await intake.receive("telegram", received("late")), { status: "busy", reply: "" });
   assert.equal(engine.status().inboundWaiting, 0);
+});
+
+// Files
+
+const fileOf = (content: string, more: Partial<ReceivedFile> = {}): ReceivedFile => ({
+  filename: "a.txt",
+  mimeType: "text/plain",
+  read: async () => Buffer.from(content),
+  ...more,
+});
+
+test("what follows a file in its chat waits for it, other chats do not", async (t) => {
+  const fetched = gate();
+  const { engine, intake } = await openIntake(t);
+  const slow = fileOf("slow", {
+    read: async () => {
+      await fetched.opened;
+      return Buffer.from("slow");
+    },
+  });
+  const first = intake.receive("telegram", received("with a file", { files: [slow], dedupId: "d:1" }));
+  const second = intake.receive("telegram", received("after it", { dedupId: "d:2" }));
+  await intake.receive("telegram", received("elsewhere", { chatId: "43", senderId: "43" }));
+  assert.deepEqual(waitingIn(engine, "telegram:42"), []);
+  assert.deepEqual(waitingIn(engine, "telegram:43"), ["elsewhere"]);
+  fetched.open();
+  await Promise.all([first, second]);
+  assert.deepEqual(waitingIn(engine, "telegram:42"), ["with a file", "after it"]);
+});
+
+test("no byte of a stranger's file is fetched, and a name from outside leads nowhere else", async (t) => {
+  const { home, engine, intake } = await openIntake(t, { allowFrom: ["7"] });
+  let reads = 0;
+  const file = fileOf("x", {
+    filename: "../../.ssh/\u0000authorized_keys",
+    read: async () => {
+      reads += 1;
+      return Buffer.from("x");
+    },
+  });
+  await intake.receive("telegram", received("", { files: [file] }));
+  assert.equal(reads, 0);
+  await intake.receive("telegram", received("", { files: [file], senderId: "7", dedupId: "d:9" }));
+  const [work] = engine.waiting("inbound", "telegram:42");
+  const path = work?.body.attachments[0]?.path ?? "";
+  assert.match(path, /\/received\/[0-9a-f]{8}-_authorized_keys$/);
+  assert.ok(path.startsWith(join(home, "received")));
+});
+
+test("a file that cannot be had for a moment is asked for again; a stop leaves the message with its platform", async (t) => {
+  const { engine, intake } = await openIntake(t);
+  let reads = 0;
+  const shaky = fileOf("", {
+    read: async () => {
+      reads += 1;
+      if (reads < 3) throw new ChannelError("The line is dead.", { retryable: true });
+      return Buffer.from("here");
+    },
+  });
+  await intake.receive("telegram", received("one", { files: [shaky] }));
+  assert.deepEqual([reads, engine.waiting("inbound", "telegram:42")[0]?.body.attachments.length], [3, 1]);
+  const stop = new AbortController();
+  const hanging = fileOf("", {
+    read: (_most, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+  });
+  const outcome = intake.receive("telegram", received("two", { files: [hanging] }), stop.signal);
+  setImmediate(() => stop.abort());
+  assert.deepEqual(await outcome, { status: "busy", reply: "" });
+  assert.deepEqual(waitingIn(engine, "telegram:42"), ["one"]);
+});
+
+test("a voice message without a server for it is kept and told, and so is one that fails", async (t) => {
+  const { engine, intake } = await openIntake(t);
+  await intake.receive("telegram", received("", { files: [fileOf("OggS", { filename: "voice.ogg", isVoice: true })] }));
+  const [work] = engine.waiting("inbound", "telegram:42");
+  assert.match(work?.body.content ?? "", /^\[a voice message, which is not written down here/);
+  assert.equal(work?.body.attachments.length, 1);
+});
+
+// How much
+
+test("too many messages of a sender, or in a chat, are refused with one sentence each row; the next minute is free", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"] });
+  const { intake } = await openIntake(t, { perMinute: { sender: 2, chat: 3 } });
+  const say = (senderId: string) => intake.receive("telegram", received("x", { senderId, chatId: "1" }));
+  const many = await Promise.all([say("a"), say("a"), say("a"), say("a"), say("b"), say("c")]);
+  assert.deepEqual(
+    many.map(({ status }) => status),
+    ["accepted", "accepted", "refused", "refused", "accepted", "refused"],
+  );
+  const replies = many.map((outcome) => ("reply" in outcome ? outcome.reply : ""));
+  assert.match(replies[2] ?? "", /write again in 60 s/);
+  assert.deepEqual(replies[3] ?? "", "");
+  t.mock.timers.tick(60_000);
+  assert.equal((await say("a")).status, "accepted");
+});
+
+test("a message that is not taken after all counts for nothing", async (t) => {
+  const { intake } = await openIntake(t, { pendingPerKey: 1, perMinute: { sender: 2, chat: 0 } });
+  const say = () => intake.receive("telegram", received("x"));
+  assert.deepEqual((await say()).status, "accepted");
+  for (let n = 0; n < 5; n++) assert.deepEqual((await say()).status, "busy");
+});
+
+// Edits
+
+test("an edit that says the same, and a deletion of what is not waiting, are nothing new", async (t) => {
+  const { engine, intake } = await openIntake(t);
+  await intake.receive("telegram", received("two eggs", { platformMessageId: "5" }));
+  const change = (more: Partial<ReceivedMessage>) =>
+    intake.receive("telegram", received("two eggs", { platformMessageId: "5", change: "edited", ...more }));
+  assert.deepEqual(await change({}), { status: "refused" });
+  assert.deepEqual(await change({ content: "three eggs" }), { status: "accepted" });
+  assert.deepEqual(await change({ change: "deleted", content: "", platformMessageId: "6" }), { status: "refused" });
+  assert.deepEqual(await change({ change: "deleted", content: "" }), { status: "accepted" });
+  assert.equal(engine.waiting("inbound", "telegram:42").length, 3);
 });

@@ -88,6 +88,29 @@ test("who may talk follows the table, over every channel, sender, chat type and 
   }
 });
 
+test("a list of groups keeps the assistant out of all others, and lets in whoever addresses it in those", () => {
+  const channels = {
+    any: { allowFrom: ["42"], allowGroups: [] },
+    groups: { allowFrom: [], allowGroups: ["-100"] },
+    both: { allowFrom: ["42"], allowGroups: ["-100"] },
+  };
+  const policy = createPolicy({ ...defaults, owners: ["groups:1"], channels });
+  const may = (channel: string, chatId: string, senderId: string, addressed = true) =>
+    policy.maySpeak({ channel, chatId, senderId, chatType: "group", addressed }, () => true).allowed;
+  const rows = [
+    [may("any", "-5", "42"), may("any", "-5", "43")],
+    [may("groups", "-100", "43"), may("groups", "-100", "43", false), may("groups", "-5", "43")],
+    [may("groups", "-5", "1")],
+    [may("both", "-100", "42"), may("both", "-100", "43"), may("both", "-5", "42")],
+  ];
+  assert.deepEqual(rows, [[true, false], [true, false, false], [true], [true, false, false]]);
+  const dm = policy.maySpeak(
+    { channel: "groups", chatId: "7", senderId: "7", chatType: "dm", addressed: true },
+    () => false,
+  );
+  assert.deepEqual(dm, { allowed: false, reason: "needs_pairing" });
+});
+
 test("an owner of one channel is nobody special on another", () => {
   const policy = createPolicy({ ...defaults, owners: ["telegram:42"], channels: { discord: { allowFrom: ["*"] } } });
   const role = (channel: string) => {

@@ -67,19 +67,31 @@ test("codes are compared without case, spaces and hyphens, and nothing else matc
   assert.equal((await pairing.approve(typed))?.senderId, "42");
 });
 
-test("the code stays the same and is told once, until it expires after 60 minutes", async () => {
+test("the code stays the same and is told once, until it expires after 10 minutes", async () => {
   const { pairing, clock, open } = setUp();
   const first = await pairing.request("telegram", "42");
-  clock.now += 59 * minute;
+  clock.now += 9 * minute;
   assert.deepEqual(await pairing.request("telegram", "42"), { code: first.code, isNew: false });
   assert.deepEqual(await open().request("telegram", "42"), { code: first.code, isNew: false });
-  assert.equal(pairing.list().waiting[0]?.expiresAt, "2026-01-01T01:00:00.000Z");
+  assert.equal(pairing.list().waiting[0]?.expiresAt, "2026-01-01T00:10:00.000Z");
   clock.now += minute;
   assert.deepEqual(pairing.list().waiting, []);
   assert.equal(await pairing.approve(first.code), undefined);
   const second = await pairing.request("telegram", "42");
   assert.equal(second.isNew, true);
   assert.notEqual(second.code, first.code);
+});
+
+test("after ten wrong codes no code is taken until the first of them is 10 minutes old", async () => {
+  const { pairing, clock } = setUp();
+  const { code } = await pairing.request("telegram", "42");
+  for (let n = 0; n < 10; n++) assert.equal(await pairing.approve(`WRONG${n}`), undefined);
+  clock.now += 4 * minute;
+  await assert.rejects(pairing.approve(code), /Too many wrong codes.*in 6 minutes/);
+  assert.equal(pairing.isPaired("telegram", "42"), false);
+  clock.now += 6 * minute;
+  const { code: second } = await pairing.request("telegram", "42");
+  assert.equal((await pairing.approve(second))?.senderId, "42");
 });
 
 test("messages that arrive at the same time get one code, told once", async () => {
@@ -92,7 +104,7 @@ test("messages that arrive at the same time get one code, told once", async () =
   );
 });
 
-test("three wait per channel; a fourth takes the place of the oldest, who is not told again within the hour", async () => {
+test("three wait per channel; a fourth takes the place of the oldest, who is not told the same code again", async () => {
   const { pairing, clock } = setUp();
   const codes = new Map<string, string>();
   for (const id of ["1", "2", "3", "4"]) {
@@ -110,7 +122,7 @@ test("three wait per channel; a fourth takes the place of the oldest, who is not
   assert.deepEqual(await pairing.request("telegram", "1"), { code: codes.get("1"), isNew: false });
   assert.deepEqual(waiting(), ["3", "4", "1"]);
   assert.equal((await pairing.approve(codes.get("1") ?? ""))?.senderId, "1");
-  clock.now += 60 * minute;
+  clock.now += 10 * minute;
   assert.equal((await pairing.request("telegram", "2")).isNew, true);
 });
 

@@ -12,7 +12,7 @@ const lost = (more: { readonly retryAfterMs?: number } = {}) =>
   new ChannelError("The line is dead.", { retryable: true, ...more });
 
 /** A channel whose runs go as told, one after the other; the last one for ever. */
-function supervise(t: TestContext, runs: readonly Run[]) {
+function supervise(t: TestContext, runs: readonly Run[], longestSilenceMs?: number) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   let used = 0;
   const channel: Channel = {
@@ -22,6 +22,7 @@ function supervise(t: TestContext, runs: readonly Run[]) {
       used += 1;
       await run?.(onConnected, signal);
     },
+    ...(longestSilenceMs === undefined ? {} : { longestSilenceMs }),
     split: (content) => [content],
     send: async () => ({ platformMessageId: "1" }),
   };
@@ -54,10 +55,14 @@ const untilAborted: Run = (onConnected, signal) => {
 
 test("a lost connection is tried again later each time, up to a minute, with the number of the try", async (t) => {
   const s = supervise(t, [() => Promise.reject(lost())]);
-  for (let attempt = 1; attempt <= 9; attempt += 1) {
+  for (let attempt = 1; attempt <= 12; attempt += 1) {
     await s.settle();
     const [state, { attempt: told, delayMs = 0, reason }] = s.states.at(-1) ?? ["", {}];
-    assert.deepEqual([state, told, reason], ["reconnecting", attempt, "The line is dead."]);
+    // Truthful: nobody is about to reconnect who has failed ten times in a row.
+    assert.deepEqual(
+      [state, told, reason],
+      [attempt < 10 ? "reconnecting" : "disconnected", attempt, "The line is dead."],
+    );
     const longest = Math.min(1000 * 2 ** (attempt - 1), 60_000);
     assert.ok(delayMs >= longest * 0.75 && delayMs <= longest, `${delayMs} ms at try ${attempt}`);
     assert.equal(s.runs(), attempt);
@@ -127,6 +132,35 @@ test("a bug in a channel, and a run that ends by itself, are lost connections an
   t.mock.timers.tick(2000);
   await s.settle();
   assert.equal(s.states.at(-1)?.[0], "connected");
+  s.controller.abort();
+  await s.done;
+});
+
+test("a channel that falls silent is run again, also if its run does not end, and one that gives signs of life is not", async (t) => {
+  const heard: (() => void)[] = [];
+  const deaf: Run = (onConnected) => {
+    heard.push(onConnected);
+    onConnected();
+    return new Promise(() => {});
+  };
+  const s = supervise(t, [deaf, untilAborted], 60_000);
+  await s.settle();
+  for (let minute = 0; minute < 5; minute += 1) {
+    t.mock.timers.tick(59_000);
+    heard[0]?.();
+  }
+  assert.equal(s.runs(), 1);
+  t.mock.timers.tick(60_000);
+  await s.settle();
+  t.mock.timers.tick(10_000);
+  await s.settle();
+  assert.deepEqual(s.states.at(-1)?.[0], "reconnecting");
+  assert.match(s.states.at(-1)?.[1].reason ?? "", /Nothing was heard for 60 s/);
+  heard[0]?.();
+  assert.equal(s.states.at(-1)?.[0], "reconnecting", "what was left behind has no say any more");
+  t.mock.timers.tick(1000);
+  await s.settle();
+  assert.equal(s.runs(), 2);
   s.controller.abort();
   await s.done;
 });

@@ -18,11 +18,10 @@ testChannelContract("telegram", async () => {
         token,
         apiRoot: telegram.url,
         pollTimeoutSeconds: 0.2,
-        sendTimeoutMs: 200,
         busyRetryMs: 20,
         log: silentLog,
       },
-      press === undefined ? { cursor } : { cursor, press },
+      press === undefined ? { cursor, sendTimeoutMs: 200 } : { cursor, press, sendTimeoutMs: 200 },
     );
   const newest = (chatId: string) => {
     const sent = telegram.sent.findLast((message) => message.chatId === chatId);

@@ -22,7 +22,7 @@ test("calls go through an HTTP proxy when one is set", async () => {
   });
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   const { port } = proxy.address() as AddressInfo;
-  const api = await openApi({ token: telegram.token, apiRoot: telegram.url, proxy: `http://127.0.0.1:${port}` });
+  const { api } = await openApi({ token: telegram.token, apiRoot: telegram.url, proxy: `http://127.0.0.1:${port}` });
   assert.equal((await api.getMe()).id, telegram.bot.id);
   assert.deepEqual(tunnels, [new URL(telegram.url).host]);
   proxy.closeAllConnections();

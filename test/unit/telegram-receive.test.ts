@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ReceivedMessage } from "../../src/channels/channel.js";
+import type { ReceivedFile, ReceivedMessage } from "../../src/channels/channel.js";
+import type { TelegramFile } from "../../src/channels/telegram/files.js";
 import { createTelegramChannel, type TelegramOptions } from "../../src/channels/telegram/telegram.js";
 import { parseUpdate } from "../../src/channels/telegram/update.js";
 import { ChannelError, EngineError } from "../../src/errors.js";
@@ -265,12 +266,16 @@ test("the command menu is set when the bot is connected, and its failure harms n
 const ada = { id: 7, is_bot: false, first_name: "Ada", last_name: "L" };
 const group = { id: -5, type: "supergroup", title: "Group" };
 
+/** Files are told by what is known of them. */
+const noFile = ({ fileId: _fileId, ...about }: TelegramFile): ReceivedFile => ({ ...about, read });
+const read = async () => new Uint8Array();
+
 function parse(message: Readonly<Record<string, unknown>>): ReceivedMessage | string {
   const update = {
     update_id: 1,
     message: { message_id: 3, date: 0, chat: { id: 7, type: "private" }, from: ada, ...message },
   };
-  const parsed = parseUpdate(update, 1, bot);
+  const parsed = parseUpdate(update, 1, bot, noFile);
   return "ignored" in parsed ? parsed.ignored : parsed.message;
 }
 
@@ -288,7 +293,6 @@ test("a direct message is addressed, and its sender is known by the number", () 
     senderId: "7",
     senderName: "Ada L",
     content: "hi",
-    attachments: [],
     addressed: true,
     platformMessageId: "3",
     replyTo: undefined,
@@ -336,14 +340,14 @@ test("a topic is a thread, and its messages do not answer the one that opened it
   assert.equal(thread.thread, undefined);
 });
 
-test("edits, service messages, bots and updates that are not as documented are ignored", () => {
+test("service messages, bots and updates that are not as documented are ignored", () => {
   assert.equal(parse({ new_chat_members: [ada] }), "it has no content");
   assert.equal(parse({ text: "   " }), "it has no content");
   assert.equal(parse({ text: "beep", from: { id: 9, is_bot: true } }), "it has no human sender");
   assert.equal(parse({ text: "x", from: undefined }), "it has no human sender");
   assert.match(String(parse({ text: 5 })), /not as documented/);
-  for (const update of [{ edited_message: { text: "x" } }, { channel_post: {} }, "nonsense", null])
-    assert.ok("ignored" in parseUpdate(update, 1, bot));
+  for (const update of [{ edited_message: { text: 5 } }, { channel_post: {} }, "nonsense", null])
+    assert.ok("ignored" in parseUpdate(update, 1, bot, noFile));
 });
 
 test("anonymous admins are told apart by the chat they write as", () => {
@@ -354,24 +358,71 @@ test("anonymous admins are told apart by the chat they write as", () => {
 
 test("what is no text is told as a note, together with its caption", () => {
   const note = (message: Readonly<Record<string, unknown>>) => parsed(message).content;
-  assert.match(note({ photo: [{ file_id: "f" }] }), /^\[photo: it was not received, because .* not supported yet\]$/);
-  assert.match(note({ photo: [{}], caption: "look" }), /^\[photo: .*\]\nlook$/);
-  assert.match(note({ document: { file_name: "a.pdf" } }), /^\[file a\.pdf: /);
-  assert.match(note({ voice: {} }), /^\[voice message: /);
-  // Telegram sets `document` too, for programs that do not know animations.
-  assert.match(note({ animation: {}, document: { file_name: "a.gif" } }), /^\[animation: /);
-  assert.equal(note({ sticker: { emoji: "👍" } }), "[sticker 👍]");
   assert.equal(note({ location: { latitude: 1.5, longitude: -2 } }), "[location: 1.5, -2]");
   assert.equal(note({ contact: { first_name: "Bo", phone_number: "+1" } }), "[contact: Bo, +1]");
   assert.equal(note({ poll: { question: "Tea?" } }), "[poll: Tea?]");
   assert.equal(note({ dice: { emoji: "🎲", value: 6 } }), "[🎲 6]");
+  assert.match(note({ story: {} }), /^\[story, which cannot be read here\]$/);
   assert.equal(note({ text: "news", forward_origin: { type: "hidden_user" } }), "[forwarded]\nnews");
-  const caption = "@maxclaw_test_bot what is this?";
-  const captioned = {
-    chat: group,
-    photo: [{}],
-    caption,
-    caption_entities: [{ type: "mention", offset: 0, length: 17 }],
+});
+
+test("a file is told with its name, kind and size, of a photo the largest, and its caption is the text", () => {
+  const about = (message: Readonly<Record<string, unknown>>) => {
+    const { content, files = [] } = parsed(message);
+    return [
+      content,
+      ...files.map(({ filename, mimeType, sizeBytes, isVoice }) => [filename, mimeType, sizeBytes, isVoice]),
+    ];
   };
-  assert.equal(parsed(captioned).addressed, true);
+  const photo = [
+    { file_id: "s", width: 90, file_size: 100 },
+    { file_id: "l", width: 900, file_size: 1000 },
+    { file_id: "m", width: 300, file_size: 500 },
+  ];
+  assert.deepEqual(about({ photo, caption: "look" }), ["look", ["photo.jpg", "image/jpeg", 1000, undefined]]);
+  assert.deepEqual(about({ document: { file_id: "d", file_name: "a.pdf", mime_type: "application/pdf" } }), [
+    "",
+    ["a.pdf", "application/pdf", undefined, undefined],
+  ]);
+  assert.deepEqual(about({ voice: { file_id: "v", mime_type: "audio/ogg" } }), [
+    "",
+    ["voice.ogg", "audio/ogg", undefined, true],
+  ]);
+  // Telegram sets `document` too, for programs that do not know animations.
+  const animation = { file_id: "a", file_name: "a.mp4" };
+  assert.equal(parsed({ animation, document: { file_id: "a" } }).files?.length, 1);
+  const caption = "@maxclaw_test_bot what is this?";
+  const entities = [{ type: "mention", offset: 0, length: 17 }];
+  assert.equal(parsed({ chat: group, photo, caption, caption_entities: entities }).addressed, true);
+});
+
+test("a sticker is something that cannot be read, unless words come with it", () => {
+  const { content, unreadable } = parsed({ sticker: { emoji: "👍" } });
+  assert.deepEqual([content, unreadable], ["", "stickers"]);
+});
+
+test("what a message answers is told: of the bot, of its sender, of others, and the part that was marked", () => {
+  const original = { message_id: 2, text: "x".repeat(1000), from: { id: bot.id, is_bot: true } };
+  const { quoted } = parsed({ text: "why?", reply_to_message: original });
+  assert.deepEqual([quoted?.by, quoted?.text.length], ["assistant", 400]);
+  const own = { message_id: 2, text: "mine", from: ada };
+  assert.deepEqual(parsed({ text: "x", reply_to_message: own }).quoted, {
+    text: "mine",
+    by: "sender",
+    name: undefined,
+  });
+  const other = { message_id: 2, caption: "a long story", from: { id: 9, is_bot: false, first_name: "Bo" } };
+  assert.deepEqual(parsed({ text: "x", reply_to_message: other, quote: { text: "story" } }).quoted, {
+    text: "story",
+    by: "other",
+    name: "Bo",
+  });
+});
+
+test("an edit is told as one, under the number of the message that it changes", () => {
+  const edited = { message_id: 3, date: 0, chat: { id: 7, type: "private" }, from: ada, text: "better" };
+  const result = parseUpdate({ update_id: 9, edited_message: edited }, 9, bot, noFile);
+  assert.ok("message" in result);
+  const { change, platformMessageId, content, dedupId } = result.message;
+  assert.deepEqual([change, platformMessageId, content, dedupId], ["edited", "3", "better", "telegram:4242:9"]);
 });

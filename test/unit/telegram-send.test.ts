@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { createTelegramChannel } from "../../src/channels/telegram/telegram.js";
 import { silentLog } from "../../src/log.js";
 import { failureOf, never, reply, textsOf } from "../support/channel-kit.js";
-import { until } from "../support/engine-kit.js";
+import { tempFolder, until } from "../support/engine-kit.js";
 import { type FakeTelegram, startFakeTelegram } from "../support/fake-telegram.js";
 
 const token = "4242:send-secret";
@@ -14,7 +16,7 @@ const unparsable = {
 };
 
 const open = (telegram: FakeTelegram, sendTimeoutMs = 20_000) =>
-  createTelegramChannel({ token, apiRoot: telegram.url, sendTimeoutMs, log: silentLog }, { cursor: () => undefined });
+  createTelegramChannel({ token, apiRoot: telegram.url, log: silentLog }, { cursor: () => undefined, sendTimeoutMs });
 
 test("Markdown is shown as Telegram's HTML", async () => {
   await using telegram = await startFakeTelegram({ token });
@@ -78,11 +80,29 @@ test("a group that became a supergroup gets its reply under the new id", async (
   );
 });
 
-test("files are named to the person, because they cannot be sent yet", async () => {
+test("a file goes out in the way in which people expect it, with its bytes and its place", async (t) => {
   await using telegram = await startFakeTelegram({ token });
-  const file = { path: "/x/a.pdf", filename: "a.pdf", mimeType: "application/pdf", sizeBytes: 1 };
-  await open(telegram).send(reply("42", "here", { attachments: [file] }), never);
-  assert.match(telegram.sent[0]?.text ?? "", /^here\n\n\[not sent, .*: a\.pdf\]$/);
+  const folder = tempFolder(t);
+  const channel = open(telegram);
+  const cases = [
+    ["cat.png", "image/png", "sendPhoto", "a cat"],
+    ["torn.png", "image/png", "sendDocument", "no image at all"],
+    ["note.ogg", "audio/ogg", "sendVoice", "OggS"],
+    ["a.pdf", "application/pdf", "sendDocument", "%PDF"],
+  ] as const;
+  for (const [filename, mimeType, method, content] of cases) {
+    const path = join(folder, filename);
+    await writeFile(path, content);
+    const attachments = [{ path, filename, mimeType, sizeBytes: content.length }];
+    await channel.send(reply("42", "", { attachments, thread: "5", replyTo: "9" }), never);
+    const sent = telegram.sent.at(-1);
+    assert.deepEqual([sent?.file?.filename, sent?.file?.method], [filename, method]);
+    assert.equal(sent?.file?.bytes.toString(), content);
+    assert.deepEqual([sent?.thread, sent?.replyTo], ["5", "9"]);
+  }
+  const gone = { path: join(folder, "gone"), filename: "gone.txt", mimeType: "text/plain", sizeBytes: 1 };
+  const failure = await failureOf(channel.send(reply("42", "", { attachments: [gone] }), never));
+  assert.deepEqual([failure.outcome, failure.retryable], ["refused", false]);
 });
 
 test("every failure says whether the message may have arrived, and none shows the token", async () => {

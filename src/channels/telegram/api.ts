@@ -1,6 +1,6 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import type { Api } from "grammy";
+import type { Api, InputFile } from "grammy";
 import { ChannelError } from "../../errors.js";
 import { openProxyAgent } from "./proxy.js";
 
@@ -15,13 +15,24 @@ export function toGrammySignal(signal: AbortSignal): GrammySignal {
 /** Free connections are closed early: one that Telegram has closed meanwhile would make a send fail halfway. */
 const freeSocketMs = 4000;
 
-/** grammY's client for the Bot API; grammY itself is loaded here, and only here. */
+/** grammY's client for the Bot API, and the way around it for files. */
+export interface TelegramClient {
+  readonly api: Api;
+  /** Holds the address and the proxy that the config says. */
+  readonly agent: HttpAgent;
+  /** Where a file can be fetched whose path getFile gave. Holds the token. */
+  fileAddress(path: string): URL;
+  /** A file on its way to Telegram. */
+  upload(bytes: Uint8Array, filename: string): InputFile;
+}
+
+/** grammY itself is loaded here, and only here. */
 export async function openApi(options: {
   readonly token: string;
   readonly apiRoot?: string | undefined;
   readonly proxy?: string | undefined;
-}): Promise<Api> {
-  const { Api: GrammyApi } = await import("grammy");
+}): Promise<TelegramClient> {
+  const { Api: GrammyApi, InputFile: GrammyFile } = await import("grammy");
   const root = parseAddress(options.apiRoot ?? "https://api.telegram.org", "channels.telegram.apiRoot", [
     "http:",
     "https:",
@@ -34,12 +45,18 @@ export async function openApi(options: {
           parseAddress(options.proxy, "channels.telegram.proxy", ["http:", "https:", "socks5:", "socks5h:", "socks:"]),
           freeSocketMs,
         );
-  return new GrammyApi(options.token, {
-    apiRoot: root.href.replace(/\/+$/, ""),
-    // Longer than any call of ours may take: each has its own limit.
-    timeoutSeconds: 600,
-    baseFetchConfig: { agent, compress: true },
-  });
+  const apiRoot = root.href.replace(/\/+$/, "");
+  return {
+    api: new GrammyApi(options.token, {
+      apiRoot,
+      // Longer than any call of ours may take: each has its own limit.
+      timeoutSeconds: 600,
+      baseFetchConfig: { agent, compress: true },
+    }),
+    agent,
+    fileAddress: (path) => new URL(`${apiRoot}/file/bot${options.token}/${path}`),
+    upload: (bytes, filename) => new GrammyFile(bytes, filename),
+  };
 }
 
 function parseAddress(value: string, key: string, protocols: readonly string[]): URL {

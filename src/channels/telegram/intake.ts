@@ -10,6 +10,8 @@ interface Entry {
   readonly poll: number;
   /** May be confirmed: it is durable, refused, or nothing for us. */
   isDone: boolean;
+  /** It is still being put together: what follows in its chat must not overtake it. */
+  isPartial: boolean;
   /** Settles when it is done, or when the intake gives up because of an abort. */
   settled: Promise<void>;
 }
@@ -69,36 +71,81 @@ export class Intake {
     return this.#entries.has(updateId);
   }
 
-  /** Takes an update in; without a message there is nothing to do but to confirm it. */
-  take(updateId: number, message: ReceivedMessage | undefined): void {
-    const entry: Entry = { id: updateId, poll: this.#polls, isDone: message === undefined, settled: Promise.resolve() };
-    this.#entries.set(updateId, entry);
-    this.#next = updateId + 1;
-    if (message === undefined) return;
-    const before = this.#latest.get(message.chatId);
-    this.#latest.set(message.chatId, entry);
-    entry.settled = this.#pass(entry, message, before).then(() => {
-      if (this.#latest.get(message.chatId) === entry) this.#latest.delete(message.chatId);
+  /** Resolves with whether the update may be confirmed by now: it is done, or `limitMs` have passed. */
+  async isDoneWithin(updateId: number, limitMs: number): Promise<boolean> {
+    const entry = this.#entries.get(updateId);
+    if (entry === undefined) return true;
+    if (!entry.isDone) await this.#within(entry.settled, limitMs);
+    return entry.isDone;
+  }
+
+  /** Takes in an update that holds nothing for us: there is nothing to do but to confirm it. */
+  skip(updateId: number): void {
+    this.#add(updateId).isDone = true;
+  }
+
+  /** Takes a message of this chat in. One that is put together first keeps its place; if that rejects, it stays undone. */
+  take(updateId: number, chatId: string, message: ReceivedMessage | Promise<ReceivedMessage>): void {
+    const entry = this.#add(updateId);
+    const before = this.#latest.get(chatId);
+    this.#latest.set(chatId, entry);
+    entry.settled = this.#passWhole(entry, message, before).then(() => {
+      if (this.#latest.get(chatId) === entry) this.#latest.delete(chatId);
+    });
+  }
+
+  /** Takes in an update that is a part of the message of an earlier one: it is done when that one is. */
+  join(updateId: number, leadId: number): void {
+    const entry = this.#add(updateId);
+    const lead = this.#entries.get(leadId);
+    entry.settled = (lead?.settled ?? Promise.resolve()).then(() => {
+      entry.isDone = lead?.isDone ?? true;
     });
   }
 
   /** Takes in an update that is no message: it is done once `work`, which never rejects, has ended. */
   takeWork(updateId: number, work: () => Promise<void>): void {
-    const entry: Entry = { id: updateId, poll: this.#polls, isDone: false, settled: Promise.resolve() };
-    this.#entries.set(updateId, entry);
-    this.#next = updateId + 1;
+    const entry = this.#add(updateId);
     entry.settled = work().then(() => {
       entry.isDone = true;
     });
   }
 
+  #add(updateId: number): Entry {
+    const entry: Entry = {
+      id: updateId,
+      poll: this.#polls,
+      isDone: false,
+      isPartial: false,
+      settled: Promise.resolve(),
+    };
+    this.#entries.set(updateId, entry);
+    this.#next = updateId + 1;
+    return entry;
+  }
+
+  async #passWhole(
+    entry: Entry,
+    message: ReceivedMessage | Promise<ReceivedMessage>,
+    before: Entry | undefined,
+  ): Promise<void> {
+    if (!(message instanceof Promise)) return await this.#pass(entry, message, before);
+    entry.isPartial = true;
+    const whole = await message.catch(() => undefined);
+    if (whole !== undefined) await this.#pass(entry, whole, before);
+  }
+
   /** Resolves when all updates are settled, or after `limitMs`. */
   async settledWithin(limitMs: number): Promise<void> {
     const open = [...this.#entries.values()].filter((entry) => !entry.isDone);
-    if (open.length === 0 || this.#closing.signal.aborted) return;
+    if (open.length > 0) await this.#within(Promise.all(open.map((entry) => entry.settled)), limitMs);
+  }
+
+  async #within(settled: Promise<unknown>, limitMs: number): Promise<void> {
+    if (this.#closing.signal.aborted) return;
     using scope = linked(this.#closing.signal, limitMs);
     const limit = new Promise<void>((resolve) => scope.signal.addEventListener("abort", () => resolve()));
-    await Promise.race([Promise.all(open.map((entry) => entry.settled)), limit]);
+    await Promise.race([settled, limit]);
   }
 
   /** Resolves when no publish is under way any more, with the offset to go on from. Retries are given up. */
@@ -110,7 +157,8 @@ export class Intake {
   }
 
   async #pass(entry: Entry, message: ReceivedMessage, before: Entry | undefined): Promise<void> {
-    if (before !== undefined && before.poll !== entry.poll && !(await isTaken(before))) return;
+    const waits = before !== undefined && (before.isPartial || before.poll !== entry.poll);
+    if (waits && !(await isTaken(before))) return;
     for (let faults = 0; ; ) {
       const outcome = await this.#publish(entry, message);
       if (outcome === undefined) {

@@ -1,8 +1,10 @@
+import { readFile } from "node:fs/promises";
 import type { Api } from "grammy";
-import type { Button } from "../../bus/messages.js";
+import type { Attachment, Button } from "../../bus/messages.js";
+import { ChannelError } from "../../errors.js";
 import { toPlainText } from "../formatting/plain-text.js";
 import { toTelegramHtml } from "../formatting/telegram-html.js";
-import type { GrammySignal } from "./api.js";
+import type { GrammySignal, TelegramClient } from "./api.js";
 import { isParseError, isRefusal } from "./telegram-error.js";
 
 export interface TelegramText {
@@ -19,25 +21,59 @@ const longestMessage = 4096;
 
 /** Sends Markdown as Telegram HTML, or plain when Telegram cannot parse that. Resolves with the message id. */
 export async function sendMarkdown(api: Api, text: TelegramText, signal: GrammySignal): Promise<string> {
+  return await whereverItIs(text.chatId, (chatId) => sendTo(api, chatId, text, signal));
+}
+
+/** A group that became a supergroup has a new id from then on. */
+async function whereverItIs<T>(chatId: string, send: (chatId: string) => Promise<T>): Promise<T> {
   try {
-    return await sendTo(api, text.chatId, text, signal);
+    return await send(chatId);
   } catch (error) {
-    // A group that became a supergroup has a new id from then on.
     const moved = isRefusal(error) ? error.parameters.migrate_to_chat_id : undefined;
     if (moved === undefined) throw error;
-    return sendTo(api, String(moved), text, signal);
+    return await send(String(moved));
   }
 }
 
+const longestCaption = 1024;
+/** Telegram's limit for what it shows as a photo. */
+const largestPhoto = 10 * 1024 * 1024;
+
+/**
+ * Sends a file in the way in which people expect to see it. Resolves with the message id.
+ *
+ * @throws {ChannelError} when the file is gone; what grammY throws
+ */
+export async function sendFile(
+  { api, upload }: TelegramClient,
+  message: TelegramText & { readonly file: Attachment },
+  signal: GrammySignal,
+): Promise<string> {
+  const { chatId, file } = message;
+  const bytes = await readFile(file.path).catch(() => {
+    throw new ChannelError(`The file ${file.filename} is gone, so it cannot be sent.`);
+  });
+  const caption = toPlainText(message.content, longestCaption).slice(0, longestCaption);
+  const other = { ...whereOf(message), ...(caption === "" ? {} : { caption }) };
+  const sent = await whereverItIs(chatId, async (chat) => {
+    const input = () => upload(bytes, file.filename);
+    if (/^image\/(jpeg|png|webp)$/i.test(file.mimeType) && bytes.length <= largestPhoto) {
+      try {
+        return await api.sendPhoto(chat, input(), other, signal);
+      } catch (error) {
+        // It is too long, too small or no image: as a file anything goes.
+        if (!isRefusal(error) || error.error_code !== 400 || !/photo|image/i.test(error.description)) throw error;
+      }
+    }
+    if (/^audio\/ogg/i.test(file.mimeType)) return await api.sendVoice(chat, input(), other, signal);
+    return await api.sendDocument(chat, input(), other, signal);
+  });
+  return String(sent.message_id);
+}
+
 async function sendTo(api: Api, chatId: string, text: TelegramText, signal: GrammySignal): Promise<string> {
-  const { thread, replyTo, content, buttons = [] } = text;
-  const where = {
-    ...(buttons.length === 0 ? {} : { reply_markup: { inline_keyboard: keyboardOf(buttons) } }),
-    ...(isId(thread) ? { message_thread_id: Number(thread) } : {}),
-    ...(isId(replyTo)
-      ? { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true as const } }
-      : {}),
-  };
+  const { content } = text;
+  const where = whereOf(text);
   try {
     const html = { ...where, parse_mode: "HTML" as const };
     return String((await api.sendMessage(chatId, toTelegramHtml(content), html, signal)).message_id);
@@ -45,6 +81,16 @@ async function sendTo(api: Api, chatId: string, text: TelegramText, signal: Gram
     if (!isParseError(error)) throw error;
     return String((await api.sendMessage(chatId, toPlainText(content, longestMessage), where, signal)).message_id);
   }
+}
+
+function whereOf({ thread, replyTo, buttons = [] }: TelegramText) {
+  return {
+    ...(buttons.length === 0 ? {} : { reply_markup: { inline_keyboard: keyboardOf(buttons) } }),
+    ...(isId(thread) ? { message_thread_id: Number(thread) } : {}),
+    ...(isId(replyTo)
+      ? { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true as const } }
+      : {}),
+  };
 }
 
 /** Puts another text in the place of a message's, and takes its buttons away. */
@@ -58,9 +104,14 @@ export async function editMarkdown(
   try {
     await api.editMessageText(chatId, id, toTelegramHtml(content), { parse_mode: "HTML" }, signal);
   } catch (error) {
+    if (isUnchanged(error)) return;
     if (!isParseError(error)) throw error;
     await api.editMessageText(chatId, id, toPlainText(content, longestMessage), {}, signal);
   }
+}
+
+function isUnchanged(error: unknown): boolean {
+  return isRefusal(error) && error.error_code === 400 && error.description.includes("message is not modified");
 }
 
 /** Short ones side by side, as many as can be read on a phone. */

@@ -47,6 +47,13 @@ export function pollError(error: unknown, timedOut: boolean): ChannelError {
   }
 }
 
+/** What it means that a file cannot be had. */
+export function fileError(error: unknown, timedOut: boolean): ChannelError {
+  const { message, retryable, retryAfterMs } = pollError(error, timedOut);
+  const isGone = isRefusal(error) && error.error_code === 400;
+  return new ChannelError(message, { retryable: retryable && !isGone, retryAfterMs });
+}
+
 /** What a failed send means for the message. `cutOff`: we gave up waiting ourselves. */
 export function sendError(error: unknown, cutOff: "timeout" | "abort" | undefined): ChannelError {
   if (error instanceof ChannelError) return error;

@@ -1,17 +1,22 @@
 import type { Api } from "grammy";
+import { z } from "zod";
 import type { OutboundMessage } from "../../bus/messages.js";
 import { ChannelError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { linked } from "../../util/linked.js";
-import type { Channel, ChannelContext, Publish, Receipt, ReceivedMessage } from "../channel.js";
+import { sleep } from "../../util/sleep.js";
+import type { Channel, ChannelContext, Publish, Receipt, ReceivedFile, ReceivedMessage } from "../channel.js";
 import { splitMarkdown } from "../formatting/split.js";
 import { telegramLength } from "../formatting/telegram-html.js";
-import { type GrammySignal, openApi, toGrammySignal } from "./api.js";
+import { Albums } from "./albums.js";
+import { type GrammySignal, openApi, type TelegramClient, toGrammySignal } from "./api.js";
+import { download, type TelegramFile, toReceivedFile } from "./files.js";
 import { Intake } from "./intake.js";
 import { parsePress, type TelegramPress } from "./press.js";
-import { editMarkdown, sendMarkdown } from "./send.js";
-import { pollError, sendError } from "./telegram-error.js";
+import { editMarkdown, sendFile, sendMarkdown } from "./send.js";
+import { fileError, pollError, sendError } from "./telegram-error.js";
 import { type BotIdentity, parseUpdate } from "./update.js";
+import { openWebhook, type WebhookOptions } from "./webhook.js";
 
 export interface TelegramOptions {
   /** The bot's token, as @BotFather shows it. */
@@ -20,12 +25,13 @@ export interface TelegramOptions {
   readonly apiRoot?: string | undefined;
   /** `http://`, `https://` or `socks5://`, with `user:password@` where it is needed. */
   readonly proxy?: string | undefined;
+  /** Telegram brings updates to this address, in the place of being asked for them. */
+  readonly webhook?: WebhookOptions | undefined;
   readonly pollTimeoutSeconds?: number | undefined;
   /** Shown in Telegram's command menu. */
   readonly commands?: readonly { readonly command: string; readonly description: string }[] | undefined;
   /** Waited beyond `pollTimeoutSeconds` before a poll counts as stalled. */
   readonly pollGraceMs?: number | undefined;
-  readonly sendTimeoutMs?: number | undefined;
   readonly busyRetryMs?: number | undefined;
   readonly log: Logger;
 }
@@ -38,19 +44,45 @@ const maxButtons = 12;
 const longestToast = 200;
 /** Telegram shows the sign for 5 seconds. */
 const typingIntervalMs = 4500;
+/** What the Bot API takes at most. */
+const maxFileBytes = 50 * 1024 * 1024;
+/** About what Telegram allows in one chat for long; it says so when it is less. */
+const liveEditMs = 1000;
+/** A poll and its grace take 45 s at most, a look at the webhook comes every 60 s. */
+const longestSilenceMs = 110_000;
+/** The parts of an album come within moments of each other. */
+const albumMs = 500;
+/** While an album is held, a look for more of it. */
+const albumLookMs = 200;
+const webhookLookMs = 60_000;
+/** Telegram waits for about a minute. */
+const webhookAnswerMs = 45_000;
+const updateKinds = ["message", "edited_message", "callback_query"] as const;
+const anyUpdate = z.looseObject({ update_id: z.number().int() });
 /** A poll goes out again after this even if some chat is stuck, so that the others are heard. */
 const stuckChatMs = 1000;
 const shortCallMs = 15_000;
 
+type Update = Awaited<ReturnType<Api["getUpdates"]>>[number];
+
+interface Receiving {
+  readonly intake: Intake;
+  readonly albums: Albums;
+  readonly bot: BotIdentity;
+  /** The update that began each album. */
+  readonly leads: Map<string, number>;
+}
+
 /**
- * Telegram by long polling. An update is confirmed only after it is durable: grammY's own polling confirms earlier,
+ * Telegram by long polling or a webhook. An update is confirmed only after it is durable: grammY's own polling confirms earlier,
  * so that the loop is ours.
  */
 export function createTelegramChannel(options: TelegramOptions, context: ChannelContext): Channel {
-  const { log, pollTimeoutSeconds = 30, pollGraceMs = 15_000, sendTimeoutMs = 30_000, busyRetryMs = 1000 } = options;
-  let opened: Promise<Api> | undefined;
+  const { log, pollTimeoutSeconds = 30, pollGraceMs = 15_000, busyRetryMs = 1000 } = options;
+  const { sendTimeoutMs = 30_000 } = context;
+  let opened: Promise<TelegramClient> | undefined;
   let resumeAt: number | undefined;
-  const api = (): Promise<Api> => {
+  const open = (): Promise<TelegramClient> => {
     opened ??= openApi(options);
     return opened;
   };
@@ -60,20 +92,19 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     ms: number,
     signal: AbortSignal,
     work: (api: Api, signal: GrammySignal) => Promise<T>,
+    toFailure: (error: unknown, timedOut: boolean) => ChannelError = pollError,
   ): Promise<T> {
-    const client = await api();
+    const { api } = await open();
     using scope = linked(signal, ms);
     try {
-      return await work(client, toGrammySignal(scope.signal));
+      return await work(api, toGrammySignal(scope.signal));
     } catch (error) {
-      throw signal.aborted ? error : pollError(error, scope.signal.aborted);
+      throw signal.aborted ? error : toFailure(error, scope.signal.aborted);
     }
   }
 
   async function identify(signal: AbortSignal): Promise<BotIdentity> {
-    const me = await call(shortCallMs, signal, (client, limit) => client.getMe(limit));
-    // Polling is refused while a webhook is set, which an earlier program may have left behind.
-    await call(shortCallMs, signal, (client, limit) => client.deleteWebhook({}, limit));
+    const me = await call(shortCallMs, signal, (api, limit) => api.getMe(limit));
     return { id: me.id, username: me.username };
   }
 
@@ -81,7 +112,7 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     const { commands } = options;
     if (commands === undefined) return;
     try {
-      await call(shortCallMs, signal, (client, limit) => client.setMyCommands([...commands], {}, limit));
+      await call(shortCallMs, signal, (api, limit) => api.setMyCommands([...commands], {}, limit));
     } catch (error) {
       log.debug("Telegram's command menu was not set", { error: messageOf(error) });
     }
@@ -93,34 +124,103 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     if (outcome === undefined || signal.aborted) return;
     const told = { text: outcome.text.slice(0, longestToast), show_alert: outcome.status !== "taken" };
     try {
-      await call(shortCallMs, signal, (client, limit) => client.answerCallbackQuery(callbackId, told, limit));
+      await call(shortCallMs, signal, (api, limit) => api.answerCallbackQuery(callbackId, told, limit));
     } catch (error) {
       if (!signal.aborted) log.debug("a press was not confirmed on Telegram", { error: messageOf(error) });
     }
   }
 
-  async function poll(intake: Intake, bot: BotIdentity, timeout: number, signal: AbortSignal): Promise<void> {
-    const offset = intake.beginPoll();
+  function toFile(file: TelegramFile): ReceivedFile {
+    return toReceivedFile(file, async (fileId, maxBytes, signal) => {
+      const found = await call(shortCallMs, signal, (api, limit) => api.getFile(fileId, limit), fileError);
+      if (found.file_path === undefined) throw new ChannelError("Telegram does not give this file.");
+      const { agent, fileAddress } = await open();
+      return await download(fileAddress(found.file_path), agent, maxBytes, signal);
+    });
+  }
+
+  /** Passes one update on. */
+  function takeUpdate(update: Update, { intake, albums, bot, leads }: Receiving, signal: AbortSignal): void {
+    const { update_id: updateId } = update;
+    if (intake.has(updateId)) return;
+    const press = parsePress(update);
+    if (press !== undefined) {
+      intake.takeWork(updateId, () => takePress(press, signal));
+      return;
+    }
+    const parsed = parseUpdate(update, updateId, bot, toFile);
+    if ("ignored" in parsed) {
+      log.debug(`a Telegram update was ignored: ${parsed.ignored}`, { updateId });
+      intake.skip(updateId);
+      return;
+    }
+    const { message, album } = parsed;
+    const whole = album === undefined ? message : albums.add(album, message);
+    if (whole === undefined) {
+      intake.join(updateId, leads.get(album ?? "") ?? updateId);
+      return;
+    }
+    intake.take(updateId, message.chatId, whole);
+    if (album === undefined || !(whole instanceof Promise)) return;
+    leads.set(album, updateId);
+    void whole.catch(() => undefined).then(() => leads.delete(album));
+  }
+
+  async function poll(receiving: Receiving, timeout: number, signal: AbortSignal): Promise<void> {
+    const offset = receiving.intake.beginPoll();
     const request = {
       limit: 100,
       timeout,
-      allowed_updates: ["message", "callback_query"] as const,
+      allowed_updates: updateKinds,
       ...(offset === undefined ? {} : { offset }),
     };
-    const updates = await call(timeout * 1000 + pollGraceMs, signal, (client, limit) =>
-      client.getUpdates(request, limit),
-    );
-    for (const update of updates) {
-      if (intake.has(update.update_id)) continue;
-      const press = parsePress(update);
-      if (press !== undefined) {
-        intake.takeWork(update.update_id, () => takePress(press, signal));
-        continue;
-      }
-      const parsed = parseUpdate(update, update.update_id, bot);
-      if ("ignored" in parsed)
-        log.debug(`a Telegram update was ignored: ${parsed.ignored}`, { updateId: update.update_id });
-      intake.take(update.update_id, "message" in parsed ? parsed.message : undefined);
+    const updates = await call(timeout * 1000 + pollGraceMs, signal, (api, limit) => api.getUpdates(request, limit));
+    for (const update of updates) takeUpdate(update, receiving, signal);
+  }
+
+  async function runPolling(receiving: Receiving, onConnected: () => void, signal: AbortSignal): Promise<void> {
+    // Polling is refused while a webhook is set, which an earlier program may have left behind.
+    await call(shortCallMs, signal, (api, limit) => api.deleteWebhook({}, limit));
+    // The first poll answers at once, so that it is known whether polling works.
+    await poll(receiving, 0, signal);
+    while (!signal.aborted) {
+      onConnected();
+      await receiving.intake.settledWithin(receiving.albums.isHolding ? albumLookMs : stuckChatMs);
+      if (!signal.aborted) await poll(receiving, receiving.albums.isHolding ? 0 : pollTimeoutSeconds, signal);
+    }
+  }
+
+  async function runWebhook(
+    webhook: WebhookOptions,
+    receiving: Receiving,
+    onConnected: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const take = async (update: unknown): Promise<boolean> => {
+      const { success, data } = anyUpdate.safeParse(update);
+      if (!success) return true;
+      receiving.intake.beginPoll();
+      // What anyUpdate has let pass is read again in detail by takeUpdate.
+      takeUpdate(data as Update, receiving, signal);
+      return await receiving.intake.isDoneWithin(data.update_id, webhookAnswerMs);
+    };
+    await using _server = await openWebhook(webhook, take, log);
+    const { url, secret } = webhook;
+    const set = { secret_token: secret, allowed_updates: updateKinds };
+    await call(shortCallMs, signal, (api, limit) => api.setWebhook(url, set, limit));
+    while (!signal.aborted) {
+      const info = await call(shortCallMs, signal, (api, limit) => api.getWebhookInfo(limit));
+      if (info.url !== url)
+        throw new ChannelError("Another program has taken this bot's webhook away. Stop it, or use a bot of its own.", {
+          retryable: true,
+        });
+      const { last_error_message: trouble, last_error_date: at = 0, pending_update_count: waiting } = info;
+      if (trouble !== undefined && waiting > 0 && Date.now() - at * 1000 < webhookLookMs)
+        throw new ChannelError(`Telegram cannot reach channels.telegram.webhook.url (${trouble}).`, {
+          retryable: true,
+        });
+      onConnected();
+      await sleep(webhookLookMs, signal);
     }
   }
 
@@ -128,8 +228,8 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
   async function tell(message: ReceivedMessage, text: string, signal: AbortSignal): Promise<void> {
     const { chatId, thread, platformMessageId: replyTo } = message;
     try {
-      await call(shortCallMs, signal, (client, limit) =>
-        sendMarkdown(client, { chatId, thread, replyTo, content: text }, limit),
+      await call(shortCallMs, signal, (api, limit) =>
+        sendMarkdown(api, { chatId, thread, replyTo, content: text }, limit),
       );
     } catch (error) {
       if (!signal.aborted) log.warn("a Telegram notice was not sent", { chatId, error: messageOf(error) });
@@ -140,6 +240,10 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     name: "telegram",
     typingIntervalMs,
     maxButtons,
+    files: "apart",
+    maxFileBytes,
+    liveEditMs,
+    longestSilenceMs,
 
     async run(publish: Publish, onConnected: () => void, signal: AbortSignal): Promise<void> {
       const told = new Set<Promise<void>>();
@@ -153,15 +257,11 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
           told.add(telling);
         };
         intake = new Intake({ publish, cursorName, startOffset, tell: notify, busyRetryMs, log }, signal);
-        // The first poll answers at once, so that it is known whether polling works.
-        await poll(intake, bot, 0, signal);
-        onConnected();
-        const commands = showCommands(signal);
-        told.add(commands);
-        while (!signal.aborted) {
-          await intake.settledWithin(stuckChatMs);
-          if (!signal.aborted) await poll(intake, bot, pollTimeoutSeconds, signal);
-        }
+        const albums = new Albums(albumMs, signal);
+        const receiving: Receiving = { intake, albums, bot, leads: new Map() };
+        told.add(showCommands(signal));
+        if (options.webhook === undefined) await runPolling(receiving, onConnected, signal);
+        else await runWebhook(options.webhook, receiving, onConnected, signal);
       } catch (error) {
         if (!signal.aborted) throw error;
       } finally {
@@ -173,21 +273,26 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     split: (content) => splitMarkdown(content, longestMessage, telegramLength),
 
     async send(message: OutboundMessage, signal: AbortSignal): Promise<Receipt> {
-      const client = await api();
+      const client = await open();
       if (signal.aborted) throw new ChannelError("The send was aborted before it began.", { retryable: true });
-      using scope = linked(signal, sendTimeoutMs);
+      const [file] = message.attachments;
+      using scope = linked(signal, file === undefined ? sendTimeoutMs : sendTimeoutMs * 4);
+      const limit = toGrammySignal(scope.signal);
       try {
-        return { platformMessageId: await sendMarkdown(client, withFileNote(message), toGrammySignal(scope.signal)) };
+        const platformMessageId = await (file === undefined
+          ? sendMarkdown(client.api, message, limit)
+          : sendFile(client, { ...message, file }, limit));
+        return { platformMessageId };
       } catch (error) {
         throw sendError(error, signal.aborted ? "abort" : scope.signal.aborted ? "timeout" : undefined);
       }
     },
 
     async edit(message, signal): Promise<void> {
-      const client = await api();
+      const { api } = await open();
       using scope = linked(signal, sendTimeoutMs);
       try {
-        await editMarkdown(client, message, toGrammySignal(scope.signal));
+        await editMarkdown(api, message, toGrammySignal(scope.signal));
       } catch (error) {
         throw sendError(error, signal.aborted ? "abort" : scope.signal.aborted ? "timeout" : undefined);
       }
@@ -195,7 +300,7 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
 
     async showTyping(chatId: string, thread: string | undefined, signal: AbortSignal): Promise<void> {
       const where = thread === undefined ? {} : { message_thread_id: Number(thread) };
-      await call(shortCallMs, signal, (client, limit) => client.sendChatAction(chatId, "typing", where, limit));
+      await call(shortCallMs, signal, (api, limit) => api.sendChatAction(chatId, "typing", where, limit));
     },
   };
 }
@@ -203,12 +308,4 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
 function parseOffset(cursor: string | undefined): number | undefined {
   const offset = Number(cursor);
   return cursor !== undefined && Number.isSafeInteger(offset) && offset > 0 ? offset : undefined;
-}
-
-/** Files cannot be sent yet: the person is told their names. */
-function withFileNote(message: OutboundMessage): OutboundMessage {
-  if (message.attachments.length === 0) return message;
-  const names = message.attachments.map((file) => file.filename).join(", ");
-  const content = `${message.content}\n\n[not sent, because files on Telegram are not supported yet: ${names}]`;
-  return telegramLength(content) > longestMessage ? message : { ...message, content };
 }

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import type { ReceivedMessage } from "../channel.js";
+import { cutText } from "../../util/cut-text.js";
+import type { ReceivedFile, ReceivedMessage } from "../channel.js";
+import { fileOf, type TelegramFile } from "./files.js";
 
 const user = z.looseObject({
   id: z.number(),
@@ -13,6 +15,14 @@ const entity = z.looseObject({ type: z.string(), offset: z.number(), length: z.n
 
 const chat = z.looseObject({ id: z.number(), type: z.string(), title: z.string().optional() });
 
+const quotedMessage = z.looseObject({
+  message_id: z.number(),
+  from: user.optional(),
+  sender_chat: chat.optional(),
+  text: z.string().optional(),
+  caption: z.string().optional(),
+});
+
 const message = z.looseObject({
   message_id: z.number(),
   chat,
@@ -24,9 +34,11 @@ const message = z.looseObject({
   caption: z.string().optional(),
   entities: z.array(entity).optional(),
   caption_entities: z.array(entity).optional(),
-  reply_to_message: z.looseObject({ message_id: z.number(), from: user.optional() }).optional(),
+  reply_to_message: quotedMessage.optional(),
+  /** The part of it that was marked. */
+  quote: z.looseObject({ text: z.string() }).optional(),
+  media_group_id: z.string().optional(),
   sticker: z.looseObject({ emoji: z.string().optional() }).optional(),
-  document: z.looseObject({ file_name: z.string().optional() }).optional(),
   location: z.looseObject({ latitude: z.number(), longitude: z.number() }).optional(),
   contact: z
     .looseObject({ first_name: z.string(), last_name: z.string().optional(), phone_number: z.string() })
@@ -46,21 +58,42 @@ export interface BotIdentity {
 }
 
 /** A Telegram update as a message, or why there is none in it. */
-export type ParsedUpdate = { readonly message: ReceivedMessage } | { readonly ignored: string };
+export type ParsedUpdate =
+  | {
+      readonly message: ReceivedMessage;
+      /** Set for the parts of an album, which come as messages of their own. */
+      readonly album?: string | undefined;
+    }
+  | { readonly ignored: string };
 
-/** Reads one update of getUpdates. Only new messages of people count: edits, service messages and bots are ignored. */
-export function parseUpdate(update: unknown, updateId: number, bot: BotIdentity): ParsedUpdate {
-  const found = z.looseObject({ message: z.unknown() }).safeParse(update);
-  if (!found.success || found.data.message === undefined) return { ignored: "it holds no new message" };
-  const parsed = message.safeParse(found.data.message);
+const envelope = z.looseObject({ message: z.unknown().optional(), edited_message: z.unknown().optional() });
+
+/**
+ * Reads one update of getUpdates: new and edited messages of people. Service messages and bots are ignored.
+ * `toFile` makes a file that can be read of what Telegram says about one.
+ */
+export function parseUpdate(
+  update: unknown,
+  updateId: number,
+  bot: BotIdentity,
+  toFile: (file: TelegramFile) => ReceivedFile,
+): ParsedUpdate {
+  const found = envelope.safeParse(update).data ?? {};
+  const isEdit = found.message === undefined;
+  const inner = found.message ?? found.edited_message;
+  if (inner === undefined) return { ignored: "it holds no message" };
+  const parsed = message.safeParse(inner);
   if (!parsed.success) return { ignored: `it is not as documented: ${z.prettifyError(parsed.error)}` };
   const received = parsed.data;
   const sender = senderOf(received);
   if (sender === undefined) return { ignored: "it has no human sender" };
   const content = contentOf(received, bot);
-  if (content === undefined) return { ignored: "it has no content" };
+  const file = isEdit ? undefined : fileOf(received);
+  const unreadable = received.sticker === undefined ? undefined : "stickers";
+  if (content === "" && file === undefined && unreadable === undefined) return { ignored: "it has no content" };
   const isGroup = received.chat.type !== "private";
   return {
+    album: isEdit ? undefined : received.media_group_id,
     message: {
       chatId: String(received.chat.id),
       chatType: isGroup ? "group" : "dm",
@@ -68,17 +101,36 @@ export function parseUpdate(update: unknown, updateId: number, bot: BotIdentity)
       senderId: sender.id,
       senderName: sender.name,
       content,
-      attachments: [],
       addressed: !isGroup || isAddressed(received, bot),
       platformMessageId: String(received.message_id),
       replyTo: replyOf(received),
+      ...(file === undefined ? {} : { files: [toFile(file)] }),
+      ...(unreadable === undefined ? {} : { unreadable }),
+      ...(isEdit ? { change: "edited" as const } : {}),
+      ...quotedIn(received, sender.id, bot),
       ...(received.forward_origin === undefined ? {} : { outside: "a forwarded message" }),
       dedupId: `telegram:${bot.id}:${updateId}`,
     },
   };
 }
 
-function senderOf(received: TelegramMessage): { readonly id: string; readonly name: string | undefined } | undefined {
+const longestQuote = 400;
+
+/** What the message answers, as far as Telegram gives it along. */
+function quotedIn(received: TelegramMessage, senderId: string, bot: BotIdentity): Pick<ReceivedMessage, "quoted"> {
+  const original = received.reply_to_message;
+  if (original === undefined || replyOf(received) === undefined) return {};
+  const text = received.quote?.text ?? original.text ?? original.caption ?? "";
+  if (text === "") return {};
+  const author = senderOf(original);
+  const isBot = original.from?.id === bot.id;
+  const by = isBot ? "assistant" : author?.id === senderId ? "sender" : "other";
+  return { quoted: { text: cutText(text, longestQuote), by, name: by === "other" ? author?.name : undefined } };
+}
+
+function senderOf(
+  received: Pick<TelegramMessage, "sender_chat" | "from">,
+): { readonly id: string; readonly name: string | undefined } | undefined {
   const { sender_chat: asChat, from } = received;
   // Anonymous admins and channels all write as the same bot user: only the chat they write as tells them apart.
   if (asChat !== undefined) return { id: String(asChat.id), name: asChat.title };
@@ -119,10 +171,11 @@ function namesBot(one: Entity, text: string, bot: BotIdentity): boolean {
   return one.type === "mention" ? covered === name : one.type === "bot_command" && covered.endsWith(name);
 }
 
-function contentOf(received: TelegramMessage, bot: BotIdentity): string | undefined {
+/** Empty when there is nothing that a model could read. */
+function contentOf(received: TelegramMessage, bot: BotIdentity): string {
   const note = noteOf(received);
   const text = withoutMention(received, bot);
-  if (note === undefined && text.trim() === "") return undefined;
+  if (note === undefined && text.trim() === "") return "";
   const parts = [received.forward_origin === undefined ? undefined : "[forwarded]", note, text];
   return parts.filter((part) => part !== undefined && part !== "").join("\n");
 }
@@ -141,14 +194,8 @@ function withoutMention(received: TelegramMessage, bot: BotIdentity): string {
   return stripped.trim() === "" ? text : stripped.trim();
 }
 
-const files: readonly (readonly [key: string, what: string])[] = [
-  ["photo", "photo"],
-  ["voice", "voice message"],
-  ["video_note", "video message"],
-  ["animation", "animation"],
-  ["video", "video"],
-  ["audio", "audio file"],
-  ["document", "file"],
+/** Kinds of messages that have neither text nor a file. */
+const others: readonly (readonly [key: string, what: string])[] = [
   ["story", "story"],
   ["paid_media", "paid media"],
   ["game", "game"],
@@ -157,16 +204,13 @@ const files: readonly (readonly [key: string, what: string])[] = [
 
 /** What stands for things that are no text, so that nothing a person sent vanishes. */
 function noteOf(received: TelegramMessage): string | undefined {
-  const { sticker, location, contact, poll, dice, document } = received;
-  if (sticker !== undefined) return `[sticker${sticker.emoji === undefined ? "" : ` ${sticker.emoji}`}]`;
+  const { location, contact, poll, dice } = received;
   if (location !== undefined) return `[location: ${location.latitude}, ${location.longitude}]`;
   if (contact !== undefined) {
     return `[contact: ${[contact.first_name, contact.last_name].filter(Boolean).join(" ")}, ${contact.phone_number}]`;
   }
   if (poll !== undefined) return `[poll: ${poll.question}]`;
   if (dice !== undefined) return `[${dice.emoji} ${dice.value}]`;
-  const kind = files.find(([key]) => received[key] !== undefined);
-  if (kind === undefined) return undefined;
-  const name = kind[0] === "document" && document?.file_name !== undefined ? ` ${document.file_name}` : "";
-  return `[${kind[1]}${name}: it was not received, because files on Telegram are not supported yet]`;
+  const kind = others.find(([key]) => received[key] !== undefined);
+  return kind === undefined ? undefined : `[${kind[1]}, which cannot be read here]`;
 }

@@ -44,7 +44,12 @@ export function createOpenAIProvider(options: HttpProviderOptions): Provider {
   };
 }
 
-async function openClient(options: HttpProviderOptions, baseURL: string, totalMs: number): Promise<OpenAI> {
+/** A client that asks once, follows no redirect and takes nothing from the environment. */
+export async function openClient(
+  options: Pick<HttpProviderOptions, "apiKey" | "headers">,
+  baseURL: string,
+  totalMs: number,
+): Promise<OpenAI> {
   const { OpenAI } = await import("openai");
   const hasKey = options.apiKey !== undefined && options.apiKey !== "";
   return new OpenAI({
@@ -69,8 +74,8 @@ async function openClient(options: HttpProviderOptions, baseURL: string, totalMs
   });
 }
 
-/** People write the server's root or the whole path of the call; the SDK wants what stands before `/chat/completions`. */
-function toChatBase(apiBase: string): string {
-  const base = apiBase.replace(/\/+$/, "").replace(/\/chat\/completions$/, "");
+/** People write the server's root or the whole path of the call; the SDK wants what stands before the call's own part. */
+export function toChatBase(apiBase: string): string {
+  const base = apiBase.replace(/\/+$/, "").replace(/\/(chat\/completions|audio\/transcriptions)$/, "");
   return /^https?:\/\/[^/]+$/.test(base) ? `${base}/v1` : base;
 }

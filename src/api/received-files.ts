@@ -1,0 +1,145 @@
+import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { extname, join } from "node:path";
+import type { Attachment } from "../bus/messages.js";
+import type { ReceivedFile } from "../channels/channel.js";
+import { ChannelError, messageOf } from "../errors.js";
+import type { Logger } from "../log.js";
+import { linked } from "../util/linked.js";
+import { replaceFile } from "../util/replace-file.js";
+import { sleep } from "../util/sleep.js";
+import { wellFormed } from "../util/well-formed.js";
+
+export interface ReceivedFilesOptions {
+  /** The folder for a session's files; may not exist yet. */
+  readonly folderOf: (sessionKey: string) => string;
+  readonly maxBytes: number;
+  /** Writes down what is said in a voice note; absent where nothing is configured for that. */
+  readonly transcribe?: ((file: Attachment, signal: AbortSignal) => Promise<string>) | undefined;
+  readonly log: Logger;
+  /** The pause before a file is asked for again; each further one is four times as long. Default 1000. */
+  readonly retryDelayMs?: number | undefined;
+}
+
+/** What has become of a message's files. */
+export interface TakenFiles {
+  readonly attachments: readonly Attachment[];
+  /** What the model reads beside the text: words that were spoken, files that did not come. */
+  readonly notes: readonly string[];
+  /** What the sender must hear: which files were not taken, and why. */
+  readonly refusals: readonly string[];
+}
+
+/** Puts the files of received messages where tools can read them. */
+export interface ReceivedFiles {
+  /**
+   * Fetches and keeps the files. `messageId` is the platform's, so that a message which is handed out again after a crash
+   * puts the same files in the same places. Never rejects but for an abort: a file that cannot be had is told.
+   */
+  take(sessionKey: string, messageId: string, files: readonly ReceivedFile[], signal: AbortSignal): Promise<TakenFiles>;
+  /** The sentence for a file that is too large; undefined for one that is not, or whose size nobody knows yet. */
+  refusalOf(file: ReceivedFile): string | undefined;
+}
+
+const fetchAttempts = 3;
+const fetchMs = 120_000;
+const transcribeMs = 60_000;
+const longestName = 100;
+
+export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFiles {
+  const { folderOf, maxBytes, transcribe, log, retryDelayMs = 1000 } = options;
+
+  const tooLarge = (name: string, bytes: number): string =>
+    `${name} (${megabytes(bytes)}) is larger than the ${megabytes(maxBytes)} that I can take, so I have left it out.`;
+
+  async function fetchOne(file: ReceivedFile, signal: AbortSignal): Promise<Uint8Array> {
+    for (let attempt = 1; ; attempt++) {
+      signal.throwIfAborted();
+      try {
+        using scope = linked(signal, fetchMs);
+        return await file.read(maxBytes, scope.signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        const isWorthIt = error instanceof ChannelError && error.retryable && attempt < fetchAttempts;
+        if (!isWorthIt) throw error;
+        await sleep(error.retryAfterMs ?? retryDelayMs * 4 ** (attempt - 1), signal);
+      }
+    }
+  }
+
+  async function writeDown(file: Attachment, signal: AbortSignal): Promise<string> {
+    if (transcribe === undefined) return "[a voice message, which is not written down here: it is in the file above]";
+    try {
+      using scope = linked(signal, transcribeMs);
+      const words = await transcribe(file, scope.signal);
+      return words.trim() === "" ? "[a voice message without words]" : `[spoken] ${words.trim()}`;
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn(`a voice message could not be written down: ${messageOf(error)}`, { file: file.path });
+      return "[a voice message, which could not be written down: it is in the file above]";
+    }
+  }
+
+  async function takeOne(file: ReceivedFile, path: string, signal: AbortSignal): Promise<TakenFiles> {
+    const name = plainName(file.filename);
+    const known = refusalOf(file);
+    if (known !== undefined) return left(name, known, "it is too large");
+    try {
+      const bytes = await fetchOne(file, signal);
+      if (bytes.length > maxBytes) return left(name, tooLarge(name, bytes.length), "it is too large");
+      await replaceFile(path, bytes, { mode: 0o600 });
+      const attachment = { path, filename: name, mimeType: file.mimeType, sizeBytes: bytes.length };
+      const notes = file.isVoice === true ? [await writeDown(attachment, signal)] : [];
+      return { attachments: [attachment], notes, refusals: [] };
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn(`a file could not be fetched: ${messageOf(error)}`, { file: name });
+      return left(name, `I could not fetch ${name}. Please send it again.`, "it could not be fetched");
+    }
+  }
+
+  function refusalOf(file: ReceivedFile): string | undefined {
+    const { sizeBytes = 0 } = file;
+    return sizeBytes > maxBytes ? tooLarge(plainName(file.filename), sizeBytes) : undefined;
+  }
+
+  return {
+    refusalOf,
+    async take(sessionKey, messageId, files, signal) {
+      const folder = folderOf(sessionKey);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const taken: TakenFiles[] = [];
+      for (const [index, file] of files.entries()) {
+        const mark = createHash("sha256").update(`${messageId}\n${index}`).digest("hex").slice(0, 8);
+        taken.push(await takeOne(file, join(folder, `${mark}-${plainName(file.filename)}`), signal));
+      }
+      return {
+        attachments: taken.flatMap(({ attachments }) => attachments),
+        notes: taken.flatMap(({ notes }) => notes),
+        refusals: taken.flatMap(({ refusals }) => refusals),
+      };
+    },
+  };
+}
+
+function left(name: string, refusal: string, why: string): TakenFiles {
+  return {
+    attachments: [],
+    notes: [`[the file ${name} did not come: ${why}; its sender was told]`],
+    refusals: [refusal],
+  };
+}
+
+/** A stranger chose this name: one short part of a path that shows itself and hides nothing. */
+function plainName(filename: string): string {
+  const last = wellFormed(filename).split(/[/\\]/).at(-1) ?? "";
+  const plain = last.replace(/[\p{Cc}\p{Cf}<>:"|?*]+/gu, "_").replace(/^[.\s]+|[.\s]+$/g, "");
+  if (plain === "") return "file";
+  const ending = extname(plain).slice(0, 16);
+  const stem = plain.slice(0, plain.length - ending.length);
+  return wellFormed([...stem].slice(0, longestName - ending.length).join("")) + ending;
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1024 / 1024)} MB`;
+}

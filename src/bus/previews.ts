@@ -1,0 +1,127 @@
+import { z } from "zod";
+import type { Engine } from "../engine/engine.js";
+import { ChannelError, messageOf } from "../errors.js";
+import type { Logger } from "../log.js";
+import { outboundWork } from "./message-bus.js";
+import type { OutboundMessage } from "./messages.js";
+
+/** The part of a channel that shows a message which grows. */
+export interface GrowingSender {
+  send(message: OutboundMessage, signal: AbortSignal): Promise<{ readonly platformMessageId: string }>;
+  edit?(
+    message: { readonly chatId: string; readonly platformMessageId: string; readonly content: string },
+    signal: AbortSignal,
+  ): Promise<void>;
+}
+
+/**
+ * What stands on a platform of replies that are still being written, by the id of the outbound message that each will be.
+ * Its platform id is stored, so that the final text takes its place also after a restart. Only a kill in the moment
+ * between the platform's showing it and the storing leaves one standing.
+ */
+export interface Previews {
+  /**
+   * Shows the reply as far as it is. Nothing is shown while older messages of the chat wait to be sent, or once the
+   * final text is on its way.
+   *
+   * @throws {ChannelError} as the channel says
+   */
+  show(message: OutboundMessage, signal: AbortSignal): Promise<void>;
+  /** The platform's id of what stands there, once nothing more is being shown for it. */
+  take(outboundId: string): Promise<string | undefined>;
+  /** It is a message of its own now: the final text stands there, or others have come below it. */
+  forget(outboundId: string): Promise<void>;
+}
+
+const record = z.object({ platformMessageId: z.string() });
+
+interface State {
+  platformMessageId: string | undefined;
+  shown: string;
+  isClosed: boolean;
+  working: Promise<void>;
+}
+
+export function createPreviews(
+  engine: Pick<Engine, "waiting" | "records">,
+  channels: ReadonlyMap<string, GrowingSender>,
+  log: Logger,
+): Previews {
+  const records = engine.records("preview");
+  const states = new Map<string, State>();
+
+  const stateOf = (id: string): State => {
+    const known = states.get(id);
+    if (known !== undefined) return known;
+    const stored = record.safeParse(records.get(id)).data?.platformMessageId;
+    const state: State = { platformMessageId: stored, shown: "", isClosed: false, working: Promise.resolve() };
+    states.set(id, state);
+    return state;
+  };
+
+  async function put(state: State, message: OutboundMessage, signal: AbortSignal): Promise<void> {
+    const { id, channel: name, chatId, content } = message;
+    const channel = channels.get(name);
+    if (channel?.edit === undefined) return;
+    if (state.platformMessageId !== undefined) {
+      await channel.edit({ chatId, platformMessageId: state.platformMessageId, content }, signal);
+    } else {
+      if (engine.waiting("outbound", outboundWork(message).key).length > 0) return;
+      const { platformMessageId } = await channel.send(message, signal);
+      state.platformMessageId = platformMessageId;
+      await records.put(id, { platformMessageId });
+    }
+    state.shown = content;
+  }
+
+  return {
+    async show(message, signal) {
+      const state = stateOf(message.id);
+      if (state.isClosed || state.shown === message.content) return;
+      const work = put(state, message, signal);
+      state.working = work.catch(() => undefined);
+      await work;
+    },
+    async take(id) {
+      if (!states.has(id) && records.get(id) === undefined) return undefined;
+      const state = stateOf(id);
+      state.isClosed = true;
+      await state.working;
+      return state.platformMessageId;
+    },
+    async forget(id) {
+      const state = states.get(id);
+      if (state !== undefined) {
+        state.isClosed = true;
+        await state.working;
+        states.delete(id);
+      }
+      if (records.get(id) === undefined) return;
+      await records.delete(id).catch((error: unknown) => log.debug(`a preview was not forgotten: ${messageOf(error)}`));
+    },
+  };
+}
+
+/**
+ * Puts the final text in the place of the preview. False when there is none any more: the text is to be sent then. The
+ * same edit twice is the same as once, so that no failure of it counts as a message that may have been shown.
+ *
+ * @throws {ChannelError} `refused` and retryable
+ */
+export async function replacePreview(
+  channel: GrowingSender,
+  message: OutboundMessage,
+  platformMessageId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (channel.edit === undefined) return false;
+  try {
+    await channel.edit({ chatId: message.chatId, platformMessageId, content: message.content }, signal);
+    return true;
+  } catch (error) {
+    if (!(error instanceof ChannelError)) throw error;
+    if (error.outcome === "refused" && !error.retryable) return false;
+    const { retryAfterMs } = error;
+    throw new ChannelError(error.message, { outcome: "refused", retryable: true, retryAfterMs, cause: error });
+  }
+}

@@ -1,0 +1,32 @@
+import { readFile } from "node:fs/promises";
+import { openClient, toChatBase } from "./openai.js";
+
+export interface TranscriptionOptions {
+  /** Default: OpenAI's. */
+  readonly apiBase?: string | undefined;
+  readonly apiKey?: string | undefined;
+  readonly model: string;
+}
+
+const longestMs = 120_000;
+
+/**
+ * The words of a recording, by `/audio/transcriptions` as OpenAI has it.
+ *
+ * @throws what the SDK throws when the server cannot be reached or refuses, and what reading the file throws
+ */
+export async function transcribe(
+  options: TranscriptionOptions,
+  file: { readonly path: string; readonly filename: string; readonly mimeType: string },
+  signal: AbortSignal,
+): Promise<string> {
+  const { apiBase = "https://api.openai.com/v1", apiKey, model } = options;
+  const [client, { toFile }, bytes] = await Promise.all([
+    openClient({ apiKey }, toChatBase(apiBase), longestMs),
+    import("openai"),
+    readFile(file.path),
+  ]);
+  const upload = await toFile(bytes, file.filename, { type: file.mimeType });
+  const { text } = await client.audio.transcriptions.create({ file: upload, model }, { signal });
+  return text;
+}

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { defineTool } from "../../src/tools/tool.js";
+import { startWorld } from "../support/chat-world.js";
+import { until } from "../support/engine-kit.js";
+import type { FakeTelegram } from "../support/fake-telegram.js";
+import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
+
+const growing: ScriptedAnswer = { text: ["One, ", "two, ", "three, ", "four."], chunkDelayMs: 450 };
+
+/** The newest form of each message. */
+function now({ sent, edited }: FakeTelegram): readonly string[] {
+  return sent.map((one) => edited.findLast(({ messageId }) => messageId === one.messageId)?.text ?? one.text);
+}
+
+const shows = (telegram: FakeTelegram, texts: readonly string[]) =>
+  until(`it shows ${texts.join(" | ")}`, () => JSON.stringify(now(telegram)) === JSON.stringify(texts), 15_000).catch(
+    (error: unknown) => {
+      throw new Error(`${String(error)}; it shows ${JSON.stringify(now(telegram))}`, { cause: error });
+    },
+  );
+
+test("an answer grows in one message, each time by what came meanwhile, and ends as the whole text", async () => {
+  await using w = await startWorld({ ...growing, chunkDelayMs: 900 });
+  w.say(42, "count");
+  await shows(w.telegram, ["One, two, three, four."]);
+  const texts = [...w.telegram.sent, ...w.telegram.edited].map(({ text }) => text);
+  assert.ok(texts.length >= 3, texts.join(" | "));
+  for (const [index, text] of texts.entries()) {
+    assert.ok("One, two, three, four.".startsWith(text.trim()), text);
+    assert.ok(index === 0 || text !== texts[index - 1], "nothing is shown twice");
+  }
+  await until("all is sent", () => {
+    const { inboundWaiting, outboundWaiting } = w.gateway.gateway.api.status();
+    return inboundWaiting + outboundWaiting === 0;
+  });
+  const events = await w.gateway.events("telegram:42");
+  const sent = events.find(({ type, payload }) => type === "outbound_delivery_changed" && payload.status === "sent");
+  assert.equal(
+    sent?.type === "outbound_delivery_changed" ? sent.payload.platform_message_id : "",
+    String(w.telegram.sent[0]?.messageId),
+  );
+});
+
+test("after a restart in the middle of an answer the same message goes on and is ended", async () => {
+  const answers: ScriptedAnswer[] = [{ text: ["Half of ", "it"], hang: "middle" }, { text: "All of it." }];
+  await using w = await startWorld(() => answers.shift() ?? { text: "?" });
+  w.say(42, "go");
+  await until("half of it is shown", () => w.telegram.sent.length === 1, 10_000);
+  w.gateway = await w.gateway.restart();
+  await shows(w.telegram, ["All of it."]);
+});
+
+test("a platform that asks for slower edits gets them, and the whole text in the end", async () => {
+  await using w = await startWorld(growing);
+  w.telegram.failNext({ method: "editMessageText", status: 429, retryAfter: 1, times: 2 });
+  w.say(42, "count");
+  await shows(w.telegram, ["One, two, three, four."]);
+});
+
+test("a message that somebody has removed meanwhile is sent anew, whole", async () => {
+  await using w = await startWorld(growing);
+  w.telegram.failNext({
+    method: "editMessageText",
+    status: 400,
+    description: "Bad Request: message to edit not found",
+    times: 20,
+  });
+  w.say(42, "count");
+  await until("the whole is sent", () => w.telegram.sent.at(-1)?.text === "One, two, three, four.", 15_000);
+  assert.equal(w.telegram.sent.length, 2);
+});
+
+const show = defineTool({
+  name: "show",
+  description: "Shows a text.",
+  input: z.object({}),
+  effect: "write",
+  risk: "none",
+  origin: "builtin",
+  run: async (_input, { send }) => ({
+    text: String(await send({ content: "In between.", attachments: [] })),
+    isError: false,
+    summary: "shown",
+  }),
+});
+
+test("what a turn shows in between stands below what was said before it, and the answer below that", async () => {
+  const answer = (request: RecordedRequest): ScriptedAnswer =>
+    request.index === 0
+      ? { text: ["Let me ", "look."], chunkDelayMs: 450, toolCalls: [{ id: "c1", name: "show", input: {} }] }
+      : { text: ["Here ", "it ", "is."], chunkDelayMs: 300 };
+  await using w = await startWorld(answer, { tools: [show] });
+  w.say(42, "go");
+  await until("the answer is there", () => now(w.telegram).at(-1) === "Here it is.", 15_000);
+  const texts = now(w.telegram);
+  assert.equal(texts.length, 3, texts.join(" | "));
+  assert.ok("Let me look.".startsWith(texts[0] ?? "?"));
+  assert.deepEqual(texts.slice(1), ["In between.", "Here it is."]);
+});
+
+test("switched off, an answer is one message and no edit", async () => {
+  await using w = await startWorld(growing, { config: { reactors: { live: false } } });
+  w.say(42, "count");
+  await shows(w.telegram, ["One, two, three, four."]);
+  assert.equal(w.telegram.edited.length, 0);
+});

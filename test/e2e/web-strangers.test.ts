@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { after, before, describe } from "node:test";
+import type { Browser } from "playwright-core";
+import { openChromium, pageTest } from "../support/chromium.js";
+import { until } from "../support/engine-kit.js";
+import { openHarnessWorld } from "../support/harness-world.js";
+import { withoutChromium } from "../support/needs.js";
+import { openWebSocketHarness } from "../support/websocket-harness.js";
+
+describe("strangers on the web page", { timeout: 60_000, skip: withoutChromium() }, () => {
+  let browser: Browser;
+
+  before(async () => {
+    browser = await openChromium();
+  });
+  after(async () => {
+    await browser?.close();
+  });
+
+  pageTest("who waits is shown with name and code, and a click lets them in", async () => {
+    await using world = await openHarnessWorld(openWebSocketHarness, { allowFrom: [] });
+    const { harness } = world;
+    const [ann, bob] = harness.people;
+    for (const from of [ann, bob]) await harness.write({ from, text: "hello?" });
+    for (const { chatId } of [ann, bob]) await world.seen(chatId, /maxclaw pair approve/);
+    const page = await browser.newPage();
+    try {
+      page.setDefaultTimeout(20_000);
+      await page.goto(world.gateway.gateway.pageUrl);
+      const card = page.locator(".stranger", { hasText: "ann wants to talk to the assistant on websocket" });
+      await card.getByText(/Their code is [A-HJKMNP-Z2-9]{8}\./).waitFor();
+      await page.locator(".stranger", { hasText: "bob" }).getByRole("button", { name: "Dismiss" }).click();
+      await card.getByRole("button", { name: "Let in" }).click();
+      await until("no card is left", async () => (await page.locator(".stranger").count()) === 0, 20_000);
+    } finally {
+      await page.close();
+    }
+    const { paired, waiting } = world.gateway.gateway.api.listPairings();
+    assert.deepEqual(
+      [paired.map(({ senderId }) => senderId), waiting.map(({ senderId }) => senderId)],
+      [["ann"], ["bob"]],
+    );
+    await harness.write({ from: ann, text: "thanks" });
+    await world.seen(ann.chatId, "You said: thanks");
+  });
+});
