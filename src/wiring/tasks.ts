@@ -20,7 +20,7 @@ export function openTasks(options: GatewayOptions, core: Core, assistant: Assist
     now,
     log,
   });
-  releases.use(tasks, "sub-agents");
+  releases.use(tasks);
   if (options.work !== false) tasks.start(events);
   return tasks;
 }
