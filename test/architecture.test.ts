@@ -146,6 +146,8 @@ const table: readonly Row[] = [
 /** Packages that only these may import, in any way. */
 const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   grammy: ["channels/telegram/**"],
+  "@discordjs/rest": ["channels/discord/**"],
+  "@discordjs/ws": ["channels/discord/**"],
   openai: ["providers/openai/**"],
   "@anthropic-ai/sdk": ["providers/anthropic/**"],
   ws: ["http/**", "cli/**", "client/node", "channels/websocket/*"],
@@ -160,7 +162,17 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
 };
 
 /** Loaded only by those who switch on what needs them. */
-const heavyPackages = ["unstorage", "grammy", "openai", "@anthropic-ai/sdk", "yaml", "gray-matter", "playwright-core"];
+const heavyPackages = [
+  "unstorage",
+  "grammy",
+  "@discordjs/rest",
+  "@discordjs/ws",
+  "openai",
+  "@anthropic-ai/sdk",
+  "yaml",
+  "gray-matter",
+  "playwright-core",
+];
 
 /** Code that is not allowed, and where it is all the same. */
 const forbidden: readonly {

@@ -102,6 +102,14 @@ export interface Channel {
   send(message: OutboundMessage, signal: AbortSignal): Promise<Receipt>;
 
   /**
+   * Looks for a message of which nobody knows whether an earlier send has shown it; absent where the platform cannot be
+   * asked. Undefined: it is not there. `since`, in Unix ms: it was queued then.
+   *
+   * @throws {ChannelError} the platform cannot be asked now
+   */
+  find?(message: OutboundMessage, since: number, signal: AbortSignal): Promise<Receipt | undefined>;
+
+  /**
    * The longest time without a proof of life while all is well. A channel that is silent for longer is run again, so
    * that a connection which only looks alive is noticed. Absent: its `run` ends by itself when the connection is lost.
    */
@@ -145,10 +153,21 @@ export interface Channel {
   readonly typingIntervalMs?: number;
 }
 
+/** Small durable facts of a channel by id, e.g. the threads that it knows. Values are JSON. */
+export interface ChannelRecords {
+  get(id: string): unknown;
+  /** Resolves once it is durable. */
+  put(id: string, value: unknown): Promise<void>;
+  delete(id: string): Promise<void>;
+  list(): readonly { readonly id: string; readonly value: unknown }[];
+}
+
 /** What a channel gets beside its own options. */
 export interface ChannelContext {
   /** Reads a durable position, e.g. Telegram's offset. */
   readonly cursor: (name: string) => string | undefined;
+  /** Of this channel alone; absent: it keeps what it must know in memory. */
+  readonly records?: ChannelRecords | undefined;
   /** Takes a pressed button, without waiting for anything else that its chat has sent. Never rejects. */
   readonly press?: Press;
   /** How long to wait for the platform's word on a send; absent: as the channel sees fit. */

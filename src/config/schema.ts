@@ -186,6 +186,18 @@ const telegram = z.strictObject({
     .prefault({}),
 });
 
+const discord = z.strictObject({
+  enabled: flag(false),
+  /** From the Bot page of the developer portal. */
+  token: optionalText,
+  /** User ids. Empty: strangers get a pairing code. `["*"]`: anyone. */
+  allowFrom: ids,
+  /** Ids of channels in servers. Empty: any. Else only these, with their threads. */
+  allowGroups: ids,
+  /** A proxy for Discord's API. */
+  apiRoot: optionalAddress,
+});
+
 /** A door for other programs. */
 const websocket = z.strictObject({
   enabled: flag(false),
@@ -229,7 +241,9 @@ export const configSchema = z.strictObject({
   providers: z.record(z.string(), provider).default({}),
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
-  channels: z.strictObject({ telegram: telegram.optional(), websocket: websocket.optional() }).prefault({}),
+  channels: z
+    .strictObject({ telegram: telegram.optional(), discord: discord.optional(), websocket: websocket.optional() })
+    .prefault({}),
   /** Who may command everything from a chat: `channel:sender`, e.g. `telegram:42`. */
   owners: z
     .array(
@@ -329,7 +343,6 @@ export type McpServerConfig = z.output<typeof mcpServer>;
 /** Channels that the Go maxclaw or its relatives have and this one has not: accepted, and told when switched on. */
 export const absentChannels: readonly string[] = [
   "dingtalk",
-  "discord",
   "email",
   "feishu",
   "line",
