@@ -9,6 +9,8 @@ import { callError, fatalClose } from "./discord-error.js";
 /** Where the connection stands in Discord's stream of events: it outlives a run, so that the next one can go on there. */
 export interface Place {
   session: SessionInfo | undefined;
+  /** Where Discord wants to be asked for more of that session. */
+  resumeUrl?: string | undefined;
   /** Unix ms of the last IDENTIFY. */
   identifiedAt: number;
 }
@@ -35,6 +37,7 @@ export interface ConnectionOptions {
 
 /** Messages of servers and of people, with their text. Servers themselves are not asked for: nothing of them is kept. */
 const intents = 512 + 4096 + 32_768;
+const connectMs = 30_000;
 const closeMs = 500;
 /** Closes without giving the session up. */
 const resumable = { code: 4200, recover: 1 } as const;
@@ -49,6 +52,14 @@ export async function listenToGateway(options: ConnectionOptions, signal: AbortS
   const { WebSocketManager, WebSocketShardEvents: happens } = await importOptional(() => import("@discordjs/ws"));
   if (signal.aborted) return;
   let isOver = false;
+  const greeting = { isHeard: false, wasHeard: true };
+  /** The address to resume at may be what is out of order: in turn with the one for everybody. */
+  const elsewhere = (session: SessionInfo | undefined): SessionInfo | undefined => {
+    const common = manager.gatewayInformation?.data.url;
+    const own = place.resumeUrl;
+    if (session === undefined || common === undefined || own === undefined) return session;
+    return { ...session, resumeURL: session.resumeURL === own ? common : own };
+  };
   let patience: ReturnType<typeof setTimeout> | undefined;
   const manager = new WebSocketManager({
     token,
@@ -58,7 +69,10 @@ export async function listenToGateway(options: ConnectionOptions, signal: AbortS
     // The library cannot be told to stop while it waits to connect again: it then waits here for ever, and is forgotten.
     retrieveSessionInfo: () => (isOver ? new Promise<never>(() => undefined) : (place.session ?? null)),
     updateSessionInfo(_shard, session) {
-      if (!isOver) place.session = session ?? undefined;
+      if (isOver) return;
+      // It gives a session up when the network is down. Only Discord can say that it is over.
+      if (session === null && !greeting.isHeard && !greeting.wasHeard) place.session = elsewhere(place.session);
+      else place.session = session ?? undefined;
     },
     buildIdentifyThrottler: async () => ({
       async waitForIdentify(_shard, closed) {
@@ -68,8 +82,8 @@ export async function listenToGateway(options: ConnectionOptions, signal: AbortS
     }),
   });
   const over = new Promise<void>((resolve, reject) => {
-    const lose = (why: string): void => {
-      patience ??= setTimeout(() => reject(new ChannelError(why, { retryable: true })), reconnectMs);
+    const lose = (why: string, ms = reconnectMs): void => {
+      patience ??= setTimeout(() => reject(new ChannelError(why, { retryable: true })), ms);
     };
     const standsAgain = (): void => {
       clearTimeout(patience);
@@ -77,7 +91,15 @@ export async function listenToGateway(options: ConnectionOptions, signal: AbortS
       onAlive();
     };
     signal.addEventListener("abort", () => resolve(), { once: true });
+    manager.on(happens.Hello, () => {
+      greeting.isHeard = true;
+    });
+    manager.on(happens.Ready, () => {
+      place.resumeUrl = place.session?.resumeURL;
+    });
     manager.on(happens.Closed, ({ code }) => {
+      greeting.wasHeard = greeting.isHeard;
+      greeting.isHeard = false;
       const fatal = fatalClose(code);
       if (fatal !== undefined) reject(fatal);
       else lose(`The connection to Discord broke (${code}) and did not come back.`);
@@ -93,7 +115,7 @@ export async function listenToGateway(options: ConnectionOptions, signal: AbortS
       if (type === "READY" || type === "RESUMED") standsAgain();
       onEvent({ type, data });
     });
-    lose("Discord's gateway did not answer in time.");
+    lose("Discord's gateway did not answer in time.", connectMs);
     // A refusal of the gateway itself comes with its code first, and is the better reason.
     manager.connect().catch((error: unknown) => setImmediate(() => reject(callError(error, undefined))));
   });

@@ -220,7 +220,7 @@ export function createDiscordChannel(options: DiscordOptions, context: ChannelCo
       own(registerCommands(rest, application.id, options.commands, signal).then(() => undefined));
     };
     const onEvent = ({ type, data }: { readonly type: string; readonly data: unknown }): void => {
-      if (type === "READY") return onReady(data);
+      if (type === "READY") onReady(data);
       if (type === "INTERACTION_CREATE") {
         const interaction = parseInteraction(data);
         if (interaction === undefined) return;
@@ -229,7 +229,7 @@ export function createDiscordChannel(options: DiscordOptions, context: ChannelCo
           interaction.pressed === undefined
             ? wordOnCommand(interaction, intake, botId, publish)
             : wordOnPress(interaction);
-        return own(answerInteraction(rest, interaction, word, signal));
+        own(answerInteraction(rest, interaction, word, signal));
       }
       const channelId = inChannel.safeParse(data).data?.channel_id;
       if (isMessageEvent(type) && channelId !== undefined) intake.take({ type, channelId, data });
