@@ -65,9 +65,11 @@ export class FakeDiscordGateway {
   }
 
   /** Does it once there is a session that hears of it: what came before one is told to nobody. */
-  whenKnown(work: () => void): void {
-    if (this.#sessions.length > 0) work();
-    else this.#waiting.push(work);
+  whenKnown<T>(work: () => T): Promise<T> {
+    return new Promise((resolve) => {
+      if (this.#sessions.length > 0) resolve(work());
+      else this.#waiting.push(() => resolve(work()));
+    });
   }
 
   dispatch(type: string, data: unknown): void {

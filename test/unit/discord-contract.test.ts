@@ -29,8 +29,8 @@ testChannelContract("discord", async () => {
     chats: [ann, bob],
     // A bot never hears of a first message that was written while it was away, and no channel can change that.
     write: (chatId, content) =>
-      discord.gateway.whenKnown(
-        () => void discord.write({ channelId: discord.dmOf(chatId), author: person(chatId), content }),
+      void discord.gateway.whenKnown(() =>
+        discord.write({ channelId: discord.dmOf(chatId), author: person(chatId), content }),
       ),
     shown: () => discord.sent.map(({ channelId, content }) => ({ chatId: userOf(channelId), text: content })),
     longestMessage: 2000,

@@ -52,10 +52,10 @@ export async function listenToGateway(options: ConnectionOptions, signal: AbortS
   const { WebSocketManager, WebSocketShardEvents: happens } = await importOptional(() => import("@discordjs/ws"));
   if (signal.aborted) return;
   let isOver = false;
+  let common: string | undefined;
   const greeting = { isHeard: false, wasHeard: true };
   /** The address to resume at may be what is out of order: in turn with the one for everybody. */
   const elsewhere = (session: SessionInfo | undefined): SessionInfo | undefined => {
-    const common = manager.gatewayInformation?.data.url;
     const own = place.resumeUrl;
     if (session === undefined || common === undefined || own === undefined) return session;
     return { ...session, resumeURL: session.resumeURL === own ? common : own };
@@ -117,7 +117,13 @@ export async function listenToGateway(options: ConnectionOptions, signal: AbortS
     });
     lose("Discord's gateway did not answer in time.", connectMs);
     // A refusal of the gateway itself comes with its code first, and is the better reason.
-    manager.connect().catch((error: unknown) => setImmediate(() => reject(callError(error, undefined))));
+    manager
+      .fetchGatewayInformation()
+      .then(({ url }) => {
+        common = url;
+        return manager.connect();
+      })
+      .catch((error: unknown) => setImmediate(() => reject(callError(error, undefined))));
   });
   try {
     await over;
