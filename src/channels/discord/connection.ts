@@ -83,7 +83,7 @@ export async function listenToGateway(options: ConnectionOptions, signal: AbortS
   });
   const over = new Promise<void>((resolve, reject) => {
     const lose = (why: string, ms = reconnectMs): void => {
-      patience ??= setTimeout(() => reject(new ChannelError(why, { retryable: true })), ms);
+      if (!isOver) patience ??= setTimeout(() => reject(new ChannelError(why, { retryable: true })), ms);
     };
     const standsAgain = (): void => {
       clearTimeout(patience);
