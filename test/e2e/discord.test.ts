@@ -140,7 +140,9 @@ test("a reconnect that lost its place loses nothing, answers nothing twice, and 
   say("four");
   await w.shown(dm, "four");
   const heard = (await gateway.events(`discord:${ann.id}`)).flatMap((event) =>
-    event.type === "user_message_queued" ? [event.payload.content.map((part) => ("text" in part ? part.text : ""))[0]] : [],
+    event.type === "user_message_queued"
+      ? [event.payload.content.map((part) => ("text" in part ? part.text : ""))[0]]
+      : [],
   );
   assert.deepEqual(heard, ["one", "two", "three", "four"]);
   const said = w.said(dm).join("\n");

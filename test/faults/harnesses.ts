@@ -4,4 +4,8 @@ import { openTelegramHarness } from "../support/telegram-harness.js";
 import { openWebSocketHarness } from "../support/websocket-harness.js";
 
 /** The channels of the fault table, in its order. */
-export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [openTelegramHarness, openDiscordHarness, openWebSocketHarness];
+export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [
+  openTelegramHarness,
+  openDiscordHarness,
+  openWebSocketHarness,
+];

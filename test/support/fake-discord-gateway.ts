@@ -11,10 +11,24 @@ interface Session {
 
 interface Frame {
   readonly op: number;
-  readonly d: { readonly token?: string; readonly session_id?: string; readonly seq?: number; readonly intents?: number };
+  readonly d: {
+    readonly token?: string;
+    readonly session_id?: string;
+    readonly seq?: number;
+    readonly intents?: number;
+  };
 }
 
-const ops = { dispatch: 0, heartbeat: 1, identify: 2, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
+const ops = {
+  dispatch: 0,
+  heartbeat: 1,
+  identify: 2,
+  resume: 6,
+  reconnect: 7,
+  invalid: 9,
+  hello: 10,
+  ack: 11,
+} as const;
 
 /** Discord's gateway: keeps sessions that were not closed in an orderly way, and hands out again what they missed. */
 export class FakeDiscordGateway {
@@ -116,8 +130,11 @@ export class FakeDiscordGateway {
   #identify(client: WebSocket, { token, intents = 0 }: Frame["d"]): void {
     this.identifies.push(Date.now());
     this.intents = intents;
-    if (token !== this.#token) return client.close(4004);
-    if (this.refuseIdentifyWith !== undefined) return client.close(this.refuseIdentifyWith);
+    const refusal = token === this.#token ? this.refuseIdentifyWith : 4004;
+    if (refusal !== undefined) {
+      client.close(refusal);
+      return;
+    }
     const session: Session = { id: randomBytes(8).toString("hex"), events: [], socket: client };
     this.#sessions.push(session);
     const more = { session_id: session.id, resume_gateway_url: this.url, guilds: [], v: 10 };
@@ -128,7 +145,10 @@ export class FakeDiscordGateway {
   #resume(client: WebSocket, { token, session_id: id, seq = 0 }: Frame["d"]): void {
     this.resumes += 1;
     const session = this.#sessions.find((one) => one.id === id);
-    if (token !== this.#token || session === undefined) return send(client, { op: ops.invalid, d: false });
+    if (token !== this.#token || session === undefined) {
+      send(client, { op: ops.invalid, d: false });
+      return;
+    }
     session.socket = client;
     for (const event of session.events) if (event.s > seq) send(client, event);
     this.#tell(session, "RESUMED", {});

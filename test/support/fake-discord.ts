@@ -178,7 +178,10 @@ export async function startFakeDiscord(options: {
     calls.push(call);
     const answer = ({ status, body: content, headers = {} }: Reply): void => {
       if (response.destroyed) return;
-      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.writeHead(status, {
+        ...(content === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      });
       response.end(content === undefined ? undefined : JSON.stringify(content));
     };
     const carryOut = (): Promise<Reply> => reply(call, address, body, request.headers["content-type"] ?? "");
@@ -221,7 +224,8 @@ export async function startFakeDiscord(options: {
     const [, token = ""] = /^POST \/interactions\/\d+\/([^/]+)\/callback$/.exec(call) ?? [];
     const waiting = interactions.get(token);
     if (waiting !== undefined) {
-      if (Date.now() - waiting.at > 3000) return { status: 404, body: { message: "Unknown interaction", code: 10_062 } };
+      if (Date.now() - waiting.at > 3000)
+        return { status: 404, body: { message: "Unknown interaction", code: 10_062 } };
       if (json.type === 5) waiting.wasDeferred = true;
       else interactionReplies.push({ text: json.data.content, flags: json.data.flags, wasDeferred: false });
       return { status: 204 };
