@@ -4,8 +4,9 @@ import { callThenDone } from "../support/chat-world.js";
 import { startDaemon } from "../support/daemon.js";
 import { ann, bob, openDiscordWorld } from "../support/discord-world.js";
 import { until } from "../support/engine-kit.js";
+import { sendCall } from "../support/fake-discord.js";
 import { startGateway } from "../support/gateway.js";
-import { wordsOf } from "../support/harness-world.js";
+import { echo, wordsOf } from "../support/harness-world.js";
 
 test("a server's channel is answered when the bot is mentioned or replied to, and other talk is never stored", async () => {
   await using w = await openDiscordWorld();
@@ -147,6 +148,21 @@ test("a reconnect that lost its place loses nothing, answers nothing twice, and 
   assert.deepEqual(heard, ["one", "two", "three", "four"]);
   const said = w.said(dm).join("\n");
   for (const word of ["one", "two", "three", "four"]) assert.equal(said.split(word).length, 2, said);
+});
+
+test("an answer with an unknown end is looked up in its chat before it is sent again, long after the nonce is forgotten", async () => {
+  await using w = await openDiscordWorld(echo, { reactors: { live: false } });
+  await using gateway = await startGateway({ home: w.home, sendTimeoutMs: 2000, sendRetryMs: 50 });
+  const { discord } = w;
+  const dm = discord.dmOf(ann.id);
+  await w.online();
+  discord.nonceMs = 0;
+  discord.failNext(sendCall, { kind: "cut", carriedOut: true });
+  discord.write({ channelId: dm, author: ann, content: "once" });
+  await w.shown(dm, "You said: once");
+  const idle = () => gateway.gateway.api.status().outboundWaiting === 0;
+  await until("it is known to be sent", () => idle() && discord.countCalls(/^GET .*\/messages$/) > 0);
+  assert.deepEqual(w.said(dm), ["You said: once"]);
 });
 
 test("a missing intent is said in status, with the switch to set", async () => {

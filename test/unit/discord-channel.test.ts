@@ -99,7 +99,7 @@ test("the token is refused for good, and a dead connection is noticed by its hea
   const gateway = recordPublish();
   await using running = startChannel(channelOf(discord), gateway.publish);
   await until("heartbeats are proofs of life", () => running.connections() > 2);
-  assert.equal(discord.gateway.intents, 512 + 4096 + 32_768);
+  assert.equal(discord.gateway.intents, 1 + 512 + 4096 + 32_768);
   discord.gateway.isMute = true;
   await until("it has resumed", () => discord.gateway.resumes > 0, 10_000);
   discord.gateway.isMute = false;

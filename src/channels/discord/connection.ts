@@ -35,8 +35,8 @@ export interface ConnectionOptions {
   readonly log: Logger;
 }
 
-/** Messages of servers and of people, with their text. Servers themselves are not asked for: nothing of them is kept. */
-const intents = 512 + 4096 + 32_768;
+/** Servers with their threads, messages in them, direct messages, and the text of all. What is told of servers is dropped. */
+const intents = 1 + 512 + 4096 + 32_768;
 const connectMs = 30_000;
 const closeMs = 500;
 /** Closes without giving the session up. */
