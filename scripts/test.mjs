@@ -48,7 +48,7 @@ function runTests(files) {
       "--test",
       "--test-reporter=spec",
       "--test-concurrency=2",
-      "--test-timeout=120000",
+      "--test-timeout=240000",
     ];
     const child = spawn(process.execPath, [...args, ...files], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
     let said = "";

@@ -45,3 +45,4 @@ export type { Reactor } from "./reactors/reactor.js";
 export type { DocumentMessage, SessionDocument, SessionSummary } from "./sessions/session.js";
 export type { StorageDriver } from "./sessions/storage/storage.js";
 export { defineTool, type Tool, type ToolContext, type ToolResult } from "./tools/tool.js";
+export type { Extension, ExtensionContext, ExtensionFactory } from "./wiring/extension.js";

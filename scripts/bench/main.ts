@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startFakeModel } from "./fake-model.js";
 import { installSize } from "./install-size.js";
+import { benchMcp } from "./mcp.js";
 import { latency, median, type TurnTimes, throughput, turnTimes } from "./measure.js";
 import { benchSessions } from "./sessions.js";
 import { type SubjectName, startSubject } from "./subject.js";
@@ -20,6 +21,7 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 3);
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const names: readonly SubjectName[] = ["echo", "bare", "maxclaw"];
 await using model = await startFakeModel();
+if (process.argv[2] === "mcp") process.exit((await benchMcp(model, rounds)) ? 0 : 1);
 if (process.argv[2] === "sessions") process.exit((await benchSessions(model, rounds, 500)) ? 0 : 1);
 
 const results = new Map<SubjectName, Round[]>(names.map((name) => [name, []]));

@@ -20,11 +20,17 @@ export type SubjectName = "echo" | "bare" | "maxclaw";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const limitMs = 20_000;
 
-export async function startSubject(name: SubjectName, model: FakeModel, home?: string): Promise<Subject> {
+export async function startSubject(
+  name: SubjectName,
+  model: FakeModel,
+  home?: string,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<Subject> {
   const telegram = await startFakeTelegram({ token: "4242:bench" });
   const folder = home ?? (await mkdtemp(join(tmpdir(), "maxclaw-bench-")));
   const startedAt = performance.now();
-  const child = name === "maxclaw" ? await spawnGateway(folder, telegram, model) : spawnBare(name, telegram, model);
+  const child =
+    name === "maxclaw" ? await spawnGateway(folder, telegram, model, more) : spawnBare(name, telegram, model);
   const readyMs = (await readyLine(child)) - startedAt;
   await until(() => telegram.calls("getUpdates") > 0);
   return {
@@ -47,11 +53,18 @@ export async function startSubject(name: SubjectName, model: FakeModel, home?: s
   };
 }
 
-async function spawnGateway(home: string, telegram: FakeTelegram, model: FakeModel): Promise<ChildProcess> {
+async function spawnGateway(
+  home: string,
+  telegram: FakeTelegram,
+  model: FakeModel,
+  more: Readonly<Record<string, unknown>>,
+): Promise<ChildProcess> {
   const config = {
     agents: { defaults: { model: "openai/bench" } },
     providers: { openai: { apiKey: "sk-bench", apiBase: model.apiBase } },
     channels: { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } },
+    inbound: { senderPerMinute: 0, chatPerMinute: 0 },
+    ...more,
   };
   await writeFile(join(home, "config.json"), JSON.stringify(config), { mode: 0o600 });
   return spawn(process.execPath, [join(root, "bin/maxclaw.js"), "gateway", "-p", "0"], {

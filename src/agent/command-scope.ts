@@ -8,7 +8,7 @@ import type { TurnLog } from "./turn-log.js";
 export interface CommandScope {
   readonly ports: Pick<
     AgentPorts,
-    "models" | "budgets" | "isOwner" | "statusLine" | "keepOlderText" | "mayCommand" | "operate"
+    "models" | "budgets" | "isOwner" | "statusLine" | "keepOlderText" | "mayCommand" | "operate" | "tasks"
   >;
   readonly session: ResidentSession;
   readonly message: InboundMessage;

@@ -28,8 +28,11 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
     }
     case "undo":
       return undoLast(log, session, message, ports.isOwner);
-    case "stop":
-      return { reply: "Nothing is running.", events: [] };
+    case "stop": {
+      const stopped = await ports.tasks.stop(session.key);
+      const what = stopped === 1 ? "one sub-agent" : `${stopped} sub-agents`;
+      return { reply: stopped === 0 ? "Nothing is running." : `Stopped ${what}.`, events: [] };
+    }
     case "approve":
     case "deny":
       return { reply: "Nothing waits for your approval here.", events: [] };

@@ -57,6 +57,8 @@ export function userText(options: {
   readonly now: string;
   readonly skills: readonly SelectedSkill[];
   readonly missingSkills: readonly string[];
+  /** Servers whose tools are not there yet. */
+  readonly missingTools?: readonly string[] | undefined;
   readonly files: readonly { readonly filename: string; readonly path: string; readonly mimeType: string }[];
   /** As `planForModel` writes it. */
   readonly plan?: string | undefined;
@@ -69,6 +71,8 @@ export function userText(options: {
   for (const skill of options.skills) head.push(`<skill name="${plain(skill.name)}">\n${skill.text}\n</skill>`);
   if (options.missingSkills.length > 0)
     head.push(`<missing_skills>${plain(options.missingSkills.join(", "))}</missing_skills>`);
+  if (options.missingTools !== undefined && options.missingTools.length > 0)
+    head.push(`${missingToolsMark}${plain(options.missingTools.join(", "))}</missing_tools>`);
   for (const file of options.files)
     head.push(`<file name="${plain(file.filename)}" type="${plain(file.mimeType)}" path="${plain(file.path)}"/>`);
   if (options.plan !== undefined) head.push(options.plan);
@@ -82,6 +86,9 @@ function quotedText({ text, by, name = "somebody" }: Quoted): string {
   if (by === "other") return `<in_reply_to>\n${fenceUntrusted(`a message of ${plain(name)}`, text)}\n</in_reply_to>`;
   return `<in_reply_to from="${by === "assistant" ? "you" : "the sender"}">${plain(text)}</in_reply_to>`;
 }
+
+/** Tells the model why it lacks tools that it may have had before, and to say so. */
+export const missingToolsMark = '<missing_tools note="still connecting; say so if they are needed">';
 
 /** Names come from outside: they must not be able to close a mark. */
 function plain(text: string): string {

@@ -86,7 +86,8 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
   const onAccepted = (work: InboundWork): void => {
     for (const listener of listeners) listener();
     const { body } = work;
-    if (!mayStop(body)) return;
+    // What a sub-agent brings back neither stops nor answers anything.
+    if (!mayStop(body) || body.resultOf !== undefined) return;
     // An option may be called like a stop phrase: then it is the answer. A client that names another mode means it.
     const isOver = endsPlan(body.content);
     const isOther =

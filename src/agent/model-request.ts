@@ -1,4 +1,4 @@
-import type { ImagePart, TextPart } from "../events/content.js";
+import type { ImagePart, TextPart, ToolResultPart } from "../events/content.js";
 import type { ChosenModel, ModelMessage, ModelRequest, ToolDeclaration } from "../providers/provider.js";
 import type { History } from "../sessions/history.js";
 
@@ -25,8 +25,15 @@ export function toModelRequest(model: ChosenModel, { history, turnId, system, to
 
 /** Messages without images are passed on as they are: providers know them again. */
 function withoutImages(message: ModelMessage): ModelMessage {
+  if (message.role === "tool" && message.content.some(({ images }) => images !== undefined))
+    return { role: "tool", content: message.content.map(withoutSeeing) };
   if (message.role !== "user" || message.content.every(({ type }) => type === "text")) return message;
   return { role: "user", content: message.content.map(asText) };
+}
+
+function withoutSeeing({ images = [], ...result }: ToolResultPart): ToolResultPart {
+  const notes = images.map((image) => `\n${asText(image).text}`);
+  return { ...result, content: `${result.content}${notes.join("")}` };
 }
 
 function asText(part: TextPart | ImagePart): TextPart {

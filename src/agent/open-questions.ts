@@ -1,4 +1,5 @@
 import type { Payload } from "../events/catalogue.js";
+import { isBelow } from "../events/session-key.js";
 import { parseCommand } from "./chat-command.js";
 import { isStopPhrase } from "./interrupt-phrases.js";
 import { type Choice, choiceOf, expectedAnswers, optionOf } from "./question-answers.js";
@@ -98,6 +99,23 @@ export class OpenQuestions {
   /** The open question of a session. There is one at most. */
   of(sessionKey: string): OpenQuestion | undefined {
     return this.list().find((entry) => entry.sessionKey === sessionKey);
+  }
+
+  /**
+   * The session whose question this text answers in the chat of `sessionKey`: its own, or the newest one that a
+   * sub-agent of it has asked there, if this reads like an answer.
+   */
+  routeOf(sessionKey: string, text: string, responder: Responder): string {
+    if (this.of(sessionKey) !== undefined) return sessionKey;
+    const asking = this.list().findLast((entry) => isBelow(entry.sessionKey, sessionKey));
+    if (asking === undefined) return sessionKey;
+    const { asked } = asking;
+    if (isMeantAsAnswer(asked, text)) return asking.sessionKey;
+    const isControl = parseCommand(text) !== undefined || isStopPhrase(text);
+    if (!mayAnswer(asking, responder)) return sessionKey;
+    // Own words, or what may be a secret and is turned away.
+    const isTaken = asked.allow_custom || asked.kind === "env_var";
+    return isTaken && !isControl ? asking.sessionKey : sessionKey;
   }
 
   /** Resolves with true once the question is open here, at once if it is; with false when `signal` aborts before. */

@@ -1,4 +1,4 @@
-import type { Budgets } from "../budgets/budgets.js";
+import type { Budgets, Conversation } from "../budgets/budgets.js";
 import type { Attachment, InboundMessage } from "../bus/messages.js";
 import type { Engine, Work } from "../engine/engine.js";
 import type { Payload } from "../events/catalogue.js";
@@ -8,7 +8,7 @@ import type { ToolDecision } from "../policy/access.js";
 import type { CommandAct } from "../policy/commands.js";
 import type { ChosenModel, ModelChain, ToolDeclaration } from "../providers/provider.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
-import type { Tool, ToolAccess, ToolContext, ToolResult } from "../tools/tool.js";
+import type { Tool, ToolAccess, ToolContext, ToolResult, ToolTasks } from "../tools/tool.js";
 import type { Compaction } from "./compaction.js";
 import type { ContextFiles, ListedSkill, SelectedSkill } from "./context.js";
 import type { OpenQuestions } from "./open-questions.js";
@@ -19,7 +19,10 @@ import type { RunningTurns } from "./running-turns.js";
 export interface Toolbox {
   /** Sorted by name; the same bytes each time. */
   declarations(): readonly ToolDeclaration[];
-  find(name: string): Tool | undefined;
+  /** The tool of that name; with an input, the one that such a call means. */
+  find(name: string, input?: unknown): Tool | undefined;
+  /** Waits for tools that are only just being connected to, 2 s at most: whose are still missing, by name. */
+  settle(signal: AbortSignal): Promise<readonly string[]>;
   /** Never throws but for an abort: unknown tools, wrong arguments and faults are results. */
   run(name: string, input: unknown, context: ToolContext): Promise<ToolResult>;
 }
@@ -86,6 +89,37 @@ export interface ModelSource {
   readThinking(text: string): string | undefined;
 }
 
+/** Where the files are that a session's people were given. */
+export interface ArtifactKeeper {
+  /** What the file is called for people, and of which kind it is. */
+  describe(path: string, filename: string | undefined): { readonly filename: string; readonly mimeType: string };
+  /** Resolves once the copy is whole; one that is there already stays. `sentence`: why there is none, for the model. */
+  keep(
+    sessionKey: string,
+    artifactId: string,
+    file: { readonly path: string; readonly filename: string },
+  ): Promise<{ readonly path: string; readonly sizeBytes: number } | { readonly sentence: string }>;
+}
+
+/** Sub-agents, as turns meet them. */
+export interface TaskKeeper {
+  /** The tasks of the session that the message belongs to, for one call. */
+  of(call: TaskCall): ToolTasks;
+  /** Cancels all tasks of a session. Resolves with their number once they cannot go on, also not after a crash. */
+  stop(sessionKey: string): Promise<number>;
+  /** What counts as used by the conversation that this session works for. */
+  conversationOf(session: Pick<ResidentSession, "key" | "spending">): Promise<Conversation>;
+}
+
+/** A call that may start a task. */
+export interface TaskCall {
+  readonly message: InboundMessage;
+  /** The same when the call runs again after a crash. */
+  readonly executionId: string;
+  /** Where those parts of the context came from that others wrote. */
+  readonly outside: () => readonly string[];
+}
+
 /** What the agent needs from the rest of the gateway. */
 export interface AgentPorts {
   readonly engine: Pick<Engine, "publish" | "onAccepted" | "waiting">;
@@ -121,6 +155,9 @@ export interface AgentPorts {
     turnId: string,
     attachments?: readonly Attachment[],
   ): readonly Work<"outbound">[];
+  /** Keeps copies of files for the people of a session. */
+  readonly artifacts: ArtifactKeeper;
+  readonly tasks: TaskKeeper;
   /** Keeps what was said where people can read it, before it goes out of the model's sight. Safe to repeat. */
   keepOlderText(session: Pick<ResidentSession, "key" | "document">): Promise<void>;
   /** The same for a question: its options as buttons where the chat has them, else as numbered lines. */

@@ -26,8 +26,8 @@ export function continuesBurst(last: InboundMessage, next: InboundMessage, quiet
 }
 
 /** What a program sends says by its mode what it means; a person who names none may not be done yet. */
-function mayGoOn({ content, mode, internal }: InboundMessage, { ms, after }: QuietTime): boolean {
-  if (ms === 0 || mode !== undefined || internal === true) return false;
+function mayGoOn({ content, mode, internal, taskId, resultOf }: InboundMessage, { ms, after }: QuietTime): boolean {
+  if (ms === 0 || mode !== undefined || internal === true || (taskId ?? resultOf) !== undefined) return false;
   return after === "every" || looksUnfinished(content);
 }
 

@@ -66,10 +66,13 @@ export function readEarlierAttempts(openTurn: readonly StoredEvent[], messageId:
         messageIds.push(event.payload.message_id);
         break;
       case "assistant_message":
-        if (event.payload.partial) break;
+        // What a tool has said in between is none of the model's answers.
+        if (event.payload.partial || event.payload.iteration === 0) break;
         answers = Math.max(answers, event.payload.iteration);
         inputs.push({ kind: "answer_stored", message: event.payload });
         calls.clear();
+        // Models may use one call id again.
+        started.clear();
         questions.clear();
         for (const part of event.payload.content) if (part.type === "tool_use") calls.set(part.id, part);
         break;

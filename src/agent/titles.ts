@@ -3,7 +3,7 @@ import type { Engine } from "../engine/engine.js";
 import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
 import type { ModelUse } from "../events/model-use.js";
-import { channelOf, clientChannels } from "../events/session-key.js";
+import { channelOf, clientChannels, depthOf } from "../events/session-key.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import type { ChosenModel } from "../providers/provider.js";
@@ -40,7 +40,7 @@ export function startTitles(ports: TitlePorts): AsyncDisposable {
 
   const unsubscribe = ports.bus.on("turn_execution_complete", (event) => {
     const key = event.session_key;
-    if (!clientChannels.has(channelOf(key)) || asked.has(key)) return;
+    if (!clientChannels.has(channelOf(key)) || depthOf(key) > 0 || asked.has(key)) return;
     asked.add(key);
     const work = giveTitle(ports, key, stopping.signal)
       .catch((error: unknown) => ports.log.warn(`${key} got no title: ${messageOf(error)}`, { session: key }))

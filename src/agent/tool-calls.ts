@@ -1,15 +1,15 @@
-import { createHash } from "node:crypto";
 import type { InboundMessage } from "../bus/messages.js";
-import type { ToolUsePart } from "../events/content.js";
+import type { ImagePart, ToolUsePart } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
 import type { PlanState, PlanTold } from "../events/plan.js";
-import type { Tool, ToolAnswer, ToolContext, ToolQuestion, ToolResult } from "../tools/tool.js";
+import type { Tool, ToolAccess, ToolAnswer, ToolContext, ToolImage, ToolQuestion, ToolResult } from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { createPermit } from "./approvals.js";
 import type { DoomLoop } from "./doom-loop.js";
 import type { HumanInput } from "./human-input.js";
+import { createOutgoing } from "./outgoing.js";
 import { changePlan } from "./plan-changes.js";
 import { planResult, progressLine, summaryLine } from "./plan-text.js";
 import type { AgentPorts } from "./ports.js";
@@ -21,7 +21,16 @@ import type { TurnLog } from "./turn-log.js";
 export interface ToolCallScope {
   readonly ports: Pick<
     AgentPorts,
-    "tools" | "decide" | "allowAlways" | "outsideOf" | "sources" | "sessionFolder" | "workspace" | "replies"
+    | "tools"
+    | "decide"
+    | "allowAlways"
+    | "outsideOf"
+    | "sources"
+    | "sessionFolder"
+    | "workspace"
+    | "replies"
+    | "artifacts"
+    | "tasks"
   >;
   readonly message: InboundMessage;
   readonly human: HumanInput;
@@ -30,6 +39,8 @@ export interface ToolCallScope {
   readonly outside: () => readonly string[];
   /** The session's plan at this moment. */
   readonly plan: () => PlanState | undefined;
+  /** Whether a text stands in the context, word by word, and not by the model's own doing. */
+  readonly wasShown: (text: string) => boolean;
   readonly iteration: number;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -53,7 +64,7 @@ export async function runToolCalls(
   scope: ToolCallScope,
 ): Promise<void> {
   await scope.log.append(before);
-  const readOnly = calls.every(({ call }) => scope.ports.tools.find(call.name)?.effect === "read");
+  const readOnly = calls.every(({ call }) => scope.ports.tools.find(call.name, call.input)?.effect === "read");
   if (readOnly && calls.length > 1) {
     const started: {
       readonly pending: PendingCall;
@@ -62,7 +73,7 @@ export async function runToolCalls(
     }[] = [];
     for (const pending of calls) {
       const executionId = await start(pending, scope);
-      started.push({ pending, executionId, outcome: run(pending, scope) });
+      started.push({ pending, executionId, outcome: run(pending, executionId, scope) });
     }
     // Settled together first, so that no rejection goes unheard while an earlier result is being written.
     await Promise.allSettled(started.map((one) => one.outcome));
@@ -76,7 +87,7 @@ export async function runToolCalls(
       return;
     }
     const executionId = await start(pending, scope);
-    await finish(pending, executionId, await run(pending, scope), scope);
+    await finish(pending, executionId, await run(pending, executionId, scope), scope);
   }
 }
 
@@ -96,7 +107,7 @@ async function start({ call, startedAs }: PendingCall, scope: ToolCallScope): Pr
     await scope.log.tell(outputs);
     return startedAs;
   }
-  const tool = scope.ports.tools.find(call.name);
+  const tool = scope.ports.tools.find(call.name, call.input);
   const executionId = newId("exe");
   const event = scope.log.draft("tool_execution_start", {
     tool_execution_id: executionId,
@@ -121,7 +132,7 @@ interface Outcome {
   readonly durationMs: number;
 }
 
-async function run(pending: PendingCall, scope: ToolCallScope): Promise<Outcome> {
+async function run(pending: PendingCall, executionId: string, scope: ToolCallScope): Promise<Outcome> {
   const startedAt = Date.now();
   let waitedMs = 0;
   const waiting = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -140,7 +151,8 @@ async function run(pending: PendingCall, scope: ToolCallScope): Promise<Outcome>
     return skill?.text;
   };
   const told: PlanTold[] = [];
-  const result = await runOnce(pending, scope, { waiting, readSkill, changePlan: planChanger(scope, told) });
+  const aids = { executionId, waiting, readSkill, changePlan: planChanger(scope, told) };
+  const result = await runOnce(pending, scope, aids);
   return {
     result,
     events,
@@ -171,6 +183,7 @@ function progressOf(state: PlanState | undefined): string {
 
 /** What a call is given beside its scope. */
 interface Aids {
+  readonly executionId: string;
   readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
   readonly readSkill: ToolContext["readSkill"];
   readonly changePlan: ToolContext["changePlan"];
@@ -179,7 +192,7 @@ interface Aids {
 async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, aids: Aids): Promise<ToolResult> {
   const { ports, signal, human, doom } = scope;
   const { waiting } = aids;
-  const tool = ports.tools.find(call.name);
+  const tool = ports.tools.find(call.name, call.input);
   if (startedAs !== undefined && !runsAgain(tool) && !human.wasAsking(call.id)) return interrupted(call.name);
   if (call.invalid_json !== undefined)
     return {
@@ -201,51 +214,53 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
 }
 
 function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallScope, aids: Aids): ToolContext {
-  const { waiting, readSkill, changePlan } = aids;
-  const { ports, message, human } = scope;
+  const { executionId, waiting, readSkill, changePlan } = aids;
+  const { ports, message, human, log, outside } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
-  const isPlanning = scope.plan()?.plan.status === "pending";
   const permit =
     tool === undefined
       ? async () => undefined
-      : createPermit({ ports, message, human, tool, call, folder, outside: scope.outside(), isPlanning });
+      : createPermit({
+          ports,
+          message,
+          human,
+          tool,
+          call,
+          folder,
+          outside: scope.outside(),
+          isPlanning: isPlanning(scope),
+        });
   return {
     sessionKey: message.sessionKey,
     channel: message.channel,
     chatId: message.chatId,
     senderId: message.senderId,
-    turnId: scope.log.turnId,
+    turnId: log.turnId,
     toolCallId: call.id,
+    isSubAgent: message.taskId !== undefined,
     folder,
     workspace: ports.workspace,
     signal: scope.signal,
     permit: (access) => waiting(() => permit(access)),
     ask: (question) => waiting(() => askFor(call, question, human)),
     outsideOf: (path) => ports.outsideOf(path, folder),
-    send: sendFrom(call, scope),
+    allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
+    wasShown: scope.wasShown,
+    ...createOutgoing({ ports, message, log, executionId, toolName: call.name }),
+    tasks: ports.tasks.of({ message, executionId, outside }),
     readSkill,
     changePlan,
   };
 }
 
-/** What a call sends is durable with the events that tell of it; their ids are the same when the call runs again. */
-function sendFrom(call: ToolUsePart, { ports, message, log }: ToolCallScope): ToolContext["send"] {
-  let sends = 0;
-  return async ({ content, attachments }) => {
-    sends += 1;
-    const replyId = `${log.turnId}-${idOf(call.id, sends)}`;
-    const works = ports.replies(message, replyId, content, log.turnId, attachments).map((work) => ({
-      ...work,
-      body: { ...work.body, queuedEventId: `evt_${idOf(work.id, 0)}` },
-    }));
-    if (works.length === 0) return 0;
-    await log.append(queuedReplies(log, works), true, works);
-    return works.length;
-  };
+function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCallScope): boolean {
+  const { ports, message, outside } = scope;
+  const use = { tool, access, message, folder, outside: outside(), isPlanning: isPlanning(scope) };
+  return ports.decide(use).verdict === "allow";
 }
 
-function idOf(text: string, nth: number): string {
-  return createHash("sha256").update(`${text}\n${nth}`).digest("hex").slice(0, 20);
+function isPlanning({ plan }: ToolCallScope): boolean {
+  return plan()?.plan.status === "pending";
 }
 
 async function askFor(call: ToolUsePart, asking: ToolQuestion, human: HumanInput): Promise<ToolAnswer> {
@@ -315,9 +330,14 @@ function completion(
       duration_ms: durationMs,
       summary: result.summary,
       ...(result.outside === undefined ? {} : { outside: result.outside }),
+      ...(result.images === undefined ? {} : { images: result.images.map(toImagePart) }),
     },
     `tool:${call.name}`,
   );
+}
+
+function toImagePart({ path, mimeType, filename }: ToolImage): ImagePart {
+  return { type: "image", mime_type: mimeType, path, filename };
 }
 
 function errorCodeOf(result: ToolResult): string {

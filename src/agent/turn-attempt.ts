@@ -9,6 +9,7 @@ import { closeQuestions } from "./human-input.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import { failureText, sentenceFor, stopped } from "./sentences.js";
 import { becomesActive, comesToRest } from "./session-state.js";
+import { saidOf } from "./silence.js";
 import { closeInterrupted } from "./tool-calls.js";
 import { queuedReplies } from "./turn-end.js";
 import { TurnLog } from "./turn-log.js";
@@ -30,6 +31,7 @@ export function openTurnLog(
       correlationId: message.id,
       cause: earlier?.lastEventId ?? session.queuedEvents.get(message.id),
     },
+    earlier: earlier === undefined ? undefined : session.openTurn,
     persistDetail: options.persistDetail,
     persistThoughts: options.persistThoughts,
     keepThoughts: (messageId, content) => session.history?.keepThoughts(messageId, content),
@@ -92,7 +94,8 @@ function endAtOnce(
   const { begin, states } = beginAttempt(scope, log, [message.id], earlier);
   const open = (earlier?.questions ?? []).filter(({ answered }) => answered === undefined);
   const closed = [...closeQuestions(open, log), ...closeInterrupted(earlier?.pending ?? [], log, machines)];
-  const replies = ports.replies(message, turnId, text, turnId);
+  const said = outcome.end === "failed" ? saidOf(message, "failed", text) : text;
+  const replies = said === undefined ? [] : ports.replies(message, turnId, said, turnId);
   const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: 0 });
   // The begin above has made it active, unless the session is over.
   const before = isClosed(session.document.state) ? session.document.state : "active";

@@ -42,6 +42,8 @@ export function budgetSentence(exceeded: Exceeded, timeZone: string): string {
   switch (scope) {
     case "turn":
       return `The budget for one answer ${how}. I stopped here.`;
+    case "spawn":
+      return `The budget for one sub-agent ${how}. It stopped here.`;
     case "session":
       return `The budget of this conversation ${how}. /new begins a fresh one.`;
     case "sender":

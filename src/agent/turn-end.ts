@@ -12,6 +12,7 @@ import { planText } from "./plan-text.js";
 import type { StopMode } from "./running-turns.js";
 import { compressed, failureText, isRecoverable, sentenceFor, stopped } from "./sentences.js";
 import { comesToRest } from "./session-state.js";
+import { saidOf } from "./silence.js";
 import { fallbackTitle } from "./titles.js";
 import { budgetSentence } from "./turn-budget.js";
 import type { TurnLog } from "./turn-log.js";
@@ -71,9 +72,11 @@ export async function endTurn(end: LoopEnd, ending: Ending): Promise<void> {
   const { outcome, text, rests } = describeEnd(end, ending, drafts);
   if (end.kind === "answered" && scope.options.titles && session.document.title === undefined)
     drafts.push(...firstTitle(log, message, scope.opening?.text));
+  const said = saidOf(message, end.kind, text);
+  const notices = message.silence?.word === undefined ? noticesOf(scope) : [];
   const replies = [
-    ...noticesOf(scope).flatMap((notice, n) => ports.replies(message, `${log.turnId}-n${n}`, notice, log.turnId)),
-    ...(text === undefined ? [] : ports.replies(message, `${log.turnId}`, text, log.turnId)),
+    ...notices.flatMap((notice, n) => ports.replies(message, `${log.turnId}-n${n}`, notice, log.turnId)),
+    ...(said === undefined ? [] : ports.replies(message, `${log.turnId}`, said, log.turnId)),
   ];
   // A stop was claimed while the machines were busy with something else: it ends with this turn too.
   const joined = mailbox.messageIds.filter((id) => !machines.turn().messageIds.includes(id));
@@ -100,7 +103,7 @@ function changesPlan(event: StoredEvent): boolean {
 /** Until a better title is given, a conversation is called after what it began with. */
 function firstTitle(log: TurnLog, message: InboundMessage, text = message.content): EventDraft[] {
   const title = fallbackTitle(text) ?? message.attachments[0]?.filename;
-  if (title === undefined || message.internal === true) return [];
+  if (title === undefined || message.internal === true || message.resultOf !== undefined) return [];
   return [log.draft("session_title_generated", { title, generated_by: "fallback" })];
 }
 

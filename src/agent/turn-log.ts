@@ -1,7 +1,7 @@
 import type { Commit, Count, Delivery, Work } from "../engine/engine.js";
 import { type EventType, type Payload, specOf } from "../events/catalogue.js";
 import type { ContentPart } from "../events/content.js";
-import { draft, type EventDraft } from "../events/event.js";
+import { draft, type EventDraft, type StoredEvent } from "../events/event.js";
 import type { MachineOutput } from "../events/machines/input.js";
 import { type MachineOutputs, type Machines, toDraft } from "../events/machines/run-machines.js";
 import { deltaTypes } from "../events/sets.js";
@@ -19,6 +19,8 @@ export interface TurnLogOptions {
   readonly delivery: Delivery<"inbound">;
   readonly publish: (event: EventDraft) => void;
   readonly identity: TurnIdentity;
+  /** What earlier attempts have stored: a call that runs again after a crash tells nothing twice. */
+  readonly earlier?: readonly StoredEvent[] | undefined;
   readonly persistDetail: boolean;
   readonly persistThoughts: boolean;
   /** Given each answer with its thinking, before the answer is written without it. */
@@ -33,7 +35,10 @@ export interface TurnLogOptions {
  */
 export class TurnLog {
   readonly #options: TurnLogOptions;
+  readonly #told: ReadonlySet<string>;
   #cause: string | undefined;
+  /** Of what this attempt has written. */
+  #lastSeq = 0;
   /** Goes with the next events that are written. */
   #owed: readonly Count[] = [];
   /** Named as the source of what the model brings forth, e.g. `provider:openai`. */
@@ -42,6 +47,7 @@ export class TurnLog {
   constructor(options: TurnLogOptions) {
     this.#options = options;
     this.#cause = options.identity.cause;
+    this.#told = new Set(options.earlier?.map(({ event_id }) => event_id));
   }
 
   get turnId(): string {
@@ -89,10 +95,16 @@ export class TurnLog {
 
   async append(drafts: readonly EventDraft[], durable = false, emit: readonly Work[] = []): Promise<void> {
     const cause = this.#cause;
-    const { stored, passing } = this.#chain(drafts);
+    const { stored, passing } = this.#chain(drafts.filter(({ event_id }) => !this.#told.has(event_id)));
     try {
-      if (stored.length > 0)
-        await this.#options.delivery.append(stored, { durable, emit, counts: this.#counts(drafts) });
+      if (stored.length > 0) {
+        const options = { durable, emit, counts: this.#counts(drafts) };
+        const written = await this.#options.delivery.append(stored, options);
+        const seq = written.at(-1)?.seq ?? 0;
+        // What was there already, from an attempt before, is not what comes next follows from.
+        if (seq <= this.#lastSeq && this.#cause === stored.at(-1)?.event_id) this.#cause = cause;
+        this.#lastSeq = Math.max(this.#lastSeq, seq);
+      }
     } catch (error) {
       this.#cause = cause;
       throw error;

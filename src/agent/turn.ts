@@ -44,7 +44,8 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
   const startedAt = Date.now();
   const earlier = readEarlierAttempts(session.openTurn, message.id);
   const turnId = earlier?.turnId ?? newId("turn");
-  using budget = ports.budgets.open({ turnId, conversation: session.spending, ...payerOf(message) });
+  const conversation = await ports.tasks.conversationOf(session);
+  using budget = ports.budgets.open({ turnId, conversation, ...payerOf(message) });
   const log = openTurnLog(scope, turnId, earlier, budget);
 
   const abort = new AbortController();
@@ -89,6 +90,8 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
   await human.settled();
   if (end.kind === "interrupted" && why?.kind !== "user") return await delivery.release();
   const mode = why?.kind === "user" ? why.mode : "stop";
+  // Before the end is written, so that a crash in between stops them again.
+  if (why?.kind === "user" && mode !== "cancel") await ports.tasks.stop(session.key);
   await endTurn(end, { ...loop, closeQuestions: () => human.closeEarlier(), mode, startedAt });
 }
 
@@ -113,11 +116,12 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
   const exceeded = hasBegun(earlier) ? undefined : budget.begin();
   if (exceeded !== undefined) return await refuseTurn(loop, exceeded);
   const burst = earlier === undefined ? await loop.mailbox.takeBurst(options.quiet, signal) : [];
-  const [files, selection] = await Promise.all([
+  const [files, selection, missingTools] = await Promise.all([
     ports.sources.files(),
     ports.sources.skills(message.content, message.selectedSkills),
+    ports.tools.settle(signal).catch(() => []),
   ]);
-  await beginTurn(loop, message, selection, burst);
+  await beginTurn(loop, message, selection, burst, missingTools);
 
   let chain: ModelChain;
   try {
@@ -144,6 +148,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     doom,
     outside,
     plan,
+    wasShown: (text: string) => session.history.shows(text),
     signal,
     isShuttingDown: loop.isShuttingDown,
   };
@@ -234,6 +239,7 @@ async function beginTurn(
   message: InboundMessage,
   selection: SkillSelection,
   burst: readonly InboundMessage[],
+  missingTools: readonly string[],
 ): Promise<void> {
   const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
   const { state } = scope.session.document;
@@ -242,7 +248,7 @@ async function beginTurn(
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  if (!hasBegun(earlier)) begin.push(...firstMessage(scope, log, message, selection));
+  if (!hasBegun(earlier)) begin.push(...firstMessage(scope, log, message, selection, missingTools));
   begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
   await log.append([...begin, ...states]);
 }
@@ -253,13 +259,14 @@ function firstMessage(
   log: TurnLog,
   message: InboundMessage,
   selection: SkillSelection,
+  missingTools: readonly string[],
 ): EventDraft[] {
   const { opening, session } = scope;
   const told = (opening?.told ?? []).map((payload) => log.draft("plan_updated", payload));
   const current = opening?.told.at(-1)?.plan ?? session.plan.current?.plan;
   const plan = current !== undefined && isActive(current) ? current : undefined;
   const asRead = opening === undefined ? message : { ...message, content: opening.text };
-  return [...told, ...userMessage(scope, log, asRead, selection, 1, plan)];
+  return [...told, ...userMessage(scope, log, asRead, selection, 1, { plan, missingTools })];
 }
 
 /** What messages that join a turn look like to the model. */
@@ -309,7 +316,7 @@ function userMessage(
   message: InboundMessage,
   selection: SkillSelection,
   iteration: number,
-  plan?: Plan,
+  aside: { readonly plan?: Plan | undefined; readonly missingTools?: readonly string[] } = {},
 ): EventDraft[] {
   // A skill's text that the model still sees in this conversation is not sent again.
   const fresh = selection.matched.filter((skill) => !session.history.mentions(skill.text));
@@ -319,8 +326,9 @@ function userMessage(
     now: options.clock(new Date(message.receivedAt)),
     skills: fresh,
     missingSkills: selection.missing,
+    missingTools: aside.missingTools ?? [],
     files: message.attachments,
-    plan: plan === undefined ? undefined : planForModel(plan),
+    plan: aside.plan === undefined ? undefined : planForModel(aside.plan),
     senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
     quoted: message.quoted,
   });
@@ -328,7 +336,7 @@ function userMessage(
   if (selection.matched.length > 0 || selection.missing.length > 0)
     drafts.push(skillsMatched(log, selection.matched, selection.missing, selection.selector));
   const content: ContentPart[] = [{ type: "text", text }, ...imagesOf(message)];
-  const { outside = quotesOthers(message) } = message;
+  const outside = message.outside ?? quotesOthers(message) ?? joined(message.mixed);
   drafts.push(
     log.draft("user_message", {
       message_id: message.id,
@@ -343,6 +351,10 @@ function userMessage(
 /** In a group all that others write counts as theirs anyway. */
 function quotesOthers({ quoted }: InboundMessage): string | undefined {
   return quoted?.by === "other" ? "a quoted message" : undefined;
+}
+
+function joined(sources: readonly string[] = []): string | undefined {
+  return sources.length === 0 ? undefined : sources.join(", ");
 }
 
 /** Stored for every model; one that cannot see them gets a line of text in their place. */

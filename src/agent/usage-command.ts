@@ -53,6 +53,7 @@ function costText(costUsd: number, calls: number, unpricedCalls: number): string
 function linesOf({ scope, limits, used }: Measured): readonly string[] {
   const names = {
     turn: "One answer",
+    spawn: "One sub-agent",
     session: "This conversation",
     sender: "You today",
     job: "Job today",

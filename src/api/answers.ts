@@ -1,4 +1,5 @@
 import type { OpenQuestions, Refusal, Reply, Responder } from "../agent/open-questions.js";
+import { isBelow } from "../events/session-key.js";
 import type { SessionStore } from "../sessions/session-store.js";
 import { linked } from "../util/linked.js";
 
@@ -52,7 +53,8 @@ export function createAnswers({ questions, sessions, saveSecrets }: AnswerPorts)
         await questions.appears(requestId, limit.signal);
       }
       const found = questions.sessionOf(requestId);
-      if (found !== undefined && found !== sessionKey)
+      // Sub-agents ask in the chat that they work for.
+      if (found !== undefined && found !== sessionKey && !isBelow(found, sessionKey))
         return { status: "refused", code: "not_found", reason: "This question belongs to another chat." };
       const reply: Reply = { text, values: namesOf(values) };
       const outcome = questions.reserve(requestId, reply, responder);

@@ -1,9 +1,13 @@
+import type { FileHandle } from "node:fs/promises";
 import type { BudgetUsage, UsageReport } from "../budgets/report.js";
 import type { Attachment, MessageMode } from "../bus/messages.js";
 import type { HeldFiles, LedgerEntry } from "../engine/engine.js";
 import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
+import type { CronApi } from "./cron-api.js";
+import type { McpApi } from "./mcp-api.js";
+import type { SkillsApi } from "./skills-api.js";
 
 export type { SessionDocument, SessionSummary } from "../sessions/session.js";
 
@@ -24,6 +28,14 @@ export interface SessionStatus {
     readonly recoverySource: "stream" | "journal" | "none";
     readonly missedEventsCount: number;
   };
+}
+
+/** A file that people were given, open for reading. */
+export interface ArtifactContent {
+  readonly filename: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  readonly handle: FileHandle;
 }
 
 /** What a session has used. */
@@ -54,6 +66,12 @@ export interface ChannelStatus {
   readonly lastSeenAt?: string;
 }
 
+/** Whether commands run in a sandbox. */
+export type SandboxStatus =
+  | { readonly state: "checking" | "off" }
+  | { readonly state: "ready"; readonly name: string }
+  | { readonly state: "unavailable"; readonly reason: string };
+
 export interface GatewayStatus {
   readonly version: string;
   readonly state: "starting" | "ready" | "draining" | "stopped";
@@ -67,6 +85,10 @@ export interface GatewayStatus {
   readonly channels: readonly ChannelStatus[];
   /** What is wrong or off, each as one sentence: config sections, channels that do not exist yet, a full disk. */
   readonly problems: readonly string[];
+  /** Tools that are not offered, and what to install for them. */
+  readonly missing: readonly string[];
+  /** Of commands. Unless it is `ready`, each of them asks a person. */
+  readonly sandbox?: SandboxStatus;
   readonly inboundWaiting: number;
   readonly outboundWaiting: number;
   readonly deadLetters: number;
@@ -118,6 +140,10 @@ export interface SkillSummary {
   readonly source: "workspace" | "bundled" | "user";
   readonly path: string;
   readonly enabled: boolean;
+  /** The front matter's name, where it has one. */
+  readonly displayName?: string;
+  /** The front matter's `allowed-tools`: what the skill's author had in mind. It allows and forbids nothing. */
+  readonly allowedTools?: readonly string[];
 }
 
 export interface PairingRequest {
@@ -266,6 +292,13 @@ export interface GatewayApi {
     listener: (event: GatewayEvent) => void | Promise<void>,
   ): Subscription;
 
+  /**
+   * A file that the people of a session were given, by the id that `artifact_state_changed` tells. Whoever opens it
+   * closes its handle.
+   *
+   * @throws {RequestError} 404
+   */
+  openArtifact(sessionKey: string, artifactId: string): Promise<ArtifactContent>;
   listSkills(): Promise<readonly SkillSummary[]>;
   /** @throws {RequestError} 404 */
   getSkill(name: string): Promise<SkillSummary & { readonly content: string }>;
@@ -293,6 +326,15 @@ export interface GatewayApi {
   policy(): PolicyView;
   /** Takes an "always allow" back. @throws {RequestError} 404 */
   revokeGrant(id: string): Promise<void>;
+
+  /** Switches and installs skills. */
+  readonly skills: SkillsApi;
+
+  /** The scheduled jobs. */
+  readonly cron: CronApi;
+
+  /** The servers that tools come from, where there can be some. */
+  readonly mcp?: McpApi;
 
   ledger(): Promise<readonly LedgerEntry[]>;
   /** Keeps the gateway's files as they are until the result is disposed, for a copy or a check by a command. */

@@ -20,7 +20,7 @@ export interface IntakePorts {
   readonly policy: Policy;
   readonly pairing: Pairing;
   readonly rates: RateLimiter;
-  readonly questions: Pick<OpenQuestions, "screen">;
+  readonly questions: Pick<OpenQuestions, "screen" | "routeOf">;
   readonly answers: Answers;
   readonly files: ReceivedFiles;
   /** Brings older history of the chat in before its first message is stored. */
@@ -122,6 +122,14 @@ export function createIntake(ports: IntakePorts): Intake {
     return over.isFirst ? { status: "refused", reply: tooFast(over.waitMs) } : silence;
   };
 
+  /** What answers a sub-agent's question belongs to the session that asks. */
+  const routed = (inbound: InboundMessage, isOwner: boolean): InboundMessage => {
+    const { channel, senderId, sessionKey, content, change } = inbound;
+    if (change !== undefined) return inbound;
+    const responder = { channel, senderId, isOwner, isPrivate: false };
+    return { ...inbound, sessionKey: questions.routeOf(sessionKey, content, responder) };
+  };
+
   const withFiles = async (
     message: InboundMessage,
     { files: sent = [], dedupId, platformMessageId = "" }: ReceivedMessage,
@@ -177,8 +185,9 @@ export function createIntake(ports: IntakePorts): Intake {
       const { senderId, chatType, addressed, chatId } = received;
       const decision = policy.maySpeak({ channel, chatId, senderId, chatType, addressed }, pairing.isPaired);
       if (!decision.allowed) return await refuse(channel, received, decision);
-      const inbound = toInbound(channel, received, now());
-      const refused = screen(inbound, received, decision.role === "owner");
+      const isOwner = decision.role === "owner";
+      const inbound = routed(toInbound(channel, received, now()), isOwner);
+      const refused = screen(inbound, received, isOwner);
       if (refused !== undefined) return refused;
       const takesTime = (received.files ?? []).length > 0;
       return await inOrder(inbound.sessionKey, takesTime, () => take(inbound, received, signal));

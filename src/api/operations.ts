@@ -1,29 +1,37 @@
 import { randomBytes } from "node:crypto";
-import { resolve, sep } from "node:path";
 import type { OpenQuestions } from "../agent/open-questions.js";
 import type { RunningTurns } from "../agent/running-turns.js";
 import type { Budgets } from "../budgets/budgets.js";
-import type { InboundMessage } from "../bus/messages.js";
 import type { Engine, LedgerEntry } from "../engine/engine.js";
 import { EngineError, messageOf, RequestError } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
-import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
+import { channelOf, chatOf, isBelow } from "../events/session-key.js";
 import type { StreamSnapshots } from "../events/stream-snapshots.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import type { Grants } from "../policy/grants.js";
 import type { Pairing } from "../policy/pairing.js";
+import type { Scheduler } from "../schedule/scheduler.js";
 import type { SessionStore } from "../sessions/session-store.js";
 import { cutText } from "../util/cut-text.js";
-import { newId } from "../util/ids.js";
 import { linked } from "../util/linked.js";
 import type { Answers } from "./answers.js";
-import type { GatewayApi, GatewayStatus, PolicyView, SendRequest, SessionStatus, SkillSummary } from "./gateway-api.js";
+import { createCronOperations } from "./cron-operations.js";
+import type {
+  ArtifactContent,
+  GatewayApi,
+  GatewayStatus,
+  PolicyView,
+  SessionStatus,
+  SkillSummary,
+} from "./gateway-api.js";
 import type { Intake } from "./intake.js";
 import { createPolicyOperations } from "./policy-operations.js";
+import { checkKey, checkSend, toInbound } from "./send-request.js";
 import { openSessionFeed } from "./session-feed.js";
 import { createLifecycle } from "./session-lifecycle.js";
 import { toSessionUsage } from "./session-usage.js";
+import { createSkillOperations } from "./skill-operations.js";
 import { waitForTurn } from "./wait-for-turn.js";
 
 export interface OperationPorts {
@@ -42,8 +50,18 @@ export interface OperationPorts {
   readonly skills: {
     list(): Promise<readonly SkillSummary[]>;
     text(name: string): Promise<string | undefined>;
+    switchTo(name: string, isEnabled: boolean): Promise<SkillSummary | undefined>;
   };
+  readonly workspace: string;
   readonly budgets: Pick<Budgets, "limits" | "report">;
+  readonly schedule: { readonly scheduler: () => Promise<Scheduler> };
+  /** `channel:sender` from the config. */
+  readonly owners: readonly string[];
+  readonly tasks: {
+    stop(sessionKey: string): Promise<number>;
+    forget(sessionKey: string): Promise<void>;
+  };
+  readonly artifacts: { open(sessionKey: string, artifactId: string): Promise<ArtifactContent> };
   /** @throws when there is no such model; the message says what to change */
   chooseModel(label: string, signal: AbortSignal): Promise<unknown>;
   /** True for a message that begins a fresh conversation. */
@@ -62,8 +80,6 @@ export interface OperationPorts {
 }
 
 const stopLimitMs = 2000;
-const maxMessageChars = 1_048_576;
-const maxKeyBytes = 512;
 const maxTitleChars = 200;
 
 /** The gateway's operations over its parts. */
@@ -153,8 +169,10 @@ export function createOperations(ports: OperationPorts): GatewayApi {
 
     async deleteSession(key) {
       await mustExist(key);
+      // Nothing that they still bring back may begin a new life of the session.
+      await ports.tasks.forget(key);
       await deleteOne(key);
-      const children = (await sessions.list()).filter((each) => each.key.startsWith(`${key}:spawn:`));
+      const children = (await sessions.list()).filter((each) => isBelow(each.key, key));
       for (const child of children) await deleteOne(child.key);
     },
 
@@ -168,7 +186,8 @@ export function createOperations(ports: OperationPorts): GatewayApi {
 
     async stopTurn(key) {
       await mustExist(key);
-      return { stopped: running.stop(key, "stop") };
+      // The turn stops what it has started; without one there may still be sub-agents at work.
+      return { stopped: running.stop(key, "stop") || (await ports.tasks.stop(key)) > 0 };
     },
 
     abortSession: lifecycle.abort,
@@ -259,6 +278,11 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       );
     },
 
+    async openArtifact(key, artifactId) {
+      await mustExist(key);
+      return await ports.artifacts.open(key, artifactId);
+    },
+
     listSkills: skills.list,
 
     async getSkill(name) {
@@ -304,6 +328,8 @@ export function createOperations(ports: OperationPorts): GatewayApi {
 
     ...createPolicyOperations(ports, (event) => append(systemKey, event)),
 
+    skills: createSkillOperations(ports, (event) => append(systemKey, event)),
+    cron: createCronOperations(ports.schedule.scheduler, ports.owners),
     ledger: ports.readLedger,
     ...(engine.holdFiles === undefined ? {} : { holdFiles: engine.holdFiles }),
     metrics: ports.metrics,
@@ -320,54 +346,4 @@ function titleEvent(title: string): EventDraft {
 
 function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-}
-
-function checkKey(key: string): void {
-  const ok = /^[a-z0-9-]+:\P{Cc}+$/u.test(key) && !key.startsWith("system:") && Buffer.byteLength(key) <= maxKeyBytes;
-  if (!ok)
-    throw new RequestError(`"${key.slice(0, 80)}" is no session key: it looks like channel:chat, e.g. webui:1a2b3c4d`, {
-      status: 400,
-      code: "bad_request",
-    });
-}
-
-function checkSend(request: SendRequest, uploads: string): void {
-  checkKey(request.sessionKey);
-  if (request.content.trim() === "" && (request.attachments ?? []).length === 0)
-    throw new RequestError("The message is empty", { status: 400, code: "bad_request" });
-  if (request.content.length > maxMessageChars)
-    throw new RequestError(`The message is longer than ${maxMessageChars} characters`, {
-      status: 413,
-      code: "too_large",
-    });
-  const foreign = (request.attachments ?? []).find(({ path }) => !resolve(path).startsWith(uploads + sep));
-  if (foreign !== undefined)
-    throw new RequestError(`${foreign.filename}: an attachment has to lie in ${uploads}`, {
-      status: 400,
-      code: "bad_request",
-    });
-  if (request.messageId !== undefined && !/^[\w.:-]{8,128}$/.test(request.messageId))
-    throw new RequestError("A message id has 8 to 128 letters, digits or . : _ -", {
-      status: 400,
-      code: "bad_request",
-    });
-}
-
-/** A client can speak for no channel but the page and the terminal. */
-function toInbound(request: SendRequest, receivedAt: number): InboundMessage {
-  const { sessionKey, content, selectedSkills, mode } = request;
-  const channel =
-    [request.channel, channelOf(sessionKey)].find((name) => name !== undefined && clientChannels.has(name)) ?? "webui";
-  return {
-    id: request.messageId ?? newId("msg"),
-    channel,
-    chatId: request.chatId ?? chatOf(sessionKey),
-    senderId: "owner",
-    sessionKey,
-    content,
-    attachments: request.attachments ?? [],
-    selectedSkills,
-    mode,
-    receivedAt,
-  };
 }

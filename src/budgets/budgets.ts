@@ -22,6 +22,7 @@ import {
   counts,
   type Exceeded,
   findExceeded,
+  type Limits,
   type Measured,
   nothing,
   plus,
@@ -68,6 +69,8 @@ export interface TurnAccount {
   readonly turnId: string;
   readonly sender: string | undefined;
   readonly job: string | undefined;
+  /** A sub-agent's: it has an upper bound of its own. */
+  readonly isTask?: boolean | undefined;
   readonly conversation: Conversation;
 }
 
@@ -94,6 +97,8 @@ export interface Budgets {
 
 export interface BudgetsOptions {
   readonly limits: BudgetLimits;
+  /** Jobs with limits of their own, in the place of `limits.job`. */
+  readonly jobs?: Readonly<Record<string, Limits>>;
   readonly records: Records;
   readonly calendar: Calendar;
   readonly log: Logger;
@@ -111,7 +116,14 @@ const keptDays = 400;
  * Counts what is used and refuses what would go beyond. The counters are the engine's records, changed in the same
  * transaction as the events that they count: a crash neither loses nor repeats anything.
  */
-export function createBudgets({ records, calendar, log, now = Date.now, ...options }: BudgetsOptions): Budgets {
+export function createBudgets({
+  records,
+  calendar,
+  log,
+  now = Date.now,
+  jobs = {},
+  ...options
+}: BudgetsOptions): Budgets {
   const limits = onlyBounded(options.limits);
   /** What turns were let in with and is not yet counted, by counter. */
   const held = new Map<string, Amount>();
@@ -134,7 +146,8 @@ export function createBudgets({ records, calendar, log, now = Date.now, ...optio
 
   const daily = (day: string, { sender, job }: Account): readonly Daily[] => {
     const measured = (scope: "sender" | "job" | "day", name?: string): readonly Daily[] => {
-      const bounds = limits[scope];
+      const own = scope === "job" && name !== undefined && Object.hasOwn(jobs, name) ? jobs[name] : undefined;
+      const bounds = own ?? limits[scope];
       if (bounds === undefined || (scope !== "day" && name === undefined)) return [];
       const id = counterId(scope, day, name);
       const used = plus(amountOf(readCounter(records, id)), held.get(id) ?? nothing);
@@ -181,7 +194,7 @@ export function createBudgets({ records, calendar, log, now = Date.now, ...optio
       mayAsk: () => findExceeded(daily(calendar.dayOf(now()), nobody).map(withoutTurns), oneToken) === undefined,
       countsOf: (use) => useCounts(use, calendar.dayOf(now()), nobody),
     },
-    open({ turnId, conversation, ...account }) {
+    open({ turnId, conversation, isTask = false, ...account }) {
       const day = (): string => calendar.dayOf(now());
       prune(day());
       const others = (): readonly Measured[] => [...ofSession(conversation), ...daily(day(), account)];
@@ -194,12 +207,13 @@ export function createBudgets({ records, calendar, log, now = Date.now, ...optio
       let leaveCall = (): void => {};
       let guess: Amount = nothing;
       const ofTurn = ({ usage, costUsd }: TurnUsage): readonly Measured[] => {
-        if (limits.turn === undefined) return [];
         const used = plus({ tokens: tokensOf(usage), usd: costUsd ?? 0, turns: 0 }, guess);
-        return [{ scope: "turn", limits: limits.turn, used, period: turnId }];
+        const measured = (scope: "turn" | "spawn"): readonly Measured[] =>
+          limits[scope] === undefined ? [] : [{ scope, limits: limits[scope], used, period: turnId }];
+        return [...measured("turn"), ...(isTask ? measured("spawn") : [])];
       };
       return {
-        needsEstimate: counts(limits, "tokens", "usd"),
+        needsEstimate: counts({ ...limits, job: jobs[account.job ?? ""] ?? limits.job }, "tokens", "usd"),
         begin() {
           const place = { ...nothing, turns: 1 };
           const exceeded = findExceeded(others(), place);

@@ -108,7 +108,7 @@ async function deliver(
   const { log, maxAttempts = 8 } = options;
   const unclear = await countUnclear(delivery, options.engine);
   if (delivery.exhausted || unclear >= maxAttempts) {
-    return bury(delivery, unclear, "It may have been sent several times, and no attempt was confirmed.");
+    return bury(delivery, options, unclear, "It may have been sent several times, and no attempt was confirmed.");
   }
   const [begun] = await delivery.append([change(delivery, "sending", unclear > 0)], { durable: false });
   try {
@@ -168,11 +168,12 @@ async function settleFailure(
   const unclear = before.unclear + (isUnknown ? 1 : 0);
   if (!isUnknown && !failure.retryable) {
     await delivery.commit({ events: [change(delivery, "refused", unclear > 0, { error }, before.begunAs)], emit: [] });
+    await options.previews?.forget(delivery.work.id);
     return;
   }
   const failed = change(delivery, isUnknown ? "unknown" : "retrying", unclear > 0, { error }, before.begunAs);
   const isOld = delivery.attempt >= maxAttempts && Date.now() - delivery.work.acceptedAt >= keepTryingMs;
-  if (unclear >= maxAttempts || isOld) return bury(delivery, unclear, error, [failed]);
+  if (unclear >= maxAttempts || isOld) return bury(delivery, options, unclear, error, [failed]);
   const longest = delivery.attempt > maxAttempts ? 300 : 60;
   const backoffMs = retryDelayMs * Math.min(2 ** (delivery.attempt - 1), longest);
   await delivery.retry({ reason: error, delayMs: failure.retryAfterMs ?? backoffMs, events: [failed] });
@@ -180,12 +181,14 @@ async function settleFailure(
 
 async function bury(
   delivery: Delivery<"outbound">,
+  { previews }: DeliveryOptions,
   unclear: number,
   reason: string,
   before: readonly EventDraft[] = [],
 ): Promise<void> {
   const dead = change(delivery, "dead_letter", unclear > 0, { error: reason }, before.at(-1)?.event_id);
   await delivery.bury({ reason, emit: [], events: [...before, dead] });
+  await previews?.forget(delivery.work.id);
 }
 
 /**

@@ -95,7 +95,8 @@ export function outboundQueued(message: OutboundMessage, causationId: string | u
   return message.queuedEventId === undefined ? queued : { ...queued, event_id: message.queuedEventId };
 }
 
-function queuedEvent(message: InboundMessage, position: number) {
+/** The event that tells of an accepted message, `position` others waiting before it. */
+export function queuedEvent(message: InboundMessage, position: number): EventDraft {
   const content: ContentPart[] = message.content === "" ? [] : [{ type: "text", text: message.content }];
   for (const file of message.attachments)
     content.push({
@@ -120,6 +121,7 @@ function queuedEvent(message: InboundMessage, position: number) {
       ...(message.change === undefined ? {} : { change: message.change }),
       mode: message.mode ?? "next",
       position,
+      ...(message.resultOf === undefined ? {} : { result_of: message.resultOf }),
     },
     { source: `channel:${message.channel}`, correlation_id: message.id },
   );

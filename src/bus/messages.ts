@@ -51,10 +51,26 @@ export interface InboundMessage {
   readonly outside?: string | undefined;
   /** Heartbeat, scheduled and sub-agent messages: nobody waits for an answer. */
   readonly internal?: boolean | undefined;
+  /** Set in the session of a sub-agent, which works on this task: what it says goes to its parent and not to the chat. */
+  readonly taskId?: string | undefined;
+  /** Set when this brings back what became of a task: the gateway's words, in the name of whoever asked for it. */
+  readonly resultOf?: string | undefined;
+  /** Where those parts of the content came from that others wrote, and that are marked as theirs already. */
+  readonly mixed?: readonly string[] | undefined;
   /** The scheduled job that this comes from: its budget counts, in the place of the sender's. */
   readonly jobId?: string | undefined;
+  /** What of the turn's end is not said in the chat. Absent: everything is said. */
+  readonly silence?: Silence | undefined;
   /** Unix ms. */
   readonly receivedAt: number;
+}
+
+/** What nobody has to hear of a message that no person sent. */
+export interface Silence {
+  /** That it failed: the time before did too, and that was said. */
+  readonly failures?: boolean | undefined;
+  /** Only an answer is said, and none that is nothing but this word. Counts for an `internal` message, too. */
+  readonly word?: string | undefined;
 }
 
 /** Something to press below a message. */

@@ -32,7 +32,8 @@ export function repliesOf(
   turnId: string,
   attachments: readonly Attachment[] = [],
 ): readonly Work<"outbound">[] {
-  if (clientChannels.has(message.channel) || message.internal === true) return [];
+  const isForNobody = message.internal === true && message.silence?.word === undefined;
+  if (clientChannels.has(message.channel) || isForNobody) return [];
   return toPieces(channel, content, attachments).map((piece, index) =>
     outboundWork({
       id: `${replyId}#${index + 1}`,

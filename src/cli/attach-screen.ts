@@ -100,17 +100,24 @@ export function createAttachScreen(output: ScreenOutput): AttachScreen {
     },
     text_delta: showDelta,
     assistant_message: showMessage,
-    user_message_queued({ payload: { content, sender_name } }) {
+    user_message_queued({ payload: { content, sender_name, result_of } }) {
+      if (result_of !== undefined) return line(`· ${textOf(content).split("\n")[0]}`);
       const said = [textOf(content), ...filesOf(content)].filter((part) => part !== "").join("\n");
       line(quoted(sender_name === undefined ? said : `${sender_name}: ${said}`), false);
     },
     tool_execution_start: ({ payload }) => line(`· ${payload.tool_name} ${cut(JSON.stringify(payload.input))}`),
     tool_execution_complete: ({ payload }) => line(`  ${payload.is_error ? "!" : "→"} ${payload.summary}`),
     session_history_changed: showHistory,
+    artifact_state_changed(event) {
+      showNotice(event);
+      const { status, path } = event.payload;
+      if (status === "ready" && path !== undefined) line(`  ${path}`, false);
+    },
     outbound_delivery_changed(event) {
       const { status, content = "" } = event.payload;
-      // What a turn sends out stands in the turn's own messages already.
-      if (status === "queued" && event.turn_id === undefined && content !== "") line(content, false);
+      // What a turn sends out stands in the turn's own messages already, but for what its tools send.
+      const isOwn = event.turn_id === undefined || /^exe_\w+-n/.test(event.payload.outbound_id);
+      if (status === "queued" && isOwn && content !== "") line(content, false);
       else showNotice(event);
     },
     turn_execution_complete: showEnd,

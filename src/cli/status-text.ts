@@ -20,6 +20,8 @@ const status = z.object({
     }),
   ),
   problems: z.array(z.string()),
+  missing: z.array(z.string()).default([]),
+  sandbox: z.object({ state: z.string(), name: z.string().optional(), reason: z.string().optional() }).optional(),
   inboundWaiting: count,
   outboundWaiting: count,
   deadLetters: count,
@@ -39,11 +41,27 @@ export function printStatus(answer: unknown, address: string): void {
     const seen = lastSeenAt === undefined ? "" : `, last sign of life ${agoOf(lastSeenAt)}`;
     print(`Channel:   ${name} ${state}${seen}${reason === undefined ? "" : `: ${harmless(reason)}`}`);
   }
+  if (now.sandbox !== undefined) print(`Sandbox:   ${harmless(sandboxText(now.sandbox))}`);
   print(`Waiting:   ${now.inboundWaiting} to answer, ${now.outboundWaiting} to send, ${now.deadLetters} given up`);
+  for (const missing of now.missing) print(`Missing:   ${harmless(missing)}`);
   for (const problem of now.problems) print(`Problem:   ${harmless(problem)}`);
 }
 
 function agoOf(moment: string): string {
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(moment)) / 1000));
   return seconds < 120 ? `${seconds} s ago` : `${Math.round(seconds / 60)} min ago`;
+}
+
+/** In which way commands run. */
+function sandboxText({ state, name = "", reason = "" }: NonNullable<z.output<typeof status>["sandbox"]>): string {
+  switch (state) {
+    case "ready":
+      return `${name}; commands see and change their chat's folder only`;
+    case "unavailable":
+      return `none, so every command asks. ${reason}`;
+    case "off":
+      return "off, so every command asks";
+    default:
+      return "being tried";
+  }
 }

@@ -43,14 +43,11 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
   });
 
   const mcpServers = startable(tools.mcpServers, problems, off);
-  const serverNames = Object.keys(mcpServers);
-  if (serverNames.length > 0)
-    problems.push(`tools.mcpServers is configured (${serverNames.join(", ")}), but maxclaw has no MCP client yet`);
 
   const workspace = expandTilde(agents.defaults.workspace ?? "workspace", around.homedir);
   const config: Config = {
     ...settled.config,
-    agents: { defaults: { ...agents.defaults, workspace: resolve(around.home, workspace) } },
+    agents: { ...agents, defaults: { ...agents.defaults, workspace: resolve(around.home, workspace) } },
     gateway: { ...gateway, token },
     // The same values under the same names, only fewer.
     channels: Object.fromEntries(runnable) as Config["channels"],
@@ -90,13 +87,24 @@ function isLoopback(host: string): boolean {
 
 /** The config files of other programs hold `mcpServers` at the top: merged, and `tools.mcpServers` wins. */
 function withMcpServers(raw: JsonObject): JsonObject {
-  const { mcpServers, ...rest } = raw;
-  if (mcpServers === undefined) return raw;
+  const { mcpServers = {}, ...rest } = raw;
   const tools = raw.tools ?? {};
   if (!isObject(tools)) return rest;
   const own = tools.mcpServers ?? {};
   const merged = isObject(mcpServers) && isObject(own) ? { ...mcpServers, ...own } : isObject(own) ? mcpServers : own;
-  return { ...rest, tools: { ...tools, mcpServers: merged } };
+  return { ...rest, tools: { ...tools, mcpServers: withoutDisabled(merged) } };
+}
+
+/** `disabled: true` is how other programs switch a server off. */
+function withoutDisabled(servers: unknown): unknown {
+  if (!isObject(servers)) return servers;
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => {
+      if (!isObject(server) || typeof server.disabled !== "boolean") return [name, server];
+      const { disabled, ...rest } = server;
+      return [name, { enabled: !disabled, ...rest }];
+    }),
+  );
 }
 
 function startable(
@@ -107,6 +115,7 @@ function startable(
   const usable: Record<string, McpServerConfig> = {};
   for (const [name, server] of Object.entries(servers)) {
     const section = `tools.mcpServers.${name}`;
+    if (!server.enabled) continue;
     if ((server.command === undefined) === (server.url === undefined)) {
       const reason = `${section} needs either a command or a url`;
       problems.push(`${reason}; ${section} is off`);

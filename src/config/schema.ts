@@ -1,48 +1,17 @@
 import { z } from "zod";
-
-// Numbers and booleans also arrive as text, from ${NAME} and from YAML quotes.
-const toNumber = (value: unknown): unknown =>
-  typeof value === "string" && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value;
-const toFlag = (value: unknown): unknown => (value === "true" ? true : value === "false" ? false : value);
-
-const number = (schema: z.ZodNumber) => z.preprocess(toNumber, schema);
-const whole = (min: number, max: number, byDefault: number) =>
-  number(z.number().int().min(min).max(max)).default(byDefault);
-const flag = (byDefault: boolean) => z.preprocess(toFlag, z.boolean()).default(byDefault);
-
-/** A text that counts as absent when it is empty, as the Go maxclaw wrote what was never set. */
-const optionalText = z
-  .string()
-  .trim()
-  .transform((value) => (value === "" ? undefined : value))
-  .optional();
-const optionalAddress = z
-  .string()
-  .trim()
-  .refine((value) => value === "" || /^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(value), "an address such as https://host/path")
-  .transform((value) => (value === "" ? undefined : value))
-  .optional();
-
-/** An id as the platform gives it. People often leave out the quotes. */
-const id = z
-  .union([z.string(), z.number().int()], "a text, or a number below 2^53 (longer ones need quotes)")
-  .transform((value) => String(value).trim());
-const ids = z.array(id).default([]);
-
-/** What only somebody else's program knows to read. */
-const jsonValue = z
-  .unknown()
-  .refine((value) => z.json().safeParse(value).success, "a text, a number, true, false, a list or an object");
-/** How much a model thinks before it answers: off, low, medium, high, or an upper bound in tokens. */
-const thinking = z.preprocess(
-  toNumber,
-  z.union(
-    [z.enum(["off", "low", "medium", "high"]), z.number().int().min(1024).max(200_000)],
-    "off, low, medium, high, or a number of tokens from 1024 on",
-  ),
-);
-
-const seconds = number(z.number().min(0.05).max(86_400));
+import { type mcpServer, tools } from "./tools-schema.js";
+import {
+  flag,
+  ids,
+  jsonValue,
+  number,
+  optionalAddress,
+  optionalText,
+  seconds,
+  thinking,
+  toFlag,
+  whole,
+} from "./values.js";
 
 const agentDefaults = z.strictObject({
   /** The folder that tools may read. `~` and `${NAME}` work; a relative path starts at the home. */
@@ -132,30 +101,6 @@ const gateway = z.strictObject({
   allowedOrigins: z.array(z.string()).default([]),
 });
 
-/** A server that offers tools: `command` starts it here, `url` reaches it elsewhere. */
-const mcpServer = z.strictObject({
-  command: optionalText,
-  args: z.array(z.string()).default([]),
-  env: z.record(z.string(), z.string()).default({}),
-  url: optionalAddress,
-  headers: z.record(z.string(), z.string()).default({}),
-});
-
-const tools = z.strictObject({
-  web: z
-    .strictObject({
-      search: z.strictObject({ apiKey: optionalText, maxResults: whole(1, 20, 5) }).prefault({}),
-      /** `timeout` in seconds. */
-      fetch: z.strictObject({ timeout: whole(1, 300, 30), userAgent: optionalText }).prefault({}),
-    })
-    .prefault({}),
-  /** `timeout` in seconds. */
-  exec: z.strictObject({ timeout: whole(1, 300, 60) }).prefault({}),
-  /** Tools may not touch anything outside of the workspace. */
-  restrictToWorkspace: flag(true),
-  mcpServers: z.record(z.string(), mcpServer).default({}),
-});
-
 const telegram = z.strictObject({
   enabled: flag(false),
   /** From @BotFather. */
@@ -237,7 +182,13 @@ const budget = z.strictObject({ tokens: bound, usd: bound, turns: bound }).prefa
 
 /** The whole config file. Everything has a default; what is absent here exists nowhere else. */
 export const configSchema = z.strictObject({
-  agents: z.strictObject({ defaults: agentDefaults.prefault({}) }).prefault({}),
+  agents: z
+    .strictObject({
+      defaults: agentDefaults.prefault({}),
+      /** Sub-agents: how many of one conversation work at once, and how deep they may start others (0: none at all). */
+      spawn: z.strictObject({ atOnce: whole(1, 32, 4), depth: whole(0, 5, 2) }).prefault({}),
+    })
+    .prefault({}),
   providers: z.record(z.string(), provider).default({}),
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
@@ -262,6 +213,16 @@ export const configSchema = z.strictObject({
       options: z.record(z.string(), jsonValue).default({}),
     })
     .prefault({}),
+  /** Modules that add tools, channels, providers, a storage, machines or reactors. They run with the gateway's own rights. */
+  extensions: z
+    .array(
+      z.strictObject({
+        /** A file; a relative path starts at the home. */
+        module: z.string().trim().min(1, "a file such as ./my-tool.mjs"),
+        options: z.record(z.string(), jsonValue).default({}),
+      }),
+    )
+    .default([]),
   engine: z.strictObject({ kind: z.enum(["embedded"]).default("embedded") }).prefault({}),
   /** Decorations, each of which can be left out. */
   reactors: z
@@ -286,14 +247,34 @@ export const configSchema = z.strictObject({
       z.strictObject({ input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() }),
     )
     .default({}),
-  /** Upper bounds: of one turn, of a session until `/new`, and per day of each sender, scheduled job and of everything. */
+  /** Upper bounds: of one turn, of one turn of a sub-agent, of a session until `/new`, and per day of each sender, scheduled job and of everything. */
   budgets: z
     .strictObject({
       turn: z.strictObject({ tokens: bound, usd: bound }).prefault({}),
+      spawn: z.strictObject({ tokens: bound, usd: bound }).prefault({}),
       session: budget,
       sender: budget,
       job: budget,
       day: budget,
+    })
+    .prefault({}),
+  /** The assistant looks by itself through memory/heartbeat.md, again and again. */
+  heartbeat: z
+    .strictObject({
+      enabled: flag(false),
+      everyMinutes: whole(1, 1440, 30),
+      /** E.g. `08:00-22:00`, in `agents.defaults.timezone`; the end may be in the night. Default: always. */
+      activeHours: optionalText.refine(
+        (hours) => hours === undefined || /^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)$/.test(hours),
+        "hours such as 08:00-22:00",
+      ),
+      /** Where it speaks: `channel:chat`, e.g. `telegram:42`. Default: the chat in which an owner wrote last. */
+      chat: optionalText.refine(
+        (chat) => chat === undefined || /^[a-z0-9-]+:\S+$/.test(chat),
+        "channel:chat, e.g. telegram:42",
+      ),
+      /** Upper bounds of a day, in the place of `budgets.job`. */
+      budget: z.partialRecord(z.enum(["tokens", "usd", "turns"]), number(z.number().min(0))).default({}),
     })
     .prefault({}),
   memory: z
@@ -336,7 +317,9 @@ export const configSchema = z.strictObject({
 type Parsed = z.output<typeof configSchema>;
 type AgentDefaults = Parsed["agents"]["defaults"];
 export type Config = Omit<Parsed, "agents"> & {
-  readonly agents: { readonly defaults: Omit<AgentDefaults, "workspace"> & { readonly workspace: string } };
+  readonly agents: Omit<Parsed["agents"], "defaults"> & {
+    readonly defaults: Omit<AgentDefaults, "workspace"> & { readonly workspace: string };
+  };
 };
 export type McpServerConfig = z.output<typeof mcpServer>;
 
@@ -361,7 +344,6 @@ export const absentChannels: readonly string[] = [
 /** Keys that the Go maxclaw wrote into every file and that steer nothing here: dropped without a word. */
 export const silentKeys: Readonly<Record<string, readonly string[]>> = {
   "tools.web.fetch": [
-    "mode",
     "nodePath",
     "scriptPath",
     "waitUntil",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { contentPart, stopReasons, usage } from "./content.js";
+import { contentPart, imagePart, stopReasons, usage } from "./content.js";
 
 /** Where an event belongs: `stream` events are never stored; `turn` and `message` ones tell a turn's story. */
 export type Layer = "stream" | "state" | "message" | "turn" | "hitl" | "system";
@@ -77,6 +77,9 @@ export const catalogue = {
     to: z.enum(["pending", "running", "completed", "failed"]),
     summary: optionalText,
     error: optionalText,
+    /** At its end: what it and its own sub-agents have used. */
+    usage: usage.optional(),
+    cost_usd: z.number().optional(),
   }),
   user_message_queued: spec("message", {
     message_id: text,
@@ -93,6 +96,8 @@ export const catalogue = {
     change: z.enum(["edited", "deleted"]).optional(),
     mode: z.enum(["next", "append", "cancel"]),
     position: count,
+    /** Set when this brings back what became of a sub-agent's task. */
+    result_of: optionalText,
   }),
   user_message: spec("message", {
     message_id: text,
@@ -135,6 +140,8 @@ export const catalogue = {
     summary: text,
     /** Where the output came from when others wrote it. */
     outside: optionalText,
+    /** What the model was shown with the output. */
+    images: z.array(imagePart).optional(),
   }),
   artifact_state_changed: spec(
     "message",
@@ -324,7 +331,7 @@ export const catalogue = {
   budget_exceeded: spec(
     "system",
     {
-      scope: z.enum(["turn", "session", "sender", "job", "day"]),
+      scope: z.enum(["turn", "spawn", "session", "sender", "job", "day"]),
       limit: z.number(),
       used: z.number(),
       unit: z.enum(["tokens", "usd", "turns"]),

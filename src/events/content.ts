@@ -10,17 +10,18 @@ const toolUse = z.object({
   /** The model's own bytes, when they were no JSON object; `input` is then empty and the call is not run. */
   invalid_json: z.string().optional(),
 });
+export const imagePart = z.object({
+  type: z.literal("image"),
+  mime_type: z.string(),
+  path: z.string(),
+  filename: z.string().optional(),
+});
 const toolResult = z.object({
   type: z.literal("tool_result"),
   tool_call_id: z.string(),
   content: z.string(),
   is_error: z.boolean(),
-});
-const image = z.object({
-  type: z.literal("image"),
-  mime_type: z.string(),
-  path: z.string(),
-  filename: z.string().optional(),
+  images: z.array(imagePart).optional(),
 });
 const file = z.object({
   type: z.literal("file"),
@@ -31,13 +32,13 @@ const file = z.object({
 });
 
 /** One part of a message, as events and provider requests carry it. */
-export const contentPart = z.discriminatedUnion("type", [text, thinking, toolUse, toolResult, image, file]);
+export const contentPart = z.discriminatedUnion("type", [text, thinking, toolUse, toolResult, imagePart, file]);
 
 export type TextPart = z.infer<typeof text>;
 export type ThinkingPart = z.infer<typeof thinking>;
 export type ToolUsePart = z.infer<typeof toolUse>;
 export type ToolResultPart = z.infer<typeof toolResult>;
-export type ImagePart = z.infer<typeof image>;
+export type ImagePart = z.infer<typeof imagePart>;
 export type ContentPart = z.infer<typeof contentPart>;
 
 /** Tokens of one model call, or summed over a turn. Cached tokens are not counted again in `input_tokens`. */

@@ -15,6 +15,28 @@ export function chatOf(sessionKey: string): string {
   return colon === -1 ? "" : sessionKey.slice(colon + 1);
 }
 
+const spawned = ":spawn:";
+
+/** The session of a sub-agent. */
+export function childKeyOf(parentKey: string, taskId: string): string {
+  return `${parentKey}${spawned}${taskId}`;
+}
+
+/** True when the session is one of a sub-agent, or of a sub-agent's sub-agent, of this one. */
+export function isBelow(key: string, sessionKey: string): boolean {
+  return key.startsWith(`${sessionKey}${spawned}`);
+}
+
+/** How many sub-agents stand between a session and its chat, itself included: 0 for the chat's own. */
+export function depthOf(sessionKey: string): number {
+  return sessionKey.split(spawned).length - 1;
+}
+
+/** The session of the chat itself, for which a sub-agent works in the end. */
+export function rootKeyOf(sessionKey: string): string {
+  return sessionKey.split(spawned)[0] ?? sessionKey;
+}
+
 /** The session that the gateway's own events belong to. */
 export function systemKey(node: string): string {
   return `system:${node}`;

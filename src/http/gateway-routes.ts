@@ -5,19 +5,9 @@ import { integerOf } from "./target.js";
 
 const approveBody = z.object({ code: z.string().trim().min(1).max(100) });
 
-/** Status, skills, pairing, the ledger and metrics. */
+/** Status, pairing, the ledger and metrics. */
 export const gatewayRoutes: readonly Route[] = [
   { method: "GET", path: "/api/status", handle: (x) => sendJson(x.response, 200, x.api.status()) },
-  {
-    method: "GET",
-    path: "/api/skills",
-    handle: async (x) => sendJson(x.response, 200, { skills: await x.api.listSkills() }),
-  },
-  {
-    method: "GET",
-    path: "/api/skills/:name",
-    handle: async (x) => sendJson(x.response, 200, await x.api.getSkill(paramOf(x, "name"))),
-  },
   { method: "GET", path: "/api/pairings", handle: (x) => sendJson(x.response, 200, x.api.listPairings()) },
   {
     method: "POST",

@@ -3,18 +3,21 @@ import type { Duplex } from "node:stream";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { RequestError } from "../errors.js";
 import type { Places } from "./connection-places.js";
+import { cronRoutes } from "./cron-routes.js";
 import { sendFault, sendJson } from "./exchange.js";
 import { toFaultReply } from "./faults.js";
 import { filesRoutes } from "./files-routes.js";
 import { gatewayRoutes } from "./gateway-routes.js";
 import type { Guard } from "./guard.js";
 import { requireJsonIfBody } from "./json.js";
+import { mcpRoutes } from "./mcp-routes.js";
 import { messageRoutes } from "./message-routes.js";
 import { openAIRoutes } from "./openai-routes.js";
 import type { HttpSettings } from "./options.js";
 import { policyRoutes } from "./policy-routes.js";
 import { createRouter, MethodNotAllowed } from "./routes.js";
 import { sessionRoutes } from "./session-routes.js";
+import { skillRoutes } from "./skill-routes.js";
 import { serveFile } from "./static-files.js";
 import { parseTarget, type Target } from "./target.js";
 
@@ -40,7 +43,10 @@ export function createRequestHandler(
     ...gatewayRoutes,
     ...sessionRoutes,
     ...messageRoutes,
+    ...mcpRoutes,
     ...policyRoutes,
+    ...cronRoutes,
+    ...skillRoutes,
     ...filesRoutes,
     ...openAIRoutes,
   ]);
@@ -118,7 +124,7 @@ function answerProbe(path: string, api: GatewayApi, response: ServerResponse): v
 
 function answerPreflight(response: ServerResponse, isAllowedOrigin: boolean): void {
   if (isAllowedOrigin) {
-    response.setHeader("Access-Control-Allow-Methods", "GET, POST, DELETE");
+    response.setHeader("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE");
     response.setHeader("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID");
     response.setHeader("Access-Control-Max-Age", "600");
   }

@@ -2,7 +2,7 @@ import { RequestError } from "../errors.js";
 import type { Exchange } from "./exchange.js";
 
 export interface Route {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** `/api/sessions/:key/events`: a `:name` takes one segment. */
   readonly path: string;
   /** The token may stand in the query: for browsers' EventSource. */

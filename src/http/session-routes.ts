@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { sendArtifact } from "./artifacts.js";
 import { openEventStream } from "./event-stream.js";
 import { bodyOf, type Exchange, optionalBodyOf, paramOf, sendJson } from "./exchange.js";
 import type { Route } from "./routes.js";
@@ -37,6 +38,7 @@ export const sessionRoutes: readonly Route[] = [
   { method: "GET", path: "/api/sessions/:key/messages", handle: messages },
   { method: "GET", path: "/api/sessions/:key/usage", handle: usage },
   { method: "GET", path: "/api/sessions/:key/events", handle: events },
+  { method: "GET", path: "/api/sessions/:key/artifacts/:id", handle: sendArtifact },
   { method: "GET", path: "/api/sessions/:key/stream", tokenInQuery: true, handle: stream },
 ];
 

@@ -8,7 +8,7 @@ import { contentTypeOf } from "./content-types.js";
 import type { Target } from "./target.js";
 
 const contentSecurityPolicy =
-  "default-src 'self'; img-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+  "default-src 'self'; img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 const notBuilt = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>maxclaw</title></head>

@@ -7,11 +7,20 @@ export type ToolAccess =
   | { readonly kind: "call"; readonly input: unknown }
   | { readonly kind: "read"; readonly path: string }
   | { readonly kind: "write"; readonly path: string }
-  /** `sends`: the request can carry something out, because it posts or because the model made its address up. */
-  | { readonly kind: "network"; readonly url: string; readonly sends: boolean }
+  /**
+   * `sends`: the request can carry something out, because it posts or because the model made its address up. The latter
+   * is `isAddressOnly`: harmless, as long as nobody but the sender has a say in what the model makes up.
+   */
+  | { readonly kind: "network"; readonly url: string; readonly sends: boolean; readonly isAddressOnly?: boolean }
   /** A message to people. `isOwn`: in the chat that the turn answers. */
   | { readonly kind: "chat"; readonly chat: string; readonly isOwn: boolean }
-  | { readonly kind: "command"; readonly command: string; readonly isSandboxed: boolean }
+  /** `hasNetwork`: the sandbox leaves the network open, this machine's own ports included. */
+  | {
+      readonly kind: "command";
+      readonly command: string;
+      readonly isSandboxed: boolean;
+      readonly hasNetwork?: boolean | undefined;
+    }
   /** The memory files and all conversations. */
   | { readonly kind: "memory"; readonly access: "read" | "write" }
   /** The scheduled jobs of this chat. */
@@ -71,7 +80,7 @@ export function isOutward(tool: ToolTraits, access: ToolAccess): boolean {
     case "chat":
       return !access.isOwn;
     case "command":
-      return !access.isSandboxed;
+      return isOpenCommand(access);
     case "memory":
       // What is kept speaks to every later conversation.
       return access.access === "write";
@@ -84,6 +93,11 @@ export function isOutward(tool: ToolTraits, access: ToolAccess): boolean {
     default:
       return unknownAccess(access);
   }
+}
+
+/** A command that can reach more than this chat's own folder. */
+export function isOpenCommand(access: Extract<ToolAccess, { kind: "command" }>): boolean {
+  return !access.isSandboxed || access.hasNetwork === true;
 }
 
 /** What rules and remembered approvals name the access by: one text, unique within its kind. */

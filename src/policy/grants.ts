@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { argumentOf, type ToolUse } from "./access.js";
+import { argumentOf, isOpenCommand, type ToolUse } from "./access.js";
 import type { PairingRecords } from "./pairing.js";
 
 const grantRecord = z.object({
@@ -68,10 +68,15 @@ type Scope = Pick<Grant, "tool" | "kind" | "argument" | "for">;
 export function scopeOf({ tool, access, speaker }: ToolUse): Scope {
   return {
     tool: tool.name,
-    kind: access.kind,
+    kind: isOpenInSandbox(access) ? "command with network" : access.kind,
     argument: access.kind === "call" ? "" : argumentOf(access),
     for: speaker.role === "owner" ? "owner" : `${speaker.channel}:${speaker.senderId}`,
   };
+}
+
+/** Such a yes says nothing about the same command without a sandbox. */
+function isOpenInSandbox(access: ToolUse["access"]): boolean {
+  return access.kind === "command" && access.isSandboxed && isOpenCommand(access);
 }
 
 // Short enough to be typed; what it stands for is compared as well.

@@ -1,4 +1,4 @@
-import { type ExecutionMode, type ToolAccess, type ToolUse, unknownAccess } from "./access.js";
+import { type ExecutionMode, isOpenCommand, type ToolAccess, type ToolUse, unknownAccess } from "./access.js";
 import type { Zones } from "./zones.js";
 
 /** What is denied whatever rules say, and what is risky. */
@@ -97,9 +97,9 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
             ? undefined
             : `${tool.name} may write to other chats for ${onlyOwners} only.`;
         case "command":
-          return access.isSandboxed || speaker.role === "owner"
+          return !isOpenCommand(access) || speaker.role === "owner"
             ? undefined
-            : `${tool.name} may run commands without a sandbox for ${onlyOwners} only.`;
+            : `${tool.name} may run commands ${wayOf(access)} for ${onlyOwners} only.`;
         case "memory":
           return memoryLimit(use, access.access);
         case "call":
@@ -120,11 +120,11 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
         case "write":
           return writeRisk(use, access.path);
         case "network":
-          return access.sends ? "that sends something out" : undefined;
+          return isPosting(access) ? "that sends something out" : undefined;
         case "chat":
           return access.isOwn ? undefined : "that is another chat";
         case "command":
-          return access.isSandboxed ? undefined : "that runs without a sandbox";
+          return isOpenCommand(access) ? `that runs ${wayOf(access)}` : undefined;
         case "memory":
         case "schedule":
           // It only ever brings this chat back to this chat, and runs with the rights of whoever asked for it.
@@ -145,7 +145,7 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
         case "write":
           return `write ${zones.nameOf(access.path)}`;
         case "network":
-          return `${access.sends ? "send to" : "fetch"} ${access.url}`;
+          return `${isPosting(access) ? "send to" : "fetch"} ${access.url}`;
         case "chat":
           return `write to ${access.chat}`;
         case "command":
@@ -165,6 +165,10 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
   };
 }
 
+function wayOf({ isSandboxed }: Extract<ToolAccess, { kind: "command" }>): string {
+  return isSandboxed ? "with the network, this machine's own ports included" : "without a sandbox";
+}
+
 const onlyOwners = 'an owner (setting "owners")';
 
 function hiddenPlace(name: string): string {
@@ -173,5 +177,9 @@ function hiddenPlace(name: string): string {
 
 /** Not reading, even where the tool as such only reads. */
 function isSending(access: ToolAccess): boolean {
-  return (access.kind === "network" && access.sends) || access.kind === "chat" || access.kind === "command";
+  return (access.kind === "network" && isPosting(access)) || access.kind === "chat" || access.kind === "command";
+}
+
+function isPosting({ sends, isAddressOnly = false }: Extract<ToolAccess, { kind: "network" }>): boolean {
+  return sends && !isAddressOnly;
 }

@@ -72,6 +72,7 @@ function addAssistant(
               ? "(no output)"
               : wellFormed(result.content),
         is_error: result?.is_error ?? true,
+        ...(result?.images === undefined ? {} : { images: result.images }),
       });
       return { ...part, id, name: goodName(part.name), input: wellFormed(part.input) };
     });

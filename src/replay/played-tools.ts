@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { missingToolsMark } from "../agent/context.js";
 import type { Toolbox } from "../agent/ports.js";
+import { textOf } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
-import type { PlanRequest, Tool, ToolResult } from "../tools/tool.js";
+import type { PlanRequest, Tool, ToolContext, ToolResult } from "../tools/tool.js";
 import type { RecordedTurn } from "./recorded-turn.js";
 
 /** How far the model has come, by its calls. */
@@ -11,29 +13,51 @@ export interface Playhead {
 
 /** Checked when the call was made. */
 const planInput = z.custom<PlanRequest>((value) => typeof value === "object" && value !== null);
+const sentInput = z.object({ text: z.string(), channel: z.string().optional(), chat: z.string().optional() });
+
+function sentBy(
+  { text, channel, chat }: z.infer<typeof sentInput>,
+  context: ToolContext,
+): Parameters<ToolContext["send"]>[0] {
+  const to = { channel: channel ?? context.channel, chatId: chat ?? context.chatId };
+  const isOwn = to.channel === context.channel && to.chatId === context.chatId;
+  return { content: text, attachments: [], to: isOwn ? undefined : to };
+}
 
 /** The tools of a recorded turn, which give the recorded results again and do nothing. */
 export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox {
   const results = new Map<string, ToolResult[]>();
   for (const event of events) {
     if (event.type !== "tool_execution_complete") continue;
-    const { tool_call_id, output, is_error, summary } = event.payload;
-    const result = { text: output, isError: is_error, summary };
+    const { tool_call_id, output, is_error, summary, outside, images } = event.payload;
+    const shown = images?.map(({ path, mime_type, filename = "" }) => ({ path, mimeType: mime_type, filename }));
+    const result = { text: output, isError: is_error, summary, outside, images: shown };
     results.set(tool_call_id, [...(results.get(tool_call_id) ?? []), result]);
   }
   const sideBySide = iterationsSideBySide(events);
   return {
     declarations: () => [],
+    settle: async () => missingTools(events),
     // Calls of one answer run side by side when all of them only read.
     find: (name) => stub(name, sideBySide.has(playhead.iteration) ? "read" : "write", originOf(events, name)),
     async run(name, input, context) {
       const result = results.get(context.toolCallId)?.shift();
       if (result === undefined) throw new Error(`The record has no result of ${name} (${context.toolCallId})`);
+      // What it sent is worked out from the input alone.
+      if (name === "message" && !result.isError) await context.send(sentBy(sentInput.parse(input), context));
       // Its change is worked out from the plan and the input alone.
       if (name === "plan" && !result.isError) context.changePlan(planInput.parse(input));
       return result;
     },
   };
+}
+
+/** Whose tools were not there yet, as the turn's first message tells. */
+function missingTools(events: readonly StoredEvent[]): readonly string[] {
+  const first = events.find((event) => event.type === "user_message");
+  const text = first?.type === "user_message" ? textOf(first.payload.content) : "";
+  const [, after = ""] = text.split(missingToolsMark, 2);
+  return after === "" ? [] : [after.slice(0, after.indexOf("</missing_tools>"))];
 }
 
 /** The iterations in which a second call began before the first one was over. */

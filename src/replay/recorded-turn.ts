@@ -2,7 +2,7 @@ import type { Attachment, InboundMessage } from "../bus/messages.js";
 import type { EventType, Payload } from "../events/catalogue.js";
 import { textOf } from "../events/content.js";
 import type { EventOf, StoredEvent } from "../events/event.js";
-import { clientChannels } from "../events/session-key.js";
+import { clientChannels, depthOf } from "../events/session-key.js";
 import { terminalTypes } from "../events/sets.js";
 import type { SessionLog } from "./find-turn.js";
 
@@ -103,10 +103,17 @@ function messagesOf(
     log.flatMap((event) => (event.type === "user_message_queued" ? [[event.payload.message_id, event] as const] : [])),
   );
   const isSilent = !events.some(({ type }) => type === "outbound_delivery_changed");
+  /** What came of a sub-agent, or with its task, and was others' in part. */
+  const mixedIn = (id: string): readonly string[] | undefined => {
+    const isOfTask = depthOf(sessionKey) > 0 || queued.get(id)?.payload.result_of !== undefined;
+    const entry = events.find((event) => event.type === "user_message" && event.payload.message_id === id);
+    const outside = entry?.type === "user_message" ? entry.payload.outside : undefined;
+    return isOfTask && outside !== undefined ? [outside] : undefined;
+  };
   const inbound = (id: string): InboundMessage => {
     const event = queued.get(id);
     if (event === undefined) throw new NotReplayable(`The log of ${sessionKey} lacks the message ${id}.`);
-    const message = toInbound(sessionKey, event);
+    const message = { ...toInbound(sessionKey, event), mixed: mixedIn(id) };
     return isSilent && !clientChannels.has(message.channel) ? { ...message, internal: true } : message;
   };
   const [first = "", ...later] = end.message_ids;
@@ -142,6 +149,7 @@ function toInbound(sessionKey: string, { payload, timestamp }: EventOf<"user_mes
     change: payload.change,
     // The log does not tell `next` from no mode at all; what was taken into a turn had none.
     mode: undefined,
+    resultOf: payload.result_of,
     receivedAt: Date.parse(timestamp),
   };
 }

@@ -20,6 +20,7 @@ import { silentLog } from "../log.js";
 import type { ChosenModel } from "../providers/provider.js";
 import { createSessionFiles } from "../sessions/file-names.js";
 import { SessionStore } from "../sessions/session-store.js";
+import type { ToolTasks } from "../tools/tool.js";
 import { Releases } from "../util/releases.js";
 import { playCompaction } from "./played-compaction.js";
 import { playContext } from "./played-context.js";
@@ -155,11 +156,28 @@ function playedPorts(
     replies: (message, replyId, content, turnId) =>
       repliesOf({ split: (text) => (isSplit(text, pieces) ? pieces : [text]) }, message, replyId, content, turnId),
     keepOlderText: async () => {},
+    // What its tools did is played, and nothing is done.
+    artifacts: {
+      describe: () => ({ filename: "", mimeType: "" }),
+      keep: async () => ({ sentence: "a replay keeps nothing" }),
+    },
+    tasks: { of: () => noTasks, stop: async () => 0, conversationOf: async ({ spending }) => spending },
     statusLine: () => noticeText,
     sessionFolder: () => "",
     workspace: "",
     log: silentLog,
   };
+}
+
+const noTasks: ToolTasks = {
+  start: notPlayed,
+  list: () => [],
+  get: notPlayed,
+  cancel: notPlayed,
+};
+
+async function notPlayed(): Promise<never> {
+  throw new Error("A replay starts no sub-agents");
 }
 
 function onlyModel(model: ChosenModel): ModelSource {

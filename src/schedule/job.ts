@@ -14,14 +14,14 @@ export const schedule = z.discriminatedUnion("kind", [
 export type Schedule = z.infer<typeof schedule>;
 
 /** Where a job's answers go, and whose rights it has. */
-const owner = z.object({
+export const jobOwner = z.object({
   channel: text,
   chatId: text,
   thread: z.string().optional(),
   senderId: z.string(),
   sessionKey: text,
 });
-export type JobOwner = z.infer<typeof owner>;
+export type JobOwner = z.infer<typeof jobOwner>;
 
 /** Something the assistant does by itself at its time. */
 export const job = z.object({
@@ -30,7 +30,7 @@ export const job = z.object({
   schedule,
   /** What the assistant is told then. */
   message: text,
-  owner,
+  owner: jobOwner,
   /** `chat`: goes on in its chat's conversation. `alone`: each run begins a conversation of the job's own. */
   session: z.enum(["chat", "alone"]),
   /** What happens to times that passed while the gateway was down: nothing, or one run for all of them. */

@@ -13,9 +13,9 @@ export interface SchedulePorts {
   readonly times: Times;
   /**
    * Accepts the run's message, durable once it resolves. The same id again changes nothing, which is what keeps a time
-   * from running twice across restarts.
+   * from running twice across restarts. `isFailureTold`: the last run failed, and the chat has heard it.
    */
-  readonly accept: (messageId: string, job: Job) => Promise<void>;
+  readonly accept: (messageId: string, job: Job, isFailureTold: boolean) => Promise<void>;
   readonly tell: (change: RunChange) => void;
   /** Says something in the job's chat that is no answer. */
   readonly alert: (job: Job, text: string) => Promise<void>;
@@ -44,6 +44,8 @@ export interface Scheduler {
   get(id: string): JobState;
   /** @throws {RequestError} 400 with a sentence for whoever wrote it */
   add(wish: JobWish, owner: JobOwner): Promise<JobState>;
+  /** Another schedule, message or name for a job that stays where it is. @throws {RequestError} 400, 404 */
+  update(id: string, wish: JobWish): Promise<JobState>;
   remove(id: string): Promise<void>;
   enable(id: string, isEnabled: boolean): Promise<JobState>;
   /** Once more, now; resolves once the run is accepted. */
@@ -91,8 +93,12 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
     lastRun: history.of(job.id)[0],
   });
 
-  const start = async (job: Job, messageId: string, due: number): Promise<Run> => {
-    await ports.accept(messageId, job);
+  /** Of times that fail one after the other, the chat hears of the first. */
+  const hasFailed = (job: Job): boolean =>
+    history.of(job.id).find(({ status }) => status === "completed" || status === "failed")?.status === "failed";
+
+  const start = async (job: Job, messageId: string, due: number, isAsked: boolean): Promise<Run> => {
+    await ports.accept(messageId, job, !isAsked && hasFailed(job));
     const dueAt = new Date(due).toISOString();
     const run: Run = { messageId, dueAt, startedAt: new Date(now()).toISOString(), status: "running" };
     if (await history.begin(job.id, run)) ports.tell({ job, dueAt, status: "started" });
@@ -104,7 +110,7 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
     const due = times.last(job.schedule, now());
     if (due === undefined || due <= (job.lastDue ?? job.createdAt)) return;
     const dueAt = new Date(due).toISOString();
-    if (now() - due <= lateMs || job.missed === "once") await start(job, `${prefix}${job.id}:${dueAt}`, due);
+    if (now() - due <= lateMs || job.missed === "once") await start(job, `${prefix}${job.id}:${dueAt}`, due, false);
     else {
       await history.begin(job.id, {
         messageId: `${prefix}${job.id}:${dueAt}`,
@@ -145,8 +151,7 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
       const inChat = known.filter(({ owner: other }) => other.sessionKey === owner.sessionKey);
       if (known.length >= maxJobs || inChat.length >= maxJobsInChat)
         throw badRequest("There are too many scheduled jobs already. Remove one first.");
-      const message = wish.message.trim();
-      if (message === "") throw badRequest("Say what is to be done in `message`.");
+      const message = messageIn(wish);
       const createdAt = now();
       const job: Job = {
         id: newId("job"),
@@ -161,6 +166,22 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
       };
       await store(job);
       return stateOf(job);
+    },
+    async update(id, wish) {
+      const { session, missed, ...job } = find(id);
+      const message = messageIn(wish);
+      const next: Job = {
+        ...job,
+        name: (wish.name?.trim() || message).slice(0, 80),
+        schedule: times.parse(wish, now()),
+        message,
+        session: wish.session ?? session,
+        missed: wish.missed ?? missed,
+        // What the old schedule left undone is not made up for by the new one.
+        lastDue: now(),
+      };
+      await store(next);
+      return stateOf(next);
     },
     async remove(id) {
       find(id);
@@ -178,7 +199,7 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
     },
     async runNow(id) {
       const job = find(id);
-      return await start(job, `${prefix}${job.id}:now-${newId("run")}`, now());
+      return await start(job, `${prefix}${job.id}:now-${newId("run")}`, now(), true);
     },
     history: (id) => history.of(find(id).id),
     async ended(messageId, { status, result }) {
@@ -221,6 +242,12 @@ function restMs(jobs: readonly Job[], times: Times, now: number): number {
 /** The job whose run a message is. */
 export function jobIdOf(messageId: string): string | undefined {
   return messageId.startsWith(prefix) ? messageId.slice(prefix.length).split(":")[0] : undefined;
+}
+
+function messageIn(wish: JobWish): string {
+  const message = wish.message.trim();
+  if (message === "") throw badRequest("Say what is to be done in `message`.");
+  return message;
 }
 
 function badRequest(sentence: string): RequestError {

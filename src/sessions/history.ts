@@ -10,7 +10,7 @@ import type {
 } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
 import { cutText } from "../util/cut-text.js";
-import { estimateTokens } from "../util/estimate-tokens.js";
+import { tokensOf, tokensOfResult } from "./content-tokens.js";
 
 type UserContent = readonly (TextPart | ImagePart)[];
 type AssistantContent = readonly (TextPart | ThinkingPart | ToolUsePart)[];
@@ -43,6 +43,8 @@ interface AssistantEntry {
   readonly results: Map<string, ToolResultPart>;
   /** Where results came from that others wrote. */
   readonly outside: string[];
+  /** The calls with such results. */
+  readonly foreign: Set<string>;
   /** The message once its turn has ended: without thinking. */
   readonly rested: { readonly role: "assistant"; readonly content: AssistantContent };
   /** The message with the results of its calls. */
@@ -74,8 +76,6 @@ export type CompactionStrategy = (typeof compactionStrategies)[number];
 const restOfResult = 600;
 const longResult = 1000;
 const untouchedAnswers = 2;
-/** An image, whatever its size: between what the providers count. */
-const imageTokens = 1200;
 
 /** What the model is told of a call that has no result: the process ended while it ran. */
 export const interruptedResult =
@@ -114,6 +114,7 @@ export class History {
             tool_call_id: event.payload.tool_call_id,
             content: event.payload.output,
             is_error: event.payload.is_error,
+            ...(event.payload.images === undefined ? {} : { images: event.payload.images }),
           },
           event.payload.outside,
         );
@@ -151,7 +152,9 @@ export class History {
   get hasLongResults(): boolean {
     return this.#answersWithCalls()
       .slice(0, -untouchedAnswers)
-      .some(({ results }) => [...results.values()].some(({ content }) => content.length > longResult));
+      .some(({ results }) =>
+        [...results.values()].some(({ content, images }) => content.length > longResult || images !== undefined),
+      );
   }
 
   /** Oldest first. */
@@ -175,6 +178,20 @@ export class History {
       (entry) =>
         entry.role === "user" && entry.content.some((part) => part.type === "text" && part.text.includes(text)),
     );
+  }
+
+  /**
+   * True when this text stands in what others than the model gave to it, word by word: messages, and results that came
+   * from outside. Summaries do not count, nor do other results, which repeat what the model itself had asked for.
+   */
+  shows(text: string): boolean {
+    return this.#entries.some((entry) => {
+      if (entry.role === "user")
+        return (
+          entry.isSummary !== true && entry.content.some((part) => part.type === "text" && part.text.includes(text))
+        );
+      return [...entry.foreign].some((id) => entry.results.get(id)?.content.includes(text));
+    });
   }
 
   /** Where those parts that the model still sees came from that others wrote. */
@@ -237,6 +254,7 @@ export class History {
       rested,
       tokens,
       outside: [],
+      foreign: new Set(),
     });
   }
 
@@ -271,9 +289,10 @@ export class History {
   #shortenResults(): void {
     for (const entry of this.#answersWithCalls().slice(0, -untouchedAnswers)) {
       for (const [id, result] of entry.results) {
+        if (result.images !== undefined) entry.results.set(id, withoutImages(result));
         if (result.content.length <= longResult) continue;
         const content = `${cutText(result.content, restOfResult)}\n[Shortened to save room.]`;
-        entry.results.set(id, { ...result, content });
+        entry.results.set(id, { ...withoutImages(result), content });
       }
       entry.tokens = tokensOf(entry.content) + tokensOfResults(entry);
     }
@@ -301,8 +320,11 @@ export class History {
       if (!entry.calls.some((call) => call.id === result.tool_call_id)) continue;
       if (entry.results.has(result.tool_call_id)) return;
       entry.results.set(result.tool_call_id, result);
-      if (outside !== undefined) entry.outside.push(outside);
-      const tokens = estimateTokens(result.content);
+      if (outside !== undefined) {
+        entry.outside.push(outside);
+        if (!result.is_error) entry.foreign.add(result.tool_call_id);
+      }
+      const tokens = tokensOfResult(result);
       entry.tokens += tokens;
       this.#tokens += tokens;
       return;
@@ -357,21 +379,15 @@ function resultOf(entry: AssistantEntry, call: ToolUsePart): ToolResultPart {
   );
 }
 
+function withoutImages({ images, ...result }: ToolResultPart): ToolResultPart {
+  return result;
+}
+
 /** What stands in the place of the messages that were summarised. */
 function summaryText(summary: string): string {
   return `<summary>\nThe conversation before this, summarised because it had grown too long:\n${summary}\n</summary>`;
 }
 
-function tokensOf(content: readonly ContentPart[]): number {
-  let tokens = 4;
-  for (const part of content) {
-    if (part.type === "text" || part.type === "thinking") tokens += estimateTokens(part.text);
-    else if (part.type === "tool_use") tokens += estimateTokens(JSON.stringify(part.input)) + 10;
-    else if (part.type === "image") tokens += imageTokens;
-  }
-  return tokens;
-}
-
 function tokensOfResults({ results }: AssistantEntry): number {
-  return [...results.values()].reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  return [...results.values()].reduce((sum, result) => sum + tokensOfResult(result), 0);
 }

@@ -2,7 +2,10 @@ import { addUsage, noUsage, type Usage } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
 import { type ModelUse, modelUseOf } from "../events/model-use.js";
 
-/** What a conversation has used since it began, which `/new` does again: a fold over the session's events. */
+/**
+ * What a conversation has used since it began, which `/new` does again: a fold over the session's events. What its
+ * sub-agents have used is among it from their ends on.
+ */
 export class Spending {
   #usage: Usage = noUsage;
   #costUsd = 0;
@@ -17,6 +20,10 @@ export class Spending {
     switch (event.type) {
       case "user_message":
         if (event.payload.iteration === 1) this.#turns += 1;
+        return;
+      case "subagent_state_changed":
+        this.#usage = addUsage(this.#usage, event.payload.usage ?? noUsage);
+        this.#costUsd += event.payload.cost_usd ?? 0;
         return;
       case "budget_exceeded":
         // One chat hears of few budgets; the bound only guards the memory.

@@ -6,6 +6,8 @@ export interface ParsedSkill {
   /** The front matter's name. */
   readonly title?: string;
   readonly description: string;
+  /** The front matter's `allowed-tools`: what the skill's author had in mind. It allows and forbids nothing. */
+  readonly allowedTools: readonly string[];
   readonly body: string;
   readonly truncated: boolean;
   readonly problem?: string;
@@ -18,7 +20,7 @@ export async function parseSkill(content: string): Promise<ParsedSkill> {
   const text = content.replace(/^\uFEFF/, "").replace(/\r\n/g, "\n");
   try {
     const { data, body } = await splitFrontMatter(text);
-    return toParsed(body, textOf(data, "name"), textOf(data, "description"));
+    return { ...toParsed(body, textOf(data, "name"), textOf(data, "description")), allowedTools: toolsOf(data) };
   } catch (error) {
     const reason = messageOf(error).split("\n")[0] ?? "";
     return {
@@ -47,6 +49,7 @@ function toParsed(body: string, title: string | undefined, description: string |
   return {
     ...(title === undefined ? {} : { title }),
     description: oneLine(description ?? firstSentence(whole)),
+    allowedTools: [],
     body: cutText(whole, maxSkillCharacters),
     truncated: whole.length > maxSkillCharacters,
   };
@@ -56,6 +59,14 @@ function textOf(data: unknown, key: "name" | "description"): string | undefined 
   if (typeof data !== "object" || data === null) return undefined;
   const value: unknown = Object.entries(data).find(([name]) => name === key)?.[1];
   return typeof value === "string" || typeof value === "number" ? String(value).trim() || undefined : undefined;
+}
+
+/** A list, or names with commas or spaces between them: `Read, Bash(git:*)`. */
+function toolsOf(data: unknown): readonly string[] {
+  const value: unknown = typeof data === "object" && data !== null ? Reflect.get(data, "allowed-tools") : undefined;
+  const entries = Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
+  const names = typeof value === "string" ? (value.match(/[^\s,(]+(?:\([^)]*\))?/g) ?? []) : entries;
+  return names.map((name) => name.trim()).filter((name) => name !== "");
 }
 
 /** `description: Use when: …` is no YAML but common; the line is understood all the same. */

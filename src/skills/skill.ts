@@ -12,6 +12,7 @@ export interface SkillSummary {
 export interface Skill extends SkillSummary {
   /** The name, and the front matter's where it differs. */
   readonly aliases: readonly string[];
+  readonly allowedTools: readonly string[];
   /** At most {@link maxSkillCharacters}. */
   readonly body: string;
   readonly truncated: boolean;

@@ -8,7 +8,9 @@ const sharedMs = 50;
 
 /** The skills as the rest of the gateway asks for them. */
 export interface SkillSource {
-  list(): Promise<readonly SkillSummary[]>;
+  list(): Promise<
+    readonly (SkillSummary & { readonly displayName: string; readonly allowedTools: readonly string[] })[]
+  >;
   /** The text of an enabled skill for the model, or undefined. */
   text(name: string): Promise<string | undefined>;
   /** The same with what is known of the skill. */
@@ -49,12 +51,14 @@ export function createSkillSource(skills: Skills, selector: DefaultSelector): Sk
   let find = look();
   return {
     async list() {
-      return (await find()).map(({ name, description, source, path, enabled }) => ({
+      return (await find()).map(({ name, description, source, path, enabled, allowedTools, aliases }) => ({
         name,
+        displayName: aliases.at(-1) ?? name,
         description,
         source,
         path,
         enabled,
+        allowedTools,
       }));
     },
     text: async (name) => (await skills.read(name))?.text,

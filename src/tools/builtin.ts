@@ -1,19 +1,27 @@
+import { sendFileTool } from "./chat/send-file.js";
 import { editFileTool } from "./files/edit-file.js";
+import { globTool } from "./files/glob.js";
+import { grepTool } from "./files/grep.js";
 import { listDirTool } from "./files/list-dir.js";
 import { readFileTool } from "./files/read-file.js";
 import { writeFileTool } from "./files/write-file.js";
 import { askHumanTool } from "./human/ask-human.js";
 import { planTool } from "./plan/plan.js";
 import { readSkillTool } from "./skills/read-skill.js";
+import { spawnTool } from "./spawn/spawn.js";
 import type { Tool } from "./tool.js";
 
 /** The tools that every gateway has. */
 export const builtinTools: readonly Tool[] = [
   askHumanTool,
   editFileTool,
+  globTool,
+  grepTool,
   listDirTool,
   planTool,
   readFileTool,
   readSkillTool,
+  sendFileTool,
+  spawnTool,
   writeFileTool,
 ];

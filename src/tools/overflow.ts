@@ -19,12 +19,9 @@ export async function cutResult(
 ): Promise<ToolResult> {
   if (result.text.length <= maxCharacters) return result;
   const shown = cutText(result.text, maxCharacters - roomForNote);
-  // What others wrote stays marked as such when it is read again.
-  const folder = result.outside === undefined ? "tool-results" : outsideResults;
-  const file = path.join(folder, `${name}-${safeName(context.toolCallId)}.txt`);
   const total = `${result.text.length} characters in all`;
   try {
-    await writeWhole(path.join(context.folder, file), result.text, { within: context.folder });
+    const file = await keep(name, result.text, result.outside !== undefined, context);
     return {
       ...result,
       text: `${shown}\n\n[Cut here: ${total}. The whole text is in ${file}; read_file can read on.]`,
@@ -37,6 +34,28 @@ export async function cutResult(
     });
     return { ...result, text: `${shown}\n\n[Cut here: ${total}. The rest could not be kept.]` };
   }
+}
+
+/** Writes a text into the session's folder. Gives its name there, or undefined where the disk refuses. */
+export async function keepWhole(
+  name: string,
+  text: string,
+  isOutside: boolean,
+  context: Pick<ToolContext, "folder" | "toolCallId">,
+): Promise<string | undefined> {
+  return await keep(name, text, isOutside, context).catch(() => undefined);
+}
+
+async function keep(
+  name: string,
+  text: string,
+  isOutside: boolean,
+  context: Pick<ToolContext, "folder" | "toolCallId">,
+): Promise<string> {
+  // What others wrote stays marked as such when it is read again.
+  const file = path.join(isOutside ? outsideResults : "tool-results", `${name}-${safeName(context.toolCallId)}.txt`);
+  await writeWhole(path.join(context.folder, file), text, { within: context.folder });
+  return file;
 }
 
 /** Call ids come from the model's side and must not choose a place. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { messageOf } from "../errors.js";
 import { type Logger, silentLog } from "../log.js";
 import { cutText } from "../util/cut-text.js";
+import { untilAborted } from "../util/until-aborted.js";
 import { fenceUntrusted } from "../util/untrusted.js";
 import { nearest } from "./nearest.js";
 import { cutResult } from "./overflow.js";
@@ -21,11 +22,23 @@ export type InputCheck =
   /** `text` tells the model what to do better. */
   | { readonly ok: false; readonly text: string };
 
+/** Tools that come and go while the gateway runs. */
+export interface ToolSource {
+  /** Those that the model is shown; the same array until something changes. */
+  declared(): readonly Tool[];
+  /** Any of them, shown or not. */
+  find(name: string): Tool | undefined;
+  /** Waits for those that are only just being connected to, a little: whose are still missing, by name. */
+  settle(signal: AbortSignal): Promise<readonly string[]>;
+}
+
 /** The tools of a turn. */
 export interface ToolRegistry {
-  /** Sorted by name, always the same objects, so that their bytes stay equal from request to request. */
+  /** Sorted by name, the same objects until something changes, so that their bytes stay equal from request to request. */
   declarations(): readonly ToolDeclaration[];
-  find(name: string): Tool | undefined;
+  /** The tool of that name; with an input, the one that such a call means. */
+  find(name: string, input?: unknown): Tool | undefined;
+  settle(signal: AbortSignal): Promise<readonly string[]>;
   check(name: string, input: unknown): InputCheck;
   /**
    * Checks the input, asks policy about the call, and runs it: tools run nowhere else. A failure of any kind, a bug of the tool included, is a result with `isError`.
@@ -38,29 +51,44 @@ export interface ToolRegistry {
 }
 
 /** Of two tools with one name the first is kept; a tool that no provider would accept is left out. Both are logged. */
-export function createToolRegistry(tools: readonly Tool[], options: { readonly log?: Logger } = {}): ToolRegistry {
+export function createToolRegistry(
+  tools: readonly Tool[],
+  options: { readonly log?: Logger; readonly source?: ToolSource | undefined } = {},
+): ToolRegistry {
   const log = options.log ?? silentLog;
-  const entries = collect(tools, log);
-  const names = [...entries.keys()];
-  const declarations = [...entries.values()].map((entry) => entry.declaration);
+  const { source } = options;
+  const shown = showing(tools, source, log);
+
+  const entryOf = (name: string): Entry | undefined => {
+    const entry = shown().entries.get(name);
+    const other = entry === undefined ? source?.find(name) : undefined;
+    return other === undefined ? entry : { tool: other, declaration: declare(other) };
+  };
+  /** What a call means: itself, unless it is of a tool that runs others. Those never run each other. */
+  const meant = (name: string, input: unknown): { readonly name: string; readonly input: unknown } => {
+    const inner = entryOf(name)?.tool.means?.(input);
+    return inner === undefined || entryOf(inner.name)?.tool.means !== undefined ? { name, input } : inner;
+  };
 
   const unknown = (name: string): string => {
+    const names = [...shown().entries.keys()];
     const like = nearest(name, names);
     const hint = like === undefined ? "" : ` Did you mean ${like}?`;
     return `There is no tool "${cutText(name, 80)}".${hint} Tools: ${names.join(", ") || "none"}.`;
   };
 
   const check = (name: string, input: unknown): InputCheck => {
-    const entry = entries.get(name);
+    const entry = entryOf(name);
     if (entry === undefined) return { ok: false, text: unknown(name) };
     const parsed = entry.tool.input.safeParse(input ?? {});
     if (parsed.success) return { ok: true, input: parsed.data };
     return { ok: false, text: inputProblem(name, parsed.error, fieldsOf(entry.declaration)) };
   };
 
-  const run = async (name: string, input: unknown, context: ToolContext): Promise<ToolResult> => {
+  const run = async (called: string, given: unknown, context: ToolContext): Promise<ToolResult> => {
     context.signal.throwIfAborted();
-    const entry = entries.get(name);
+    const { name, input } = meant(called, given);
+    const entry = entryOf(name);
     const checked = check(name, input);
     if (entry === undefined || !checked.ok)
       return failed(checked.ok ? unknown(name) : checked.text, `${name}: wrong call`);
@@ -82,7 +110,33 @@ export function createToolRegistry(tools: readonly Tool[], options: { readonly l
     }
   };
 
-  return { declarations: () => declarations, find: (name) => entries.get(name)?.tool, check, run };
+  return {
+    declarations: () => shown().declarations,
+    find: (name, input) => entryOf(input === undefined ? name : meant(name, input).name)?.tool,
+    settle: async (signal) => (await source?.settle(signal)) ?? [],
+    check,
+    run,
+  };
+}
+
+interface Shown {
+  readonly entries: ReadonlyMap<string, Entry>;
+  readonly declarations: readonly ToolDeclaration[];
+}
+
+/** Everything that the model is shown; put together again only when what comes and goes has changed. */
+function showing(tools: readonly Tool[], source: ToolSource | undefined, log: Logger): () => Shown {
+  const collected = (more: readonly Tool[]): Shown => {
+    const entries = collect([...tools, ...more], log);
+    return { entries, declarations: [...entries.values()].map((entry) => entry.declaration) };
+  };
+  const none: readonly Tool[] = [];
+  let known = { more: none, shown: collected(none) };
+  return () => {
+    const more = source?.declared() ?? none;
+    if (known.more !== more) known = { more, shown: collected(more) };
+    return known.shown;
+  };
 }
 
 interface Entry {
@@ -93,28 +147,22 @@ interface Entry {
 function collect(tools: readonly Tool[], log: Logger): ReadonlyMap<string, Entry> {
   const entries = new Map<string, Entry>();
   for (const tool of [...tools].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))) {
-    const inputSchema = toInputSchema(tool.input);
+    const inputSchema = tool.inputSchema ?? toInputSchema(tool.input);
     if (!/^[a-z0-9_]{1,64}$/.test(tool.name) || inputSchema === undefined) {
       log.error("a tool was left out: its name or its input is of a kind that providers refuse", { tool: tool.name });
     } else if (entries.has(tool.name)) {
       log.error("a tool was left out: another has the same name", { tool: tool.name, origin: tool.origin });
     } else {
-      const declaration = Object.freeze({ name: tool.name, description: tool.description, inputSchema });
-      entries.set(tool.name, { tool, declaration });
+      entries.set(tool.name, { tool, declaration: declare(tool, inputSchema) });
     }
   }
   return entries;
 }
 
-function fieldsOf(declaration: ToolDeclaration): readonly string[] {
-  return Object.keys(z.record(z.string(), z.unknown()).safeParse(declaration.inputSchema.properties).data ?? {});
+function declare(tool: Tool, inputSchema = tool.inputSchema ?? toInputSchema(tool.input) ?? {}): ToolDeclaration {
+  return Object.freeze({ name: tool.name, description: tool.description, inputSchema });
 }
 
-/** What `work` gives, or the signal's reason as soon as it aborts: a tool that does not listen holds up nobody. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
+function fieldsOf(declaration: ToolDeclaration): readonly string[] {
+  return Object.keys(z.record(z.string(), z.unknown()).safeParse(declaration.inputSchema.properties).data ?? {});
 }

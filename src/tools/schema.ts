@@ -28,7 +28,8 @@ function eachEntry(value: unknown): unknown {
 function isNoise(key: string, value: unknown): boolean {
   if (key === "$schema") return true;
   if (key === "additionalProperties") return value === false;
-  return (key === "maximum" || key === "minimum") && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER;
+  // What is out of bounds is answered with a sentence; most models never come near them.
+  return /^(?:min|max)(?:imum|Length|Items)$/.test(key) && typeof value === "number";
 }
 
 /** One sentence that says what is wrong with a tool's input, field by field. */

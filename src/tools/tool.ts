@@ -34,6 +34,46 @@ export interface ToolAttachment {
   readonly sizeBytes: number;
 }
 
+/** Another chat than that of the turn. */
+export interface ToolChat {
+  readonly channel: string;
+  readonly chatId: string;
+  readonly thread?: string | undefined;
+}
+
+/** A file as people get it. */
+export type ToolArtifact =
+  /** `isShown`: false where the chat takes no such file, and is only told its name. */
+  | { readonly ok: true; readonly artifactId: string; readonly file: ToolAttachment; readonly isShown: boolean }
+  /** `sentence` is for the model. */
+  | { readonly ok: false; readonly sentence: string };
+
+/** A task that a sub-agent works on, or has worked on. */
+export interface ToolTask {
+  readonly id: string;
+  readonly label: string;
+  readonly state: "pending" | "running" | "completed" | "failed";
+  /** What it has brought back, once it is completed; why it failed, once it has. */
+  readonly result?: string | undefined;
+  /** Where the result came from when others had a hand in it. */
+  readonly outside?: string | undefined;
+}
+
+/** The sub-agents of one session. What cannot be done is a `RequestError` with a sentence for the model. */
+export interface ToolTasks {
+  /** Resolves once the task is durable; a call that runs again after a crash starts nothing twice. */
+  start(wish: {
+    readonly task: string;
+    readonly label?: string | undefined;
+    readonly model?: string | undefined;
+    readonly skills?: readonly string[] | undefined;
+  }): Promise<ToolTask>;
+  /** Those at work and the last ones that have ended, newest first. */
+  list(): readonly ToolTask[];
+  get(id: string): Promise<ToolTask>;
+  cancel(id: string): Promise<ToolTask>;
+}
+
 /** One change of a reflection: `step` and `text` reword a step, `step` alone skips it, `text` alone adds one at the end. */
 export interface PlanAdjustment {
   readonly step?: string | undefined;
@@ -71,7 +111,9 @@ export interface ToolContext {
   readonly senderId: string;
   readonly turnId: string;
   readonly toolCallId: string;
-  /** The session's own folder: relative paths start here. May not exist yet. */
+  /** A sub-agent's turn: nobody in the chat sees what it says. */
+  readonly isSubAgent: boolean;
+  /** The session's own folder, or that of the chat that a sub-agent works for: relative paths start here. May not exist yet. */
   readonly folder: string;
   /** The workspace: readable. */
   readonly workspace: string;
@@ -87,15 +129,37 @@ export interface ToolContext {
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
   /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
   readonly outsideOf: (path: string) => string | undefined;
+  /** Whether policy allows this without asking anybody. */
+  readonly allows: (access: ToolAccess) => boolean;
   /**
-   * Shows a text and files in the turn's chat at once, ahead of the answer. Resolves with the number of messages once
-   * they are durable: 0 where people read the session's events themselves. A call that runs again after a crash shows
-   * nothing twice, if it sends the same in the same order.
+   * Whether this text stands in what people wrote or what came from outside, word by word: then the model did not make
+   * it up.
+   */
+  readonly wasShown: (text: string) => boolean;
+  /**
+   * Shows a text and files at once, ahead of the answer: in the turn's chat, or in another one. Resolves with the number
+   * of messages once they are durable: 0 where people read the session's events themselves, and find the text there. A
+   * call that runs again after a crash shows nothing twice, if it sends the same in the same order.
    */
   readonly send: (message: {
     readonly content: string;
     readonly attachments: readonly ToolAttachment[];
+    readonly to?: ToolChat | undefined;
   }) => Promise<number>;
+  /**
+   * Hands a file to the people of the turn's chat: a copy is kept with the session, told by `artifact_state_changed`, and
+   * sent where people do not read the session's events themselves. To be called only for what policy lets the call read.
+   * As with `send`, nothing is handed over twice.
+   */
+  readonly artifact: (file: {
+    /** Absolute and resolved. */
+    readonly path: string;
+    /** Another name than the file's own. */
+    readonly filename?: string | undefined;
+    /** Stands with it. */
+    readonly content?: string | undefined;
+  }) => Promise<ToolArtifact>;
+  readonly tasks: ToolTasks;
   /** The text of a skill by name, or undefined. */
   readonly readSkill: (name: string) => Promise<string | undefined>;
   /** Changes the session's plan. The change is stored together with the call's result, or not at all. */
@@ -110,6 +174,16 @@ export interface ToolResult {
   readonly summary: string;
   /** Where the text came from when others wrote it: a page, a mail, a file that was sent. The model gets it fenced. */
   readonly outside?: string | undefined;
+  /** Pictures that the model gets to see with the text, if it can see. */
+  readonly images?: readonly ToolImage[] | undefined;
+}
+
+/** A picture in a file: JPEG, PNG, GIF or WebP. */
+export interface ToolImage {
+  /** Absolute. */
+  readonly path: string;
+  readonly mimeType: string;
+  readonly filename: string;
 }
 
 /** Something the model may do. */
@@ -119,6 +193,10 @@ export interface Tool<S extends z.ZodType = z.ZodType> extends ToolTraits {
   /** For the model: what it does, in as few words as possible. */
   readonly description: string;
   readonly input: S;
+  /** What the model is shown in place of `input`, where that was made from a JSON schema. */
+  readonly inputSchema?: Readonly<Record<string, unknown>> | undefined;
+  /** For a tool that runs others: the call which such a call means. Policy decides on that one. */
+  readonly means?: ((input: unknown) => { readonly name: string; readonly input: unknown } | undefined) | undefined;
   /** After a crash in mid-call: `read` and `idempotent` run again, `write` is reported as interrupted. */
   readonly effect: "read" | "idempotent" | "write";
   readonly origin: "builtin" | "mcp";

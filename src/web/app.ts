@@ -5,6 +5,7 @@ import { createChats } from "./chats.js";
 import { type Activity, createComposer } from "./composer.js";
 import { ask } from "./dialogs.js";
 import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
+import { createJobsPane } from "./jobs-pane.js";
 import { createPlanPanel } from "./plan-panel.js";
 import { createQuestionPanel } from "./question-panel.js";
 import { hashOf, newSessionKey, sessionKeyFromHash } from "./session-key.js";
@@ -33,6 +34,9 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     retry: (message) => session?.retry(message),
     drop: (message) => session?.drop(message),
     loadOlder: () => session?.loadOlder(),
+    loadFile(artifactId) {
+      return session?.loadFile(artifactId) ?? Promise.reject(new Error("No conversation is open."));
+    },
   });
   const composer = createComposer({
     send(text, mode) {
@@ -71,6 +75,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     onChange: draw,
     onFailure: failed,
   });
+  chats.element.append(createJobsPane(http.jobs, go));
   const shell = createShell({
     pane: chats.element,
     banners: banners.element,
@@ -136,8 +141,8 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     if (session === undefined) return;
     const { view, hasOlder, isLoading } = session;
     transcript.show(view, { hasOlder, isLoading });
-    composer.showActivity(activityOf(view));
-    question.show(view.question);
+    composer.showActivity(activityOf(session));
+    question.show(session.question);
     plan.show(view.plans.at(-1)?.plan);
     const isEmpty = view.items.length === 0 && view.pending.length === 0 && !isLoading;
     shell.showSession({ title: titleFor(view, hasOlder), isEmpty });
@@ -232,9 +237,10 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
   void start();
 }
 
-function activityOf(view: ViewState): Activity {
+function activityOf({ view, question }: SessionView): Activity {
+  // What a sub-agent asks is answered in its card, and what is written here goes to its parent.
   if (view.question !== undefined) return "asking";
-  return isWorking(view) ? "working" : "idle";
+  return isWorking(view) || question !== undefined ? "working" : "idle";
 }
 
 /** Always the gateway that served this page: the address bar has no say in where the token goes. */

@@ -15,6 +15,14 @@ export interface StrangerView {
   readonly senderName: string | undefined;
 }
 
+/** A scheduled job. */
+export interface JobView {
+  readonly title: string;
+  readonly sessionKey: string;
+  /** Absent: it is off. */
+  readonly next: Date | undefined;
+}
+
 /** The gateway wants a token, or another one. */
 export class Unauthorized extends Error {}
 
@@ -24,14 +32,17 @@ export interface GatewayHttp {
   /** Who waits to be let in. */
   strangers(): Promise<readonly StrangerView[]>;
   letIn(code: string): Promise<void>;
+  jobs(): Promise<readonly JobView[]>;
   /** Stored events with seq > fromSequence. */
   events(sessionKey: string, fromSequence: number, limit: number): Promise<readonly GatewayEvent[]>;
+  /** A file that the people of a session were given. */
+  file(sessionKey: string, artifactId: string): Promise<Blob>;
 }
 
 const timeoutMs = 15_000;
 
 export function createGatewayHttp(token: () => string | undefined): GatewayHttp {
-  async function call(path: string, json?: unknown): Promise<Record<string, unknown>> {
+  async function request(path: string, json?: unknown): Promise<Response> {
     const secret = token();
     const response = await fetch(path, {
       headers: {
@@ -43,11 +54,13 @@ export function createGatewayHttp(token: () => string | undefined): GatewayHttp 
       signal: AbortSignal.timeout(timeoutMs),
     });
     if (response.status === 401) throw new Unauthorized("The gateway asks for its token");
+    return response;
+  }
+
+  async function call(path: string, json?: unknown): Promise<Record<string, unknown>> {
+    const response = await request(path, json);
     const body: unknown = await response.json();
-    if (!response.ok || !isRecord(body)) {
-      const reason = isRecord(body) && typeof body.error === "string" ? body.error : `HTTP ${response.status}`;
-      throw new Error(reason);
-    }
+    if (!response.ok || !isRecord(body)) throw new Error(reasonOf(body, response));
     return body;
   }
 
@@ -67,14 +80,33 @@ export function createGatewayHttp(token: () => string | undefined): GatewayHttp 
     async letIn(code) {
       await call("api/pairings/approve", { code });
     },
+    async jobs() {
+      const { jobs } = await call("api/cron");
+      return (Array.isArray(jobs) ? jobs : []).filter(isRecord).map(({ title, sessionKey, nextRun }) => ({
+        title: String(title),
+        sessionKey: String(sessionKey),
+        next: typeof nextRun === "string" ? new Date(nextRun) : undefined,
+      }));
+    },
     async events(sessionKey, fromSequence, limit) {
       const range = `from_sequence=${fromSequence}&limit=${limit}`;
       const { events } = await call(`api/sessions/${encodeURIComponent(sessionKey)}/events?${range}`);
       return Array.isArray(events) ? events.filter(isEventShaped) : [];
+    },
+    async file(sessionKey, artifactId) {
+      const response = await request(
+        `api/sessions/${encodeURIComponent(sessionKey)}/artifacts/${encodeURIComponent(artifactId)}`,
+      );
+      if (!response.ok) throw new Error(reasonOf(await response.json().catch(() => undefined), response));
+      return await response.blob();
     },
   };
 }
 
 function isStranger(value: unknown): value is StrangerView {
   return isRecord(value) && [value.code, value.channel, value.senderId].every((text) => typeof text === "string");
+}
+
+function reasonOf(body: unknown, { status }: Response): string {
+  return isRecord(body) && typeof body.error === "string" ? body.error : `HTTP ${status}`;
 }

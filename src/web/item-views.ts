@@ -1,4 +1,6 @@
 import { h, icon, setText } from "./dom.js";
+import { fileView, type LoadFile } from "./file-view.js";
+import type { ItemView } from "./item-view.js";
 import { createMarkdownView } from "./markdown.js";
 import type {
   AssistantItem,
@@ -12,20 +14,14 @@ import type {
   UserItem,
 } from "./view-state.js";
 
-/** One item on the page. `update` keeps what the reader did: opened lines stay open. */
-export interface ItemView<T> {
-  readonly element: HTMLElement;
-  update(item: T): void;
-}
-
-export function createItemView(item: Item): ItemView<Item> {
-  const view = createView(item);
+export function createItemView(item: Item, load: LoadFile): ItemView<Item> {
+  const view = createView(item, load);
   view.update(item);
   view.element.dataset.key = item.key;
   return view;
 }
 
-function createView(item: Item): ItemView<Item> {
+function createView(item: Item, load: LoadFile): ItemView<Item> {
   // The view of an item only ever gets items of the same kind: the key names the kind.
   switch (item.kind) {
     case "user":
@@ -40,6 +36,8 @@ function createView(item: Item): ItemView<Item> {
       return dividerView() as ItemView<Item>;
     case "plan":
       return planView() as ItemView<Item>;
+    case "file":
+      return fileView(load) as ItemView<Item>;
     default: {
       const never: never = item;
       return never;

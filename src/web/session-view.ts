@@ -2,9 +2,10 @@ import type { Client } from "../client/client.js";
 import { ClientError } from "../client/client-error.js";
 import { newMessageId } from "../client/commands.js";
 import type { GatewayEvent } from "../events/event.js";
+import { followChildren } from "./child-questions.js";
 import type { GatewayHttp } from "./gateway-http.js";
 import { addPending, applyEvents, dropPending, failPending } from "./view-model.js";
-import { emptyView, type PendingMessage, type SendMode, type ViewState } from "./view-state.js";
+import { emptyView, type OpenQuestion, type PendingMessage, type SendMode, type ViewState } from "./view-state.js";
 
 interface SessionViewOptions {
   readonly key: string;
@@ -27,7 +28,10 @@ export interface SessionView {
   readonly view: ViewState;
   readonly isLoading: boolean;
   readonly hasOlder: boolean;
+  /** The question that waits for the reader: the session's own, else one of its sub-agents'. */
+  readonly question: OpenQuestion | undefined;
   loadOlder(): void;
+  loadFile(artifactId: string): Promise<Blob>;
   send(text: string, mode: SendMode): void;
   /** Rejects with the reason when the answer does not count. */
   answer(requestId: string, reply: QuestionReply): Promise<void>;
@@ -59,6 +63,7 @@ export function openSessionView(options: SessionViewOptions): SessionView {
   let isKnown = !options.isNew;
   let isClosed = false;
   let creation: Promise<unknown> | undefined;
+  const children = followChildren(client, changed);
   const delivering = new Set<string>();
   let unsubscribe: (() => void) | undefined;
   let frame: { cancel(): void } | undefined;
@@ -81,6 +86,7 @@ export function openSessionView(options: SessionViewOptions): SessionView {
         log = log.filter(({ seq }) => seq !== null);
       }
       queue.push(event);
+      children.take([event]);
       changed();
       options.onLive(event);
     };
@@ -105,6 +111,7 @@ export function openSessionView(options: SessionViewOptions): SessionView {
     if (isClosed) return;
     queue = [];
     view = { ...applyEvents(emptyView(key), log), pending: view.pending };
+    children.take(log);
     follow(Math.max(oldest, view.lastSequence));
   }
 
@@ -180,10 +187,18 @@ export function openSessionView(options: SessionViewOptions): SessionView {
     get hasOlder() {
       return oldest > 0;
     },
+    get question() {
+      return view.question ?? children.first;
+    },
     loadOlder: () => whileLoading(loadOlder),
+    loadFile: (artifactId) => http.file(key, artifactId),
     send: (text, mode) => void deliver({ messageId: newMessageId(), text, mode, at: new Date().toISOString() }),
     async answer(requestId, reply) {
-      await client.command("human_input_reply", { session_key: key, request_id: requestId, ...reply });
+      await client.command("human_input_reply", {
+        session_key: children.sessionOf(requestId) ?? key,
+        request_id: requestId,
+        ...reply,
+      });
     },
     retry: (message) => void deliver(message),
     drop(message) {
@@ -199,6 +214,7 @@ export function openSessionView(options: SessionViewOptions): SessionView {
     },
     close() {
       isClosed = true;
+      children.close();
       frame?.cancel();
       unsubscribe?.();
     },

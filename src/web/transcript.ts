@@ -1,8 +1,11 @@
 import { h, icon, setChildren, setText } from "./dom.js";
-import { createItemView, type ItemView, pendingView } from "./item-views.js";
+import type { LoadFile } from "./file-view.js";
+import type { ItemView } from "./item-view.js";
+import { createItemView, pendingView } from "./item-views.js";
 import { type Item, isWorking, type PendingMessage, type ViewState } from "./view-state.js";
 
 interface TranscriptActions {
+  readonly loadFile: LoadFile;
   retry(message: PendingMessage): void;
   drop(message: PendingMessage): void;
   /** The reader is at the top of what is loaded. Called again and again until `show` brings more. */
@@ -100,7 +103,7 @@ export function createTranscript(actions: TranscriptActions): Transcript {
   function elementOf(item: Item): Element {
     const known = views.get(item.key);
     if (known === undefined) {
-      const view = createItemView(item);
+      const view = createItemView(item, actions.loadFile);
       views.set(item.key, { view, item });
       return view.element;
     }

@@ -10,8 +10,10 @@ import {
   plainContent,
   planOf,
   questionOf,
+  showFile,
   showName,
   showNotice,
+  showResult,
   takeToolUse,
   toolFor,
 } from "./view-parts.js";
@@ -60,8 +62,9 @@ const handlers: Handlers = {
   session_state_changed: showNotice,
   subagent_state_changed: showNotice,
   user_message_queued(draft, event) {
-    const { message_id, content, channel, sender_name } = event.payload;
+    const { message_id, content, channel, sender_name, result_of } = event.payload;
     const shown = plainContent(content);
+    if (result_of !== undefined) return showResult(draft, event, shown.text);
     draft.pending = draft.pending.filter((pending) => pending.messageId !== message_id);
     if (findItem(draft, `user:${message_id}`) !== undefined) return;
     addItem(draft, {
@@ -78,6 +81,7 @@ const handlers: Handlers = {
     const key = `user:${message_id}`;
     const item = findItem(draft, key);
     if (item?.kind === "user") return takeUser(draft, item, event);
+    if (item !== undefined) return;
     draft.pending = draft.pending.filter((pending) => pending.messageId !== message_id);
     const shown = plainContent(content);
     addItem(draft, {
@@ -117,7 +121,7 @@ const handlers: Handlers = {
       durationMs: duration_ms,
     });
   },
-  artifact_state_changed: showNotice,
+  artifact_state_changed: showFile,
   turn_execution_start(draft, event) {
     draft.runningTurn = event.turn_id ?? "";
     if (event.payload.attempt > 1) dropStreamed(draft);
@@ -145,8 +149,9 @@ const handlers: Handlers = {
   outbound_delivery_changed(draft, event) {
     const { status, content, outbound_id } = event.payload;
     if (status !== "queued") return showNotice(draft, event);
-    // What a turn sends out stands in the turn's own messages already.
-    if (content === undefined || content.trim() === "" || event.turn_id !== undefined) return;
+    // What a turn sends out stands in the turn's own messages already, but for what its tools send.
+    const isShown = event.turn_id !== undefined && !/^exe_\w+-n/.test(outbound_id);
+    if (content === undefined || content.trim() === "" || isShown) return;
     const key = `said:${outbound_id}`;
     if (findItem(draft, key) !== undefined) return;
     addItem(draft, { ...newAssistant(event, key, outbound_id), text: content, isStreaming: false });

@@ -1,4 +1,4 @@
-import { type Notice, noticeOf } from "../client/notices.js";
+import { type Notice, noticeOf, sizeOf } from "../client/notices.js";
 import type { ContentPart } from "../events/content.js";
 import type { EventOf, GatewayEvent } from "../events/event.js";
 import { addItem, type Draft, findItem, putItem, removeItems } from "./view-draft.js";
@@ -87,6 +87,32 @@ export function addNotice(draft: Draft, event: GatewayEvent, { tone, text, detai
   const old = findItem(draft, key);
   if (old?.kind === "notice") putItem(draft, { ...old, tone, text, detail });
   else addItem(draft, { ...base(event, key), kind: "notice", tone, text, detail });
+}
+
+/** A sub-agent's result is no words of the reader's: one line, with all of it behind. */
+export function showResult(draft: Draft, event: EventOf<"user_message_queued">, text: string): void {
+  const key = `user:${event.payload.message_id}`;
+  if (findItem(draft, key) !== undefined) return;
+  const [line = "", ...rest] = text.split("\n");
+  const detail = rest.join("\n").trim();
+  addItem(draft, { ...base(event, key), kind: "notice", tone: "plain", text: line.replace(/^\[|\]$/g, ""), detail });
+}
+
+export function showFile(draft: Draft, event: EventOf<"artifact_state_changed">): void {
+  const {
+    artifact_id: artifactId,
+    status,
+    filename,
+    mime_type: mimeType,
+    size_bytes: sizeBytes,
+    error,
+  } = event.payload;
+  const key = `file:${artifactId}`;
+  const size = sizeBytes === undefined ? "" : sizeOf(sizeBytes);
+  const old = findItem(draft, key);
+  const now = { artifactId, status, filename, mimeType, sizeBytes, size, error };
+  if (old?.kind === "file") putItem(draft, { ...old, ...now });
+  else addItem(draft, { ...base(event, key), kind: "file", ...now });
 }
 
 export function importMessage(

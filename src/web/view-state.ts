@@ -70,7 +70,20 @@ export interface PlanItem extends ItemBase {
   readonly steps: readonly { readonly text: string; readonly status: string }[];
 }
 
-export type Item = UserItem | AssistantItem | ToolItem | NoticeItem | DividerItem | PlanItem;
+/** A file that the assistant gives to the reader. */
+export interface FileItem extends ItemBase {
+  readonly kind: "file";
+  readonly artifactId: string;
+  readonly filename: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number | undefined;
+  /** For people. */
+  readonly size: string;
+  readonly status: "created" | "ready" | "failed";
+  readonly error: string | undefined;
+}
+
+export type Item = UserItem | AssistantItem | ToolItem | NoticeItem | DividerItem | PlanItem | FileItem;
 
 /** How a message treats the answer that is being worked on: replace it, or join it. Absent: it waits its turn. */
 export type SendMode = "cancel" | "append" | undefined;

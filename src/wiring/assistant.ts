@@ -25,6 +25,7 @@ import { createRateLimiter } from "../policy/rate-limits.js";
 import { receivedFiles } from "../policy/zones.js";
 import { type CircuitChange, createCircuits } from "../providers/circuits.js";
 import { createModels, type Models } from "../providers/models.js";
+import { heartbeatJob } from "../schedule/heartbeat-job.js";
 import { createSkills } from "../skills/find.js";
 import { createSkillSource, type SkillSource } from "../skills/source.js";
 import { workspaceTemplates } from "../templates/workspace.js";
@@ -126,6 +127,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     }),
     budgets: createBudgets({
       limits: config.budgets,
+      jobs: { [heartbeatJob]: config.heartbeat.budget },
       records: core.engine.records(usageKind),
       calendar: createCalendar(config.agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone),
       log,

@@ -8,12 +8,13 @@ import type { Channel } from "../channels/channel.js";
 import { superviseChannel } from "../channels/supervisor.js";
 import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
+import { rootKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import { appendOlderText } from "../memory/older-text.js";
 import type { ToolUse } from "../policy/access.js";
 import { grantText } from "../policy/grants.js";
 import { builtinTools } from "../tools/builtin.js";
-import { createToolRegistry } from "../tools/registry.js";
+import { createToolRegistry, type ToolSource } from "../tools/registry.js";
 import type { Tool } from "../tools/tool.js";
 import { sleep } from "../util/sleep.js";
 import type { Assistant } from "./assistant.js";
@@ -30,14 +31,22 @@ const stuckMs = 1000;
 /** A send that is cut may be said twice: one that is under way gets this long, however little grace is left. */
 const leastSendMs = 1000;
 
+/** What the assistant works with, beside what it always has. */
+export interface Hands {
+  readonly tools: readonly Tool[];
+  readonly source: ToolSource | undefined;
+  readonly commands: ChatCommands;
+  readonly artifacts: AgentPorts["artifacts"];
+  readonly tasks: AgentPorts["tasks"];
+}
+
 /** Sets everything that works through the queues in motion. */
 export function startLanes(
   options: GatewayOptions,
   core: Core,
   assistant: Assistant,
   status: Status,
-  moreTools: readonly Tool[],
-  commands: ChatCommands,
+  hands: Hands,
 ): { drain(graceMs: number): Promise<void> } {
   const { log } = options;
   const { channels, intake, running } = assistant;
@@ -46,7 +55,7 @@ export function startLanes(
   const working = new AbortController();
   const sending = new AbortController();
 
-  const agent = createAgent(agentPorts(options, core, assistant, status, moreTools, commands), {
+  const agent = createAgent(agentPorts(options, core, assistant, status, hands), {
     maxIterations: options.config.config.agents.defaults.maxToolIterations,
     maxModelAttempts: 3,
     retryDelayMs: options.modelRetryMs ?? 1000,
@@ -171,8 +180,7 @@ function agentPorts(
   core: Core,
   assistant: Assistant,
   status: Status,
-  moreTools: readonly Tool[],
-  commands: ChatCommands,
+  hands: Hands,
 ): AgentPorts {
   const {
     config: { config },
@@ -188,7 +196,10 @@ function agentPorts(
     models,
     budgets,
     compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
-    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...moreTools, ...tools], { log }),
+    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...hands.tools, ...tools], {
+      log,
+      source: hands.source,
+    }),
     decide: (use) => policy.mayUseTool(toToolUse(use, isOwner)),
     async allowAlways(use, responderId) {
       const grant = await grants.add(toToolUse(use, isOwner), responderId);
@@ -196,14 +207,19 @@ function agentPorts(
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
     outsideOf: policy.outsideOf,
-    ...commands,
+    ...hands.commands,
+    artifacts: hands.artifacts,
+    tasks: hands.tasks,
     questions,
     patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
     isOwner,
     isGroup,
     sources: { files: contextFiles.load, skills: skills.select, readSkill: skills.read },
+    // What a sub-agent says reaches people through its parent alone.
     replies: (message, replyId, content, turnId, attachments) =>
-      repliesOf(channels.get(message.channel), message, replyId, content, turnId, attachments),
+      message.taskId === undefined
+        ? repliesOf(channels.get(message.channel), message, replyId, content, turnId, attachments)
+        : [],
     async keepOlderText({ key, document: { conversation } }) {
       try {
         await appendOlderText(config.agents.defaults.workspace, { sessionKey: key, ...conversation });
@@ -225,7 +241,8 @@ function agentPorts(
       const others = Math.max(0, now.inboundWaiting - 1);
       return `maxclaw ${version} is ${now.state}. Model: ${now.model}. Other messages waiting: ${others}.`;
     },
-    sessionFolder: core.files.folder,
+    // A sub-agent works where its parent does, so that each can read what the other has written.
+    sessionFolder: (key) => core.files.folder(rootKeyOf(key)),
     workspace: config.agents.defaults.workspace,
     log,
   };

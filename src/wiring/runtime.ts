@@ -11,15 +11,22 @@ import { createLogReactor } from "../reactors/log-events.js";
 import { createMetricsReactor } from "../reactors/metrics.js";
 import type { Reactor } from "../reactors/reactor.js";
 import { createTypingReactor } from "../reactors/typing.js";
+import { messageTool } from "../tools/chat/message.js";
 import { Releases } from "../util/releases.js";
+import { createArtifacts } from "./artifacts.js";
 import { type Assistant, openAssistant } from "./assistant.js";
 import { chatCommands } from "./chat-commands.js";
+import { createChatDirectory } from "./chats.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
+import { openExec } from "./exec.js";
 import { startLanes } from "./lanes.js";
+import { openMcp } from "./mcp.js";
 import { startMemory } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
 import { openSchedule } from "./schedule.js";
 import { createStatus } from "./status.js";
+import { openTasks } from "./tasks.js";
+import { openWeb } from "./web.js";
 
 /** All parts at work. Disposing drains them without grace. */
 export interface Runtime extends AsyncDisposable {
@@ -48,47 +55,64 @@ export type OpenDoor = (ports: DoorPorts) => Promise<{ readonly address: string 
  * @throws {EngineError} `locked` when another gateway holds the home or the workspace, `corrupt` for a damaged journal
  * @throws {ConfigError} when a folder cannot be used, and whatever the door throws
  */
-export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor): Promise<Runtime> {
-  const { config } = options.config;
+export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): Promise<Runtime> {
+  const { config } = given.config;
   const { workspace, executionMode } = config.agents.defaults;
-  const releases = new Releases(options.log);
+  const releases = new Releases(given.log);
   try {
+    const options = config.extensions.length === 0 ? given : await withExtensions(given, releases);
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
-    const status = createStatus(options, core, assistant);
+    const web = openWeb(options, core, releases);
+    const exec = openExec(options, core, releases);
+    const mcp = openMcp(options, core, releases);
+    const status = createStatus(options, core, assistant, { web, exec, mcp });
+    const tasks = openTasks(options, core, assistant, releases);
+    const artifacts = createArtifacts({ folderOf: core.files.folder, log: options.log });
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
-    const api = createOperations({
+    const schedule = openSchedule(options, core, releases);
+    const operations = createOperations({
       ...core,
       ...assistant,
+      tasks,
+      artifacts,
       bus: core.events,
       chooseModel: assistant.models.choose,
+      schedule,
+      owners: config.owners,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
       status: status.read,
       readLedger: () => readLedger(options.home, core.files.dir),
       systemKey: gatewayKey,
       policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
+      workspace,
       uploads: join(workspace, ".uploads"),
       metrics: () => metrics?.prometheusText() ?? "",
       now: options.now ?? Date.now,
       log: options.log,
     });
+    const api = { ...operations, mcp: mcp.api };
     startReactors(options, core, assistant, metrics, releases);
-    const schedule = openSchedule(options, core, releases);
     startMemory(options, core, assistant, releases);
+    if (config.heartbeat.enabled && options.work !== false) {
+      const { startHeartbeat } = await import("./heartbeat.js");
+      startHeartbeat(options, core, assistant, releases);
+    }
     const stopping = new AbortController();
     const door =
       openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
     const address = door?.address ?? "";
     await core.setAddress(address);
-    const lanes = startLanes(
-      options,
-      core,
-      assistant,
-      status,
-      [schedule.tool],
-      chatCommands(core, assistant, api, schedule),
-    );
+    const lanes = startLanes(options, core, assistant, status, {
+      tools: [schedule.tool, messageTool(createChatDirectory(core, assistant)), ...web.tools, ...exec.tools],
+      source: mcp.tools,
+      commands: chatCommands(core, assistant, api, schedule),
+      artifacts,
+      tasks,
+    });
     status.enter("ready");
+    // Whoever waits for the gateway hears of it first.
+    setImmediate(mcp.start);
     const parts = releases.move();
     return {
       api,
@@ -104,6 +128,11 @@ export async function openRuntime(options: GatewayOptions, openDoor?: OpenDoor):
     await releases[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+async function withExtensions(options: GatewayOptions, releases: Releases): Promise<GatewayOptions> {
+  const { loadExtensions } = await import("./extensions.js");
+  return await loadExtensions(options, releases);
 }
 
 /** A rule as it was written. */

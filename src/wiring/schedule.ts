@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { InboundMessage } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
 import { draft, type GatewayEvent } from "../events/event.js";
-import { clientChannels } from "../events/session-key.js";
+import { clientChannels, rootKeyOf } from "../events/session-key.js";
 import type { Job } from "../schedule/job.js";
 import { jobIdOf, type Scheduler } from "../schedule/scheduler.js";
 import { type ChatJobs, cronTool } from "../tools/schedule/cron.js";
@@ -62,7 +62,7 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
   return { scheduler, jobsOf, tool: cronTool(jobsOf) };
 }
 
-async function openScheduler({ log, now = Date.now }: GatewayOptions, core: Core): Promise<Scheduler> {
+async function openScheduler({ log, now = Date.now, config }: GatewayOptions, core: Core): Promise<Scheduler> {
   const [{ Cron }, { createTimes }, { createScheduler }] = await Promise.all([
     import("croner"),
     import("../schedule/times.js"),
@@ -71,8 +71,14 @@ async function openScheduler({ log, now = Date.now }: GatewayOptions, core: Core
   return createScheduler({
     jobs: core.engine.records("cron"),
     runs: core.engine.records("cron_runs"),
-    times: createTimes(Cron, Intl.DateTimeFormat().resolvedOptions().timeZone),
-    accept: async (messageId, job) => void (await core.messages.publishInbound(toMessage(messageId, job, now()))),
+    times: createTimes(
+      Cron,
+      config.config.agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    ),
+    async accept(messageId, job, isFailureTold) {
+      const message = toMessage(messageId, job, now());
+      await core.messages.publishInbound(isFailureTold ? { ...message, silence: { failures: true } } : message);
+    },
     tell({ job, dueAt, status, error }) {
       const key = sessionOf(job);
       const payload = {
@@ -126,13 +132,14 @@ function toMessage(id: string, job: Job, receivedAt: number): InboundMessage {
   };
 }
 
-interface RunEnd {
+/** How a turn that some messages began has ended. */
+export interface RunEnd {
   readonly messageIds: readonly string[];
   readonly status: "completed" | "failed";
   readonly result: string;
 }
 
-function endOf(event: GatewayEvent): RunEnd | undefined {
+export function endOf(event: GatewayEvent): RunEnd | undefined {
   switch (event.type) {
     case "turn_execution_complete":
       return { messageIds: event.payload.message_ids, status: "completed", result: event.payload.stop_reason };
@@ -169,7 +176,9 @@ async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () =
 
 /** A chat sees and changes its own jobs only. */
 function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace): ChatJobs {
-  const { channel, chatId, senderId, sessionKey } = context;
+  const { channel, chatId, senderId } = context;
+  // What a sub-agent schedules is its chat's.
+  const sessionKey = rootKeyOf(context.sessionKey);
   const own = async (id: string): Promise<Scheduler> => {
     const opened = await scheduler();
     if (opened.get(id).owner.sessionKey !== sessionKey)

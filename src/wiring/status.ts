@@ -2,7 +2,10 @@ import type { ChannelStatus, GatewayStatus } from "../api/gateway-api.js";
 import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
+import type { Exec } from "./exec.js";
+import type { Mcp } from "./mcp.js";
 import type { GatewayOptions } from "./options.js";
+import type { WebTools } from "./web-tools.js";
 
 export interface Status {
   read(): GatewayStatus;
@@ -10,7 +13,12 @@ export interface Status {
   readonly channels: Map<string, ChannelStatus>;
 }
 
-export function createStatus(options: GatewayOptions, core: Core, { models, policy, skills }: Assistant): Status {
+export function createStatus(
+  options: GatewayOptions,
+  core: Core,
+  { models, policy, skills }: Assistant,
+  { web, exec, mcp }: { readonly web: WebTools; readonly exec: Exec; readonly mcp: Mcp },
+): Status {
   const { home, version } = options;
   const startedAt = new Date(options.now?.() ?? Date.now()).toISOString();
   const channels = new Map<string, ChannelStatus>();
@@ -35,7 +43,14 @@ export function createStatus(options: GatewayOptions, core: Core, { models, poli
         syncs,
       } = core.engine.status();
       const { provider, model } = models.describe();
-      const problems = [...options.config.problems, ...policy.problems, ...skills.problems(), ...models.problems()];
+      const problems = [
+        ...options.config.problems,
+        ...policy.problems,
+        ...skills.problems(),
+        ...models.problems(),
+        ...web.problems,
+        ...mcp.problems(),
+      ];
       if (!writable) problems.push(reason);
       const storageProblem = core.storageProblem();
       if (storageProblem !== undefined) problems.push(storageProblem);
@@ -51,6 +66,8 @@ export function createStatus(options: GatewayOptions, core: Core, { models, poli
         model,
         channels: [...channels.values()],
         problems,
+        missing: web.missing,
+        sandbox: exec.sandbox(),
         inboundWaiting,
         outboundWaiting,
         deadLetters,

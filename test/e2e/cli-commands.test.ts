@@ -67,6 +67,32 @@ describe("commands that look at and change what a gateway holds", () => {
     assert.equal((await cli.run(["skills", "show", "coffee"])).code, 1);
   });
 
+  it("make, check, install and switch skills", async () => {
+    await using cli = await openCli();
+    await using _model = await withModel(cli, { text: "x" });
+    const made = await cli.run(["skills", "new", "tea", "-d", "How tea is made"]);
+    assert.match(made.stdout, /^Wrote .*workspace\/skills\/tea\/SKILL\.md\n$/);
+    assert.equal((await cli.run(["skills", "new", "tea"])).code, 1);
+    assert.equal((await cli.run(["skills", "validate", "tea"])).stdout, "tea: fine\n");
+    await startCliGateway(cli);
+    assert.equal((await cli.run(["skills", "disable", "tea"])).stdout, "tea is off from the next message on\n");
+    assert.match((await cli.run(["skills", "list"])).stdout, /^tea +workspace, off +How tea is made$/m);
+    assert.equal((await cli.run(["skills", "enable", "tea"])).code, 0);
+    assert.match((await cli.run(["skills", "disable", "coffee"])).stderr, /^maxclaw: There is no skill coffee/);
+
+    const source = join(cli.home, "elsewhere", "coffee.md");
+    await mkdir(join(cli.home, "elsewhere"), { recursive: true });
+    await writeFile(source, "---\nname: coffee\ndescription: How coffee is made\n---\nGrind first.\n");
+    assert.match((await cli.run(["skills", "install", source])).stdout, /^Installed coffee in .*coffee\.md\n$/);
+    assert.match((await cli.run(["skills", "install", source])).stderr, /already\. Use --force/);
+    assert.match((await cli.run(["skills", "show", "coffee"])).stdout, /Grind first\./);
+    await writeFile(join(cli.home, "workspace", "skills", "coffee.md"), "---\nname: [\n---\nx\n");
+    const broken = await cli.run(["skills", "validate"]);
+    assert.equal(broken.code, 1);
+    assert.match(broken.stdout, /^coffee: does not work\n {2}error: Its front matter cannot be read/m);
+    assert.match(broken.stdout, /^weather: fine$/m);
+  });
+
   it("refuse a pairing code that nobody has", async () => {
     await using cli = await openCli();
     assert.match((await cli.run(["pair", "list"])).stdout, /Nobody waits/);

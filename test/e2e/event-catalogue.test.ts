@@ -23,8 +23,9 @@ import { openAIConfig, startGateway, type TestGateway, type TestGatewayOptions, 
 import { hangingTool } from "../support/hanging-tool.js";
 import { openSocket } from "../support/http-clients.js";
 import type { AnswerScript } from "../support/model-script.js";
-import { withoutSmallDisk } from "../support/needs.js";
+import { browserArgs, withoutChromium, withoutSmallDisk } from "../support/needs.js";
 import { createSnapshots } from "../support/snapshots.js";
+import { articlePage, startSite } from "../support/web-site.js";
 
 /** Everything that the gateways of this file have told, by type. */
 const told = new Map<EventType, GatewayEvent[]>();
@@ -166,6 +167,32 @@ test("a turn with thinking, text, parallel tools and a price tells its whole sto
   assert.equal(end.payload.cost_usd, (300 + 50 + 300) / 1e6);
   assert.deepEqual([end.payload.iterations, end.payload.stop_reason], [2, "end_turn"]);
   assert.deepEqual(t.of("session_title_generated")[0]?.payload, { title: "What is", generated_by: "fallback" });
+  await t.finish();
+});
+
+test("a browser that is used, and the picture that it takes, are told in their chat", {
+  skip: withoutChromium(),
+}, async () => {
+  await using site = await startSite((_, response) => response.end(articlePage("Look", "")));
+  const use = (id: string, input: object) => ({ toolCalls: [{ id, name: "browser", input }] });
+  await using t = await start(
+    [use("a", { action: "navigate", url: site.url }), use("b", { action: "screenshot" }), { text: "There." }],
+    { tools: { web: { fetch: { allow: [site.host] } }, browser: { args: browserArgs } } },
+  );
+  assert.equal((await t.gateway.ask(`show me ${site.url}`)).response, "There.");
+  const [created, artifact] = t.of("artifact_state_changed");
+  assert.equal(created?.payload.status, "created");
+  assert.ok(artifact !== undefined && artifact.turn_id !== undefined);
+  const { artifact_id, path, size_bytes, ...more } = artifact.payload;
+  assert.match(artifact_id, /^art_/);
+  assert.equal(readFileSync(path ?? "").length, size_bytes);
+  const filename = "screenshot-b.png";
+  assert.deepEqual(more, { status: "ready", filename, mime_type: "image/png", source_tool: "browser" });
+  const ready = t.of("environment_state_changed").filter(({ payload }) => payload.kind === "browser");
+  assert.deepEqual(
+    ready.map(({ session_key, payload: { from, to } }) => [session_key, from, to]),
+    [["webui:test", "starting", "ready"]],
+  );
   await t.finish();
 });
 
@@ -646,6 +673,51 @@ test("a budget that is used up is told with its scope, limit and unit", async ()
 
 // What a user may plug in
 
+test("a sub-agent is told from its begin to its end, and a file for people until it is ready or is not", async () => {
+  await using t = await start((request) => {
+    const { userText } = request;
+    if (userText.includes("[You are a sub-agent.")) return { text: "found" };
+    if (userText.includes("[The sub-agent ")) return { text: "told" };
+    const results = JSON.stringify(request.body.messages).split('"role":"tool"').length - 1;
+    return (
+      [
+        { toolCalls: [{ id: "w", name: "write_file", input: { path: "a.txt", content: "hello" } }] },
+        { toolCalls: [{ id: "f", name: "send_file", input: { path: "a.txt" } }] },
+        { toolCalls: [{ id: "g", name: "send_file", input: { path: "." } }] },
+        { toolCalls: [{ id: "s", name: "spawn", input: { action: "start", task: "find it" } }] },
+      ][results] ?? { text: "started" }
+    );
+  });
+  await t.gateway.ask("go");
+  await t.gateway.waitForEvent(
+    (event) => event.type === "assistant_message" && JSON.stringify(event.payload.content).includes("told"),
+  );
+  await t.gateway.waitForEvent(
+    (event) =>
+      event.type === "turn_execution_complete" && event.seq !== null && t.of("turn_execution_complete").length === 3,
+  );
+  assert.deepEqual(
+    t.of("subagent_state_changed").map(({ session_key, payload: { from, to } }) => [session_key, from, to]),
+    [
+      ["webui:test", "none", "pending"],
+      ["webui:test", "pending", "running"],
+      ["webui:test", "running", "completed"],
+    ],
+  );
+  const files = t.of("artifact_state_changed").map(({ payload }) => payload);
+  assert.deepEqual(
+    files.map(({ status, filename, size_bytes }) => [status, filename, size_bytes]),
+    [
+      ["created", "a.txt", undefined],
+      ["ready", "a.txt", 5],
+      ["created", "webui_test", undefined],
+      ["failed", "webui_test", undefined],
+    ],
+  );
+  assert.match(files[3]?.error ?? "", /is not a regular file/);
+  await t.finish();
+});
+
 test("a machine of one's own runs for each agent from turn to turn, and its events are part of the turn", async () => {
   const counting: Machine<unknown> = {
     name: "turn counter",
@@ -799,6 +871,30 @@ test("an append that fails tells nothing and takes no place; the turn goes on on
     execFileSync("umount", ["-l", disk]);
     await rm(disk, { recursive: true, force: true });
   }
+});
+
+test("the sandbox tells what came of its trial, and a chat's terminal when it opens and ends", async () => {
+  await using t = await start(
+    [{ toolCalls: [{ id: "a", name: "exec", input: { command: "echo hi" } }] }, { text: "done" }],
+    { agents: { defaults: { model: "openai/test-model", executionMode: "auto" } } },
+  );
+  assert.equal((await t.gateway.ask("say hi")).response, "done");
+  await t.gateway.gateway.api.completeSession("webui:test");
+  await until("the terminal is closed", () => t.of("environment_state_changed").length === 3);
+  const [sandbox, opened, closed] = t.of("environment_state_changed");
+  assert.equal(sandbox?.session_key, "system:local");
+  assert.deepEqual([sandbox.payload.kind, sandbox.payload.from], ["sandbox", "starting"]);
+  assert.match(sandbox.payload.to, /^(ready|failed)$/);
+  assert.equal(opened?.session_key, "webui:test");
+  const { environment_id } = opened.payload;
+  assert.deepEqual(
+    [opened.payload, closed?.payload],
+    [
+      { kind: "terminal", environment_id, from: "stopped", to: "ready", detail: "opened for a command" },
+      { kind: "terminal", environment_id, from: "ready", to: "stopped", detail: "the session is completed" },
+    ],
+  );
+  await t.finish();
 });
 
 // The whole catalogue

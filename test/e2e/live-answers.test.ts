@@ -22,7 +22,7 @@ const shows = (telegram: FakeTelegram, texts: readonly string[]) =>
   );
 
 test("an answer grows in one message, each time by what came meanwhile, and ends as the whole text", async () => {
-  await using w = await startWorld(growing);
+  await using w = await startWorld({ ...growing, chunkDelayMs: 900 });
   w.say(42, "count");
   await shows(w.telegram, ["One, two, three, four."]);
   const texts = [...w.telegram.sent, ...w.telegram.edited].map(({ text }) => text);

@@ -19,7 +19,8 @@ import { assertSound, causesOf } from "../support/gateway.js";
 
 const drinks = {
   question: "What shall I order?",
-  options: ["Coffee", { label: "Tea", description: "green", recommended: true }, "Water"],
+  options: ["Coffee", "Tea", "Water"],
+  default: "Tea",
 };
 const short = { question: "Go on?", options: ["Yes", "No"] };
 
@@ -45,10 +46,9 @@ test("a question comes with buttons; who asked presses one, the turn goes on wit
   const question = await w.shown("What shall I order?");
   assert.deepEqual(
     question.buttons?.flat().map(({ text }) => text),
-    ["1. Coffee", "2. Tea", "3. Water"],
+    ["Coffee", "Tea", "Water"],
   );
-  assert.match(question.text, /1\. Coffee\n2\. Tea – green\n3\. Water/);
-  w.press(question, "2. Tea", 42);
+  w.press(question, "Tea", 42);
   await w.shown("done: Tea");
   assert.deepEqual(
     (await w.toasts(1)).map(({ text, isAlert }) => [text, isAlert]),

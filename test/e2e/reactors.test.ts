@@ -111,6 +111,7 @@ test("the log names each part as it starts, in order, and as it stops, in revers
     "reactor log",
     "reactor typing",
     "reactor answers",
+    "reactor live",
     "reactor own",
     // The test's gateway has one too.
     "reactor recorder",

@@ -11,11 +11,12 @@ import { replayTurn, seqOffset } from "../../src/replay/replay-turn.js";
 import { createSessionFiles } from "../../src/sessions/file-names.js";
 import { openCli } from "../support/cli.js";
 import { startCliGateway, withModel } from "../support/cli-gateway.js";
-import { gate, openIn, tempFolder } from "../support/engine-kit.js";
+import { gate, openIn, tempFolder, until } from "../support/engine-kit.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { startFakeTelegram } from "../support/fake-telegram.js";
 import { openAIConfig, startGateway, type TestGateway } from "../support/gateway.js";
 import type { AnswerScript } from "../support/model-script.js";
+import { cast, children, eventsOf, resultsOf, startOne } from "../support/sub-agents.js";
 
 async function start(answer: AnswerScript, more: Record<string, unknown> = {}) {
   const model = await startFakeOpenAI({ answer });
@@ -284,6 +285,46 @@ test("a turn before which older messages were summarised comes out the same", as
   for (let n = 0; n < 10; n++) await t.gateway.ask(`message ${n}`);
   assert.ok((await t.gateway.events()).some(({ type }) => type === "context_compressed"));
   assert.equal(await replayAll(t.gateway), 10);
+});
+
+test("turns that send messages, start sub-agents and hear of them come out the same, on the page and in a chat", async () => {
+  const telegram = await startFakeTelegram({ token: "4242:send" });
+  const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
+  await using t = await start(
+    cast({
+      parent: (_, count) =>
+        count === 0
+          ? { toolCalls: [call("a", "message", { text: "at once" })] }
+          : count === 1
+            ? startOne("find it")
+            : { text: "Started." },
+      child: () => ({ text: "found" }),
+      told: () => ({ text: "I was told." }),
+    }),
+    { channels },
+  );
+  try {
+    for (const key of ["webui:test", "telegram:7"]) {
+      if (key === "webui:test") await t.gateway.ask("go");
+      else telegram.pushText({ chatId: 7, userId: 7, text: "go" });
+      await until(`${key} is at rest`, async () => {
+        const events = await eventsOf(t.gateway, key);
+        const [result] = resultsOf(events);
+        return (
+          result?.type === "user_message_queued" &&
+          events.some(
+            (event) =>
+              event.type === "turn_execution_complete" && event.payload.message_ids.includes(result.payload.message_id),
+          )
+        );
+      });
+      assert.ok((await replayAll(t.gateway, key)) >= 1);
+      const child = (await children(t.gateway)).find((each) => each.startsWith(key));
+      assert.equal(await replayAll(t.gateway, child), 1);
+    }
+  } finally {
+    await telegram.stop();
+  }
 });
 
 test("turns that make and carry out a plan come out the same, in a chat too", async () => {

@@ -54,7 +54,7 @@ describe("questions and interrupts on the web page", { timeout: 120_000, skip: w
       await card.getByRole("button", { name: "08:32" }).click();
       await answered(page, "Booked it.");
       assert.equal(await card.count(), 0);
-      await page.getByText("Answered: 08:32").waitFor();
+      await page.getByText("Answered: 08:32, direct").waitFor();
       assert.equal(await page.evaluate("document.activeElement?.id"), "message");
     }),
   );
@@ -71,7 +71,7 @@ describe("questions and interrupts on the web page", { timeout: 120_000, skip: w
       await page.locator(".question-card").waitFor();
       await write(page, "1", "Enter");
       await answered(page, "Booked it.");
-      await page.getByText("Answered: 07:05").waitFor();
+      await page.getByText("Answered: 07:05, one change in Bern").waitFor();
     }),
   );
 

@@ -42,6 +42,21 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
     assert.deepEqual(complaints, [], "the browser's console stays empty");
   }
 
+  pageTest("lists the scheduled jobs when somebody asks for them", () =>
+    onPage(async (page) => {
+      const jobs = page.locator("details.jobs");
+      await jobs.locator("summary").click();
+      await jobs.getByText("Nothing is scheduled.").waitFor();
+      await jobs.locator("summary").click();
+      await page.request.post(`${backend.url}api/cron`, {
+        data: { title: "Water the plants", prompt: "water", cron: "0 9 * * *", sessionKey: "webui:plants" },
+      });
+      await jobs.locator("summary").click();
+      await jobs.getByText("Water the plants").click();
+      assert.equal(new URL(page.url()).hash, "#webui:plants");
+    }),
+  );
+
   pageTest("streams an answer, shows the sent message at once and keeps both over a reload", () =>
     onPage(async (page) => {
       await send(page, "greet me");

@@ -128,6 +128,13 @@ function checkBlock(block: Json, place: string, allowed: readonly string[], prob
         place,
         "content must be text or blocks",
       );
+      if (Array.isArray(block.content)) {
+        const inner = block.is_error === true ? ["text"] : ["text", "image"];
+        for (const [index, one] of contentOf(block).entries())
+          checkBlock(one, `${place}.content[${index}]`, inner, problems);
+        problems.must(block.content.length > 0, place, "content must not be empty");
+        return;
+      }
       problems.must(
         block.is_error !== true || saysSomething(block.content),
         place,

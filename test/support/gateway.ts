@@ -49,6 +49,7 @@ export interface TestGatewayOptions {
   readonly modelRetryMs?: number;
   readonly sendTimeoutMs?: number;
   readonly sendRetryMs?: number;
+  readonly now?: GatewayOptions["now"];
 }
 
 const limitMs = 10_000;
@@ -76,10 +77,10 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const log = keepLog();
   const config = await loadConfig({ home, env: { HOME: home } });
   const { port = 0, tools, machines, reactors, onBoundary, isRuled = true } = options;
-  const { modelRetryMs, sendTimeoutMs, sendRetryMs } = options;
+  const { modelRetryMs, sendTimeoutMs, sendRetryMs, now } = options;
   const waits = { modelRetryMs, sendTimeoutMs, sendRetryMs };
   const recorder = recordEvents();
-  const parts = { tools, machines, reactors: [...(reactors ?? []), recorder], onBoundary, ...waits };
+  const parts = { tools, machines, reactors: [...(reactors ?? []), recorder], onBoundary, now, ...waits };
   const gateway = await openGateway({ config, home, log, version: "0.0.0-test", port, ...parts });
   const { api } = gateway;
   const main = "webui:test";
@@ -116,7 +117,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       }),
     async restart(config, graceMs = 0) {
       await stop(graceMs);
-      return await startGateway({ home, tools, machines, reactors, config, ...waits });
+      return await startGateway({ home, tools, machines, reactors, config, now, ...waits });
     },
     async [Symbol.asyncDispose]() {
       await stop(0);

@@ -146,6 +146,7 @@ export function createMemoryGateway(): MemoryGateway {
         provider: "offline",
         channels: [],
         problems: [],
+        missing: [],
         inboundWaiting: 0,
         outboundWaiting: 0,
         deadLetters: 0,
@@ -275,6 +276,9 @@ export function createMemoryGateway(): MemoryGateway {
       revokeGrant: async (id) => {
         throw new RequestError(`There is no approval ${id}`, { status: 404, code: "not_found" });
       },
+      openArtifact: async () => {
+        throw new RequestError("There is no such file", { status: 404, code: "not_found" });
+      },
       listSkills: async () => [skill],
       async getSkill(name) {
         if (name !== skill.name)
@@ -300,6 +304,19 @@ export function createMemoryGateway(): MemoryGateway {
       async revokePairing(channel, senderId) {
         if (!paired.delete(`${channel}:${senderId}`))
           throw new RequestError("That sender is not paired", { status: 404, code: "not_found" });
+      },
+      skills: {
+        enable: () => Promise.reject(noJobs()),
+        install: () => Promise.reject(noJobs()),
+      },
+      cron: {
+        list: async () => [],
+        add: () => Promise.reject(noJobs()),
+        update: () => Promise.reject(noJobs()),
+        remove: () => Promise.reject(noJobs()),
+        enable: () => Promise.reject(noJobs()),
+        run: () => Promise.reject(noJobs()),
+        history: async () => [],
       },
       ledger: async () => [{ messageId: "msg_1", sessionKey: "webui:1", acceptedSeq: 1, end: "answered", endSeq: 9 }],
     },
@@ -405,4 +422,8 @@ function scriptTurn(tell: Tell, messageId: string, answer: readonly string[]): r
       ),
   ];
   return steps;
+}
+
+function noJobs(): RequestError {
+  return new RequestError("There are no jobs here.", { status: 404, code: "not_found" });
 }

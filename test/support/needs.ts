@@ -12,6 +12,9 @@ const browsers = [
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 ];
 
+/** For a browser on a machine that tests share: nothing of its own, and no sandbox where a container has none to give. */
+export const browserArgs: readonly string[] = ["--no-sandbox"];
+
 export function findChromium(): string | undefined {
   return browsers.find((path) => existsSync(path));
 }
@@ -32,6 +35,19 @@ export function withoutSmallDisk(): string | false {
     return "needs the right to mount a tmpfs, as root on Linux has it";
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** For the `skip` of a test that runs commands in a sandbox. */
+export function withoutSandbox(): string | false {
+  try {
+    const namespaces = ["--unshare-user", "--unshare-pid", "--unshare-net"];
+    const places = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"];
+    execFileSync("bwrap", [...namespaces, ...places, "true"], { stdio: "pipe" });
+    return false;
+  } catch (error) {
+    const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
+    return `needs bubblewrap and namespaces: ${said || "bwrap cannot be started"}`;
   }
 }
 

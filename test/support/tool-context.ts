@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { ExecutionMode, Role } from "../../src/policy/access.js";
 import { createPolicy } from "../../src/policy/policy.js";
+import type { PolicyRule } from "../../src/policy/rules.js";
 import type { Tool, ToolContext, ToolResult } from "../../src/tools/tool.js";
 
 export interface ToolPlace extends Disposable {
@@ -23,11 +24,22 @@ export interface ContextOptions {
   readonly role?: Role;
   readonly restrictToWorkspace?: boolean;
   readonly workspace?: string;
+  readonly rules?: readonly PolicyRule[];
   readonly signal?: AbortSignal;
   readonly toolCallId?: string;
   readonly readSkill?: ToolContext["readSkill"];
   readonly ask?: ToolContext["ask"];
+  readonly isSubAgent?: boolean;
+  readonly send?: ToolContext["send"];
+  readonly artifact?: ToolContext["artifact"];
+  readonly tasks?: ToolContext["tasks"];
+  /** What others wrote in the context. */
+  readonly outside?: readonly string[];
+  readonly wasShown?: ToolContext["wasShown"];
 }
+
+const noTask = () => Promise.reject(new Error("nobody starts sub-agents here"));
+const noTasks: ToolContext["tasks"] = { start: noTask, list: () => [], get: noTask, cancel: noTask };
 
 /** A workspace in a folder of its own, with one session. */
 export function createToolPlace(): ToolPlace {
@@ -45,6 +57,7 @@ export function createToolPlace(): ToolPlace {
       restrictToWorkspace: options.restrictToWorkspace ?? true,
       owners: [],
       channels: {},
+      rules: options.rules,
     });
     return {
       sessionKey: "telegram:42",
@@ -60,14 +73,22 @@ export function createToolPlace(): ToolPlace {
       permit: async (access) => {
         const role = options.role ?? "owner";
         const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role } as const;
-        const decision = policy.mayUseTool({ tool, access, folder: own, speaker });
+        const decision = policy.mayUseTool({ tool, access, folder: own, speaker, outside: options.outside });
         if (decision.verdict === "ask") return `Nobody allowed to ${decision.what}: ${decision.because}.`;
         return decision.verdict === "allow" ? undefined : decision.sentence;
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: (file) => policy.outsideOf(file, own),
-      send: async () => 0,
+      isSubAgent: options.isSubAgent ?? false,
+      send: options.send ?? (async () => 1),
+      artifact: options.artifact ?? (async () => ({ ok: false, sentence: "nobody keeps files here" })),
+      tasks: options.tasks ?? noTasks,
       changePlan: () => ({ text: "There is no plan.", isError: true, summary: "no plan" }),
+      allows(access) {
+        const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role: options.role ?? "owner" } as const;
+        return policy.mayUseTool({ tool, access, folder: own, speaker, outside: options.outside }).verdict === "allow";
+      },
+      wasShown: options.wasShown ?? (() => true),
       readSkill: options.readSkill ?? (async () => undefined),
     };
   };

@@ -28,15 +28,23 @@ const answers: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
           name: "ask_human",
           input: {
             question: "Which train shall I book?",
-            options: [
-              { label: "07:05", description: "one change in Bern" },
-              { label: "08:32", description: "direct", recommended: true },
-            ],
+            options: ["07:05, one change in Bern", "08:32, direct"],
+            default: "08:32, direct",
           },
         },
       ],
     },
     { text: ["Booked", " it."] },
+  ],
+  "have it asked": [
+    { toolCalls: [{ id: "call_spawn", name: "spawn", input: { action: "start", task: "ask me", label: "planner" } }] },
+    { text: ["It will be asked."] },
+  ],
+  "show me": [
+    { toolCalls: [{ id: "call_pic", name: "send_file", input: { path: "dot.png", text: "Here it is:" } }] },
+    { toolCalls: [{ id: "call_doc", name: "send_file", input: { path: "report.html" } }] },
+    { toolCalls: [{ id: "call_none", name: "send_file", input: { path: "." } }] },
+    { text: ["That was all."] },
   ],
   "need a key": [
     { toolCalls: [{ id: "call_key", name: "ask_human", input: { question: "Which key?", env: ["TRAIN_API_KEY"] } }] },

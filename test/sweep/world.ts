@@ -233,8 +233,13 @@ export class World implements AsyncDisposable {
   async #writeConfig(life: number): Promise<void> {
     const { token, url: apiRoot } = this.telegram;
     const config = openAIConfig(this.model.apiBase, {
+      // Its trial would only cost time in each of the many processes.
+      tools: { exec: { sandbox: "off" } },
       providers: { openai: { apiKey: `sk-life-${life}`, apiBase: this.model.apiBase } },
       channels: { telegram: { enabled: true, token, apiRoot, allowFrom: ["*"] } },
+      inbound: { senderPerMinute: 0, chatPerMinute: 0 },
+      // A preview that a kill leaves standing is no reply: what replies do is looked at here.
+      reactors: { live: false },
       owners: ["relay:r1"],
     });
     await writeFile(join(this.home, "config.json"), JSON.stringify(config));

@@ -87,6 +87,7 @@ const lines = (state: ViewState): string[] => state.items.map(lineOf);
 function lineOf(item: Item): string {
   if (item.kind === "tool") return `tool ${item.name} ${item.status}`;
   if (item.kind === "plan") return `plan ${item.goal} ${item.steps.map((step) => step.status).join(",")}`;
+  if (item.kind === "file") return `file ${item.filename} ${item.status} ${item.size}`;
   return `${item.kind} ${item.text}`;
 }
 
@@ -284,7 +285,7 @@ describe("the page's view of a session", () => {
       const plan = { goal: "Move", status: "running" as const, steps: [{ id: "1", description: "Pack", status }] };
       tell("plan_updated", { plan, change: "revised" }, "t1");
     }
-    const expected = ["notice Sub-task “search”: completed", "notice File a.pdf, 12 kB", "plan Move completed"];
+    const expected = ["notice Sub-task “search”: completed", "file a.pdf ready 12 kB", "plan Move completed"];
     assert.deepEqual(lines(view(events)), expected);
   });
 

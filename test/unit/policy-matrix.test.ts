@@ -5,6 +5,7 @@ import path from "node:path";
 import { test } from "node:test";
 import type { ExecutionMode, Role, ToolAccess, ToolDecision, ToolTraits, ToolUse } from "../../src/policy/access.js";
 import type { CommandAct } from "../../src/policy/commands.js";
+import { scopeOf } from "../../src/policy/grants.js";
 import { createPolicy, type PolicyOptions, type Speaker } from "../../src/policy/policy.js";
 import type { PolicyRule } from "../../src/policy/rules.js";
 import { builtinTools } from "../../src/tools/builtin.js";
@@ -236,9 +237,11 @@ const foreign: ToolTraits = { name: "mcp_x_do", effect: "write", risk: "call" };
 
 const post: ToolAccess = { kind: "network", url: "https://example.org/in", sends: true };
 const fetch: ToolAccess = { kind: "network", url: "https://example.org/page", sends: false };
+const madeUp: ToolAccess = { kind: "network", url: "https://example.org/?q=x", sends: true, isAddressOnly: true };
 const ownChat: ToolAccess = { kind: "chat", chat: "telegram:42", isOwn: true };
 const otherChat: ToolAccess = { kind: "chat", chat: "telegram:99", isOwn: false };
 const boxed: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: true };
+const wired: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: true, hasNetwork: true };
 const free: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: false };
 const call: ToolAccess = { kind: "call", input: { a: 1 } };
 const other: ToolAccess = { kind: "other", detail: "press the red button" };
@@ -253,11 +256,13 @@ const uses: readonly (readonly [ToolTraits, ToolAccess, owner: string, guest: st
   [foreign, call, "-?+ -?? -??", "-?+ -?? -??"],
   [reader, fetch, "+++ +++ +++", "+++ +++ +++"],
   [reader, post, "-?+ -?? -??", "-?+ -?? -??"],
+  [reader, madeUp, "+++ ??? ???", "+++ ??? ???"],
   [writer, post, "-?+ -?? -??", "-?+ -?? -??"],
   [writer, ownChat, "-++ -++ -++", "-++ -++ -++"],
   [writer, otherChat, "-?+ -?? -??", "--- --- ---"],
   [writer, boxed, "-++ -++ -++", "-++ -++ -++"],
   [writer, free, "-?+ -?? -??", "--- --- ---"],
+  [writer, wired, "-?+ -?? -??", "--- --- ---"],
   [reader, other, "+++ +++ +++", "+++ +++ +++"],
   [writer, other, "-?+ -?? -??", "-?+ -?? -??"],
 ];
@@ -298,7 +303,8 @@ test("while a plan waits for its go nothing but reading is done, whatever rules 
       const before = policy.mayUseTool(use);
       const decision = policy.mayUseTool({ ...use, isPlanning: true });
       const { access, tool } = use;
-      const sends = access.kind === "command" || access.kind === "chat" || (access.kind === "network" && access.sends);
+      const posts = access.kind === "network" && access.sends && access.isAddressOnly !== true;
+      const sends = access.kind === "command" || access.kind === "chat" || posts;
       const isFree = tool === harmless || (tool.effect === "read" && !sends);
       if (isFree) assert.deepEqual(decision, before, what);
       else {
@@ -399,6 +405,12 @@ test("of the rules that match the last one counts, and each part of a rule has t
     speaker: speakerOf("owner"),
   });
   assert.match(denied.verdict === "deny" ? denied.sentence : "", /policy\.rules\[1\]/);
+});
+
+test("an always for a command with the network is none for the same command without a sandbox", () => {
+  const scope = (access: ToolAccess) => scopeOf({ tool: writer, access, folder, speaker: speakerOf("owner") });
+  assert.notDeepEqual(scope(wired), scope(free));
+  assert.notDeepEqual(scope(wired), scope(boxed));
 });
 
 test("a rule that allows a command allows no other behind it; one that denies reaches into any", () => {

@@ -27,13 +27,20 @@ function records(): ScheduleRecords {
 /** A gateway's schedule whose clock is set by hand; what it keeps outlives it. */
 function setUp() {
   const kept = { jobs: records(), runs: records() };
-  const state = { now: Date.parse("2026-11-21T12:00:00Z"), accepted: [] as string[], told: [] as string[], alerts: 0 };
+  const state = {
+    now: Date.parse("2026-11-21T12:00:00Z"),
+    accepted: [] as string[],
+    told: [] as string[],
+    silent: [] as boolean[],
+    alerts: 0,
+  };
   const open = () => {
     const stop = new AbortController();
     const scheduler = createScheduler({
       ...kept,
       times: createTimes(Cron, "UTC"),
-      async accept(messageId, job: Job) {
+      async accept(messageId, job: Job, isFailureTold) {
+        state.silent.push(isFailureTold);
         if (!state.accepted.includes(`${job.name} ${messageId}`)) state.accepted.push(`${job.name} ${messageId}`);
       },
       tell: ({ job, status }) => void state.told.push(`${job.name} ${status}`),
@@ -165,4 +172,33 @@ test("jobs of the Go maxclaw are read; what cannot be used is named", async (t) 
     ],
   );
   assert.equal(found?.problems.length, 2);
+});
+
+test("of runs that fail one after the other the chat hears of the first, and of one that somebody asked for", async () => {
+  const t = setUp();
+  const { id } = await t.scheduler.add({ message: "x", every: "1h" }, owner);
+  for (const status of ["failed", "failed", "completed", "failed"] as const) {
+    t.state.now += hour;
+    await t.look();
+    const [run] = t.scheduler.history(id);
+    await t.scheduler.ended(run?.messageId ?? "", { status, result: "r" });
+  }
+  assert.deepEqual(t.state.silent, [false, true, true, false]);
+  await t.scheduler.runNow(id);
+  assert.equal(t.state.silent.at(-1), false);
+});
+
+test("a job that is changed keeps its place and its past, and begins with its new schedule", async () => {
+  const t = setUp();
+  const { id } = await t.scheduler.add({ message: "x", every: "1h", session: "alone" }, owner);
+  t.state.now += 90 * 60_000;
+  const changed = await t.scheduler.update(id, { message: "y", cron: "0 * * * *" });
+  assert.deepEqual([changed.name, changed.session, changed.owner], ["y", "alone", owner]);
+  await t.look();
+  assert.deepEqual(t.state.accepted, [], "what the old schedule left undone is not made up for");
+  t.state.now += 31 * 60_000;
+  await t.look();
+  assert.equal(t.state.accepted.length, 1);
+  await assert.rejects(t.scheduler.update(id, { message: " ", every: "1h" }), /Say what is to be done/);
+  await assert.rejects(t.scheduler.update("job_x", { message: "y", every: "1h" }), /no scheduled job/);
 });

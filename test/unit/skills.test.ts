@@ -154,7 +154,13 @@ test("front matter gives name and description; without it the first line describ
   const full = await parseSkill(
     "\uFEFF---\r\nname: My Skill\r\ndescription: |\r\n  does\r\n  things\r\n---\r\n\r\n# Title\r\nbody\r\n",
   );
-  assert.deepEqual(full, { title: "My Skill", description: "does things", body: "# Title\nbody", truncated: false });
+  assert.deepEqual(full, {
+    title: "My Skill",
+    description: "does things",
+    allowedTools: [],
+    body: "# Title\nbody",
+    truncated: false,
+  });
   assert.equal((await parseSkill("# Title\n\nThe first line.\nMore.")).description, "The first line.");
   assert.equal((await parseSkill("---\n\nno front matter, a line across the page")).problem, undefined);
   assert.equal((await parseSkill("x".repeat(12_001))).truncated, true);
@@ -213,6 +219,7 @@ function skill(name: string, body = `how to ${name}`, more: Partial<Skill> = {})
     enabled: true,
     body,
     truncated: false,
+    allowedTools: [],
     ...more,
   };
 }
@@ -352,11 +359,13 @@ test("every bundled skill loads without problems, is short and says what it is f
   assert.deepEqual(problems, []);
   assert.deepEqual(
     found.map(({ name }) => name),
-    ["calendar", "summarize", "write-skill"],
+    ["calendar", "shell", "summarize", "weather", "write-skill"],
   );
   for (const each of found) {
     assert.deepEqual(each.aliases, [each.name]);
     assert.ok(each.description.length > 10 && !each.body.startsWith("---"), each.name);
   }
-  assert.ok(found.reduce((total, { body }) => total + body.length, 0) < 1600, "they go along with every message");
+  const lines = found.map(({ name, description }) => `- ${name}: ${description}\n`).join("");
+  assert.ok(Buffer.byteLength(lines) < 400, "they go along with every message");
+  assert.ok(found.every(({ body }) => body.length < 2500));
 });

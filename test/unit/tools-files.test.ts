@@ -8,6 +8,7 @@ import { editFileTool } from "../../src/tools/files/edit-file.js";
 import { listDirTool } from "../../src/tools/files/list-dir.js";
 import { readFileTool } from "../../src/tools/files/read-file.js";
 import { writeFileTool } from "../../src/tools/files/write-file.js";
+import { makeDocx } from "../support/documents.js";
 import { createToolPlace } from "../support/tool-context.js";
 
 const own = "ws/.sessions/telegram_42";
@@ -73,13 +74,54 @@ test("UTF-8 and UTF-16 with byte order marks are text; what is neither is refuse
   for (const name of ["bom.txt", "le.txt", "be.txt"]) {
     assert.equal((await place.run(readFileTool, { path: name })).text, text, name);
   }
-  place.file(`${own}/picture.png`, Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]));
+  place.file(`${own}/picture.tif`, Buffer.from([0x49, 0x49, 0x2a, 0, 0, 1, 2]));
   place.file(`${own}/latin.txt`, Buffer.from("Gr\xfc\xdfe", "latin1"));
-  for (const name of ["picture.png", "latin.txt"]) {
+  for (const name of ["picture.tif", "latin.txt"]) {
     const result = await place.run(readFileTool, { path: name });
     assert.equal(result.isError, true);
     assert.match(result.text, /not a text file/, name);
   }
+});
+
+test("a picture is shown, whatever its name says, and one that no model takes is refused", async () => {
+  using place = createToolPlace();
+  const png = Buffer.from("\x89PNG\r\n\x1a\n and so on", "latin1");
+  const file = place.file(`${own}/picture.txt`, png);
+  const result = await place.run(readFileTool, { path: "picture.txt" });
+  assert.deepEqual(result.images, [{ path: file, mimeType: "image/png", filename: "picture.txt" }]);
+  assert.match(result.text, /image\/png/);
+  place.file(`${own}/large.png`, Buffer.concat([png, Buffer.alloc(5 * 1024 * 1024)]));
+  const large = await place.run(readFileTool, { path: "large.png" });
+  assert.match(large.text, /more than 5 MB/);
+  assert.equal(large.images, undefined);
+});
+
+test("the text of a document is read in parts like any other, and marked when others sent it", async () => {
+  using place = createToolPlace();
+  const paragraphs = Array.from({ length: 40 }, (_, i) => `<w:p><w:r><w:t>line ${i + 1}</w:t></w:r></w:p>`);
+  place.file(`${own}/report.docx`, makeDocx(paragraphs.join("")));
+  const result = await place.run(readFileTool, { path: "report.docx", offset: 39 });
+  assert.equal(result.text, "line 39\nline 40\n[text of a document: 40 paragraphs]\n[lines 39-40 of 40]");
+  place.file(`${own}/broken.pdf`, "%PDF-1.4 and no more");
+  const broken = await place.run(readFileTool, { path: "broken.pdf" });
+  assert.deepEqual([broken.text, broken.isError], ["broken.pdf is damaged and cannot be read.", true]);
+  place.file(`${own}/tool-results/outside/sent.docx`, makeDocx(paragraphs.join("")));
+  const sent = await place.run(readFileTool, { path: "tool-results/outside/sent.docx" });
+  assert.match(sent.outside ?? "", /sent\.docx/);
+});
+
+test("Chinese in GBK is read and edited in GBK; a character that it lacks changes nothing", async () => {
+  using place = createToolPlace();
+  // 你好，世界
+  const bytes = Buffer.from("c4e3bac3a3accac0bde7", "hex");
+  const file = place.file(`${own}/gbk.txt`, Buffer.concat([bytes, Buffer.from(" v1\r\n")]));
+  assert.equal((await place.run(readFileTool, { path: "gbk.txt" })).text, "你好，世界 v1");
+  const edit = (old_text: string, new_text: string) => place.run(editFileTool, { path: "gbk.txt", old_text, new_text });
+  assert.equal((await edit("世界 v1", "你好 v2")).isError, false);
+  const after = Buffer.concat([bytes.subarray(0, 6), bytes.subarray(0, 4), Buffer.from(" v2\r\n")]);
+  assert.deepEqual(readFileSync(file), after);
+  assert.match((await edit("v2", "😀")).text, /GBK, which lacks/);
+  assert.deepEqual(readFileSync(file), after);
 });
 
 test("missing, empty, huge and unreadable files and folders give plain sentences", async () => {

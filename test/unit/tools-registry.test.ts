@@ -23,10 +23,13 @@ test("the declarations are sorted, always the same, and cost little", () => {
   const declarations = registry.declarations();
   assert.deepEqual(
     declarations.map(({ name }) => name),
-    ["ask_human", "edit_file", "list_dir", "plan", "read_file", "read_skill", "write_file"],
+    [
+      ...["ask_human", "edit_file", "glob", "grep", "list_dir", "plan", "read_file", "read_skill"],
+      ...["send_file", "spawn", "write_file"],
+    ],
   );
   const json = JSON.stringify(declarations);
-  assert.ok(json.length <= 2900, `${json.length} characters`);
+  assert.ok(json.length <= 4700, `${json.length} characters`);
   assert.equal(JSON.stringify(createToolRegistry([...builtinTools].reverse()).declarations()), json);
   assert.equal(registry.declarations(), declarations);
   for (const noise of ["$schema", "additionalProperties", "9007199254740991"]) assert.ok(!json.includes(noise), noise);
@@ -73,7 +76,8 @@ test("tools that no provider would accept are left out and logged; of two with o
 test("an unknown tool is answered with the nearest one and the list", async () => {
   using place = createToolPlace();
   const registry = createToolRegistry(builtinTools);
-  const names = "Tools: ask_human, edit_file, list_dir, plan, read_file, read_skill, write_file.";
+  const names =
+    "Tools: ask_human, edit_file, glob, grep, list_dir, plan, read_file, read_skill, send_file, spawn, write_file.";
   for (const [wrong, right] of [
     ["ReadFile", "read_file"],
     ["list_dirs", "list_dir"],

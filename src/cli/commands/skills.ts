@@ -1,10 +1,16 @@
 import type { Command } from "commander";
 import { segment } from "../api-client.js";
-import { print, printJson } from "../output.js";
+import { print, printJson, tell } from "../output.js";
 import { withClient } from "../with-client.js";
 
+interface InstallFlags {
+  readonly skill?: string;
+  readonly force?: true;
+  readonly json?: true;
+}
+
 export function addSkillsCommand(program: Command, version: string): void {
-  const skills = program.command("skills").description("List and show the skills the assistant can use");
+  const skills = program.command("skills").description("List, check, make, install and switch the assistant's skills");
   skills
     .command("list")
     .description("List the skills")
@@ -25,5 +31,56 @@ export function addSkillsCommand(program: Command, version: string): void {
       if (json) return printJson(skill);
       const { textOfSkill } = await import("../skill-text.js");
       print(textOfSkill(skill));
+    });
+  for (const action of ["enable", "disable"] as const)
+    skills
+      .command(action)
+      .description(action === "enable" ? "Switch a skill on" : "Switch a skill off, and keep its file")
+      .argument("<name>")
+      .action(async (name: string) => {
+        await withClient(version, (client) => client.post(`/api/skills/${segment(name)}/${action}`, {}));
+        print(`${name} is ${action === "enable" ? "on" : "off"} from the next message on`);
+      });
+  skills
+    .command("validate")
+    .description("Check skills against the SKILL.md standard; exit code 1 when one does not work")
+    .argument("[names...]", "names, files or folders; without one all that are listed")
+    .action(async (names: readonly string[]) => {
+      const { validateSkills } = await import("../skill-files.js");
+      await validateSkills(version, names);
+    });
+  skills
+    .command("install")
+    .description("Put skills into the workspace, from a folder, a zip, a .md file or a git address")
+    .argument("<source>", "e.g. ./my-skill, skills.zip, https://github.com/owner/repo, owner/repo")
+    .option("--skill <name>", "only this one of several")
+    .option("--force", "replace skills that are there already")
+    .option("--json", "as JSON")
+    .action(async (source: string, { skill, force, json }: InstallFlags) => {
+      const [{ workspaceInUse }, { installInto }] = await Promise.all([
+        import("../skill-files.js"),
+        import("../../api/skill-files.js"),
+      ]);
+      const request = { source, only: skill, replace: force === true };
+      const installed = await installInto(await workspaceInUse(), request, new AbortController().signal);
+      if (json) return printJson({ skills: installed });
+      for (const { name, path, warnings } of installed) {
+        print(`Installed ${name} in ${path}`);
+        for (const warning of warnings) tell(`${name}: ${warning}`);
+      }
+      tell("Read a skill of somebody else before you use it: the assistant does what stands in it.");
+    });
+  skills
+    .command("new")
+    .description("Write a skill to start from")
+    .argument("<name>")
+    .option("-d, --description <text>", "when it is to be used", "")
+    .action(async (name: string, { description }: { readonly description: string }) => {
+      const [{ workspaceInUse }, { createIn }] = await Promise.all([
+        import("../skill-files.js"),
+        import("../../api/skill-files.js"),
+      ]);
+      const { path } = await createIn(await workspaceInUse(), name, description);
+      print(`Wrote ${path}/SKILL.md`);
     });
 }

@@ -1,10 +1,13 @@
 import type {
   ContentBlockParam,
+  ImageBlockParam,
   MessageCreateParamsStreaming,
   MessageParam,
+  TextBlockParam,
   Tool,
+  ToolResultBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
-import type { ImagePart, TextPart, ThinkingPart, ToolUsePart } from "../../events/content.js";
+import type { ImagePart, TextPart, ThinkingPart, ToolResultPart, ToolUsePart } from "../../events/content.js";
 import { wellFormed } from "../../util/well-formed.js";
 import type { Adjustments } from "../adjustments.js";
 import { toCompactSchema } from "../compact-schema.js";
@@ -112,15 +115,26 @@ function assistantBlock(part: TextPart | ThinkingPart | ToolUsePart, adjustments
 
 async function userBlocks(message: UserSide[number]): Promise<ContentBlockParam[]> {
   if (message.role === "user") return Promise.all(message.content.map(toWirePart));
-  return message.content.map((result) => ({
-    type: "tool_result",
-    tool_use_id: result.tool_call_id,
-    content: result.content,
-    ...(result.is_error ? { is_error: true } : {}),
-  }));
+  return Promise.all(message.content.map(resultBlock));
 }
 
-async function toWirePart(part: TextPart | ImagePart): Promise<ContentBlockParam> {
+async function resultBlock({
+  tool_call_id,
+  content,
+  is_error,
+  images = [],
+}: ToolResultPart): Promise<ToolResultBlockParam> {
+  // An error may hold text only.
+  const shown = is_error ? [] : await Promise.all(images.map(toWirePart));
+  return {
+    type: "tool_result",
+    tool_use_id: tool_call_id,
+    content: shown.length === 0 ? content : [{ type: "text", text: content }, ...shown],
+    ...(is_error ? { is_error: true } : {}),
+  };
+}
+
+async function toWirePart(part: TextPart | ImagePart): Promise<TextBlockParam | ImageBlockParam> {
   if (part.type === "text") return { type: "text", text: part.text };
   const image = await loadImage(part);
   if (image.kind === "missing") return { type: "text", text: image.text };

@@ -26,7 +26,7 @@ export async function toChatRequest(
 ): Promise<ChatCompletionCreateParamsStreaming> {
   const messages: ChatCompletionMessageParam[] = [];
   if (request.system !== "") messages.push({ role: "system", content: wellFormed(request.system) });
-  for (const message of toValidMessages(request.messages, goodId)) {
+  for (const message of withImagesBehindResults(toValidMessages(request.messages, goodId))) {
     const text = onlyText(message);
     if (text !== undefined) {
       messages.push(text);
@@ -53,6 +53,28 @@ export async function toChatRequest(
     stream: true,
     ...(adjustments.has("no_stream_options") ? {} : { stream_options: { include_usage: true } }),
   };
+}
+
+/** Results of tools are text only in this API: what there is to see comes behind them, as if the person had sent it. */
+function withImagesBehindResults(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+  if (!messages.some((message) => imagesIn(message).length > 0)) return messages;
+  const result: ModelMessage[] = [];
+  for (const message of messages) {
+    const images = imagesIn(result.at(-1));
+    if (message.role === "user" && images.length > 0)
+      result.push({ role: "user", content: [...images, ...message.content] });
+    else {
+      if (images.length > 0) result.push({ role: "user", content: images });
+      result.push(message);
+    }
+  }
+  const images = imagesIn(result.at(-1));
+  if (images.length > 0) result.push({ role: "user", content: images });
+  return result;
+}
+
+function imagesIn(message: ModelMessage | undefined): readonly ImagePart[] {
+  return message?.role === "tool" ? message.content.flatMap(({ images = [] }) => images) : [];
 }
 
 /** The same messages come again with each request of a conversation: most of them are looked at once only. */

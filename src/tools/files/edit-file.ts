@@ -26,11 +26,13 @@ export const editFileTool = defineTool({
     if (!loaded.ok) return loaded.result;
     const edit = replaceOnce(loaded.file.text, old_text, new_text);
     if (!edit.ok) return failed(`${place.shown}: ${edit.problem}`, `${place.shown} was not edited`);
+    const bytes = encodeText({ ...loaded.file, text: edit.text });
+    if (bytes === undefined) return failed(`${place.shown} is in GBK, which lacks a character of new_text.`);
     try {
       const now = await lstat(place.path);
       const { ino, mtimeMs, size } = loaded.stats;
       if (now.ino !== ino || now.mtimeMs !== mtimeMs || now.size !== size) throw new PathChangedError(place.path);
-      await writeWhole(place.path, encodeText({ ...loaded.file, text: edit.text }));
+      await writeWhole(place.path, bytes);
     } catch (error) {
       return fileFailure(error, place.shown);
     }

@@ -12,7 +12,7 @@ const maxDepth = 5;
 
 export const listDirTool = defineTool({
   name: "list_dir",
-  description: "List a folder with sizes in bytes; without path: this chat's own folder.",
+  description: "List a folder with sizes in bytes.",
   input: z.object({
     path: z.string().optional(),
     depth: z.int().min(1).max(maxDepth).optional().describe("levels, default 1"),

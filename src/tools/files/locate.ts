@@ -41,6 +41,21 @@ export async function locate(input: string, kind: "read" | "write", context: Too
   return { ok: true, place: { ...shared, shown, note, outside: context.outsideOf(shared.path) } };
 }
 
+/** The same for a folder to search; the session's own may not be there yet. */
+export async function locateFolder(input: string, context: ToolContext): Promise<Located> {
+  const located = await locate(input, "read", context);
+  if (!located.ok || located.place.exists) return located;
+  const { shown } = located.place;
+  const isOwn = path.resolve(context.folder, shown) === path.resolve(context.folder);
+  return isOwn ? located : no(`${shown} does not exist.`);
+}
+
+/** Where else to look when the session's own folder has nothing. */
+export function workspaceHint({ shown, note }: Place, { folder, workspace }: ToolContext): readonly string[] {
+  const isOwn = note === undefined && path.resolve(folder, shown) === path.resolve(folder);
+  return isOwn ? [`[workspace: ${workspace}]`] : [];
+}
+
 /** For the result of a tool that shows what stands at a place. */
 export function outsideOf({ outside }: Place): { readonly outside?: string } {
   return outside === undefined ? {} : { outside };

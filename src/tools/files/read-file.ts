@@ -1,8 +1,9 @@
+import { basename } from "node:path";
 import { z } from "zod";
 import { cutText } from "../../util/cut-text.js";
-import { defineTool, failed } from "../tool.js";
-import { loadText } from "./load.js";
-import { locate, outsideOf } from "./locate.js";
+import { defineTool, failed, type ToolResult } from "../tool.js";
+import { loadContent } from "./load-content.js";
+import { locate, outsideOf, type Place } from "./locate.js";
 
 const defaultLines = 2000;
 /** Below the registry's limit, so that reading on goes by lines and not through a second file. */
@@ -11,8 +12,7 @@ const maxLineCharacters = 4000;
 
 export const readFileTool = defineTool({
   name: "read_file",
-  description:
-    "Read a text file. Relative paths start in this chat's own folder; the workspace is readable too. Long files: read on with offset.",
+  description: "Read a text, PDF, docx, xlsx, pptx or image file.",
   input: z.object({
     path: z.string(),
     offset: z.int().min(1).optional().describe("first line, from 1"),
@@ -27,10 +27,11 @@ export const readFileTool = defineTool({
     if (!located.ok) return located.result;
     const { place } = located;
     if (!place.exists) return failed(`${place.shown} does not exist.`);
-    const loaded = await loadText(place);
-    if (!loaded.ok) return loaded.result;
+    const content = await loadContent(place, context.signal);
+    if (content.kind === "refused") return content.result;
+    if (content.kind === "image") return { ...showImage(place, content), ...outsideOf(place) };
 
-    const lines = toLines(loaded.file.text);
+    const lines = toLines(content.text);
     if (lines.length === 0) return { text: "(empty file)", isError: false, summary: `read ${place.shown} (empty)` };
     if (offset > lines.length) return failed(`${place.shown} has only ${lines.length} lines.`);
     const chosen = fitting(lines.slice(offset - 1, offset - 1 + limit));
@@ -38,6 +39,7 @@ export const readFileTool = defineTool({
     const rest = last < lines.length ? `; read on with offset ${last + 1}` : "";
     const notes = [
       ...(place.note === undefined ? [] : [place.note]),
+      ...(content.note === undefined ? [] : [content.note]),
       ...(offset > 1 || rest !== "" ? [`[lines ${offset}-${last} of ${lines.length}${rest}]`] : []),
     ];
     return {
@@ -48,6 +50,19 @@ export const readFileTool = defineTool({
     };
   },
 });
+
+function showImage(
+  { path, shown, note }: Place,
+  image: { readonly mimeType: string; readonly bytes: number },
+): ToolResult {
+  const text = `[${shown}: ${image.mimeType}, ${image.bytes} bytes]`;
+  return {
+    text: note === undefined ? text : `${text}\n${note}`,
+    isError: false,
+    summary: `looked at ${shown}`,
+    images: [{ path, mimeType: image.mimeType, filename: basename(shown) }],
+  };
+}
 
 /** Very long lines count as several, so that every part of a file can be reached by its number. */
 function toLines(text: string): readonly string[] {

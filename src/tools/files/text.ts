@@ -1,5 +1,7 @@
+import { decodeGbk, encodeGbk } from "./gbk.js";
+
 /** How a text file was written, so that it can be written back the same way. */
-export type TextEncoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be";
+export type TextEncoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "gbk";
 
 export interface FileText {
   /** Without its byte order mark. */
@@ -7,7 +9,7 @@ export interface FileText {
   readonly encoding: TextEncoding;
 }
 
-/** The text of a file's bytes; undefined when they are not UTF-8, nor UTF-16 with a byte order mark. */
+/** The text of a file's bytes; undefined when they are not UTF-8, UTF-16 with a byte order mark, or plainly GBK. */
 export function decodeText(bytes: Uint8Array): FileText | undefined {
   const encoding = encodingOf(bytes);
   if (!encoding.startsWith("utf-16") && bytes.includes(0)) return undefined;
@@ -15,11 +17,14 @@ export function decodeText(bytes: Uint8Array): FileText | undefined {
     const label = encoding === "utf-8-bom" ? "utf-8" : encoding;
     return { text: new TextDecoder(label, { fatal: true }).decode(bytes), encoding };
   } catch {
-    return undefined;
+    const text = encoding === "utf-8" ? decodeGbk(bytes) : undefined;
+    return text === undefined ? undefined : { text, encoding: "gbk" };
   }
 }
 
-export function encodeText({ text, encoding }: FileText): Buffer {
+/** Undefined when the encoding lacks a character of the text. */
+
+export function encodeText({ text, encoding }: FileText): Buffer | undefined {
   switch (encoding) {
     case "utf-8":
       return Buffer.from(text);
@@ -29,6 +34,8 @@ export function encodeText({ text, encoding }: FileText): Buffer {
       return Buffer.from(`\uFEFF${text}`, "utf16le");
     case "utf-16be":
       return Buffer.from(`\uFEFF${text}`, "utf16le").swap16();
+    case "gbk":
+      return encodeGbk(text);
     default:
       return encoding satisfies never;
   }

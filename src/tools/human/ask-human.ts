@@ -2,19 +2,14 @@ import { z } from "zod";
 import { cutText } from "../../util/cut-text.js";
 import { defineTool, failed } from "../tool.js";
 
-const option = z.union([
-  z.string(),
-  z.object({ label: z.string(), description: z.string().optional(), recommended: z.boolean().optional() }),
-]);
-
 export const askHumanTool = defineTool({
   name: "ask_human",
   description:
-    "Ask the person and wait. Only when you cannot go on without the answer. For keys and passwords name variables in env; you never see their values.",
+    "Ask the person and wait: only what you cannot go on without. For keys and passwords name variables in env; you never see the values.",
   input: z.object({
     question: z.string(),
-    options: z.array(option).max(10).optional(),
-    default: z.string().optional().describe("taken if nobody answers"),
+    options: z.array(z.string()).max(10).optional(),
+    default: z.string().optional().describe("recommended option"),
     env: z.array(z.string()).max(10).optional(),
   }),
   effect: "read",
@@ -22,12 +17,16 @@ export const askHumanTool = defineTool({
   origin: "builtin",
 
   async run({ question, options = [], default: fallback, env = [] }, context) {
-    const problem = problemOf(question, options.map(labelOf), env);
+    const problem = problemOf(
+      question,
+      options.map((label) => label.trim()),
+      env,
+    );
     if (problem !== undefined) return failed(problem);
     const answer = await context.ask({
       kind: env.length > 0 ? "env_var" : options.length > 0 ? "decision" : "clarification",
       question: question.trim(),
-      options: options.map((one) => (typeof one === "string" ? { label: one } : one)),
+      options: options.map((label) => ({ label, ...(label === fallback ? { recommended: true } : {}) })),
       allowCustom: env.length === 0,
       default: fallback,
       names: env,
@@ -36,10 +35,6 @@ export const askHumanTool = defineTool({
     return { text, isError: false, summary: `asked: ${cutText(question.trim(), 80)}` };
   },
 });
-
-function labelOf(one: z.infer<typeof option>): string {
-  return (typeof one === "string" ? one : one.label).trim();
-}
 
 function problemOf(question: string, labels: readonly string[], env: readonly string[]): string | undefined {
   if (question.trim() === "") return "question: write what you want to know.";

@@ -17,7 +17,7 @@ const excerptLength = 600;
 export function memorySearchTool(past: PastFinder): Tool {
   return defineTool({
     name: "memory_search",
-    description: "Search earlier conversations and the memory files by words. Use it when asked about the past.",
+    description: "Search earlier conversations and memory by words.",
     input: z.object({ query: z.string().min(1).max(500), limit: z.number().int().min(1).max(20).optional() }),
     effect: "read",
     risk: "access",

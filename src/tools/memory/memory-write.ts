@@ -15,7 +15,7 @@ export function memoryWriteTool(notes: NoteKeeper): Tool {
   return defineTool({
     name: "memory_write",
     description:
-      "Keep a lasting fact about the person or their wishes in MEMORY.md, which you see in every conversation. One short sentence. With `old`, replace that text of it; with `old` and no `text`, forget it.",
+      "Keep a lasting fact about the person, one short sentence, in MEMORY.md, which you always see. `old`: text to replace, or without `text` to forget.",
     input: z.object({ text: z.string().max(2000).optional(), old: z.string().max(2000).optional() }),
     effect: "idempotent",
     risk: "access",

@@ -25,12 +25,12 @@ export interface ChatJobs {
 const input = z.object({
   action: z.enum(["add", "list", "remove", "enable", "disable", "run", "history"]),
   id: z.string().optional(),
-  message: z.string().max(4000).describe("what you are told to do then").optional(),
+  message: z.string().max(4000).describe("what to do then").optional(),
   name: z.string().max(80).optional(),
-  at: z.string().describe("once: 2026-11-22T09:00, local time").optional(),
+  at: z.string().describe("2026-11-22T09:00").optional(),
   every: z.string().describe("90m, 2h, 1d").optional(),
-  cron: z.string().describe("five fields").optional(),
-  time_zone: z.string().describe("IANA").optional(),
+  cron: z.string().optional(),
+  time_zone: z.string().optional(),
   session: z.enum(["chat", "alone"]).optional(),
   missed: z.enum(["skip", "once"]).optional(),
 });
@@ -38,7 +38,7 @@ const input = z.object({
 export function cronTool(jobsOf: (context: ToolContext) => ChatJobs): Tool {
   return defineTool({
     name: "cron",
-    description: "Reminders and repeated tasks of this chat. Add one with message and exactly one of at, every, cron.",
+    description: "Reminders and repeated tasks of this chat. add: message and one of at, every, cron.",
     input,
     effect: "write",
     risk: "access",

@@ -1,0 +1,102 @@
+import { RequestError } from "../errors.js";
+import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
+import type { JobOwner, JobWish, Run } from "../schedule/job.js";
+import type { JobState, Scheduler } from "../schedule/scheduler.js";
+import type { CronApi, CronJobView, CronRecord, CronWish } from "./cron-api.js";
+
+const defaultChat = "webui:scheduled";
+
+/** @param owners `channel:sender` from the config: in their own chats a job has their rights */
+export function createCronOperations(scheduler: () => Promise<Scheduler>, owners: readonly string[]): CronApi {
+  return {
+    list: async () => (await scheduler()).list().map(toView),
+    add: async (wish) => toView(await (await scheduler()).add(toJobWish(wish), jobOwnerOf(wish.sessionKey, owners))),
+    update: async (id, wish) => toView(await (await scheduler()).update(id, toJobWish(wish))),
+    remove: async (id) => await (await scheduler()).remove(id),
+    enable: async (id, isEnabled) => toView(await (await scheduler()).enable(id, isEnabled)),
+    async run(id) {
+      const opened = await scheduler();
+      return toRecord(opened.get(id), await opened.runNow(id));
+    },
+    async history({ jobId, limit }) {
+      const opened = await scheduler();
+      const jobs = jobId === undefined ? opened.list() : [opened.get(jobId)];
+      const records = jobs.flatMap((job) => opened.history(job.id).map((run) => toRecord(job, run)));
+      return records.sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1)).slice(0, limit);
+    },
+  };
+}
+
+function toJobWish({ title, prompt, sessionKey: _, ...rest }: CronWish): JobWish {
+  return { name: title, message: prompt, ...rest };
+}
+
+/** A direct chat's messages are its owner's; in any other chat nobody is known to ask, and that has a guest's rights. */
+export function jobOwnerOf(sessionKey = defaultChat, owners: readonly string[]): JobOwner {
+  const channel = channelOf(sessionKey);
+  const [chatId = "", ...thread] = clientChannels.has(channel) ? [chatOf(sessionKey)] : chatOf(sessionKey).split(":");
+  if (!/^[a-z0-9-]+$/.test(channel) || chatId === "" || channel === "system")
+    throw new RequestError(`"${sessionKey.slice(0, 80)}" is no chat: write channel:chat, e.g. telegram:42.`, {
+      status: 400,
+      code: "bad_request",
+    });
+  const own =
+    owners.find((owner) => owner === `${channel}:${chatId}`) ?? owners.find((each) => channelOf(each) === channel);
+  const senderId = clientChannels.has(channel) ? "owner" : own === undefined ? chatId : chatOf(own);
+  return { channel, chatId, senderId, sessionKey, ...(thread.length === 0 ? {} : { thread: thread.join(":") }) };
+}
+
+function toView(job: JobState): CronJobView {
+  const { schedule, nextDue, lastRun, owner } = job;
+  return {
+    id: job.id,
+    title: job.name,
+    prompt: job.message,
+    scheduleType: schedule.kind === "at" ? "once" : schedule.kind,
+    schedule: scheduleText(schedule),
+    ...(schedule.kind === "cron" ? { timeZone: schedule.timeZone } : {}),
+    sessionKey: owner.sessionKey,
+    channels: [owner.channel],
+    session: job.session,
+    missed: job.missed,
+    enabled: job.enabled,
+    createdAt: new Date(job.createdAt).toISOString(),
+    ...(lastRun === undefined ? {} : { lastRun: lastRun.startedAt, lastStatus: statusOf(lastRun) }),
+    ...(nextDue === undefined ? {} : { nextRun: new Date(nextDue).toISOString() }),
+  };
+}
+
+function scheduleText(schedule: JobState["schedule"]): string {
+  switch (schedule.kind) {
+    case "at":
+      return new Date(schedule.at).toISOString();
+    case "every":
+      return String(schedule.everyMs);
+    case "cron":
+      return schedule.expression;
+    default:
+      return schedule satisfies never;
+  }
+}
+
+function toRecord({ id: jobId, name: jobTitle }: JobState, run: Run): CronRecord {
+  const { messageId: id, dueAt, startedAt, endedAt, result = "" } = run;
+  const status = statusOf(run);
+  const durationMs = endedAt === undefined ? 0 : Math.max(0, Date.parse(endedAt) - Date.parse(startedAt));
+  return {
+    id,
+    jobId,
+    jobTitle,
+    dueAt,
+    startedAt,
+    ...(endedAt === undefined ? {} : { endedAt }),
+    durationMs,
+    status,
+    output: status === "failed" ? "" : result,
+    ...(status === "failed" ? { error: result } : {}),
+  };
+}
+
+function statusOf({ status }: Run): CronRecord["status"] {
+  return status === "completed" ? "success" : status;
+}

@@ -1,0 +1,26 @@
+/** A server that offers tools, as far as it is known. Nothing of it that may be secret. */
+export interface McpServerView {
+  readonly name: string;
+  readonly type: "stdio" | "http" | "sse";
+  /** The command without its arguments, or the address without its query. */
+  readonly endpoint: string;
+  /** `idle`: stopped until it is needed. `off`: a person has to do something, which `reason` says. */
+  readonly state: "connecting" | "connected" | "reconnecting" | "idle" | "off";
+  readonly reason?: string;
+  /** As the server calls them. */
+  readonly tools: readonly string[];
+}
+
+/** What came of connecting to a server once. */
+export type McpTest =
+  | { readonly ok: true; readonly tools: readonly string[] }
+  | { readonly ok: false; readonly error: string };
+
+/** What clients can see of the configured MCP servers, and do with them. */
+export interface McpApi {
+  list(): readonly McpServerView[];
+  /** Connects once more, beside the connection that turns use. @throws {RequestError} 404 */
+  test(name: string, signal: AbortSignal): Promise<McpTest>;
+  /** Connects again at once, e.g. after a login. @throws {RequestError} 404 */
+  reconnect(name: string): void;
+}

@@ -1,0 +1,27 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { SkillVerdict } from "../skills/validate.js";
+import type { InstalledSkill, SkillInstall } from "./skills-api.js";
+
+/** What is done with skills in a workspace, whether a gateway runs or not: it looks at them with each message. */
+export async function installInto(
+  workspace: string,
+  { source, replace = false, only }: SkillInstall,
+  signal: AbortSignal,
+): Promise<readonly InstalledSkill[]> {
+  const { installSkills } = await import("../skills/install.js");
+  return await installSkills(source, { workspace, replace, only }, signal);
+}
+
+export async function createIn(workspace: string, name: string, description: string): Promise<InstalledSkill> {
+  const { createSkill } = await import("../skills/install.js");
+  return await createSkill(name, description, workspace);
+}
+
+/** Of a skill's file, or of a folder with a SKILL.md; undefined where there is none. */
+export async function validateAt(path: string): Promise<SkillVerdict | undefined> {
+  const { validateSkill } = await import("../skills/validate.js");
+  for (const file of [path, join(path, "SKILL.md"), join(path, "skill.md")])
+    if ((await stat(file).catch(() => undefined))?.isFile()) return await validateSkill(file);
+  return undefined;
+}

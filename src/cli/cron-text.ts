@@ -1,0 +1,95 @@
+import { z } from "zod";
+import { print, printTable } from "./output.js";
+
+const job = z.object({
+  id: z.string(),
+  title: z.string(),
+  scheduleType: z.enum(["once", "every", "cron"]),
+  schedule: z.string(),
+  timeZone: z.string().optional(),
+  sessionKey: z.string(),
+  enabled: z.boolean(),
+  nextRun: z.string().optional(),
+  lastStatus: z.string().optional(),
+});
+const records = z.object({
+  records: z.array(
+    z.object({
+      jobTitle: z.string(),
+      dueAt: z.string(),
+      status: z.string(),
+      durationMs: z.number(),
+      output: z.string(),
+      error: z.string().optional(),
+    }),
+  ),
+});
+
+export function printJobs(answer: unknown): void {
+  const { jobs } = z.object({ jobs: z.array(job) }).parse(answer);
+  if (jobs.length === 0) {
+    print('Nothing is scheduled. Ask the assistant, or: maxclaw cron add "…" --cron "0 9 * * *"');
+    return;
+  }
+  printTable(
+    ["ID", "WHEN", "NEXT", "LAST", "CHAT", "NAME"],
+    jobs.map((each) => [
+      each.id,
+      when(each),
+      each.enabled ? minuteOf(each.nextRun) : "off",
+      each.lastStatus ?? "-",
+      each.sessionKey,
+      each.title,
+    ]),
+  );
+}
+
+export function lineOfJob(answer: unknown): string {
+  const each = job.parse(answer);
+  return `${each.id} "${each.title}": ${when(each)}, ${each.enabled ? `next ${minuteOf(each.nextRun)}` : "off"}`;
+}
+
+export function printRuns(answer: unknown): void {
+  const runs = records.parse(answer).records;
+  if (runs.length === 0) {
+    print("Nothing has run yet.");
+    return;
+  }
+  printTable(
+    ["DUE", "STATUS", "TOOK", "JOB", "RESULT"],
+    runs.map(({ dueAt, status, durationMs, jobTitle, output, error }) => [
+      minuteOf(dueAt),
+      status,
+      durationMs === 0 ? "-" : `${Math.ceil(durationMs / 1000)} s`,
+      jobTitle,
+      error ?? output,
+    ]),
+  );
+}
+
+function when({ scheduleType, schedule, timeZone }: z.infer<typeof job>): string {
+  switch (scheduleType) {
+    case "once":
+      return `once at ${minuteOf(schedule)}`;
+    case "every":
+      return `every ${duration(Number(schedule))}`;
+    case "cron":
+      return timeZone === undefined ? schedule : `${schedule} (${timeZone})`;
+    default:
+      return scheduleType satisfies never;
+  }
+}
+
+function duration(ms: number): string {
+  const units = [
+    ["d", 86_400_000],
+    ["h", 3_600_000],
+    ["m", 60_000],
+  ] as const;
+  const [name, size] = units.find(([, each]) => ms % each === 0) ?? ["s", 1000];
+  return `${ms / size} ${name}`;
+}
+
+function minuteOf(time: string | undefined): string {
+  return time === undefined ? "-" : `${time.slice(0, 16)}Z`;
+}

@@ -1,0 +1,103 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, extname } from "node:path";
+import { ConfigError, messageOf } from "../errors.js";
+import { replaceFile } from "../util/replace-file.js";
+import { findJsonFault } from "./json-place.js";
+import { isObject } from "./substitute.js";
+
+/** One key of a config file; without a value it is taken away. */
+export interface ConfigEdit {
+  readonly path: readonly string[];
+  readonly value?: unknown;
+}
+
+/**
+ * Changes single keys of a config file, or makes the file. Everything else keeps its value and its order, variables such
+ * as `${NAME}` and the comments of YAML included. The new file replaces the old one as a whole, readable by its owner only.
+ *
+ * @throws {ConfigError} when the file cannot be understood, or not be written again without loss; it is left alone then
+ */
+export async function editConfig(file: string, edits: readonly ConfigEdit[]): Promise<void> {
+  const text = await readText(file);
+  const isYaml = [".yaml", ".yml"].includes(extname(file).toLowerCase());
+  const changed = isYaml ? await editYaml(file, text ?? "", edits) : editJson(file, text ?? "{}", edits);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await replaceFile(file, changed, { mode: 0o600 });
+}
+
+/** What stands at a path of a config file as it is written; undefined where there is nothing. */
+export async function readRaw(file: string, path: readonly string[]): Promise<unknown> {
+  const text = (await readText(file)) ?? "{}";
+  if (![".yaml", ".yml"].includes(extname(file).toLowerCase())) return at(parseJson(file, text), path);
+  const { parse } = await import("yaml");
+  return at(parse(text), path);
+}
+
+async function readText(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, "utf8")).replace(/^\uFEFF/, "");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw new ConfigError(`${file} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function parseJson(file: string, text: string): object {
+  const fault = findJsonFault(text);
+  if (fault !== undefined)
+    throw new ConfigError(
+      `${file} cannot be read, line ${fault.line}, column ${fault.column}: ${fault.message}. It was left as it is.`,
+    );
+  const root: unknown = JSON.parse(text);
+  if (!isObject(root)) throw new ConfigError(`${file} is no object. It was left as it is.`);
+  return root;
+}
+
+function editJson(file: string, text: string, edits: readonly ConfigEdit[]): string {
+  const root = parseJson(file, text);
+  const lost = numberThatWouldChange(text);
+  if (lost !== undefined)
+    throw new ConfigError(`${file} holds the number ${lost}, which is too long to be kept. Put it in quotes first.`);
+  for (const { path, value } of edits) {
+    const parents = path.slice(0, -1);
+    const key = path.at(-1) ?? "";
+    let parent = root;
+    for (const [depth, name] of parents.entries()) {
+      const inner = Reflect.get(parent, name) ?? {};
+      if (!isObject(inner))
+        throw new ConfigError(`${file}: ${parents.slice(0, depth + 1).join(".")} is no object. It was left as it is.`);
+      Reflect.set(parent, name, inner);
+      parent = inner;
+    }
+    if (value === undefined) Reflect.deleteProperty(parent, key);
+    else Reflect.set(parent, key, value);
+  }
+  return `${JSON.stringify(root, undefined, 2)}\n`;
+}
+
+async function editYaml(file: string, text: string, edits: readonly ConfigEdit[]): Promise<string> {
+  const { parseDocument } = await import("yaml");
+  const document = parseDocument(text);
+  const [error] = document.errors;
+  if (error !== undefined)
+    throw new ConfigError(`${file} cannot be read: ${error.code.toLowerCase()}. It was left as it is.`);
+  try {
+    for (const { path, value } of edits) {
+      if (value === undefined) document.deleteIn(path);
+      else document.setIn(path, value);
+    }
+  } catch (cause) {
+    throw new ConfigError(`${file} cannot be changed there: ${messageOf(cause)}. It was left as it is.`, { cause });
+  }
+  return document.toString();
+}
+
+function at(root: unknown, path: readonly string[]): unknown {
+  return path.reduce((value, key) => (isObject(value) ? value[key] : undefined), root);
+}
+
+/** Ids of more than 15 digits come back from JSON as other ones. */
+function numberThatWouldChange(text: string): string | undefined {
+  const outside = text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  return (outside.match(/-?\d{16,}/g) ?? []).find((digits) => String(Number(digits)) !== digits);
+}

@@ -1,0 +1,107 @@
+import type { FileHandle } from "node:fs/promises";
+import { z } from "zod";
+import { openReal, PathChangedError } from "../policy/paths.js";
+import { runBoundedWorker, type WorkerEnd } from "../util/bounded-worker.js";
+import { documentKindOf } from "./kind.js";
+
+export interface ExtractOptions {
+  /** Characters of text at most. Default 2,000,000. */
+  readonly limit?: number;
+  readonly timeoutMs?: number;
+  readonly memoryMb?: number;
+  readonly signal: AbortSignal;
+}
+
+export type Extraction =
+  | {
+      readonly ok: true;
+      /** Pages, slides and sheets begin with a heading of their own. */
+      readonly text: string;
+      /** There would have been more. */
+      readonly truncated: boolean;
+      /** For people, e.g. `3 pages`. */
+      readonly size: string;
+    }
+  /** `sentence` goes on from the file's name: `is protected by a password.` */
+  | { readonly ok: false; readonly sentence: string };
+
+const maxBytes = 50 * 1024 * 1024;
+const script = new URL("./worker.js", import.meta.url);
+
+const answer = z.discriminatedUnion("ok", [
+  z.object({ ok: z.literal(true), text: z.string(), truncated: z.boolean(), size: z.string() }),
+  z.object({ ok: z.literal(false), sentence: z.string() }),
+]);
+
+/**
+ * The text of a PDF, docx, xlsx or pptx file, read in a thread of its own with limits on time and memory. `path` is
+ * absolute and resolved, as policy has judged it. Whatever is wrong with the file is a sentence.
+ *
+ * @throws the signal's reason; errors of the file system
+ */
+export async function extractText(path: string, options: ExtractOptions): Promise<Extraction> {
+  const bytes = await readWhole(path);
+  if (bytes === undefined) return no("is larger than 50 MB, which is more than can be read.");
+  return await extractBytes(bytes, options);
+}
+
+/** The same for a document in memory. */
+export async function extractBytes(bytes: Buffer, options: ExtractOptions): Promise<Extraction> {
+  const { limit = 2_000_000, timeoutMs = 30_000, memoryMb = 512, signal } = options;
+  const kind = documentKindOf(bytes);
+  if (kind === undefined) return no("is no PDF, docx, xlsx or pptx file.");
+  if (kind === "old")
+    return bytes.includes(Buffer.from("EncryptedPackage", "utf16le"))
+      ? no("is protected by a password.")
+      : no("has the format of Office before 2007; save it as docx, xlsx or pptx.");
+  const found: { answer: unknown } = { answer: undefined };
+  const end = await runBoundedWorker(
+    script,
+    { data: { bytes, kind, limit }, onMessage: (message) => (found.answer = message) },
+    { timeoutMs, memoryMb },
+    signal,
+  );
+  const parsed = answer.safeParse(found.answer);
+  return parsed.success ? parsed.data : no(sentenceOf(end, timeoutMs));
+}
+
+function sentenceOf(end: WorkerEnd, timeoutMs: number): string {
+  switch (end.kind) {
+    case "timeout":
+      return `could not be read within ${timeoutMs / 1000} seconds.`;
+    case "memory":
+      return "takes too much memory to be read.";
+    case "failed":
+    case "done":
+      return "is damaged and cannot be read.";
+    default:
+      return end satisfies never;
+  }
+}
+
+async function readWhole(path: string): Promise<Buffer | undefined> {
+  const handle = await openReal(path);
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new PathChangedError(path);
+    if (stats.size > maxBytes) return undefined;
+    return await readAtMost(handle, stats.size);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readAtMost(handle: FileHandle, size: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(size);
+  let total = 0;
+  while (total < size) {
+    const { bytesRead } = await handle.read(buffer, total, size - total, total);
+    if (bytesRead === 0) break;
+    total += bytesRead;
+  }
+  return buffer.subarray(0, total);
+}
+
+function no(sentence: string): Extraction {
+  return { ok: false, sentence };
+}

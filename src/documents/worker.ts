@@ -1,0 +1,33 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { z } from "zod";
+import { UnreadableError } from "./unreadable.js";
+
+const work = z.object({
+  bytes: z.instanceof(Uint8Array),
+  kind: z.enum(["pdf", "office"]),
+  limit: z.number(),
+});
+
+/** The whole of a document thread: one document in, one answer out. */
+async function answer(): Promise<unknown> {
+  const { bytes, kind, limit } = work.parse(workerData);
+  try {
+    if (kind === "pdf") {
+      const { readPdf } = await import("./pdf.js");
+      return { ok: true, ...(await readPdf(bytes, limit)) };
+    }
+    const { readOffice } = await import("./office.js");
+    return { ok: true, ...(await readOffice(bytes, limit)) };
+  } catch (error) {
+    if (error instanceof UnreadableError) return { ok: false, sentence: error.message };
+    if (isMissingPackage(error))
+      return { ok: false, sentence: "cannot be read: the optional packages for documents are not installed here." };
+    throw error;
+  }
+}
+
+function isMissingPackage(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+}
+
+parentPort?.postMessage(await answer());

@@ -1,0 +1,31 @@
+import { pipeline } from "node:stream/promises";
+import { type Exchange, paramOf } from "./exchange.js";
+
+/** A file that people were given, as a download: nothing in it runs in the name of the page. */
+export async function sendArtifact(x: Exchange): Promise<void> {
+  const { filename, mimeType, sizeBytes, handle } = await x.api.openArtifact(paramOf(x, "key"), paramOf(x, "id"));
+  await using _file = handle;
+  const { request, response } = x;
+  response.writeHead(200, {
+    "Content-Type": mimeType.startsWith("text/") ? `${mimeType}; charset=utf-8` : mimeType,
+    "Content-Length": sizeBytes,
+    "Content-Disposition": dispositionOf(filename),
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "private, no-store",
+  });
+  if (request.method === "HEAD" || sizeBytes === 0) {
+    response.end();
+    return;
+  }
+  // A reader that goes away is no fault of ours. What has grown since is as long as was said.
+  const bytes = handle.createReadStream({ autoClose: false, start: 0, end: sizeBytes - 1 });
+  await pipeline(bytes, response).catch(() => response.destroy());
+}
+
+/** RFC 6266: a plain name for old clients, the true one beside it. */
+function dispositionOf(filename: string): string {
+  const plain = filename.replace(/[^\x20-\x7e]|["\\%]/g, "_");
+  const encoded = encodeURIComponent(filename).replace(/['()*]/g, (each) => `%${each.charCodeAt(0).toString(16)}`);
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+}

@@ -1,0 +1,63 @@
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { z } from "zod";
+import { messageOf } from "../errors.js";
+
+/** What other programs can do with a gateway. Each throws with a sentence for whoever asked. */
+export interface GatewayPorts {
+  send(session: string, text: string, signal: AbortSignal): Promise<string>;
+  sessions(limit: number): Promise<unknown>;
+  events(session: string, after: number, limit: number): Promise<unknown>;
+}
+
+/** Offers a gateway as an MCP server on stdin and stdout, until the client goes away. */
+export async function serveGateway(version: string, gateway: GatewayPorts): Promise<void> {
+  const server = new McpServer({ name: "maxclaw", version });
+  server.registerTool(
+    "send_message",
+    {
+      description: "Send a message to the assistant and wait for its answer.",
+      inputSchema: { text: z.string().min(1), session: z.string().default("cli:mcp") },
+    },
+    ({ text, session }, { signal }) => answerOf(() => gateway.send(session, text, signal)),
+  );
+  server.registerTool(
+    "list_sessions",
+    {
+      description: "List the assistant's conversations, newest first.",
+      inputSchema: { limit: z.number().int().min(1).max(200).default(20) },
+      annotations: { readOnlyHint: true },
+    },
+    ({ limit }) => answerOf(() => gateway.sessions(limit)),
+  );
+  server.registerTool(
+    "read_events",
+    {
+      description: "Read what happened in a conversation, from a sequence number on.",
+      inputSchema: {
+        session: z.string(),
+        after: z.number().int().min(0).default(0),
+        limit: z.number().int().min(1).max(1000).default(100),
+      },
+      annotations: { readOnlyHint: true },
+    },
+    ({ session, after, limit }) => answerOf(() => gateway.events(session, after, limit)),
+  );
+  const gone = new Promise<void>((resolve) => {
+    server.server.onclose = resolve;
+    process.stdin.once("end", resolve);
+    process.stdin.once("close", resolve);
+  });
+  await server.connect(new StdioServerTransport());
+  await gone;
+  await server.close();
+}
+
+async function answerOf(work: () => Promise<unknown>) {
+  const text = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, undefined, 2));
+  try {
+    return { content: [{ type: "text" as const, text: text(await work()) }] };
+  } catch (error) {
+    return { content: [{ type: "text" as const, text: messageOf(error) }], isError: true };
+  }
+}

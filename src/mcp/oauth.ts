@@ -1,0 +1,147 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/sdk/client/auth.js";
+import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
+import { z } from "zod";
+import { ConfigError, messageOf } from "../errors.js";
+import { replaceFile } from "../util/replace-file.js";
+import type { McpServerSettings } from "./settings.js";
+
+/** A person has to log in before the server can be used. */
+export class LoginNeeded extends Error {
+  override readonly name = "LoginNeeded";
+}
+
+const text = z.string();
+// The SDK checks its own objects; here it only matters that they are objects.
+const stored = z.object({
+  /** The address that the login is for: it is never used for another. */
+  url: text,
+  client: z.looseObject({ client_id: text }).optional(),
+  tokens: z.looseObject({ access_token: text, token_type: text, refresh_token: text.optional() }).optional(),
+});
+const file = z.record(z.string(), stored);
+type Stored = z.infer<typeof stored>;
+
+/** The logins at servers, in `<home>/mcp-auth.json`, which only its owner can read. */
+export interface LoginStore {
+  read(server: McpServerSettings): Promise<Stored | undefined>;
+  /** What is undefined is taken away. */
+  write(server: McpServerSettings, change: Partial<Omit<Stored, "url">>): Promise<void>;
+  remove(name: string): Promise<boolean>;
+}
+
+export function createLoginStore(home: string): LoginStore {
+  const path = join(home, "mcp-auth.json");
+  let last: Promise<unknown> = Promise.resolve();
+  const change = <T>(work: (all: z.infer<typeof file>) => T): Promise<T> => {
+    const done = last.then(async () => {
+      const all = await readAll(path);
+      const result = work(all);
+      await replaceFile(path, `${JSON.stringify(all, undefined, 2)}\n`, { mode: 0o600 });
+      return result;
+    });
+    last = done.catch(() => undefined);
+    return done;
+  };
+  return {
+    async read({ name, url }) {
+      const found = (await readAll(path))[name];
+      return found?.url === url ? found : undefined;
+    },
+    write: ({ name, url = "" }, values) =>
+      change((all) => {
+        const known = all[name]?.url === url ? all[name] : undefined;
+        all[name] = { ...known, ...values, url };
+      }),
+    remove: (name) => change((all) => Reflect.has(all, name) && Reflect.deleteProperty(all, name)),
+  };
+}
+
+async function readAll(path: string): Promise<z.infer<typeof file>> {
+  let content: string;
+  try {
+    content = await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return {};
+    throw new ConfigError(`${path} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+  try {
+    return file.parse(JSON.parse(content));
+  } catch {
+    throw new ConfigError(`${path} is damaged. Remove it and log in again with maxclaw mcp login.`);
+  }
+}
+
+export interface Browser {
+  /** Where the person's browser comes back to. */
+  readonly redirectUrl: string;
+  readonly state: string;
+  open(url: URL): void;
+}
+
+/** Tokens from the store, renewed as they expire. Without a `browser` nobody is there to log in: {@link LoginNeeded}. */
+export function createAuth(
+  server: McpServerSettings,
+  store: LoginStore,
+  hide: (secrets: readonly string[]) => void,
+  browser?: Browser,
+): OAuthClientProvider {
+  const { oauth } = server;
+  let verifier = "";
+  let discovery: OAuthDiscoveryState | undefined;
+  return {
+    redirectUrl: browser?.redirectUrl ?? "http://127.0.0.1/callback",
+    clientMetadata: {
+      client_name: "maxclaw",
+      redirect_uris: [browser?.redirectUrl ?? "http://127.0.0.1/callback"],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: oauth?.clientSecret === undefined ? "none" : "client_secret_post",
+      ...(oauth?.scope === undefined ? {} : { scope: oauth.scope }),
+    },
+    state: () => browser?.state ?? "",
+    async clientInformation() {
+      if (oauth?.clientId !== undefined)
+        return {
+          client_id: oauth.clientId,
+          ...(oauth.clientSecret === undefined ? {} : { client_secret: oauth.clientSecret }),
+        };
+      const known = (await store.read(server))?.client;
+      // Without a person nothing is registered: that would leave a client behind at each try.
+      if (known === undefined && browser === undefined) throw new LoginNeeded("it wants a login");
+      return known as OAuthClientInformationMixed | undefined;
+    },
+    saveClientInformation: (client) => store.write(server, { client: { ...client } }),
+    async tokens() {
+      const tokens = (await store.read(server))?.tokens;
+      if (tokens !== undefined) hide(secretsOf(tokens));
+      return tokens as OAuthTokens | undefined;
+    },
+    async saveTokens(tokens) {
+      hide(secretsOf(tokens));
+      await store.write(server, { tokens: { ...tokens } });
+    },
+    redirectToAuthorization(url) {
+      if (browser === undefined) throw new LoginNeeded("its login has expired");
+      browser.open(url);
+    },
+    saveCodeVerifier(code) {
+      verifier = code;
+    },
+    codeVerifier: () => verifier,
+    saveDiscoveryState(state) {
+      discovery = state;
+    },
+    discoveryState: () => discovery,
+    async invalidateCredentials(scope) {
+      if (scope === "discovery" || scope === "all") discovery = undefined;
+      if (scope === "tokens" || scope === "all") await store.write(server, { tokens: undefined });
+      if (scope === "client" || scope === "all") await store.write(server, { client: undefined });
+    },
+  };
+}
+
+function secretsOf(tokens: { readonly access_token: string; readonly refresh_token?: string | undefined }): string[] {
+  return [tokens.access_token, tokens.refresh_token ?? ""].filter((secret) => secret.length >= 8);
+}

@@ -1,0 +1,186 @@
+import {
+  GetPromptResultSchema,
+  type ReadResourceResult,
+  type Tool as ToolInfo,
+} from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import { messageOf } from "../errors.js";
+import type { Logger } from "../log.js";
+import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tools/tool.js";
+import { cutText } from "../util/cut-text.js";
+import { inputOf } from "./check-input.js";
+import { toolNames } from "./names.js";
+import { type ServerContent, toResult } from "./result.js";
+import { type McpServer, NotConnected } from "./server.js";
+import type { McpSession } from "./session.js";
+
+/** A description is the server's own words in every request: no more of them than a model needs. */
+const maxDescription = 400;
+const maxListed = 100;
+
+/** All that the servers offer, as tools; of servers that are away, what they offered last. Sorted by name. */
+export function toolsOf(servers: readonly McpServer[], log: Logger): readonly Tool[] {
+  const offered = servers.flatMap((server) => offersOf(server));
+  const names = toolNames(offered.map(({ server, tool }) => ({ server: server.settings.name, tool })));
+  return offered.map(({ make }, index) => make(names[index] ?? "", log)).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+interface Offered {
+  readonly server: McpServer;
+  readonly tool: string;
+  readonly make: (name: string, log: Logger) => Tool;
+}
+
+function offersOf(server: McpServer): readonly Offered[] {
+  const { tools = [], hasResources, hasPrompts } = server.catalog ?? {};
+  const offered: Offered[] = tools.map((info) => ({
+    server,
+    tool: info.name,
+    make: (name, log) => calledTool(server, info, name, log),
+  }));
+  const has = (tool: string): boolean => tools.some(({ name }) => name === tool);
+  if (hasResources && !has("read_resource"))
+    offered.push({ server, tool: "read_resource", make: (name) => resourceTool(server, name) });
+  if (hasPrompts && !has("get_prompt"))
+    offered.push({ server, tool: "get_prompt", make: (name) => promptTool(server, name) });
+  return offered;
+}
+
+/** What a server claims about its tools only counts where the config says that it is trusted. */
+function effectOf({ settings }: McpServer, claims: { readonly reads?: boolean; readonly repeats?: boolean }) {
+  if (!settings.trusted) return "write" as const;
+  return claims.reads === true ? ("read" as const) : claims.repeats === true ? ("idempotent" as const) : "write";
+}
+
+function calledTool(server: McpServer, info: ToolInfo, name: string, log: Logger): Tool {
+  const { description = info.title ?? "", inputSchema, annotations } = info;
+  return defineTool({
+    name,
+    description: cutText(description.replace(/\s+/g, " ").trim(), maxDescription),
+    input: inputOf(inputSchema, () => log.warn(`The input schema of ${name} is none: its server checks alone`)),
+    inputSchema: shown(inputSchema),
+    effect: effectOf(server, { reads: annotations?.readOnlyHint, repeats: annotations?.idempotentHint }),
+    risk: "call",
+    origin: "mcp",
+    run: (input, context) =>
+      answerOf(server, name, context, async (session) => {
+        const result = await session.callTool(info.name, input, context.signal);
+        return { content: result.content, structured: result.structuredContent, isError: result.isError === true };
+      }),
+  });
+}
+
+/** Without what only costs tokens. */
+function shown(schema: ToolInfo["inputSchema"]): Readonly<Record<string, unknown>> {
+  const { $schema: _, ...rest } = schema;
+  return { ...rest, type: "object", properties: schema.properties ?? {} };
+}
+
+function resourceTool(server: McpServer, name: string): Tool {
+  return defineTool({
+    name,
+    description: `Read a resource of ${server.settings.name}; without uri: list them.`,
+    input: z.object({ uri: z.string().optional() }),
+    effect: effectOf(server, { reads: true }),
+    risk: "call",
+    origin: "mcp",
+    run: ({ uri }, context) =>
+      answerOf(server, name, context, async ({ client }) => {
+        const options = { signal: context.signal, timeout: server.settings.callMs };
+        if (uri === undefined) {
+          const { resources } = await client.listResources(undefined, options);
+          const templates = await client.listResourceTemplates(undefined, options).catch(() => undefined);
+          return listed([
+            ...resources.map((one) => line(one.uri, one.name, one.description)),
+            ...(templates?.resourceTemplates ?? []).map((one) => line(one.uriTemplate, one.name, one.description)),
+          ]);
+        }
+        const { contents } = await client.readResource({ uri }, options);
+        return { content: contents.map(asContent), isError: false };
+      }),
+  });
+}
+
+function promptTool(server: McpServer, name: string): Tool {
+  return defineTool({
+    name,
+    description: `Get a prompt of ${server.settings.name}; without name: list them.`,
+    input: z.object({ name: z.string().optional(), arguments: z.record(z.string(), z.string()).optional() }),
+    effect: effectOf(server, { reads: true }),
+    risk: "call",
+    origin: "mcp",
+    run: ({ name: prompt, arguments: given = {} }, context) =>
+      answerOf(server, name, context, async ({ client }) => {
+        const options = { signal: context.signal, timeout: server.settings.callMs };
+        if (prompt === undefined) {
+          const { prompts } = await client.listPrompts(undefined, options);
+          return listed(
+            prompts.map((one) => {
+              const fields = (one.arguments ?? []).map((field) => (field.required ? field.name : `${field.name}?`));
+              return line(`${one.name}(${fields.join(", ")})`, one.title ?? "", one.description);
+            }),
+          );
+        }
+        const params = { name: prompt, arguments: given };
+        const { messages } = await client.request({ method: "prompts/get", params }, GetPromptResultSchema, options);
+        return {
+          content: messages.flatMap(({ role, content }) => [{ type: "text" as const, text: `${role}:` }, content]),
+          isError: false,
+        };
+      }),
+  });
+}
+
+function line(name: string, title: string, description: string | undefined): string {
+  return cutText([name, title, description].filter(Boolean).join(" · ").replace(/\s+/g, " "), 200);
+}
+
+function listed(lines: readonly string[]): Outcome {
+  const more = lines.length > maxListed ? [`… and ${lines.length - maxListed} more`] : [];
+  const text = lines.length === 0 ? "There are none." : [...lines.slice(0, maxListed), ...more].join("\n");
+  return { content: [{ type: "text", text }], isError: false };
+}
+
+function asContent(resource: ReadResourceResult["contents"][number]): ServerContent {
+  return { type: "resource", resource };
+}
+
+interface Outcome {
+  readonly content: readonly ServerContent[];
+  readonly structured?: unknown;
+  readonly isError: boolean;
+}
+
+/** Runs one request; whatever goes wrong is a sentence for the model. */
+async function answerOf(
+  server: McpServer,
+  tool: string,
+  context: ToolContext,
+  work: (session: McpSession) => Promise<Outcome>,
+): Promise<ToolResult> {
+  const { name, callMs } = server.settings;
+  let used: McpSession | undefined;
+  try {
+    const outcome = await server.use((session) => {
+      used = session;
+      return work(session);
+    }, context.signal);
+    return await toResult({ server: name, tool, ...outcome }, context);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof NotConnected)
+      return failed(`The MCP server ${name} is not connected: ${error.message}.`, `${tool}: ${name} is not connected`);
+    if (isTimeout(error)) {
+      if (used !== undefined) void server.suspect(used);
+      const text = `The MCP server ${name} did not answer within ${callMs / 1000} s; whether it did anything is unknown.`;
+      return failed(text, `${tool} took too long`);
+    }
+    const text = cutText(messageOf(error), 1000);
+    return { ...failed(`${tool} failed: ${text}`, `${tool} failed`), outside: `the MCP server ${name}` };
+  }
+}
+
+/** What the SDK calls a request that took too long. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === -32001;
+}

@@ -1,0 +1,253 @@
+import { messageOf } from "../errors.js";
+import type { Logger } from "../log.js";
+import { createGate } from "../util/gate.js";
+import { sleep } from "../util/sleep.js";
+import { LoginNeeded } from "./oauth.js";
+import { type McpSession, openSession, type ServerCatalog, type SessionOptions } from "./session.js";
+import type { McpServerSettings } from "./settings.js";
+
+/** `idle`: left after a while without use; the next call brings it back. `off`: a person has to do something. */
+export type McpServerState = "connecting" | "connected" | "reconnecting" | "idle" | "off";
+
+export interface StateDetail {
+  readonly attempt?: number;
+  readonly delayMs?: number;
+  readonly reason?: string;
+  readonly toolCount?: number;
+}
+
+export interface ServerOptions extends Omit<SessionOptions, "onChanged" | "auth"> {
+  readonly auth: (server: McpServerSettings) => Promise<SessionOptions["auth"]>;
+  /** Unused for so long, it is left; 0: never. */
+  readonly idleMs: number;
+  readonly onState: (to: McpServerState, detail: StateDetail) => void;
+  /** What it offers is new or has changed. */
+  readonly onCatalog: () => void;
+  readonly log: Logger;
+}
+
+/** A call that could not be made, in one clause. Nothing has reached the server. */
+export class NotConnected extends Error {
+  override readonly name = "NotConnected";
+}
+
+/**
+ * One configured server, shared by all sessions: kept connected, left when idle, connected again with growing pauses.
+ * What it offered last is remembered while it is away.
+ */
+export class McpServer {
+  readonly settings: McpServerSettings;
+  readonly #options: ServerOptions;
+  #state: McpServerState = "connecting";
+  #detail: StateDetail = {};
+  #session: McpSession | undefined;
+  #catalog: ServerCatalog | undefined;
+  #running = 0;
+  #usedAt = performance.now();
+  #wake = new AbortController();
+  #changed = createGate();
+  readonly #tried = createGate();
+
+  constructor(settings: McpServerSettings, options: ServerOptions) {
+    this.settings = settings;
+    this.#options = options;
+  }
+
+  get state(): McpServerState {
+    return this.#state;
+  }
+
+  get detail(): StateDetail {
+    return this.#detail;
+  }
+
+  get catalog(): ServerCatalog | undefined {
+    return this.#catalog;
+  }
+
+  get session(): McpSession | undefined {
+    return this.#session;
+  }
+
+  /** Resolves when the first try to connect is over, however it ended. */
+  get tried(): Promise<void> {
+    return this.#tried.opened;
+  }
+
+  /** Keeps it connected until `signal` aborts; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { limits } = this.#options;
+    let attempt = 0;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      const end = await this.#hold(signal);
+      this.#tried.open();
+      if (signal.aborted) break;
+      if (end.kind === "failed") {
+        attempt = end.wasConnected && performance.now() - startedAt >= limits.stableMs ? 1 : attempt + 1;
+        const full = Math.min(limits.minDelayMs * 2 ** (attempt - 1), limits.maxDelayMs);
+        const delayMs = Math.round(full * (0.75 + Math.random() * 0.25));
+        this.#enter("reconnecting", { attempt, delayMs, reason: end.reason });
+        await this.#pause(delayMs, signal);
+      } else {
+        attempt = 0;
+        this.#enter(end.kind, end.kind === "off" ? { reason: end.reason } : {});
+        await this.#pause(undefined, signal);
+      }
+    }
+    this.#enter("off", { reason: "the gateway is stopping" });
+  }
+
+  /** Ends a pause, or the connection that is there, and connects at once. */
+  reconnect(): void {
+    if (this.#session !== undefined) void this.#session.close();
+    else this.#wake.abort();
+  }
+
+  /**
+   * Runs `work` on the connection, waking the server first if it is idle. A server that does not know the session any
+   * more has not done the work: it is done again on a new one.
+   *
+   * @throws {NotConnected} when it is away
+   */
+  async use<T>(work: (session: McpSession) => Promise<T>, signal: AbortSignal): Promise<T> {
+    this.#running += 1;
+    try {
+      const session = await this.#connected(signal);
+      try {
+        return await work(session);
+      } catch (error) {
+        if (!isForgotten(error)) throw error;
+        await session.close();
+        return await work(await this.#connected(signal, session));
+      }
+    } finally {
+      this.#running -= 1;
+      this.#usedAt = performance.now();
+    }
+  }
+
+  /** After a call without an answer: a server that is not even there any more is left. */
+  async suspect(session: McpSession): Promise<void> {
+    if (await session.answers()) return;
+    this.#options.log.warn(`MCP server ${this.settings.name} does not answer any more`);
+    await session.close();
+  }
+
+  async #hold(signal: AbortSignal): Promise<End> {
+    const { settings } = this;
+    const { log } = this.#options;
+    this.#enter("connecting", {});
+    let session: McpSession;
+    try {
+      const auth = await this.#options.auth(settings);
+      const onChanged = (): void => void this.#refresh();
+      session = await openSession(settings, { ...this.#options, auth, onChanged }, signal);
+    } catch (error) {
+      if (error instanceof LoginNeeded) {
+        const reason = `${error.message}: log in with "maxclaw mcp login ${settings.name}"`;
+        log.warn(`MCP server ${settings.name} is off: ${reason}`);
+        return { kind: "off", reason };
+      }
+      if (!signal.aborted) log.warn(`MCP server ${settings.name} cannot be used: ${messageOf(error)}`);
+      return { kind: "failed", reason: messageOf(error), wasConnected: false };
+    }
+    const stop = (): void => void session.close();
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    this.#session = session;
+    this.#catalog = session.catalog;
+    this.#usedAt = performance.now();
+    this.#enter("connected", { toolCount: session.catalog.tools.length });
+    this.#tried.open();
+    this.#options.onCatalog();
+    const idle = this.#watchIdle(session);
+    const reason = await session.closed;
+    clearInterval(idle.timer);
+    signal.removeEventListener("abort", stop);
+    this.#session = undefined;
+    if (idle.isOver()) return { kind: "idle" };
+    if (!signal.aborted) log.warn(`MCP server ${settings.name} is gone: ${reason ?? "it closed the connection"}`);
+    return { kind: "failed", reason: reason ?? "it closed the connection", wasConnected: true };
+  }
+
+  #watchIdle(session: McpSession): { readonly timer: NodeJS.Timeout | undefined; readonly isOver: () => boolean } {
+    const { idleMs } = this.#options;
+    let isOver = false;
+    if (idleMs === 0) return { timer: undefined, isOver: () => false };
+    const timer = setInterval(
+      () => {
+        if (this.#running > 0 || performance.now() - this.#usedAt < idleMs) return;
+        isOver = true;
+        void session.close();
+      },
+      Math.min(idleMs, 30_000),
+    );
+    timer.unref();
+    return { timer, isOver: () => isOver };
+  }
+
+  async #refresh(): Promise<void> {
+    const session = this.#session;
+    if (session === undefined) return;
+    try {
+      this.#catalog = await session.refresh();
+      this.#detail = { toolCount: this.#catalog.tools.length };
+      this.#options.onCatalog();
+    } catch (error) {
+      this.#options.log.warn(`MCP server ${this.settings.name} did not list its tools again: ${messageOf(error)}`);
+    }
+  }
+
+  async #connected(signal: AbortSignal, not?: McpSession): Promise<McpSession> {
+    const { limits } = this.#options;
+    const end = performance.now() + limits.initialiseMs + limits.listMs;
+    // A session that was lost is connected again at once, but only once, for the call that found out.
+    let mayWake = this.#state === "idle" || not !== undefined;
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.#session !== undefined && this.#session !== not) return this.#session;
+      const isResting = this.#state === "idle" || this.#state === "reconnecting";
+      if (this.#state === "off" || (isResting && !mayWake))
+        throw new NotConnected(this.#detail.reason ?? "it is not connected");
+      if (performance.now() > end) throw new NotConnected("it took too long to connect");
+      if (isResting) {
+        mayWake = false;
+        this.#wake.abort();
+      }
+      await Promise.race([this.#changed.opened, sleep(1000, signal)]);
+    }
+  }
+
+  /** Until {@link reconnect}, a call that needs it, or the time is over. */
+  async #pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
+    this.#wake = new AbortController();
+    const onAbort = (): void => this.#wake.abort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    await sleep(ms ?? 2 ** 31 - 1, this.#wake.signal).catch(() => undefined);
+    signal.removeEventListener("abort", onAbort);
+  }
+
+  #enter(state: McpServerState, detail: StateDetail): void {
+    this.#state = state;
+    this.#detail = detail;
+    this.#options.onState(state, detail);
+    this.#changed.open();
+    this.#changed = createGate();
+  }
+}
+
+type End =
+  | { readonly kind: "failed"; readonly reason: string; readonly wasConnected: boolean }
+  | { readonly kind: "idle" }
+  | { readonly kind: "off"; readonly reason: string };
+
+/** An HTTP server that was started again answers 404 to the session it gave before, and has done nothing. */
+function isForgotten(error: unknown): boolean {
+  return error instanceof Error && (("code" in error && error.code === 404) || isRefused(error));
+}
+
+function isRefused({ cause }: Error): boolean {
+  return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
+}

@@ -1,0 +1,122 @@
+import type { Logger } from "../log.js";
+import type { Tool } from "../tools/tool.js";
+import { sleep } from "../util/sleep.js";
+import { createAuth, createLoginStore, type LoginStore } from "./oauth.js";
+import { createOffer, type Offer } from "./offer.js";
+import { McpServer, type McpServerState, type StateDetail } from "./server.js";
+import { toolsOf } from "./server-tools.js";
+import type { SessionOptions } from "./session.js";
+import type { McpLimits, McpServerSettings } from "./settings.js";
+
+/** A turn that begins while servers still connect waits for them so long. */
+const settleMs = 2000;
+
+export interface ServersOptions {
+  readonly version: string;
+  readonly home: string;
+  /** Where servers that are started here begin. */
+  readonly folder: string;
+  readonly limits: McpLimits;
+  readonly declareBytes: number;
+  readonly idleMs: number;
+  readonly onState: (name: string, to: McpServerState, detail: StateDetail) => void;
+  readonly log: Logger;
+}
+
+/** What is known of one server. */
+export interface ServerStatus {
+  readonly name: string;
+  readonly type: "stdio" | "http" | "sse";
+  readonly state: McpServerState;
+  readonly reason?: string;
+  readonly tools: readonly string[];
+}
+
+/** All configured servers, each connected once for all sessions. */
+export interface Servers extends AsyncDisposable {
+  declared(): readonly Tool[];
+  find(name: string): Tool | undefined;
+  /** Waits for first tries to connect, 2 s at most; the names of those that are still at it. */
+  settle(signal: AbortSignal): Promise<readonly string[]>;
+  status(): readonly ServerStatus[];
+  /** False: there is no such server. */
+  reconnect(name: string): boolean;
+}
+
+/** Begins to connect to all of them. Disposing ends every server that was started. */
+export function openServers(settings: readonly McpServerSettings[], options: ServersOptions): Servers {
+  const { log, declareBytes } = options;
+  const stopping = new AbortController();
+  const store = createLoginStore(options.home);
+  const names = settings.map(({ name }) => name).sort();
+  const state = { offer: undefined as Offer | undefined };
+  const servers = settings.map((one) => openServer(one, store, options, () => (state.offer = undefined)));
+  const running = servers.map((server) => server.run(stopping.signal));
+  const offer = (): Offer => {
+    state.offer ??= createOffer(toolsOf(servers, log), names, declareBytes);
+    return state.offer;
+  };
+  const pending = new Set(servers);
+  for (const server of servers) void server.tried.then(() => pending.delete(server));
+  return {
+    declared: () => offer().declared,
+    find: (name) => offer().find(name),
+    async settle(signal) {
+      if (pending.size === 0) return [];
+      const waiting = new AbortController();
+      const onAbort = (): void => waiting.abort();
+      signal.addEventListener("abort", onAbort, { once: true });
+      if (signal.aborted) onAbort();
+      const all = Promise.all([...pending].map(({ tried }) => tried));
+      await Promise.race([all, sleep(settleMs, waiting.signal).catch(() => undefined)]);
+      waiting.abort();
+      signal.removeEventListener("abort", onAbort);
+      return [...pending].map((server) => server.settings.name).sort();
+    },
+    status: () => servers.map(statusOf),
+    reconnect(name) {
+      const server = servers.find((one) => one.settings.name === name);
+      server?.reconnect();
+      return server !== undefined;
+    },
+    async [Symbol.asyncDispose]() {
+      stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
+      await Promise.all(running);
+    },
+  };
+}
+
+function openServer(
+  settings: McpServerSettings,
+  store: LoginStore,
+  { version, folder, limits, idleMs, onState, log }: ServersOptions,
+  onCatalog: () => void,
+): McpServer {
+  return new McpServer(settings, {
+    version,
+    folder,
+    limits,
+    idleMs,
+    log,
+    onCatalog,
+    auth: (server) => authOf(server, store, log),
+    onState: (to, detail) => onState(settings.name, to, detail),
+  });
+}
+
+/** Only for a server that somebody has logged in to: the others are met without. */
+async function authOf(server: McpServerSettings, store: LoginStore, log: Logger): Promise<SessionOptions["auth"]> {
+  if (server.url === undefined || (await store.read(server))?.tokens === undefined) return undefined;
+  return createAuth(server, store, (secrets) => log.hide?.(secrets));
+}
+
+function statusOf(server: McpServer): ServerStatus {
+  const { settings, state, detail, session, catalog } = server;
+  return {
+    name: settings.name,
+    type: session?.kind ?? (settings.command === undefined ? (settings.type ?? "http") : "stdio"),
+    state,
+    ...(detail.reason === undefined ? {} : { reason: detail.reason }),
+    tools: (catalog?.tools ?? []).map(({ name }) => name),
+  };
+}

@@ -1,0 +1,61 @@
+import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { boundedFetch } from "./bounded-fetch.js";
+import { createFloodGuard } from "./flood.js";
+import type { McpLimits, McpServerSettings } from "./settings.js";
+import { StdioTransport } from "./stdio-transport.js";
+
+export type TransportKind = "stdio" | "http" | "sse";
+
+export interface TransportOptions {
+  readonly limits: McpLimits;
+  /** Where a server that is started here begins. */
+  readonly folder: string;
+  readonly auth?: OAuthClientProvider | undefined;
+}
+
+/** The ways in which a server may be reached, in the order in which to try them. */
+export function kindsOf({ command, type }: McpServerSettings): readonly TransportKind[] {
+  if (command !== undefined) return ["stdio"];
+  return type === undefined ? ["http", "sse"] : [type];
+}
+
+export async function createTransport(
+  kind: TransportKind,
+  { command = "", args, env, url = "", headers }: McpServerSettings,
+  { limits, folder, auth }: TransportOptions,
+): Promise<Transport> {
+  if (kind === "stdio") return new StdioTransport({ command, args, env, folder }, limits);
+  const options = {
+    fetch: boundedFetch(limits.maxFrameBytes),
+    requestInit: { headers },
+    ...(auth === undefined ? {} : { authProvider: auth }),
+  };
+  if (kind === "http") {
+    const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
+    // The SDK declares what may be absent in two ways that TypeScript does not take for the same.
+    return guarded(new StreamableHTTPClientTransport(new URL(url), options) as Transport, limits);
+  }
+  const { SSEClientTransport } = await import("@modelcontextprotocol/sdk/client/sse.js");
+  return guarded(new SSEClientTransport(new URL(url), options) as Transport, limits);
+}
+
+/** A server that says too much unasked is left. Must be called before the client hangs itself in. */
+function guarded(transport: Transport, limits: McpLimits): Transport {
+  const isExpected = createFloodGuard(limits.maxUnasked, limits.floodMs);
+  let listener: Transport["onmessage"];
+  Object.defineProperty(transport, "onmessage", {
+    get: () => listener,
+    set(inner: Transport["onmessage"]) {
+      listener = (message, extra) => {
+        if ("method" in message && !isExpected()) {
+          transport.onerror?.(new Error("it flooded the gateway with messages that nobody asked for"));
+          void transport.close();
+          return;
+        }
+        inner?.(message, extra);
+      };
+    },
+  });
+  return transport;
+}

@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { locate } from "../files/locate.js";
+import { defineTool, failed } from "../tool.js";
+
+/** What platforms show with a file. */
+const maxText = 1000;
+
+export const sendFileTool = defineTool({
+  name: "send_file",
+  description: "Give the person a file.",
+  input: z.object({
+    path: z.string(),
+    text: z.string().optional(),
+  }),
+  // Its copy and all messages have ids of their own, which are the same when it runs again.
+  effect: "idempotent",
+  risk: "access",
+  origin: "builtin",
+
+  async run({ path, text }, context) {
+    if (context.isSubAgent)
+      return failed("A sub-agent gives nothing to people: name the file in your answer, your parent can give it.");
+    if ((text?.length ?? 0) > maxText) return failed(`text: at most ${maxText} characters.`);
+    const located = await locate(path, "read", context);
+    if (!located.ok) return located.result;
+    const { place } = located;
+    if (!place.exists) return failed(`${place.shown} does not exist.`);
+    const own = { kind: "chat", chat: `${context.channel}:${context.chatId}`, isOwn: true } as const;
+    const refusal = await context.permit(own);
+    if (refusal !== undefined) return failed(refusal);
+    const sent = await context.artifact({ path: place.path, content: text });
+    if (!sent.ok) return failed(`${place.shown} was not sent: ${sent.sentence}`, `${place.shown} was not sent`);
+    const { filename } = sent.file;
+    return sent.isShown
+      ? { text: `Sent ${filename}.`, isError: false, summary: `sent ${filename}` }
+      : failed(`This chat takes no such file: the person was told its name only, ${filename}.`);
+  },
+});

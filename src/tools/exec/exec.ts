@@ -1,0 +1,117 @@
+import { z } from "zod";
+import { keepWhole } from "../overflow.js";
+import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
+import type { Sandbox } from "./find-sandbox.js";
+import type { Finished } from "./terminal.js";
+import type { Terminals } from "./terminals.js";
+
+export interface ExecSettings {
+  readonly terminals: Terminals;
+  readonly sandbox: Sandbox;
+  /** When a call names no other. */
+  readonly timeoutSeconds: number;
+  /** `required`: without a sandbox nothing runs. */
+  readonly sandboxMode: "auto" | "off" | "required";
+  /** `off`: no command gets a network in the sandbox. */
+  readonly network: "ask" | "off";
+}
+
+// Of a long output its beginning and its end are shown: what went wrong usually stands last.
+const headCharacters = 6000;
+const tailCharacters = 9000;
+
+/** The limit of one argument of a program. */
+const maxCommandBytes = 120_000;
+
+export function execTool(settings: ExecSettings): Tool {
+  const { terminals, timeoutSeconds } = settings;
+  return defineTool({
+    name: "exec",
+    description: "Run a shell command. Only this chat's folder can be written. cd and export stay.",
+    input: z.object({
+      command: z.string(),
+      timeout: z.int().min(1).max(300).describe("seconds").optional(),
+      network: z.boolean().describe("asks a person").optional(),
+      background: z.boolean().optional(),
+    }),
+    effect: "write",
+    risk: "access",
+    origin: "builtin",
+
+    async run({ command, timeout = timeoutSeconds, network = false, background = false }, context) {
+      if (command.trim() === "") return failed("Say what to run in `command`.");
+      if (Buffer.byteLength(command) > maxCommandBytes)
+        return failed("The command is too long. Write it into a file and run that.");
+      if (command.includes("\0")) return failed("A command cannot contain a NUL byte.");
+      const confinement = await settings.sandbox.find();
+      if (confinement === undefined && settings.sandboxMode === "required") return failed(withoutSandbox(settings));
+      const isSandboxed = confinement !== undefined;
+      if (isSandboxed && network && settings.network === "off")
+        return failed("Commands have no network here (setting tools.exec.network).");
+      const refusal = await context.permit({
+        kind: "command",
+        command,
+        isSandboxed,
+        hasNetwork: isSandboxed && network,
+      });
+      if (refusal !== undefined) return failed(refusal);
+      const terminal = await terminals.of(context.sessionKey, context.folder);
+      const start = { confinement, network };
+      if (background) {
+        const id = await terminal.runInBackground(command, start, context.signal);
+        if (id === undefined)
+          return failed("Too much runs in the background already. End something with process kill.");
+        return { text: `Started in the background as ${id}.`, isError: false, summary: `started ${shortOf(command)}` };
+      }
+      const finished = await terminal.run(command, { ...start, timeoutMs: timeout * 1000 }, context.signal);
+      return await resultOf(command, finished, timeout, context);
+    },
+  });
+}
+
+function withoutSandbox({ sandbox: { state } }: ExecSettings): string {
+  const why = state.state === "unavailable" ? ` ${state.reason}` : "";
+  return `Commands run in a sandbox only (setting tools.exec.sandbox), and there is none.${why}`;
+}
+
+async function resultOf(
+  command: string,
+  { run, stopped, movedTo, tooLarge }: Finished,
+  seconds: number,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const code = run.end?.code;
+  const output = run.output.text().replace(/\s+$/, "");
+  const notes = [
+    ...(stopped === "timeout" ? [`stopped after ${seconds} s; use timeout or background for longer ones`] : []),
+    ...(stopped === "flood" ? ["stopped: far too much output"] : []),
+    ...(stopped === undefined && code === undefined ? ["killed, perhaps for using too much memory"] : []),
+    ...(code === undefined || code === 0 ? [] : [`exit ${code}`]),
+    ...(movedTo === undefined ? [] : [`now in ${movedTo}`]),
+    ...(tooLarge.length === 0 ? [] : [`not shown in the sandbox, too many files: ${tooLarge.join(", ")}`]),
+  ];
+  const shown = await shorten(output, run.hasNetwork && run.isSandboxed, context);
+  const text = [shown || "(no output)", ...notes.map((note) => `[${note}]`)].join("\n");
+  const isError = code !== 0;
+  const ending =
+    stopped === "timeout" ? " (time-out)" : code === 0 ? "" : ` (${code === undefined ? "killed" : `exit ${code}`})`;
+  return {
+    text,
+    isError,
+    summary: `ran ${shortOf(command)}${ending}`,
+    ...(run.isSandboxed && run.hasNetwork ? { outside: "a command with network access" } : {}),
+  };
+}
+
+async function shorten(output: string, isOutside: boolean, context: ToolContext): Promise<string> {
+  if (output.length <= headCharacters + tailCharacters) return output;
+  const file = await keepWhole("exec", output, isOutside, context);
+  const left = output.length - headCharacters - tailCharacters;
+  const where = file === undefined ? "" : `; the whole output is in ${file}`;
+  return `${output.slice(0, headCharacters)}\n[${left} characters left out${where}]\n${output.slice(-tailCharacters)}`;
+}
+
+function shortOf(command: string): string {
+  const [line = ""] = command.trim().split("\n");
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}

@@ -1,0 +1,147 @@
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { totalmem } from "node:os";
+import path from "node:path";
+import { newId } from "../../util/ids.js";
+import { sleep } from "../../util/sleep.js";
+
+/** Of one run: processes and threads, and memory of all of them together. */
+export const maxTasks = 512;
+const gigabyte = 1024 ** 3;
+
+function maxMemoryBytes(): number {
+  return Math.min(4 * gigabyte, Math.floor(totalmem() / 2));
+}
+
+/** The control group of one run. */
+export interface RunLimits {
+  /** Must be called before the process does anything, so that all it starts is counted. */
+  enter(pid: number): void;
+  /** Resolves when the group is gone; its processes must be dead or dying. */
+  remove(): Promise<void>;
+}
+
+/** Limits that also bind root, by control groups. */
+export interface Limits {
+  /** Undefined where the system does not let us: the shell's own limits are all there is then. */
+  open(): RunLimits | undefined;
+}
+
+interface Controller {
+  /** Where groups can be made. */
+  readonly folder: string;
+  readonly settings: readonly (readonly [file: string, value: string])[];
+}
+
+const prefix = "maxclaw-run-";
+
+/** Looks once at what the system offers; costs a few small reads. */
+export function createLimits(memoryBytes = maxMemoryBytes()): Limits {
+  const controllers = usable(memoryBytes);
+  for (const { folder } of controllers) removeLeftOver(folder);
+  return {
+    open() {
+      const name = `${prefix}${process.pid}-${newId("g")}`;
+      const made: string[] = [];
+      try {
+        for (const { folder, settings } of controllers) {
+          const group = path.join(folder, name);
+          mkdirSync(group);
+          made.push(group);
+          for (const [file, value] of settings) writeFileSync(path.join(group, file), value);
+        }
+      } catch {
+        for (const group of made) tryRemove(group);
+        return undefined;
+      }
+      if (made.length === 0) return undefined;
+      return {
+        enter(pid) {
+          try {
+            for (const group of made) writeFileSync(path.join(group, "cgroup.procs"), String(pid));
+          } catch {
+            // It has ended already.
+          }
+        },
+        async remove() {
+          const until = Date.now() + 5000;
+          const never = new AbortController().signal;
+          for (const group of made) while (!tryRemove(group) && Date.now() < until) await sleep(20, never);
+        },
+      };
+    },
+  };
+}
+
+function usable(memoryBytes: number): readonly Controller[] {
+  const root = "/sys/fs/cgroup";
+  try {
+    const own = readFileSync("/proc/self/cgroup", "utf8").split("\n");
+    const v1 = (name: string): string | undefined => {
+      const line = own.find((one) => one.split(":")[1]?.split(",").includes(name));
+      return line === undefined ? undefined : path.join(root, name, line.split(":").slice(2).join(":"));
+    };
+    const pids = v1("pids");
+    const memory = v1("memory");
+    const bytes = String(memoryBytes);
+    if (pids !== undefined || memory !== undefined) {
+      return [
+        ...(pids === undefined ? [] : [{ folder: pids, settings: [["pids.max", String(maxTasks)] as const] }]),
+        ...(memory === undefined ? [] : [{ folder: memory, settings: [["memory.limit_in_bytes", bytes] as const] }]),
+      ].filter(({ folder }) => canMakeGroups(folder));
+    }
+    const folder = path.join(root, own.find((one) => one.startsWith("0::"))?.slice(3) ?? "");
+    // A group that holds processes itself, as ours does, can only pass on what was switched on by somebody else.
+    const passedOn = readFileSync(path.join(folder, "cgroup.subtree_control"), "utf8").split(/\s/);
+    const settings = [
+      ...(passedOn.includes("pids") ? [["pids.max", String(maxTasks)] as const] : []),
+      ...(passedOn.includes("memory") ? [["memory.max", bytes] as const] : []),
+    ];
+    return settings.length > 0 && canMakeGroups(folder) ? [{ folder, settings }] : [];
+  } catch {
+    return [];
+  }
+}
+
+function canMakeGroups(folder: string): boolean {
+  const group = path.join(folder, `${prefix}${process.pid}-0`);
+  try {
+    mkdirSync(group);
+    return tryRemove(group);
+  } catch {
+    return false;
+  }
+}
+
+/** Of gateways that were killed. */
+function removeLeftOver(folder: string): void {
+  for (const name of namesIn(folder)) {
+    const [, pid] = new RegExp(`^${prefix}(\\d+)-`).exec(name) ?? [];
+    if (pid !== undefined && Number(pid) !== process.pid && !isAlive(Number(pid))) tryRemove(path.join(folder, name));
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** A group can be removed once its last process is gone. */
+function tryRemove(group: string): boolean {
+  try {
+    rmdirSync(group);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ENOENT";
+  }
+}

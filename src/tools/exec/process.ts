@@ -1,0 +1,91 @@
+import { z } from "zod";
+import { defineTool, failed, type Tool, type ToolResult } from "../tool.js";
+import type { Run } from "./run.js";
+import type { Terminals } from "./terminals.js";
+
+export function processTool(terminals: Terminals): Tool {
+  return defineTool({
+    name: "process",
+    description: "exec's background commands. read waits up to `wait` s for news.",
+    input: z.object({
+      action: z.enum(["list", "read", "write", "kill"]),
+      id: z.string().optional(),
+      text: z.string().optional(),
+      wait: z.int().max(60).optional(),
+    }),
+    effect: "write",
+    risk: "access",
+    origin: "builtin",
+
+    async run({ action, id = "", text = "", wait = 0 }, context) {
+      const all = terminals.find(context.sessionKey)?.background() ?? [];
+      if (action === "list")
+        return done(all.map(([one, run]) => `${one}: ${lineOf(run)}`).join("\n") || "Nothing runs.");
+      const run = all.find(([one]) => one === id)?.[1];
+      if (run === undefined)
+        return failed(
+          `There is no background command "${id}". There are: ${all.map(([one]) => one).join(", ") || "none"}.`,
+        );
+      switch (action) {
+        case "read":
+          if (!run.output.hasNews() && run.end === undefined) await news(run, wait * 1000, context.signal);
+          return {
+            ...done([run.output.news().trimEnd(), `[${lineOf(run)}]`].filter(Boolean).join("\n")),
+            ...outsideOf(run),
+          };
+        case "write": {
+          // What is typed into a shell is a command as well.
+          const command = `${text} (typed into: ${run.command})`;
+          const { isSandboxed, hasNetwork } = run;
+          const refusal = await context.permit({
+            kind: "command",
+            command,
+            isSandboxed,
+            hasNetwork: isSandboxed && hasNetwork,
+          });
+          if (refusal !== undefined) return failed(refusal);
+          return run.write(text) ? done(`Written to ${id}.`) : failed(`${id} has ended.`);
+        }
+        case "kill":
+          run.kill();
+          await run.ended;
+          return done(`${id} ${stateOf(run)}.`);
+        default:
+          return action satisfies never;
+      }
+    },
+  });
+}
+
+function news(run: Run, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      forget();
+      signal.removeEventListener("abort", stop);
+      resolve();
+    };
+    const timer = setTimeout(stop, ms);
+    const forget = run.onOutput(stop);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}
+
+function stateOf({ end, startedAt }: Run): string {
+  if (end === undefined) return `runs for ${Math.round((Date.now() - startedAt) / 1000)} s`;
+  return end.code === undefined ? "was killed" : `ended with exit ${end.code}`;
+}
+
+function lineOf(run: Run): string {
+  const [line = ""] = run.command.split("\n");
+  return `${stateOf(run)}: ${line.slice(0, 100)}`;
+}
+
+function outsideOf(run: Run): { readonly outside?: string } {
+  return run.isSandboxed && run.hasNetwork ? { outside: "a command with network access" } : {};
+}
+
+function done(text: string): ToolResult {
+  const [summary = ""] = text.split("\n");
+  return { text, isError: false, summary: summary.slice(0, 100) };
+}

@@ -1,0 +1,245 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { closeSync, constants, openSync, unlinkSync } from "node:fs";
+import { Socket } from "node:net";
+import path from "node:path";
+import { promisify } from "node:util";
+import { newId } from "../../util/ids.js";
+import { openLeash, runVariable } from "./leash.js";
+import type { Limits } from "./limits.js";
+import { Output } from "./output.js";
+import { argsFd, type Confinement } from "./sandbox.js";
+import { leftFd, parseLeft, shellCommand, startFd } from "./shell.js";
+import type { View } from "./view.js";
+
+/** Nobody reads that much: a command that goes on writing is ended. */
+const maxOutputBytes = 64 * 1024 * 1024;
+const maxLeftCharacters = 256 * 1024;
+/** What is still in the pipe when the command has ended is there at once. */
+const lastOutputMs = 1000;
+
+export interface RunOptions {
+  readonly command: string;
+  readonly cwd: string;
+  /** As an earlier shell has told it. */
+  readonly environment: string;
+  /** The variables before that. */
+  readonly firstEnvironment: Readonly<Record<string, string>>;
+  readonly view: View;
+  /** Private to the terminal: a folder that no command sees, and the one in it that commands see as `/tmp`. */
+  readonly temp: { readonly hidden: string; readonly shown: string };
+  /** Undefined: runs with all that the gateway's user may do. */
+  readonly confinement: Confinement | undefined;
+  readonly network: boolean;
+  /** Can be written to. */
+  readonly isInteractive: boolean;
+  readonly limits: Limits;
+}
+
+export interface RunEnd {
+  /** Undefined when it was killed. */
+  readonly code: number | undefined;
+  /** Folder and environment that it left behind; undefined when it was killed. */
+  readonly left: { readonly cwd: string; readonly environment: string } | undefined;
+}
+
+/** One command with all that it has started. */
+export interface Run {
+  readonly command: string;
+  readonly startedAt: number;
+  readonly output: Output;
+  readonly isSandboxed: boolean;
+  readonly hasNetwork: boolean;
+  /** Undefined while it runs. */
+  readonly end: RunEnd | undefined;
+  /** True when it wrote more than anybody reads. */
+  readonly hasFlooded: boolean;
+  /** Resolves when it and everything that it has started is gone. */
+  readonly ended: Promise<RunEnd>;
+  /** Kills all of it, at once. */
+  kill(): void;
+  /** False when it has ended or takes no input. */
+  write(text: string): boolean;
+  /** Calls back with each piece of output; returns the undo. */
+  onOutput(listener: () => void): () => void;
+}
+
+/**
+ * Starts a command in a process group of its own. It and its children are dead when the run has ended, when it is
+ * killed, and when the gateway dies in whatever way.
+ */
+export async function startRun(options: RunOptions, signal: AbortSignal): Promise<Run> {
+  const mark = newId("run");
+  // A real pipe: what Node gives is a socket, and a socket cannot be opened again as /dev/stdout.
+  const pipe = await openPipe(path.join(options.temp.hidden, mark));
+  try {
+    signal.throwIfAborted();
+    return new LiveRun(options, mark, pipe);
+  } catch (error) {
+    closeSync(pipe.readFd);
+    throw error;
+  } finally {
+    closeSync(pipe.writeFd);
+  }
+}
+
+interface Pipe {
+  readonly readFd: number;
+  readonly writeFd: number;
+}
+
+async function openPipe(file: string): Promise<Pipe> {
+  await promisify(execFile)("mkfifo", ["-m", "600", file], { env: { PATH: "/usr/bin:/bin" } });
+  try {
+    const readFd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    return { readFd, writeFd: openSync(file, constants.O_WRONLY) };
+  } finally {
+    unlinkSync(file);
+  }
+}
+
+class LiveRun implements Run {
+  readonly command: string;
+  readonly startedAt = Date.now();
+  readonly output = new Output();
+  readonly isSandboxed: boolean;
+  readonly hasNetwork: boolean;
+  readonly ended: Promise<RunEnd>;
+  #end: RunEnd | undefined;
+  #isGone = false;
+  #hasFlooded = false;
+  readonly #child: ChildProcess;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: RunOptions, mark: string, { readFd, writeFd }: Pipe) {
+    const { command, confinement, network, limits } = options;
+    this.command = command;
+    this.isSandboxed = confinement !== undefined;
+    this.hasNetwork = network || !this.isSandboxed;
+    const held = confinement?.endsWithGateway === true ? undefined : openLeash(mark);
+    const group = limits.open();
+    const { file, args, moreArgs } = launchOf(options);
+    try {
+      this.#child = spawn(file, args, {
+        cwd: "/",
+        env: { ...options.firstEnvironment, ...(held === undefined ? {} : { [runVariable]: mark }) },
+        detached: true,
+        stdio: [options.isInteractive ? "pipe" : "ignore", writeFd, writeFd, "pipe", "pipe", "pipe"],
+      });
+    } catch (error) {
+      held?.release({ isOver: true });
+      void group?.remove();
+      throw error;
+    }
+    const { pid } = this.#child;
+    if (pid !== undefined) {
+      held?.hold(pid);
+      // It waits for the rest of its input until then.
+      group?.enter(pid);
+    }
+    const left = this.#talk(options.environment, moreArgs);
+    const read = this.#read(readFd);
+    this.ended = new Promise<RunEnd>((resolve) => {
+      const finish = async (code: number | undefined): Promise<void> => {
+        // Its number may soon be another's.
+        this.kill();
+        this.#isGone = true;
+        held?.release({ isOver: true });
+        const [told] = await Promise.all([
+          within(left, lastOutputMs),
+          within(read.done, lastOutputMs),
+          group?.remove(),
+        ]);
+        read.stop();
+        this.#end = { code, left: code === undefined || told === undefined ? undefined : parseLeft(told) };
+        for (const listener of this.#listeners) listener();
+        resolve(this.#end);
+      };
+      this.#child.once("exit", (code) => void finish(code ?? undefined));
+      this.#child.once("error", (error) => {
+        this.output.add(Buffer.from(`The command could not be started: ${error.message}\n`));
+        if (pid === undefined) void finish(126);
+      });
+    });
+  }
+
+  get end(): RunEnd | undefined {
+    return this.#end;
+  }
+
+  get hasFlooded(): boolean {
+    return this.#hasFlooded;
+  }
+
+  kill(): void {
+    const { pid } = this.#child;
+    if (pid === undefined || this.#isGone) return;
+    try {
+      process.kill(-pid, "SIGKILL");
+    } catch {
+      // The whole group is gone.
+    }
+  }
+
+  write(text: string): boolean {
+    const { stdin } = this.#child;
+    if (this.#end !== undefined || stdin === null || !stdin.writable) return false;
+    stdin.write(text);
+    return true;
+  }
+
+  onOutput(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Gives the shell what it starts from, and resolves with what it tells at its end. */
+  #talk(environment: string, moreArgs = ""): Promise<string> {
+    const { stdio, stdin } = this.#child;
+    // All of them were asked for as pipes.
+    const pipeAt = (fd: number): Socket => stdio[fd] as Socket;
+    for (const one of [stdin, pipeAt(leftFd), pipeAt(startFd), pipeAt(argsFd)]) one?.on("error", () => undefined);
+    pipeAt(argsFd).end(moreArgs);
+    pipeAt(startFd).end(environment);
+    let told = "";
+    const left = pipeAt(leftFd).setEncoding("utf8");
+    left.on("data", (text: string) => {
+      if (told.length < maxLeftCharacters) told += text;
+    });
+    return new Promise((resolve) => left.once("close", () => resolve(told.length < maxLeftCharacters ? told : "")));
+  }
+
+  #read(fd: number): { readonly done: Promise<void>; stop(): void } {
+    const source = new Socket({ fd, readable: true, writable: false });
+    source.on("error", () => undefined);
+    source.on("data", (chunk: Buffer) => {
+      this.output.add(chunk);
+      if (this.output.bytes > maxOutputBytes && !this.#hasFlooded) {
+        this.#hasFlooded = true;
+        this.kill();
+      }
+      for (const listener of this.#listeners) listener();
+    });
+    return {
+      done: new Promise((resolve) => source.once("close", () => resolve())),
+      stop: () => void source.destroy(),
+    };
+  }
+}
+
+function launchOf(options: RunOptions) {
+  const { command, cwd, view, temp, confinement, network } = options;
+  const shell = shellCommand({ command, cwd, home: view.folder, isSandboxed: confinement !== undefined });
+  if (confinement !== undefined) return confinement.launch(shell, { view, temp: temp.shown, network });
+  const [file, ...args] = shell;
+  return { file, args, moreArgs: undefined };
+}
+
+function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), ms);
+    void promise.then((value) => {
+      clearTimeout(timer);
+      resolve(value);
+    });
+  });
+}

@@ -1,0 +1,35 @@
+import type { View } from "./view.js";
+
+/** How a command is started. */
+export interface Launch {
+  readonly file: string;
+  readonly args: readonly string[];
+  /** Written to {@link argsFd}, so that no list of places is too long for a command line. */
+  readonly moreArgs?: string | undefined;
+}
+
+/** Where a launcher reads further arguments. */
+export const argsFd = 5;
+
+/** One way to confine commands on one system. */
+export interface Confinement {
+  /** As people call it, e.g. `bubblewrap`. */
+  readonly name: string;
+  /** Ends whatever the command has started together with the process that was launched, and with the gateway. */
+  readonly endsWithGateway: boolean;
+  /** `command` sees the view and `temp` as its `/tmp`, and has a network only when it is given one. */
+  launch(
+    command: readonly [file: string, ...args: string[]],
+    options: { readonly view: View; readonly temp: string; readonly network: boolean },
+  ): Launch;
+}
+
+/** What came of trying the sandbox. */
+export type SandboxState =
+  /** Nobody has asked for it yet, or the trial runs. */
+  | { readonly state: "checking" }
+  | { readonly state: "ready"; readonly name: string }
+  /** `reason`: one sentence for people, with what to do. */
+  | { readonly state: "unavailable"; readonly reason: string }
+  /** Switched off in the config. */
+  | { readonly state: "off" };

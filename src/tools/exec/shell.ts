@@ -1,0 +1,79 @@
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { runVariable } from "./leash.js";
+import { maxTasks } from "./limits.js";
+import { argsFd } from "./sandbox.js";
+
+/** Where the shell tells what it leaves behind, and where it reads what it starts from. */
+export const leftFd = 3;
+export const startFd = 4;
+
+/**
+ * Runs one command as if it was typed into the shell of the last one: its environment and its folder are restored and
+ * told afterwards. Nothing of that touches the environment of the sandbox itself, in which it could do harm.
+ * Arguments: folder to start in, folder when that one is gone, command.
+ */
+const script = `
+ulimit -c 0
+ulimit -f 8388608 2>/dev/null
+ulimit -u "$4" 2>/dev/null
+__c=$3 __r=$${runVariable}
+cd -- "$2"
+eval "$(cat <&${startFd})"
+[ -z "$__r" ] || export ${runVariable}="$__r"
+exec ${startFd}<&- ${argsFd}<&-
+cd -- "$1" || echo "[$1 is gone; this runs in $2]"
+set --
+trap '__s=$?; trap - EXIT; { pwd -P 2>/dev/null || echo "$PWD"; export -p; } >&${leftFd}; exit $__s' EXIT
+eval "$__c"
+`;
+
+export interface ShellCommand {
+  readonly command: string;
+  /** Folder to start in, and the one to take when it is gone. */
+  readonly cwd: string;
+  readonly home: string;
+  readonly isSandboxed: boolean;
+}
+
+export function shellCommand({ command, cwd, home, isSandboxed }: ShellCommand): [string, ...string[]] {
+  // In a sandbox only its own processes count, elsewhere all of the user's.
+  const maxProcesses = isSandboxed ? maxTasks : maxTasks + ownProcesses();
+  const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
+  const noProfile = shell.endsWith("bash") ? ["--noprofile", "--norc"] : [];
+  return [shell, ...noProfile, "-c", script, "shell", cwd, home, command, String(maxProcesses)];
+}
+
+function ownProcesses(): number {
+  const own = process.getuid?.();
+  try {
+    const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    return pids.filter((pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === own).length;
+  } catch {
+    // Without a /proc: far more than anybody has.
+    return 4096;
+  }
+}
+
+/** The environment of the first command of a terminal. Nothing of the gateway's own is in it. */
+export function firstEnvironment(options: {
+  readonly home: string;
+  readonly timeZone: string;
+}): Record<string, string> {
+  return {
+    PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    HOME: options.home,
+    TMPDIR: "/tmp",
+    LANG: "C.UTF-8",
+    TERM: "dumb",
+    TZ: options.timeZone,
+    PAGER: "cat",
+    GIT_TERMINAL_PROMPT: "0",
+  };
+}
+
+/** What a shell has told on {@link leftFd}; undefined when it told nothing whole. */
+export function parseLeft(text: string): { readonly cwd: string; readonly environment: string } | undefined {
+  const end = text.indexOf("\n");
+  if (end < 1 || !text.startsWith("/")) return undefined;
+  return { cwd: text.slice(0, end), environment: text.slice(end + 1) };
+}

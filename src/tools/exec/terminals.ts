@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
+import path from "node:path";
+import { newId } from "../../util/ids.js";
+import { Terminal, type TerminalOptions } from "./terminal.js";
+
+export interface TerminalChange {
+  readonly sessionKey: string;
+  readonly id: string;
+  readonly from: "ready" | "stopped";
+  readonly to: "ready" | "stopped";
+  readonly detail: string;
+}
+
+export interface TerminalsOptions extends Omit<TerminalOptions, "id" | "folder" | "temp" | "limits"> {
+  readonly limits: () => TerminalOptions["limits"];
+  /** Holds a folder for each terminal. Nobody else may use it: what is there from an earlier process is removed. */
+  readonly tempRoot: string;
+  readonly idleMs: number;
+  readonly onChange: (change: TerminalChange) => void;
+}
+
+/** One terminal for each session, which no other session gets to see. */
+export class Terminals implements AsyncDisposable {
+  readonly #options: TerminalsOptions;
+  readonly #open = new Map<string, Terminal>();
+  #swept: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: TerminalsOptions) {
+    this.#options = options;
+  }
+
+  find(sessionKey: string): Terminal | undefined {
+    return this.#open.get(sessionKey);
+  }
+
+  /** The session's terminal, which is opened when it has none. */
+  async of(sessionKey: string, folder: string): Promise<Terminal> {
+    const { tempRoot, idleMs, onChange, limits, ...options } = this.#options;
+    this.#swept ??= rm(tempRoot, { recursive: true, force: true }).catch(() => undefined);
+    await this.#swept;
+    const known = this.#open.get(sessionKey);
+    if (known !== undefined) return known;
+    const id = newId("term");
+    const temp = path.join(tempRoot, createHash("sha256").update(id).digest("hex").slice(0, 16));
+    const terminal = new Terminal({ ...options, limits: limits(), id, folder, temp });
+    this.#open.set(sessionKey, terminal);
+    this.#timer ??= setInterval(() => void this.#closeIdle(), Math.max(10, idleMs / 30)).unref();
+    onChange({ sessionKey, id, from: "stopped", to: "ready", detail: "opened for a command" });
+    return terminal;
+  }
+
+  /** Ends the session's terminal and everything that runs in it. `isTold`: the session has a log to tell it in. */
+  async close(sessionKey: string, why: string, { isTold = true } = {}): Promise<void> {
+    const terminal = this.#open.get(sessionKey);
+    if (terminal === undefined) return;
+    this.#open.delete(sessionKey);
+    await terminal.close();
+    if (isTold) this.#options.onChange({ sessionKey, id: terminal.id, from: "ready", to: "stopped", detail: why });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all([...this.#open.keys()].map((key) => this.close(key, "the gateway stops")));
+  }
+
+  async #closeIdle(): Promise<void> {
+    const before = Date.now() - this.#options.idleMs;
+    for (const [key, { idleSince }] of this.#open)
+      if (idleSince !== undefined && idleSince < before) await this.close(key, "nobody used it");
+  }
+}

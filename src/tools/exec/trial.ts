@@ -1,0 +1,91 @@
+import { mkdir, mkdtemp, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { messageOf } from "../../errors.js";
+import { linked } from "../../util/linked.js";
+import type { Limits } from "./limits.js";
+import { startRun } from "./run.js";
+import type { Confinement } from "./sandbox.js";
+import { firstEnvironment } from "./shell.js";
+
+const limitMs = 10_000;
+
+/** Each line is one thing that a sandbox has to allow or to prevent; the first that fails is told. */
+const script = `
+echo x > "$HOME/made" || { echo "files in the own folder cannot be written"; exit 1; }
+cat shown >/dev/null || { echo "the workspace cannot be read"; exit 1; }
+{ cat "$T_SECRET"; } >/dev/null 2>&1 && { echo "files elsewhere can be read"; exit 1; }
+{ echo x > "$T_SECRET.new"; } 2>/dev/null
+{ echo x > shown; } 2>/dev/null
+{ cat "/proc/$T_PID/environ"; } 2>/dev/null | grep -q . && { echo "the gateway's processes can be seen"; exit 1; }
+{ kill -0 "$T_PID"; } 2>/dev/null && { echo "the gateway's processes can be reached"; exit 1; }
+{ exec 9<>"/dev/tcp/127.0.0.1/$T_PORT"; } 2>/dev/null && { echo "this machine's ports can be reached"; exit 1; }
+{ : > /proc/sys/kernel/core_pattern; } 2>/dev/null && { echo "settings of the system can be changed"; exit 1; }
+exit 0
+`;
+
+/**
+ * Runs a command in the sandbox that tries what a sandbox is there to prevent. Undefined when all is well, else one
+ * sentence without its end.
+ */
+export async function tryConfinement(
+  confinement: Confinement,
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const root = await realpath(await mkdtemp(path.join(tmpdir(), "maxclaw-sandbox-")));
+  const server = createServer((socket) => socket.destroy());
+  using limit = linked(signal, limitMs);
+  try {
+    const workspace = path.join(root, "workspace");
+    const folder = path.join(workspace, "own");
+    const temp = { hidden: root, shown: path.join(root, "temp") };
+    const secret = path.join(root, "secret");
+    for (const one of [folder, temp.shown]) await mkdir(one, { recursive: true });
+    const shown = path.join(workspace, "shown");
+    await writeFile(shown, "seen");
+    await writeFile(secret, "secret");
+    const port = await new Promise<number>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address();
+        resolve(typeof address === "object" && address !== null ? address.port : 0);
+      });
+    });
+    const run = await startRun(
+      {
+        command: script,
+        cwd: workspace,
+        environment: `export T_SECRET='${secret}' T_PID=${process.pid} T_PORT=${port}\n`,
+        firstEnvironment: firstEnvironment({ home: folder, timeZone: "UTC" }),
+        view: { workspace, folder, shown: [shown], kept: [], links: [], hidden: [], tooLarge: [] },
+        temp,
+        confinement,
+        network: false,
+        isInteractive: false,
+        limits,
+      },
+      limit.signal,
+    );
+    limit.signal.addEventListener("abort", () => run.kill(), { once: true });
+    const { code } = await run.ended;
+    if (limit.signal.aborted) return "it did not answer";
+    if (code !== 0) return run.output.text().trim().split("\n").slice(-1)[0]?.slice(0, 300) || `it ended with ${code}`;
+    if (!(await exists(path.join(folder, "made")))) return "what it writes is not kept";
+    const { size } = await stat(shown);
+    return (await exists(`${secret}.new`)) || size !== 4 ? "files elsewhere can be written" : undefined;
+  } catch (error) {
+    return messageOf(error);
+  } finally {
+    server.close();
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+async function exists(file: string): Promise<boolean> {
+  return await stat(file).then(
+    () => true,
+    () => false,
+  );
+}

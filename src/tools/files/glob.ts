@@ -1,0 +1,46 @@
+import { stat } from "node:fs/promises";
+import { z } from "zod";
+import { defineTool, failed } from "../tool.js";
+import { fileFailure } from "./failure.js";
+import { createGlob } from "./glob-pattern.js";
+import { locateFolder, workspaceHint } from "./locate.js";
+import { walkFiles } from "./walk.js";
+
+const maxFiles = 300;
+const timeoutMs = 10_000;
+
+export const globTool = defineTool({
+  name: "glob",
+  description: "Find files by name: *.md, src/**/*.{ts,js}.",
+  input: z.object({ pattern: z.string(), path: z.string().optional() }),
+  effect: "read",
+  risk: "access",
+  origin: "builtin",
+
+  async run({ pattern, path = "." }, context) {
+    const matches = createGlob(pattern);
+    if (matches === undefined) return failed("pattern is no glob, or has too many alternatives.");
+    const located = await locateFolder(path, context);
+    if (!located.ok) return located.result;
+    const { place } = located;
+    try {
+      if (place.exists && !(await stat(place.path)).isDirectory()) return failed(`${place.shown} is not a folder.`);
+      const limits = { files: maxFiles, endsAt: performance.now() + timeoutMs };
+      const { files, isCut } = place.exists
+        ? await walkFiles(place.path, context, matches, limits)
+        : { files: [], isCut: false };
+      const lines = files.map(({ name }) => oneLine(name));
+      if (lines.length === 0) lines.push("No file fits.", ...workspaceHint(place, context));
+      if (isCut) lines.push("[more was not looked at; narrow pattern or path]");
+      if (place.note !== undefined) lines.push(place.note);
+      return { text: lines.join("\n"), isError: false, summary: `found ${files.length} files for ${oneLine(pattern)}` };
+    } catch (error) {
+      return fileFailure(error, place.shown);
+    }
+  },
+});
+
+/** A line break in a name would look like a second one. */
+export function oneLine(name: string): string {
+  return name.replace(/\p{Cc}/gu, "?");
+}

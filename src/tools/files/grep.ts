@@ -1,0 +1,144 @@
+import { stat } from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+import { messageOf } from "../../errors.js";
+import { runBoundedWorker } from "../../util/bounded-worker.js";
+import { defineTool, failed, type ToolContext } from "../tool.js";
+import { fileFailure } from "./failure.js";
+import { oneLine } from "./glob.js";
+import { createGlob } from "./glob-pattern.js";
+import { locateFolder, type Place, workspaceHint } from "./locate.js";
+import { type Walk, walkFiles } from "./walk.js";
+
+const maxFiles = 10_000;
+const maxMatches = 200;
+const maxCharacters = 15_000;
+const timeoutMs = 10_000;
+const memoryMb = 256;
+const script = new URL("./grep-worker.js", import.meta.url);
+
+const found = z.object({ file: z.int(), line: z.int(), text: z.string() });
+type Found = z.infer<typeof found>;
+
+export const grepTool = defineTool({
+  name: "grep",
+  description: "Search the lines of text files by regular expression.",
+  input: z.object({
+    pattern: z.string().min(1).max(1000),
+    path: z.string().optional(),
+    glob: z.string().optional(),
+    ignore_case: z.boolean().optional(),
+  }),
+  effect: "read",
+  risk: "access",
+  origin: "builtin",
+
+  async run({ pattern, path: folder = ".", glob = "**", ignore_case = false }, context) {
+    const flags = ignore_case ? "iu" : "u";
+    const source = regexSource(pattern, flags);
+    if (!source.ok) return failed(source.sentence);
+    const matches = createGlob(glob);
+    if (matches === undefined) return failed("glob is no glob, or has too many alternatives.");
+    const located = await locateFolder(folder, context);
+    if (!located.ok) return located.result;
+    const { place } = located;
+    try {
+      const endsAt = performance.now() + timeoutMs;
+      const walk = await candidates(place, context, matches, endsAt);
+      const search = await searchFiles(walk, { source: pattern, flags: source.flags }, context, endsAt);
+      return report(search, walk, place, context);
+    } catch (error) {
+      return fileFailure(error, place.shown);
+    }
+  },
+});
+
+/** Patterns that only the older, more lenient syntax knows are taken by it. */
+function regexSource(
+  pattern: string,
+  flags: string,
+): { readonly ok: true; readonly flags: string } | { readonly ok: false; readonly sentence: string } {
+  for (const tried of [flags, flags.replace("u", "")]) {
+    try {
+      new RegExp(pattern, tried);
+      return { ok: true, flags: tried };
+    } catch (error) {
+      if (!tried.includes("u")) return { ok: false, sentence: `pattern is no regular expression: ${messageOf(error)}` };
+    }
+  }
+  return { ok: false, sentence: "pattern is no regular expression." };
+}
+
+async function candidates(
+  place: Place,
+  context: ToolContext,
+  matches: (name: string) => boolean,
+  endsAt: number,
+): Promise<Walk> {
+  if (!place.exists) return { files: [], isCut: false };
+  if (!(await stat(place.path)).isDirectory())
+    return { files: [{ path: place.path, name: place.shown }], isCut: false };
+  return await walkFiles(place.path, context, matches, { files: maxFiles, endsAt });
+}
+
+interface Search {
+  readonly found: readonly Found[];
+  readonly isCut: boolean;
+  /** Ended by its limits before all files were looked at. */
+  readonly why?: "time" | "memory";
+}
+
+async function searchFiles(
+  { files }: Walk,
+  regex: { readonly source: string; readonly flags: string },
+  context: ToolContext,
+  endsAt: number,
+): Promise<Search> {
+  if (files.length === 0) return { found: [], isCut: false };
+  const lines: Found[] = [];
+  const data = { files: files.map((file) => file.path), ...regex, maxMatches: maxMatches + 1 };
+  const end = await runBoundedWorker(
+    script,
+    {
+      data,
+      onMessage(message) {
+        const parsed = found.safeParse(message);
+        if (parsed.success) lines.push(parsed.data);
+      },
+    },
+    { timeoutMs: Math.max(1, endsAt - performance.now()), memoryMb },
+    context.signal,
+  );
+  if (end.kind === "failed") throw end.error;
+  const isCut = lines.length > maxMatches;
+  const why = end.kind === "timeout" ? "time" : end.kind === "memory" ? "memory" : undefined;
+  return { found: lines.slice(0, maxMatches), isCut, ...(why === undefined || isCut ? {} : { why }) };
+}
+
+function report({ found: matches, isCut, why }: Search, walk: Walk, place: Place, context: ToolContext) {
+  const lines: string[] = [];
+  let characters = 0;
+  let shown = 0;
+  const outside = new Set<string>();
+  for (const { file, line, text } of matches) {
+    const { name, path: full } = walk.files[file] ?? { name: "", path: place.path };
+    const shownLine = `${oneLine(name)}:${line}: ${text}`;
+    characters += shownLine.length + 1;
+    if (characters > maxCharacters) break;
+    lines.push(shownLine);
+    shown += 1;
+    const origin = context.outsideOf(path.resolve(full));
+    if (origin !== undefined) outside.add(origin);
+  }
+  if (shown === 0) lines.push("Nothing matches.", ...workspaceHint(place, context));
+  if (why === "time") lines.push(`[stopped after ${timeoutMs / 1000} s: simplify pattern or narrow path]`);
+  if (why === "memory") lines.push("[stopped: that takes too much memory]");
+  if (isCut || shown < matches.length || walk.isCut) lines.push("[there is more; narrow pattern, path or glob]");
+  if (place.note !== undefined) lines.push(place.note);
+  return {
+    text: lines.join("\n"),
+    isError: false,
+    summary: `found ${shown} ${shown === 1 ? "line" : "lines"}`,
+    ...(outside.size === 0 ? {} : { outside: [...outside].slice(0, 3).join(", ") }),
+  };
+}

@@ -1,0 +1,58 @@
+import { extractText } from "../../documents/extract-text.js";
+import { documentKindOf } from "../../documents/kind.js";
+import { openReal } from "../../policy/paths.js";
+import { failed, type ToolResult } from "../tool.js";
+import { fileFailure } from "./failure.js";
+import { imageTypeOf } from "./image-type.js";
+import { loadText } from "./load.js";
+import type { Place } from "./locate.js";
+
+/** What a file has for a model. */
+export type FileContent =
+  /** `note`: what the text was taken from, where the file is a document. */
+  | { readonly kind: "text"; readonly text: string; readonly note?: string }
+  | { readonly kind: "image"; readonly mimeType: string; readonly bytes: number }
+  | { readonly kind: "refused"; readonly result: ToolResult };
+
+/** What the large model APIs take. */
+const maxImageBytes = 5 * 1024 * 1024;
+
+/** Reads a text file, the text of a document, or finds a picture. Its first bytes decide, not its name. */
+export async function loadContent(place: Place, signal: AbortSignal): Promise<FileContent> {
+  try {
+    const { head, bytes } = await readHead(place.path);
+    const mimeType = imageTypeOf(head);
+    if (mimeType !== undefined) {
+      if (bytes <= maxImageBytes) return { kind: "image", mimeType, bytes };
+      return refused(`${place.shown} is a picture of more than 5 MB, which no model takes.`);
+    }
+    if (documentKindOf(head) !== undefined) return await loadDocument(place, signal);
+  } catch (error) {
+    return { kind: "refused", result: fileFailure(error, place.shown) };
+  }
+  const loaded = await loadText(place);
+  return loaded.ok ? { kind: "text", text: loaded.file.text } : { kind: "refused", result: loaded.result };
+}
+
+async function loadDocument(place: Place, signal: AbortSignal): Promise<FileContent> {
+  const extraction = await extractText(place.path, { signal });
+  if (!extraction.ok) return refused(`${place.shown} ${extraction.sentence}`);
+  const more = extraction.truncated ? ", its beginning" : "";
+  return { kind: "text", text: extraction.text, note: `[text of a document: ${extraction.size}${more}]` };
+}
+
+async function readHead(path: string): Promise<{ readonly head: Uint8Array; readonly bytes: number }> {
+  const handle = await openReal(path);
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile()) return { head: new Uint8Array(), bytes: 0 };
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0);
+    return { head: buffer.subarray(0, bytesRead), bytes: stats.size };
+  } finally {
+    await handle.close();
+  }
+}
+
+function refused(sentence: string): FileContent {
+  return { kind: "refused", result: failed(sentence) };
+}

@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { defineTool, failed, type Tool, type ToolContext } from "../tool.js";
+import { type Egress, EgressError } from "./egress.js";
+import { htmlContent, type PageContent, readContent } from "./page-content.js";
+import { requestPage, toWebAddress } from "./request.js";
+
+/** Opens a page in a browser and gives the HTML that is there in the end. */
+export type RenderPage = (
+  url: string,
+  context: ToolContext,
+) => Promise<{ readonly html: string; readonly url: string }>;
+
+export interface WebFetchOptions {
+  readonly egress: Egress;
+  readonly timeoutMs: number;
+  readonly userAgent: string;
+  /** `auto`: a browser where there is nothing to read without one. */
+  readonly mode: "auto" | "http" | "chrome";
+  /** Absent where there is no browser. */
+  readonly render?: RenderPage | undefined;
+}
+
+const maxBytes = 5 * 1024 * 1024;
+
+interface FetchedPage extends PageContent {
+  readonly url: string;
+  readonly status: number;
+  readonly isCut: boolean;
+}
+
+export function webFetchTool(options: WebFetchOptions): Tool {
+  return defineTool({
+    name: "web_fetch",
+    description: "Read a web page as Markdown.",
+    input: z.object({ url: z.string(), mode: z.enum(["http", "chrome"]).optional() }),
+    effect: "read",
+    risk: "access",
+    origin: "builtin",
+
+    async run({ url, mode }, context) {
+      try {
+        const address = toWebAddress(url.trim()).href;
+        const refusal = await context.permit(visit(address, context));
+        if (refusal !== undefined) return failed(refusal, "the page was not opened");
+        const page = await fetchPage(address, mode ?? options.mode, options, context);
+        const notes = [
+          page.title === "" ? "" : `# ${page.title}`,
+          page.url === address ? "" : `[redirected to ${page.url}]`,
+          page.status >= 400 ? `[the server answers with status ${page.status}]` : "",
+          page.isCut ? "[only its first 5 MB]" : "",
+          page.text === "" ? "[the page is empty]" : "",
+        ].filter((note) => note !== "");
+        return {
+          text: [...notes, page.text].join("\n\n").trim(),
+          isError: page.status >= 400,
+          summary: `read ${address.slice(0, 100)} (${page.text.length} characters)`,
+          outside: page.url,
+        };
+      } catch (error) {
+        if (error instanceof EgressError) return failed(error.message, "the page was not read");
+        throw error;
+      }
+    },
+  });
+}
+
+/** A visit to an address for policy: what nobody but the model has named could carry something out in itself. */
+export function visit(url: string, { wasShown }: Pick<ToolContext, "wasShown">) {
+  const isKnown = [
+    url,
+    url.replace(/\/$/, ""),
+    url.replace(/^https?:\/\//, ""),
+    url.replace(/^https?:\/\/|\/$/g, ""),
+  ].some(wasShown);
+  return isKnown
+    ? ({ kind: "network", url, sends: false } as const)
+    : ({ kind: "network", url, sends: true, isAddressOnly: true } as const);
+}
+
+async function fetchPage(
+  url: string,
+  mode: WebFetchOptions["mode"],
+  options: WebFetchOptions,
+  context: ToolContext,
+): Promise<FetchedPage> {
+  if (mode === "chrome") {
+    if (options.render === undefined) throw new EgressError(noBrowser);
+    return await renderPage(url, options.render, options, context);
+  }
+  const { egress, timeoutMs, userAgent, render } = options;
+  const mayFollow = (next: string): boolean => context.allows({ kind: "network", url: next, sends: false });
+  const headers = { "user-agent": userAgent, accept: "text/html,*/*;q=0.8", "accept-language": "en;q=0.8,*;q=0.5" };
+  const response = await requestPage({ url, headers, timeoutMs, maxBytes, mayFollow }, egress, context.signal);
+  const { status, isCut } = response;
+  const content = await readContent(response, timeoutMs, context.signal);
+  const plain = { ...content, url: response.url, status, isCut };
+  if (mode === "http" || !content.isEmpty || render === undefined) return plain;
+  try {
+    const rendered = await renderPage(url, render, options, context);
+    return rendered.text.length > content.text.length ? { ...rendered, status } : plain;
+  } catch (error) {
+    if (error instanceof EgressError) return plain;
+    throw error;
+  }
+}
+
+const noBrowser =
+  "There is no browser here: install Chromium and the npm package playwright-core, or fetch without mode.";
+
+async function renderPage(
+  url: string,
+  render: RenderPage,
+  options: WebFetchOptions,
+  context: ToolContext,
+): Promise<FetchedPage> {
+  const rendered = await render(url, context);
+  const content = await htmlContent(rendered.html, rendered.url, options.timeoutMs, context.signal);
+  return { ...content, url: rendered.url, status: 200, isCut: false };
+}

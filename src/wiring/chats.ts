@@ -1,0 +1,34 @@
+import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
+import type { ChatDirectory } from "../tools/chat/message.js";
+import type { ToolChat } from "../tools/tool.js";
+import type { Assistant } from "./assistant.js";
+import type { Core } from "./core.js";
+
+/** The chats that somebody has written in: a bot cannot begin a conversation, and an id that is made up reaches nobody. */
+export function createChatDirectory({ sessions }: Core, { channels, isOwner }: Assistant): ChatDirectory {
+  return {
+    async find({ channel, chat }, context) {
+      const wanted = toChat(channel, chat);
+      // Policy refuses a guest, and which chats there are is none of their business.
+      if (!isOwner(context.channel, context.senderId)) return wanted;
+      if (clientChannels.has(channel))
+        return { problem: `Nobody can be written to on ${channel}: its people see the conversations that they open.` };
+      if (!channels.has(channel)) {
+        const names = [...channels.keys()].join(", ") || "none";
+        return { problem: `There is no channel ${channel.slice(0, 40)}. Channels: ${names}.` };
+      }
+      const isKnown = (await sessions.list()).some(
+        ({ key }) =>
+          channelOf(key) === channel && (chatOf(key) === wanted.chatId || chatOf(key).startsWith(`${wanted.chatId}:`)),
+      );
+      if (isKnown) return wanted;
+      return { problem: `I know no chat ${chat.slice(0, 80)} on ${channel}: only where somebody has written to me.` };
+    },
+  };
+}
+
+/** `-100:5` is a thread of a chat where ids are numbers. */
+function toChat(channel: string, chat: string): ToolChat {
+  const [, chatId, thread] = /^(-?\d+):(\d+)$/.exec(chat) ?? [];
+  return chatId === undefined ? { channel, chatId: chat } : { channel, chatId, thread };
+}

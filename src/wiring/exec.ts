@@ -1,0 +1,93 @@
+import { join } from "node:path";
+import { messageOf } from "../errors.js";
+import { draft, type EventDraft } from "../events/event.js";
+import { createZones } from "../policy/zones.js";
+import { execTool } from "../tools/exec/exec.js";
+import { createSandbox } from "../tools/exec/find-sandbox.js";
+import { createLimits, type Limits } from "../tools/exec/limits.js";
+import { processTool } from "../tools/exec/process.js";
+import type { SandboxState } from "../tools/exec/sandbox.js";
+import { Terminals } from "../tools/exec/terminals.js";
+import type { Tool } from "../tools/tool.js";
+import type { Releases } from "../util/releases.js";
+import type { Core } from "./core.js";
+import type { GatewayOptions } from "./options.js";
+
+/** Long enough after the start to be in nobody's way, and soon enough for whoever asks for the status. */
+const trialAfterMs = 2000;
+const idleMs = 30 * 60 * 1000;
+const sandboxId = "sandbox";
+
+/** The shell. */
+export interface Exec {
+  readonly tools: readonly Tool[];
+  readonly sandbox: () => SandboxState;
+}
+
+export function openExec(options: GatewayOptions, core: Core, releases: Releases): Exec {
+  const { home, log } = options;
+  const { agents, tools } = options.config.config;
+  const { workspace } = agents.defaults;
+  const { timeout, sandbox: sandboxMode, network } = tools.exec;
+  const stopping = new AbortController();
+  const made: { limits: Limits | undefined } = { limits: undefined };
+  const limits = (): Limits => {
+    made.limits ??= createLimits();
+    return made.limits;
+  };
+  const sandbox = createSandbox(
+    {
+      isOn: sandboxMode !== "off",
+      limits,
+      onTried(state) {
+        if (state.state === "unavailable") log.warn(`Commands have no sandbox, so each one asks: ${state.reason}`);
+        core.tell(sandboxEvent(state));
+      },
+    },
+    stopping.signal,
+  );
+  const terminals = new Terminals({
+    workspace,
+    timeZone: agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    zones: createZones({ workspace, home }),
+    limits,
+    tempRoot: join(home, "terminals"),
+    idleMs,
+    onChange({ sessionKey, id, from, to, detail }) {
+      const payload = { kind: "terminal" as const, environment_id: id, from, to, detail };
+      void core.engine
+        .append(sessionKey, [draft("environment_state_changed", payload, { source: "gateway" })], { durable: false })
+        .catch((error: unknown) => log.warn(`The state of a terminal was not told: ${messageOf(error)}`));
+    },
+  });
+  const unsubscribe = core.events.on("session_state_changed", ({ session_key, payload: { to } }) => {
+    if (to === "deleted") void terminals.close(session_key, "the session was deleted", { isTold: false });
+    if (to === "completed" || to === "aborted") void terminals.close(session_key, `the session is ${to}`);
+  });
+  const timer = options.work === false ? undefined : setTimeout(() => void sandbox.find(), trialAfterMs).unref();
+  releases.defer(async () => {
+    clearTimeout(timer);
+    unsubscribe();
+    stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
+    await Promise.all([sandbox.stopped(), terminals[Symbol.asyncDispose]()]);
+  });
+  return {
+    tools: [execTool({ terminals, sandbox, timeoutSeconds: timeout, sandboxMode, network }), processTool(terminals)],
+    sandbox: () => sandbox.state,
+  };
+}
+
+function sandboxEvent(to: SandboxState): EventDraft {
+  const detail = to.state === "unavailable" ? to.reason : to.state === "ready" ? to.name : undefined;
+  return draft(
+    "environment_state_changed",
+    {
+      kind: "sandbox",
+      environment_id: sandboxId,
+      from: "starting",
+      to: to.state === "ready" ? "ready" : "failed",
+      ...(detail === undefined ? {} : { detail }),
+    },
+    { source: "gateway" },
+  );
+}

@@ -1,0 +1,204 @@
+import { realpath } from "node:fs/promises";
+import { homedir } from "node:os";
+import { resolve, sep } from "node:path";
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+import type { Channel } from "../channels/channel.js";
+import { ChannelError, messageOf, ProviderError, StorageError } from "../errors.js";
+import type { Reactor } from "../reactors/reactor.js";
+import type { StorageDriver } from "../sessions/storage/storage.js";
+import { linked } from "../util/linked.js";
+import type { Releases } from "../util/releases.js";
+import type { Extension, ExtensionFactory } from "./extension.js";
+import type { GatewayOptions } from "./options.js";
+
+const loadMs = 10_000;
+/** What is a channel already, or the first part of keys that are none. */
+const reservedNames: ReadonlySet<string> = new Set(["webui", "cli", "system", "cron"]);
+
+const errors = { ChannelError, ProviderError, StorageError };
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const hasAll = (...names: readonly string[]): ((value: unknown) => boolean) => {
+  return (value) =>
+    typeof value === "object" && value !== null && names.every((name) => isFunction(Reflect.get(value, name)));
+};
+const named = (what: string, check: (value: unknown) => boolean) =>
+  z.custom<object>(
+    (value) =>
+      check(value) && typeof value === "object" && value !== null && typeof Reflect.get(value, "name") === "string",
+    what,
+  );
+const isTool = (value: unknown): boolean =>
+  hasAll("run")(value) && hasAll("safeParse")(Reflect.get(Object(value), "input"));
+
+const shape = z.strictObject({
+  tools: z.array(named("a tool with name, description, input and run", isTool)).optional(),
+  channels: z.custom(isFunction, "a function that gives channels").optional(),
+  providers: z.array(named("a provider with name and stream", hasAll("stream"))).optional(),
+  storage: named("a storage driver", hasAll("get", "getMany", "set", "delete", "keys", "change")).optional(),
+  machines: z.array(named("a machine with name and step", hasAll("step"))).optional(),
+  reactors: z.array(named("a reactor with name, start and stop", hasAll("start", "stop"))).optional(),
+  dispose: z.custom(isFunction, "a function").optional(),
+});
+
+/**
+ * The options with what the config's extensions add. One that cannot be used is left out as a whole and told among the
+ * problems: it never keeps the gateway from starting.
+ */
+export async function loadExtensions(options: GatewayOptions, releases: Releases): Promise<GatewayOptions> {
+  const problems = [...options.config.problems];
+  const leaveOut = (module: string, why: string): void => {
+    problems.push(`The extension ${module} is left out: ${why}`);
+    options.log.warn(`The extension ${module} is left out: ${why}`);
+  };
+  let all: GatewayOptions = { ...options, config: { ...options.config, problems } };
+  for (const { module, options: own } of options.config.config.extensions) {
+    try {
+      const extension = await load(module, own, options);
+      const { dispose } = extension;
+      if (dispose !== undefined)
+        releases.defer(async () => {
+          await Promise.resolve(dispose()).catch((error: unknown) => {
+            options.log.warn(`The extension ${module} did not stop well: ${messageOf(error)}`);
+          });
+        }, `extension ${module}`);
+      all = joined(all, extension, (why) => leaveOut(module, why));
+      options.log.info(`Loaded the extension ${module}`);
+    } catch (error) {
+      leaveOut(module, messageOf(error));
+    }
+  }
+  return all;
+}
+
+async function load(
+  module: string,
+  own: Readonly<Record<string, unknown>>,
+  options: GatewayOptions,
+): Promise<Extension> {
+  const { home, log } = options;
+  const { workspace } = options.config.config.agents.defaults;
+  const path = resolve(home, module.replace(/^~(?=[/\\]|$)/, homedir()));
+  const [real, reach] = await Promise.all([realpath(path), realpath(workspace).catch(() => resolve(workspace))]);
+  // What tools may write must never run with the gateway's own rights.
+  if (real.startsWith(reach + sep)) throw new Error("it lies in the workspace, where the assistant can write. Move it");
+  const loaded: unknown = await inTime(import(pathToFileURL(real).href));
+  const made: unknown = typeof loaded === "object" && loaded !== null ? Reflect.get(loaded, "default") : undefined;
+  if (made === undefined) throw new Error("it has no default export");
+  // What it really gives is looked at below.
+  const factory = made as ExtensionFactory;
+  const given: unknown = isFunction(made)
+    ? await inTime(factory({ options: own, home, workspace, log, z, errors }))
+    : made;
+  const parsed = shape.safeParse(given);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Error(
+      `${issue?.path.join(".") || "its default export"} is wrong: expected ${issue?.message ?? "an object"}`,
+    );
+  }
+  // The shape has just been checked, as far as functions can be.
+  return given as Extension;
+}
+
+/** A module that never settles must not hold up the start. */
+async function inTime<T>(work: T | Promise<T>): Promise<T> {
+  using limit = linked(new AbortController().signal, loadMs);
+  const late = new Promise<never>((_, reject) => {
+    limit.signal.addEventListener("abort", () => reject(new Error(`it was not ready after ${loadMs / 1000} s`)), {
+      once: true,
+    });
+  });
+  return await Promise.race([work, late]);
+}
+
+function joined(options: GatewayOptions, extension: Extension, onProblem: (why: string) => void): GatewayOptions {
+  const { tools = [], channels, providers = [], storage, machines = [], reactors = [] } = extension;
+  if (storage !== undefined && options.storage !== undefined) throw new Error("there is another storage already");
+  const { platforms } = options;
+  return {
+    ...options,
+    tools: [
+      ...(options.tools ?? []),
+      ...tools.map((tool) => ({
+        effect: "write" as const,
+        risk: "call" as const,
+        origin: "builtin" as const,
+        ...tool,
+      })),
+    ],
+    providers: [...(options.providers ?? []), ...providers],
+    machines: [...(options.machines ?? []), ...machines],
+    reactors: [...(options.reactors ?? []), ...reactors.map((reactor) => guarded(reactor, onProblem))],
+    ...(storage === undefined ? {} : { storage: withStorageErrors(storage) }),
+    ...(channels === undefined
+      ? {}
+      : {
+          platforms: (context) => {
+            const known = platforms?.(context) ?? [];
+            return [...known, ...usable(() => channels(context), known, onProblem)];
+          },
+        }),
+  };
+}
+
+function usable(
+  make: () => readonly Channel[],
+  known: readonly Channel[],
+  onProblem: (why: string) => void,
+): readonly Channel[] {
+  try {
+    return make().filter((channel) => {
+      const isWhole = hasAll("run", "split", "send")(channel);
+      const isFree = /^[a-z0-9-]+$/.test(channel.name) && !reservedNames.has(channel.name);
+      if (!isWhole) onProblem("a channel has name, run, split and send");
+      else if (!isFree) onProblem(`"${channel.name}" cannot be the name of a channel`);
+      else if (known.some(({ name }) => name === channel.name)) onProblem(`there is a channel ${channel.name} already`);
+      else return true;
+      return false;
+    });
+  } catch (error) {
+    onProblem(`its channels cannot be made: ${messageOf(error)}`);
+    return [];
+  }
+}
+
+/** Whatever such a storage throws is a storage that failed, which the gateway outlasts. */
+function withStorageErrors(storage: StorageDriver): StorageDriver {
+  const attempt = async <T>(action: () => Promise<T>): Promise<T> => {
+    try {
+      return await action();
+    } catch (error) {
+      throw error instanceof StorageError
+        ? error
+        : new StorageError(`${storage.name}: ${messageOf(error)}`, { cause: error });
+    }
+  };
+  return {
+    name: storage.name,
+    get: (key) => attempt(() => storage.get(key)),
+    getMany: (keys) => attempt(() => storage.getMany(keys)),
+    set: (key, value) => attempt(() => storage.set(key, value)),
+    delete: (key) => attempt(() => storage.delete(key)),
+    keys: (prefix) => attempt(() => storage.keys(prefix)),
+    change: (changes) => attempt(() => storage.change(changes)),
+    [Symbol.asyncDispose]: async () => await attempt(async () => storage[Symbol.asyncDispose]?.()),
+  };
+}
+
+/** A reactor only decorates: what it throws is its own. */
+function guarded(reactor: Reactor, onProblem: (why: string) => void): Reactor {
+  const attempt = (action: () => void): void => {
+    try {
+      action();
+    } catch (error) {
+      onProblem(`the reactor ${reactor.name} failed: ${messageOf(error)}`);
+    }
+  };
+  return {
+    name: reactor.name,
+    start: (bus) => attempt(() => reactor.start(bus)),
+    stop: () => attempt(() => reactor.stop()),
+  };
+}

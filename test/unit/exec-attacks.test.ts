@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { createLimits } from "../../src/tools/exec/limits.js";
+import { createExecPlace, type ExecPlace, untilGone } from "../support/exec-place.js";
+import { withoutSandbox } from "../support/needs.js";
+
+/** Whatever a command is, it must not be in what it says. */
+const secrets = /(gateway|twin|env|upload|other|log|outside|environment)-secret/;
+
+describe("in the sandbox", { skip: withoutSandbox() }, () => {
+  const world: { at?: ExecPlace } = {};
+  const at = (): ExecPlace => {
+    assert.ok(world.at);
+    return world.at;
+  };
+  /** Runs the command, which must not get to see any secret. */
+  const attack = async (command: string, options: { readonly timeout?: number } = {}): Promise<string> => {
+    const { text } = await at().run(command, options);
+    assert.doesNotMatch(text, secrets, command);
+    return text;
+  };
+  const shared = (name: string): string => readFileSync(path.join(at().place.root, name), "utf8");
+
+  before(() => {
+    world.at = createExecPlace();
+    process.env.MAXCLAW_TEST_TOKEN = "environment-secret";
+  });
+  after(async () => {
+    delete process.env.MAXCLAW_TEST_TOKEN;
+    await world.at?.[Symbol.asyncDispose]();
+  });
+
+  test("the workspace can be read and the chat's own folder be written", async () => {
+    const { place } = at();
+    assert.equal(await attack(`cat ${place.workspace}/notes.txt`), "shared notes");
+    assert.equal(await attack(`cat ${place.workspace}/project/readme.txt`), "project readme");
+    assert.equal(await attack("pwd"), place.folder);
+    await attack("mkdir -p deep && echo mine > deep/own.txt");
+    assert.equal(readFileSync(path.join(place.folder, "deep/own.txt"), "utf8"), "mine\n");
+    assert.deepEqual(at().sandbox(), { state: "ready", name: "bubblewrap" });
+  });
+
+  test("paths that climb lead to nothing", async () => {
+    const { home, place } = at();
+    for (const target of [
+      "../../../home/secrets.json",
+      `${home}/secrets.json`,
+      `${place.folder}/../../../home/config.json`,
+      "/proc/self/cwd/../../../home/secrets.json",
+      "/proc/1/root/etc/shadow",
+      "/etc/shadow",
+      "/root/.ssh/id_rsa",
+    ])
+      assert.match(await attack(`cat ${target}`), /\[exit 1\]/, target);
+    assert.match(await attack(`ls ${home}`), /No such file/);
+  });
+
+  test("nothing outside of the own folder can be written: workspace, what steers, config, skills, system", async () => {
+    const { place, home } = at();
+    const ws = place.workspace;
+    for (const target of [
+      "../../notes.txt",
+      `${ws}/notes.txt`,
+      `${ws}/AGENTS.md`,
+      `${ws}/skills/weather/SKILL.md`,
+      `${ws}/skills/new.md`,
+      `${ws}/new.txt`,
+      `${home}/config.json`,
+      `${home}/new.json`,
+      "/usr/new.txt",
+      "/etc/new.txt",
+      "/new.txt",
+      "/var/new.txt",
+    ])
+      assert.match(await attack(`echo evil > ${target}`), /\[exit 1\]/, target);
+    assert.match(await attack(`rm -rf ${ws}/skills; mv ${ws}/project ${ws}/gone; rmdir ${ws}`), /\[exit 1\]/);
+    assert.equal(shared("ws/notes.txt"), "shared notes");
+    assert.equal(shared("ws/AGENTS.md"), "be good");
+    assert.equal(shared("ws/skills/weather/SKILL.md"), "a skill");
+    assert.equal(shared("home/config.json"), '{"key":"gateway-secret"}');
+    assert.deepEqual(readdirSync(ws).sort(), [
+      ".env",
+      ".sessions",
+      ".uploads",
+      "AGENTS.md",
+      "notes.txt",
+      "project",
+      "skills",
+    ]);
+  });
+
+  test("symbolic and hard links lead no further", async () => {
+    const { home, place } = at();
+    await attack(`ln -s ${home}/secrets.json link; cat link`);
+    await attack(`ln -s ${place.root} up; cat up/home/secrets.json; echo evil > up/home/new.json`);
+    await attack(`ln -s ${place.workspace}/notes.txt n; echo evil > n`);
+    await attack(`ln ${place.workspace}/notes.txt hard && echo evil > hard`);
+    assert.equal(shared("ws/notes.txt"), "shared notes");
+    assert.ok(!existsSync(path.join(home, "new.json")));
+  });
+
+  test("a folder whose name only begins like the workspace is as closed as any other", async () => {
+    const twin = path.join(at().place.root, "ws-evil");
+    await attack(`cat ${twin}/loot.txt; cat ../../../ws-evil/loot.txt`);
+    await attack(`echo evil > ${twin}/new.txt`);
+    assert.deepEqual(readdirSync(twin), ["loot.txt"]);
+  });
+
+  test("cd leads out in no way, and stays where it was allowed to go", async () => {
+    const { place, home } = at();
+    await attack(
+      `cd ../../..; ls; cat home/secrets.json; cd ${home}; cat secrets.json; cd -P /proc/self/root; ls home`,
+    );
+    await attack("cd ../../../../../../../..; cat etc/shadow; CDPATH=/ cd home");
+    await attack(`pushd ${place.root} && cat home/secrets.json; popd`);
+    assert.equal(await attack(`cd ${place.folder}; pwd`), `${place.folder}\n[now in ${place.folder}]`);
+  });
+
+  test("substitutions run in the sandbox as well", async () => {
+    const { home } = at();
+    await attack(`echo $(cat ${home}/secrets.json)`);
+    await attack(`echo \`cat ${home}/secrets.json\``);
+    await attack(`cat <(cat ${home}/secrets.json); eval "cat ${home}/secrets.json"`);
+    await attack(`X="$(echo x > ${home}/made)"; sh -c "cat \${X}${home}/secrets.json" | cat`);
+    assert.ok(!existsSync(path.join(home, "made")));
+  });
+
+  test("the gateway's environment is nowhere to be read", async () => {
+    const text = await attack("env; export -p; cat /proc/*/environ | tr '\\0' '\\n'");
+    assert.match(text, /PATH=/);
+    assert.match(await attack(`cat /proc/${process.pid}/environ; ls /proc/${process.pid}/fd`), /No such file/);
+    await attack(`kill -9 ${process.pid}; kill -9 ${process.ppid}`);
+  });
+
+  test("what a command leaves in the environment never reaches the sandbox's own program", async () => {
+    const { place } = at();
+    await attack(`export LD_DEBUG=files LD_DEBUG_OUTPUT=$HOME/debug LD_PRELOAD=$HOME/evil.so BASH_ENV=$HOME/evil.sh`);
+    await attack("echo next; /usr/bin/env true");
+    const traces = readdirSync(place.folder).filter((name) => name.startsWith("debug"));
+    assert.ok(traces.length > 0);
+    for (const name of traces)
+      assert.doesNotMatch(readFileSync(path.join(place.folder, name), "utf8"), /bwrap|libcap/, name);
+    await attack("unset LD_DEBUG LD_DEBUG_OUTPUT LD_PRELOAD BASH_ENV; rm -f $HOME/debug*");
+  });
+
+  test("other sessions, hidden files and what others sent are not there", async () => {
+    const { place } = at();
+    const ws = place.workspace;
+    await attack(`cat ${ws}/.sessions/telegram_43/private.txt ${ws}/.sessions/*.jsonl ../telegram_43/private.txt`);
+    await attack(`cat ${ws}/.env ${ws}/project/.env ${ws}/.uploads/sent.txt; grep -r secret ${ws}`);
+    assert.equal(await attack("ls -A .."), "telegram_42");
+    assert.doesNotMatch(await attack(`ls -A ${ws}`), /\.env|\.uploads/);
+  });
+
+  test("results from outside stay where only read_file shows them, marked", async () => {
+    const { place } = at();
+    place.file("ws/.sessions/telegram_42/tool-results/outside/page.txt", "outside-secret");
+    await attack("cat tool-results/outside/page.txt; mv tool-results elsewhere; cat elsewhere/outside/page.txt");
+    await attack("rm -rf tool-results; ln -s . tool-results");
+    await attack("find . -type f | xargs cat");
+    assert.equal(shared("ws/.sessions/telegram_42/tool-results/outside/page.txt"), "outside-secret");
+  });
+
+  test("neither the gateway's port nor anything else on the network can be reached", async () => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
+    const address = server.address();
+    assert.ok(typeof address === "object" && address !== null);
+    for (const host of ["127.0.0.1", "localhost", "0.0.0.0", "$(hostname -I | cut -d' ' -f1)"])
+      assert.match(await attack(`exec 9<>/dev/tcp/${host}/${address.port}`), /\[exit 1\]/);
+    assert.match(await attack("exec 9<>/dev/tcp/192.0.2.1/80", { timeout: 5 }), /unreachable/);
+    server.close();
+    assert.equal(connections, 0);
+  });
+
+  test("being root helps nothing: no mounts, no devices, no settings of the system, no new namespaces", async () => {
+    const { place } = at();
+    await attack(`mount -o remount,rw,bind /usr && touch /usr/made-by-test`);
+    await attack(`mount -o remount,rw,bind ${place.workspace}/notes.txt && echo evil > ${place.workspace}/notes.txt`);
+    await attack(
+      `unshare -Urm sh -c 'mount -o remount,rw,bind /usr && touch /usr/made-by-test; umount ${place.workspace}/project/.env && cat ${place.workspace}/project/.env'`,
+    );
+    await attack("unshare -Urm umount -l /proc; umount -l /tmp; nsenter -t 1 -m cat /etc/shadow");
+    // Only opened, so that a hole in the sandbox does not become one in the machine that runs the tests.
+    for (const setting of ["/proc/sys/kernel/core_pattern", "/proc/sys/vm/overcommit_memory", "/proc/sysrq-trigger"])
+      assert.doesNotMatch(await attack(`: > ${setting} && echo opened`), /opened/, setting);
+    await attack("mknod disk b 8 0 && head -c 10 disk; ls /dev/sd* /dev/vd* /dev/nvme* /dev/mem");
+    assert.ok(!existsSync("/usr/made-by-test"));
+    assert.equal(shared("ws/notes.txt"), "shared notes");
+  });
+
+  test("the folder of a chat that is a link to somewhere else is not used", async () => {
+    const { place } = at();
+    const session = "telegram:44";
+    const { symlinkSync } = await import("node:fs");
+    symlinkSync(place.root, path.join(place.workspace, ".sessions", "telegram_44"));
+    await assert.rejects(at().run("cat home/secrets.json", { session }), /link to somewhere else/);
+  });
+
+  const bound = createLimits();
+  const probe = bound.open();
+  const unbound = probe === undefined && process.getuid?.() === 0 && "needs control groups, or not to be root";
+
+  test("a fork bomb ends at the limit of processes, and at the time-out", { skip: unbound }, async () => {
+    await probe?.remove();
+    const many = `i=0; while [ $i -lt 600 ]; do sleep ${process.pid}97531 & i=$((i+1)); done`;
+    const counted = await attack(`sh -c '${many}' 2>/dev/null; set -- /proc/[0-9]*; echo $#`);
+    assert.ok(Number(counted) > 400 && Number(counted) <= 512, counted);
+    await untilGone(`sleep ${process.pid}97531`);
+    await attack(`:(){ :|:& };: ; sleep ${process.pid}97532`, { timeout: 2 });
+    await untilGone(`sleep ${process.pid}97532`);
+    assert.equal(await attack("echo alive"), "alive");
+  });
+});
+
+const memory = createLimits(96 * 1024 * 1024);
+const probe = memory.open();
+const unlimited = withoutSandbox() || (probe === undefined && "needs control groups");
+
+test("a command that takes too much memory is killed, and the next one runs", { skip: unlimited }, async () => {
+  await probe?.remove();
+  await using at = createExecPlace({ limits: memory });
+  const { text, isError } = await at.run("tail /dev/zero", { timeout: 60 });
+  assert.ok(isError);
+  assert.doesNotMatch(text, /stopped after/);
+  assert.equal((await at.run("echo alive")).text, "alive");
+});
