@@ -237,8 +237,11 @@ test("an interaction is answered in time while its chat is stuck", async () => {
   discord.write({ channelId: dm, author: ann, content: "stuck" });
   await until("it came", () => gateway.messages.length === 1);
   discord.command(dm, "model", ann, "fast");
-  await until("Discord was told to wait", () => discord.countCalls(/callback$/) === 1);
-  held.open();
+  try {
+    await until("Discord was told to wait", () => discord.countCalls(/callback$/) === 1);
+  } finally {
+    held.open();
+  }
   await until("the word came", () => discord.interactionReplies.length === 1);
   assert.equal(discord.interactionReplies[0]?.wasDeferred, true);
   assert.equal(gateway.texts().at(-1), "/model fast");
