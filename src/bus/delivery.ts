@@ -12,6 +12,12 @@ import { type GrowingSender, type Previews, replacePreview } from "./previews.js
 export interface Sender extends GrowingSender {
   /** @throws {ChannelError} `refused` (nothing was shown) or `unknown` (it may have arrived) */
   send(message: OutboundMessage, signal: AbortSignal): Promise<{ readonly platformMessageId: string }>;
+  /** Looks for what an earlier send may have shown. `since`: Unix ms at which it was queued. */
+  find?(
+    message: OutboundMessage,
+    since: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly platformMessageId: string } | undefined>;
 }
 
 export interface DeliveryOptions {
@@ -106,7 +112,7 @@ async function deliver(
   }
   const [begun] = await delivery.append([change(delivery, "sending", unclear > 0)], { durable: false });
   try {
-    const receipt = await show(delivery.work.body, sender, options.previews, sending);
+    const receipt = await show(delivery.work, unclear > 0, sender, options.previews, sending);
     const detail = { platform_message_id: receipt.platformMessageId };
     await delivery.commit({ events: [change(delivery, "sent", unclear > 0, detail, begun?.event_id)], emit: [] });
     await options.previews?.forget(delivery.work.id);
@@ -122,17 +128,32 @@ async function deliver(
   }
 }
 
-/** In the place of its preview, where one stands; else as a message of its own. */
+/** In the place of its preview, where one stands; else as a message of its own, unless an earlier attempt has shown it. */
 async function show(
-  message: OutboundMessage,
+  { body: message, acceptedAt }: Delivery<"outbound">["work"],
+  mayStand: boolean,
   sender: Sender,
   previews: DeliveryOptions["previews"],
   signal: AbortSignal,
 ): Promise<{ readonly platformMessageId: string }> {
   const platformMessageId = await previews?.take(message.id);
+  const found =
+    mayStand && platformMessageId === undefined ? await lookFor(message, acceptedAt, sender, signal) : undefined;
+  if (found !== undefined) return found;
   if (platformMessageId === undefined) return await sender.send(message, signal);
   if (await replacePreview(sender, message, platformMessageId, signal)) return { platformMessageId };
   return await sender.send(message, signal);
+}
+
+/** Looking shows nothing: that it fails leaves what is known as it was. */
+async function lookFor(message: OutboundMessage, since: number, sender: Sender, signal: AbortSignal) {
+  try {
+    return await sender.find?.(message, since, signal);
+  } catch (error) {
+    if (!(error instanceof ChannelError)) throw error;
+    const { retryAfterMs } = error;
+    throw new ChannelError(error.message, { outcome: "refused", retryable: true, retryAfterMs, cause: error });
+  }
 }
 
 async function settleFailure(

@@ -102,6 +102,14 @@ export interface Channel {
   send(message: OutboundMessage, signal: AbortSignal): Promise<Receipt>;
 
   /**
+   * Looks for a message of which nobody knows whether an earlier send has shown it; absent where the platform cannot be
+   * asked. Undefined: it is not there. `since`, in Unix ms: it was queued then.
+   *
+   * @throws {ChannelError} the platform cannot be asked now
+   */
+  find?(message: OutboundMessage, since: number, signal: AbortSignal): Promise<Receipt | undefined>;
+
+  /**
    * The longest time without a proof of life while all is well. A channel that is silent for longer is run again, so
    * that a connection which only looks alive is noticed. Absent: its `run` ends by itself when the connection is lost.
    */

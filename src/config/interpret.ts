@@ -58,8 +58,9 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
 }
 
 /** What a channel that is switched on cannot do without. */
-function missingIn(name: string, { telegram, websocket }: Config["channels"]): string | undefined {
+function missingIn(name: string, { telegram, discord, websocket }: Config["channels"]): string | undefined {
   if (name === "telegram" && telegram?.token === undefined) return "channels.telegram is enabled but has no token";
+  if (name === "discord" && discord?.token === undefined) return "channels.discord is enabled but has no token";
   if (name === "websocket" && websocket?.token === undefined && !isLoopback(websocket?.host ?? ""))
     return `channels.websocket.host is ${websocket?.host}, which others can reach, but channels.websocket.token is not set`;
   return undefined;

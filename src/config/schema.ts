@@ -132,6 +132,18 @@ const telegram = z.strictObject({
     .prefault({}),
 });
 
+const discord = z.strictObject({
+  enabled: flag(false),
+  /** From the Bot page of the developer portal. */
+  token: optionalText,
+  /** User ids. Empty: strangers get a pairing code. `["*"]`: anyone. */
+  allowFrom: ids,
+  /** Ids of channels in servers. Empty: any. Else only these, with their threads. */
+  allowGroups: ids,
+  /** A proxy for Discord's API. */
+  apiRoot: optionalAddress,
+});
+
 /** A door for other programs. */
 const websocket = z.strictObject({
   enabled: flag(false),
@@ -182,7 +194,12 @@ export const configSchema = z.strictObject({
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
   channels: z
-    .strictObject({ telegram: telegram.optional(), websocket: websocket.optional(), email: email.optional() })
+    .strictObject({
+      telegram: telegram.optional(),
+      discord: discord.optional(),
+      websocket: websocket.optional(),
+      email: email.optional(),
+    })
     .prefault({}),
   /** Who may command everything from a chat: `channel:sender`, e.g. `telegram:42`. */
   owners: z
@@ -315,7 +332,6 @@ export type McpServerConfig = z.output<typeof mcpServer>;
 /** Channels that the Go maxclaw or its relatives have and this one has not: accepted, and told when switched on. */
 export const absentChannels: readonly string[] = [
   "dingtalk",
-  "discord",
   "feishu",
   "line",
   "matrix",

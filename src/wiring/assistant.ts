@@ -199,6 +199,19 @@ async function openChannels(
       ),
     );
   }
+  const { discord } = config.channels;
+  if (discord?.enabled && discord.token !== undefined) {
+    const { createDiscordChannel } = await import("../channels/discord/discord.js");
+    const { token, apiRoot } = discord;
+    const records = engine.records("channel_discord");
+    channels.set(
+      "discord",
+      createDiscordChannel(
+        { token, apiRoot, commands: commandMenu, log },
+        { ...context, records, press: pressIn("discord") },
+      ),
+    );
+  }
   const { websocket } = config.channels;
   if (websocket?.enabled) {
     const { createWebSocketChannel } = await import("../channels/websocket/websocket.js");

@@ -250,7 +250,7 @@ export function testChannelContract(
     const [chat] = far.chats;
     const channel = far.open();
     const pieces = channel.split("<&> lorem **ipsum** `dolor`\n".repeat(900));
-    for (const piece of pieces) await channel.send(reply(chat, piece), never);
+    for (const [n, piece] of pieces.entries()) await channel.send(reply(chat, piece, { id: `out_1#${n + 1}` }), never);
     assert.equal(far.shown().length, pieces.length);
   });
 

@@ -1,4 +1,5 @@
 import type { ChannelHarness } from "../support/channel-harness.js";
+import { openDiscordHarness } from "../support/discord-harness.js";
 import { createEmailHarnesses } from "../support/email-harness.js";
 import { withoutMailServer } from "../support/mail-server.js";
 import { openTelegramHarness } from "../support/telegram-harness.js";
@@ -13,6 +14,7 @@ async function openEmailHarness(): Promise<ChannelHarness> {
 /** The channels of the fault table, in its order. */
 export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [
   openTelegramHarness,
+  openDiscordHarness,
   openWebSocketHarness,
   openEmailHarness,
 ];

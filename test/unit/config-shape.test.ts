@@ -25,7 +25,8 @@ describe("the example config", () => {
   });
 
   it("loads once its variables are set, and names only what does not exist yet", async () => {
-    const env = { OPENROUTER_API_KEY: "key-for-openrouter", TELEGRAM_BOT_TOKEN: "1:a", MCP_TOKEN: "mcp" };
+    const tokens = { TELEGRAM_BOT_TOKEN: "1:a", DISCORD_BOT_TOKEN: "d", MCP_TOKEN: "mcp" };
+    const env = { OPENROUTER_API_KEY: "key-for-openrouter", ...tokens };
     const configPath = projectFile("config.example.json");
     const { problems, config } = await loadConfig({ home: "/nonexistent", configPath, env });
     assert.deepEqual(problems, []);
