@@ -20,6 +20,7 @@ COPY --from=build /app/bin ./bin
 COPY --from=build /app/dist/src ./dist/src
 COPY --from=build /app/dist/web ./dist/web
 COPY --from=build /app/skills ./skills
+COPY --from=build /app/examples ./examples
 RUN ln -s /app/bin/maxclaw.js /usr/local/bin/maxclaw && mkdir -m 0700 /data && chown node:node /data
 USER node
 VOLUME /data
