@@ -7,6 +7,7 @@ import { until } from "../support/engine-kit.js";
 import { sendCall } from "../support/fake-discord.js";
 import { startGateway } from "../support/gateway.js";
 import { echo, wordsOf } from "../support/harness-world.js";
+import type { RecordedRequest } from "../support/model-script.js";
 
 test("a server's channel is answered when the bot is mentioned or replied to, and other talk is never stored", async () => {
   await using w = await openDiscordWorld();
