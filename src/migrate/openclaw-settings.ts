@@ -22,7 +22,7 @@ export async function openclawSettings(
   if (timezone !== undefined) settings.push({ path: ["agents", "defaults", "timezone"], value: timezone });
 
   for (const [name, section] of Object.entries(objectAt(config, "channels"))) {
-    if (!isObject(section)) continue;
+    if (!isObject(section) || name === "defaults" || name === "modelByChannel") continue;
     const found = channelSetting(name, toChannel(name, section, problems), problems);
     if (found !== undefined) settings.push(found);
   }
@@ -44,14 +44,16 @@ export async function openclawSettings(
 }
 
 function toChannel(name: string, section: JsonObject, problems: Problem[]): JsonObject {
+  // There a channel that is written down is on.
+  const isOn = section.enabled !== false;
+  if (name !== "telegram" && name !== "discord") return { ...section, enabled: isOn };
   if (isObject(section.accounts))
     problems.push({ what: `channels.${name}.accounts`, why: "maxclaw has one account of a channel" });
   const token = toSecret(`channels.${name}`, name === "telegram" ? section.botToken : section.token, problems);
   const own = Array.isArray(section.allowFrom) ? section.allowFrom : [];
   const dm = at(section, "dm", "allowFrom");
   const allowFrom = [...own, ...(Array.isArray(dm) ? dm : [])];
-  // There a channel that is written down is on.
-  return { ...section, enabled: section.enabled !== false && token !== undefined, token, allowFrom };
+  return { ...section, enabled: isOn && token !== undefined, token, allowFrom };
 }
 
 function toProvider(name: string, section: JsonObject, problems: Problem[]): JsonObject {

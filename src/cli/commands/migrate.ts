@@ -73,7 +73,7 @@ function printHomes(homes: readonly MigratedHome[], home: string, isApplied: boo
         `    ${word.padEnd(13)}  ${harmless(step.what)}${step.remark === undefined ? "" : ` (${harmless(step.remark)})`}`,
       );
     }
-    if (problems.length > 0) print("  not taken over");
+    if (problems.length > 0) print("  to look at");
     for (const { what, why } of problems) print(`    ${harmless(what)}: ${harmless(why)}`);
   }
   const fresh = homes.flatMap(({ steps }) => steps).filter(({ status }) => status === "new").length;
