@@ -1,12 +1,14 @@
 import { constants } from "node:fs";
 import { copyFile, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, parse } from "node:path";
 import { editConfig, readRaw } from "../config/edit.js";
+import { messageOf } from "../errors.js";
 import { createSessionFiles } from "../sessions/file-names.js";
 import { workspaceTemplates } from "../templates/workspace.js";
 import { replaceFile } from "../util/replace-file.js";
 import { filesBelow, isSameFile } from "./compare.js";
-import type { FoundNote, FoundSession, FoundSetting, Problem, Source } from "./source.js";
+import type { FoundNote, FoundSetting, Problem, Source } from "./source.js";
+import { pageKey } from "./transcript.js";
 
 /** Where everything goes. */
 export interface Target {
@@ -37,7 +39,13 @@ export interface Plan {
 export async function makePlan(source: Source, target: Target): Promise<Plan> {
   const problems = [...source.problems];
   const steps: Step[] = [];
-  for (const note of source.notes) steps.push(...(await planNote(note, source, target)));
+  for (const note of source.notes) {
+    try {
+      steps.push(...(await planNote(note, source, target)));
+    } catch (error) {
+      problems.push({ what: note.from, why: messageOf(error) });
+    }
+  }
   for (const folder of source.skillFolders) {
     for (const step of await planTree("skills", { from: folder, to: "skills" }, target, problems)) {
       const isTwice = steps.some(
@@ -48,7 +56,7 @@ export async function makePlan(source: Source, target: Target): Promise<Plan> {
     }
   }
   for (const tree of source.trees) steps.push(...(await planTree("files", tree, target, problems)));
-  steps.push(...(await planSessions(source.sessions, target, problems)));
+  steps.push(...(await planSessions(source, target, problems)));
   steps.push(...(await planJobs(source, target)));
   steps.push(...(await planSettings(source.settings, target, problems)));
   return { steps, problems };
@@ -129,7 +137,7 @@ function groupFiles(files: readonly string[]): ReadonlyMap<string, readonly stri
 }
 
 async function planSessions(
-  sessions: readonly FoundSession[],
+  { sessions, kind }: Source,
   { workspace }: Target,
   problems: Problem[],
 ): Promise<readonly Step[]> {
@@ -137,7 +145,9 @@ async function planSessions(
   const steps: Step[] = [];
   const taken = new Map<string, string>();
   for (const session of sessions) {
-    const { key, messages, remark, folder } = session;
+    const { messages, remark, folder } = session;
+    // Several of theirs may belong to one chat of ours: the others go to the page.
+    const key = taken.has(session.key) ? pageKey(kind, parse(session.from).name) : session.key;
     const other = taken.get(key);
     if (other !== undefined) {
       problems.push({ what: session.from, why: `${key} is taken over from ${other}` });
@@ -145,7 +155,7 @@ async function planSessions(
     }
     taken.set(key, session.from);
     const path = files.documentPath(key);
-    const text = `${JSON.stringify(session.document, undefined, 2)}\n`;
+    const text = `${JSON.stringify({ ...session.document, key }, undefined, 2)}\n`;
     const there = await readFile(path, "utf8").catch(ifMissing(undefined));
     const hasLog = (await lstat(files.logPath(key)).catch(() => undefined)) !== undefined;
     const what = `${key}, ${messages} messages`;

@@ -43,7 +43,12 @@ async function readSessions(folder: string, problems: Problem[]): Promise<readon
       const document: unknown = JSON.parse((await readFile(path, "utf8")).replace(/^\uFEFF/, ""));
       const key = textAt(document, "key");
       const messages = isObject(document) ? (document.messages ?? []) : undefined;
-      if (key === undefined || !/^[^\s:]+:./.test(key) || !Array.isArray(messages) || !messages.every(isMessage)) {
+      if (
+        key === undefined ||
+        !/^(?!system:)[a-z0-9-]+:./.test(key) ||
+        !Array.isArray(messages) ||
+        !messages.every(isMessage)
+      ) {
         problems.push({ what: path, why: "it is no session document" });
         continue;
       }

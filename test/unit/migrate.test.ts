@@ -146,6 +146,40 @@ describe("migrate", () => {
     assert.equal(config.providers.openai.apiKey, "sk-go");
   });
 
+  test("adds a note once, also where its text was changed since or has been there all along", async () => {
+    const { home, run, read } = await openPlace([".maxclaw"]);
+    await writeFiles(home, { "workspace/memory/HISTORY.md": "Before.\n2025-01-01: we met.\nAfter.\n" });
+    await run(true);
+    assert.equal(await read("workspace/memory/HISTORY.md"), "Before.\n2025-01-01: we met.\nAfter.\n");
+    const changed = (await read("workspace/memory/MEMORY.md")).replace("Momo", "Mimi");
+    await writeFiles(home, { "workspace/memory/MEMORY.md": changed });
+    assert.ok(linesOf(await run(true)).includes("maxclaw memory kept memory/MEMORY.md"));
+    assert.equal(await read("workspace/memory/MEMORY.md"), changed);
+  });
+
+  test("takes every conversation over where several belong to one chat, and none over one that has only its log left", async () => {
+    const { homedir, home, run, read } = await openPlace([".maxclaw", ".openclaw"]);
+    const line = { type: "message", message: { role: "user", content: "The other agent." } };
+    await writeFiles(join(homedir, ".openclaw/agents/work/sessions"), {
+      "sessions.json": { "agent:work:telegram:direct:99": { sessionId: "w1" } },
+      "w1.jsonl": JSON.stringify(line),
+    });
+    const odd = { key: "../../outside:1", messages: [{ role: "user", content: "x" }] };
+    await writeFiles(join(homedir, ".maxclaw/workspace/.sessions"), { "odd.json": odd });
+    await writeFiles(join(home, "workspace/.sessions"), {
+      "telegram_42.events.jsonl": '{"session_key":"telegram:42","seq":1}\n',
+    });
+    const found = await run(true);
+    assert.match(await read("workspace/.sessions/telegram_99.json"), /Pip/);
+    assert.match(
+      await read("workspace/.sessions/webui_openclaw-w1.json"),
+      /"key": "webui:openclaw-w1"[\s\S]*other agent/,
+    );
+    await assert.rejects(read("workspace/.sessions/telegram_42.json"));
+    assert.ok(linesOf(found).includes("maxclaw sessions kept telegram:42, 2 messages"));
+    assert.ok(found[0]?.problems.some(({ what }) => what.endsWith("odd.json")));
+  });
+
   test("writes nothing into a config that cannot be read, and follows no links", async () => {
     const { homedir, home, run, read, target } = await openPlace([".maxclaw"]);
     await writeFiles(home, { "config.json": '{"channels": ' });
