@@ -25,15 +25,7 @@ const channelKeys: Readonly<Record<string, readonly string[]>> = {
 };
 const providerKeys = ["apiKey", "apiBase", "apiFormat", "models", "headers", "timeouts"];
 const serverKeys = ["command", "args", "env", "url", "headers", "type", "enabled", "disabled"];
-const defaultKeys = [
-  "model",
-  "fallbacks",
-  "maxTokens",
-  "temperature",
-  "maxToolIterations",
-  "timezone",
-  "executionMode",
-];
+const defaultKeys = ["model", "fallbacks", "maxTokens", "temperature", "maxToolIterations", "timezone"];
 
 /** A channel's section with our keys. Undefined where it holds nothing that lets it connect, or is none of ours. */
 export function channelSetting(name: string, section: JsonObject, problems: Problem[]): FoundSetting | undefined {
@@ -91,6 +83,11 @@ export function commonSettings(config: JsonObject): readonly FoundSetting[] {
   };
   const defaults = objectAt(config, "agents", "defaults");
   for (const key of defaultKeys) add(defaults[key], "agents", "defaults", key);
+  const mode = textAt(defaults, "executionMode");
+  if (mode !== undefined) {
+    const remark = mode === "auto" ? { remark: "tools never ask, as before" } : {};
+    settings.push({ path: ["agents", "defaults", "executionMode"], value: mode, ...remark });
+  }
   const search = pick(objectAt(config, "tools", "web", "search"), ["provider", "apiKey", "apiBase", "maxResults"]);
   if (textAt(search, "apiKey") !== undefined || textAt(search, "apiBase") !== undefined)
     add(search, "tools", "web", "search");

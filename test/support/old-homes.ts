@@ -27,7 +27,9 @@ const lines = (...rows: readonly unknown[]): string =>
 /** What the Go maxclaw leaves behind. */
 export const goHome = {
   "config.json": {
-    agents: { defaults: { workspace: "~/.maxclaw/workspace", model: "openai/go-model", maxTokens: 4096 } },
+    agents: {
+      defaults: { workspace: "~/.maxclaw/workspace", model: "openai/go-model", maxTokens: 4096, executionMode: "auto" },
+    },
     providers: { openai: { apiKey: "sk-go" }, groq: { apiKey: `\${GROQ_KEY}` }, anthropic: { apiKey: "" } },
     channels: {
       telegram: { enabled: true, token: "1:go", allowFrom: ["*"] },

@@ -3,6 +3,7 @@ import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { type MigratedHome, migrate } from "../../src/api/offline-migrate.js";
+import { loadConfig } from "../../src/config/load.js";
 import { acquireLock } from "../../src/engine/embedded/lock.js";
 import { silentLog } from "../../src/log.js";
 import { parseJson5 } from "../../src/migrate/json5.js";
@@ -46,6 +47,7 @@ describe("migrate", () => {
 
   test("takes over notes, skills, sessions, jobs and config, and a second time changes nothing", async () => {
     const { homedir, home, run, read } = await openPlace();
+    await writeFiles(join(homedir, ".maxclaw/workspace/.sessions/telegram_42"), { "plan.json": { goal: "tea" } });
     const sources = async () => [await snapshot(join(homedir, ".maxclaw")), await snapshot(join(homedir, ".openclaw"))];
     const before = await sources();
     const first = await run(true);
@@ -66,6 +68,7 @@ describe("migrate", () => {
     assert.equal(await read("workspace/skills/tea/cups.txt"), "two");
     assert.equal(await read("workspace/.uploads/photo.txt"), "a photo");
 
+    assert.equal(await read("workspace/.sessions/telegram_42/plan.json"), '{"goal":"tea"}');
     const dog = JSON.parse(await read("workspace/.sessions/telegram_77.json"));
     assert.deepEqual(
       dog.messages.map(({ role, content }: { role: string; content: string }) => [role, content]),
@@ -97,8 +100,13 @@ describe("migrate", () => {
       models: [{ id: "llama", maxTokens: 32_000, contextWindow: 128_000, supportsImageInput: false }],
     });
     assert.equal(config.agents.defaults.model, "openai/go-model");
+    assert.equal(config.agents.defaults.executionMode, "auto");
     assert.equal(config.agents.defaults.workspace, undefined);
     assert.deepEqual(config.tools.mcpServers.files, { command: "npx", env: { A_KEY: "1" } });
+
+    const loaded = await loadConfig({ home, env: { HOME: homedir, GROQ_KEY: "g", PROXY_KEY: "p" } });
+    assert.deepEqual(loaded.problems, []);
+    assert.equal(loaded.config.providers["my-proxy"]?.apiKey, "p");
 
     const problems = first.flatMap((one) => one.problems.map(({ what, why }) => `${what}: ${why}`)).join("\n");
     for (const told of [/channels\.whatsapp/, /broken\.json: it is not JSON/, /job past: its time has passed/])
@@ -106,6 +114,7 @@ describe("migrate", () => {
     for (const told of [/channels\.feishu/, /grace/, /empty\.jsonl/, /job bad/, /openai-codex:me/, /channels\.signal/])
       assert.match(problems, told);
     const remarks = first.flatMap(({ steps }) => steps.map(({ remark }) => remark ?? "")).join("\n");
+    assert.match(remarks, /tools never ask, as before/);
     assert.match(remarks, /1 lines cannot be read: 5/);
 
     const after = await snapshot(home);
