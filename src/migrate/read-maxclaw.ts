@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../errors.js";
+import { gatewayLogName } from "../sessions/file-names.js";
 import { isObject, type JsonObject } from "./json5.js";
 import { findNotes, findWorkspace, isFile, namesIn, objectAt, readObject, textAt } from "./read-files.js";
 import { channelSetting, commonSettings, providerSettings } from "./settings.js";
@@ -17,6 +18,8 @@ export async function readMaxclaw(folder: string, homedir: string, now: number):
   const channels = Object.entries(objectAt(config, "channels")).flatMap(([name, section]) =>
     isObject(section) ? (channelSetting(name, section, problems) ?? []) : [],
   );
+  if (await isFile(join(folder, gatewayLogName)))
+    problems.push({ what: folder, why: "its logs stay behind: maxclaw backup and restore move such a home as it is" });
   return {
     kind: "maxclaw",
     folder,

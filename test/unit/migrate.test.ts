@@ -193,11 +193,13 @@ describe("migrate", () => {
     const { homedir, home, run, read, target } = await openPlace([".maxclaw"]);
     await writeFiles(home, { "config.json": '{"channels": ' });
     await writeFile(join(homedir, "secret.txt"), "secret");
+    await writeFile(join(homedir, ".maxclaw/gateway.events.jsonl"), "");
     await symlink(join(homedir, "secret.txt"), join(homedir, ".maxclaw/workspace/skills/link.md"));
     const [found] = await run(true, { target: { ...target, configFile: undefined } });
     assert.equal(await read("config.json"), '{"channels": ');
     assert.ok(found?.problems.some(({ what }) => what.endsWith("skills/link.md")));
     assert.ok(found?.problems.some(({ what }) => what === "the config"));
+    assert.ok(found?.problems.some(({ why }) => /backup and restore/.test(why)));
     await assert.rejects(read("workspace/skills/link.md"));
   });
 
