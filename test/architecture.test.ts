@@ -80,6 +80,11 @@ const table: readonly Row[] = [
   { files: "api/offline-files", may: [...base, "engine/embedded/lock"] },
   { files: "api/offline-backup", may: [...base, "api/offline-files", "backup/**"], types: ["api/offline-events"] },
   {
+    files: "migrate/**",
+    may: [...base, "config/*", "sessions/file-names", "templates/workspace"],
+  },
+  { files: "api/offline-migrate", may: [...base, "api/offline-files", "migrate/**"] },
+  {
     files: "api/offline-restore",
     may: [...base, "events/**", "api/offline-files", "backup/**", "engine/embedded/*", "sessions/file-names"],
   },

@@ -10,6 +10,7 @@ import { addGatewayCommand } from "./commands/gateway.js";
 import { addJournalCommand } from "./commands/journal.js";
 import { addLedgerCommand } from "./commands/ledger.js";
 import { addMcpCommand } from "./commands/mcp.js";
+import { addMigrateCommand } from "./commands/migrate.js";
 import { addOnboardCommand } from "./commands/onboard.js";
 import { addPairCommand } from "./commands/pair.js";
 import { addPolicyCommand } from "./commands/policy.js";
@@ -50,6 +51,7 @@ export function createProgram(): Command {
   addReplayCommand(program);
   addBackupCommand(program, version);
   addRestoreCommand(program);
+  addMigrateCommand(program);
   program
     .command("version")
     .description("Show the version")

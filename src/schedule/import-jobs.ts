@@ -10,6 +10,8 @@ const goJob = z.object({
     everyMs: z.number().optional(),
     expr: z.string().optional(),
     atMs: z.number().optional(),
+    /** Not of the Go maxclaw, but of those whose jobs are written in its way. */
+    timeZone: z.string().optional(),
   }),
   payload: z.object({ message: z.string(), channels: z.array(z.string()).nullish(), to: z.string().optional() }),
   enabled: z.boolean().optional(),
@@ -65,7 +67,11 @@ function toWish({ name, schedule, payload }: z.infer<typeof goJob>, now: number)
       return { ...base, every: String(Math.max(60, Math.round((schedule.everyMs ?? 0) / 1000))) };
     case "cron":
       // Six fields began with seconds.
-      return { ...base, cron: (schedule.expr ?? "").trim().split(/\s+/).slice(-5).join(" ") };
+      return {
+        ...base,
+        cron: (schedule.expr ?? "").trim().split(/\s+/).slice(-5).join(" "),
+        timeZone: schedule.timeZone,
+      };
     case "once":
       return (schedule.atMs ?? 0) > now ? { ...base, at: new Date(schedule.atMs ?? 0).toISOString() } : undefined;
     default:

@@ -15,14 +15,14 @@ const headBytes = 4096;
 
 /** The usual file name of a session, without extension: readable, safe on every file system, reversible by eye. */
 export function sessionFileName(key: string): string {
-  const encoded = `${channelOf(key)}_${percentEncode(chatOf(key))}`;
+  const encoded = `${percentEncode(channelOf(key))}_${percentEncode(chatOf(key))}`;
   return Buffer.byteLength(encoded) > maxNameBytes || /\.jsonl?$/.test(encoded) ? hashedFileName(key) : encoded;
 }
 
 /** The name for keys that are too long, or whose usual name belongs to another session. */
 export function hashedFileName(key: string): string {
   const digest = createHash("sha256").update(key).digest("hex").slice(0, 16);
-  const encoded = `${channelOf(key)}_${percentEncode(chatOf(key))}`.replace(/\.jsonl?$/, "");
+  const encoded = `${percentEncode(channelOf(key))}_${percentEncode(chatOf(key))}`.replace(/\.jsonl?$/, "");
   return `${encoded.slice(0, maxNameBytes - 17).replace(/%[0-9a-f]?$/, "")}~${digest}`;
 }
 

@@ -152,27 +152,38 @@ export function endOf(event: GatewayEvent): RunEnd | undefined {
   }
 }
 
-/** The jobs of the Go maxclaw, once. */
+/** The jobs of the Go maxclaw, and those that `maxclaw migrate` put beside them: each file once. */
 async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () => Promise<Scheduler>): Promise<void> {
   const taken = core.engine.records("cron_import");
-  if (taken.get("go") !== undefined) return;
-  const path = join(options.config.config.agents.defaults.workspace, ".cron", "jobs.json");
-  const { readGoJobs } = await import("../schedule/import-jobs.js");
-  const found = await readGoJobs(path, Date.now());
-  if (found === undefined) return;
-  for (const problem of found.problems) options.log.warn(problem);
-  for (const { wish, owner, enabled } of found.jobs) {
-    const opened = await scheduler();
-    try {
-      const { id } = await opened.add(wish, owner);
-      if (!enabled) await opened.enable(id, false);
-    } catch (error) {
-      options.log.warn(`${path}: ${wish.name ?? wish.message} is not taken over: ${messageOf(error)}`);
+  const folder = join(options.config.config.agents.defaults.workspace, ".cron");
+  for (const [file, record] of importFiles) {
+    if (taken.get(record) !== undefined) continue;
+    const path = join(folder, file);
+    const { readGoJobs } = await import("../schedule/import-jobs.js");
+    const found = await readGoJobs(path, Date.now());
+    if (found === undefined) continue;
+    for (const problem of found.problems) options.log.warn(problem);
+    for (const { wish, owner, enabled } of found.jobs) {
+      const opened = await scheduler();
+      try {
+        const { id } = await opened.add(wish, owner);
+        if (!enabled) await opened.enable(id, false);
+      } catch (error) {
+        options.log.warn(`${path}: ${wish.name ?? wish.message} is not taken over: ${messageOf(error)}`);
+      }
     }
+    await taken.put(record, { at: Date.now(), jobs: found.jobs.length });
+    options.log.info(`Took over ${found.jobs.length} scheduled jobs from ${path}`);
   }
-  await taken.put("go", { at: Date.now(), jobs: found.jobs.length });
-  options.log.info(`Took over ${found.jobs.length} scheduled jobs from ${path}`);
 }
+
+/** Files in `.cron/`, and the records that say that they were taken over. */
+const importFiles = [
+  ["jobs.json", "go"],
+  ["from-maxclaw.json", "from-maxclaw"],
+  ["from-nanobot.json", "from-nanobot"],
+  ["from-openclaw.json", "from-openclaw"],
+] as const;
 
 /** A chat sees and changes its own jobs only. */
 function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace): ChatJobs {

@@ -16,6 +16,9 @@ test("names are readable and safe", () => {
   assert.equal(sessionFileName("email:Ann@b.c"), "email_%41nn%40b.c");
   assert.equal(sessionFileName("webui:.hidden"), "webui_%2ehidden");
   assert.equal(sessionFileName("webui:../../etc"), "webui_%2e.%2f..%2fetc");
+  // A document from elsewhere may name anything as its key.
+  assert.equal(sessionFileName("../../etc:1"), "%2e.%2f..%2fetc_1");
+  assert.match(hashedFileName("../../etc:1"), /^%2e\.%2f\.\.%2fetc_1~[0-9a-f]{16}$/);
   assert.match(sessionFileName("webui:a.json"), /^webui_a~[0-9a-f]{16}$/);
 });
 

@@ -1,0 +1,78 @@
+import { isObject, type JsonObject } from "./json5.js";
+import { at, objectAt, textAt, toTime } from "./read-files.js";
+import type { Problem } from "./source.js";
+
+/** Channels that a job's answer can go to. */
+const reachable = new Set(["telegram", "discord", "email", "websocket", "webui", "cli"]);
+
+/**
+ * The jobs of nanobot and OpenClaw, which are alike, as the Go maxclaw wrote its own: what the next start of the gateway
+ * takes over. Those that will never run again are told.
+ */
+export function toGoJobs(stored: JsonObject, file: string, now: number, problems: Problem[]): JsonObject {
+  const jobs: [string, JsonObject][] = [];
+  const entries = Array.isArray(stored.jobs) ? stored.jobs : Object.values(objectAt(stored, "jobs"));
+  for (const [index, entry] of entries.entries()) {
+    const id = textAt(entry, "id") ?? String(index + 1);
+    const what = `${file}: the job ${textAt(entry, "name") ?? id}`;
+    const message = textAt(entry, "payload", "message") ?? textAt(entry, "payload", "text");
+    const schedule = isObject(entry) ? toSchedule(objectAt(entry, "schedule")) : undefined;
+    if (schedule === undefined || message === undefined) {
+      problems.push({ what, why: "it has no time or no message that can be read" });
+      continue;
+    }
+    if (schedule.type === "once" && Number(schedule.atMs) <= now) {
+      problems.push({ what, why: "its time has passed" });
+      continue;
+    }
+    const channel = firstText(entry, ["delivery", "channel"], ["payload", "channel"], ["payload", "originChannel"]);
+    const to = firstText(entry, ["delivery", "to"], ["payload", "to"], ["payload", "originChatId"]);
+    const isReachable = channel !== undefined && reachable.has(channel) && to !== undefined;
+    if (!isReachable && channel !== undefined && channel !== "last")
+      problems.push({
+        what,
+        why: `it is taken over, but answers on the page: maxclaw cannot answer on ${channel} there`,
+      });
+    jobs.push([
+      id,
+      {
+        name: textAt(entry, "name"),
+        schedule,
+        payload: { message, ...(isReachable ? { channels: [channel], to: plainChat(channel, to) } : {}) },
+        enabled: at(entry, "enabled") !== false,
+      },
+    ]);
+  }
+  return Object.fromEntries(jobs);
+}
+
+function toSchedule(schedule: JsonObject): JsonObject | undefined {
+  switch (schedule.kind) {
+    case "every":
+      return typeof schedule.everyMs === "number" ? { type: "every", everyMs: schedule.everyMs } : undefined;
+    case "cron": {
+      const timeZone = textAt(schedule, "tz");
+      const expr = textAt(schedule, "expr");
+      return expr === undefined ? undefined : { type: "cron", expr, ...(timeZone === undefined ? {} : { timeZone }) };
+    }
+    case "at": {
+      const time = toTime(schedule.atMs ?? schedule.at);
+      return time === undefined ? undefined : { type: "once", atMs: Date.parse(time) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** `telegram:42` and `channel:42` are how OpenClaw writes the chat 42. */
+function plainChat(channel: string, to: string): string {
+  return to.replace(new RegExp(`^(?:${channel}|channel|chat|group|tg):`), "");
+}
+
+function firstText(root: unknown, ...paths: readonly (readonly string[])[]): string | undefined {
+  for (const path of paths) {
+    const found = textAt(root, ...path);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

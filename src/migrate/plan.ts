@@ -1,0 +1,245 @@
+import { constants } from "node:fs";
+import { copyFile, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, parse } from "node:path";
+import { editConfig, readRaw } from "../config/edit.js";
+import { messageOf } from "../errors.js";
+import { createSessionFiles } from "../sessions/file-names.js";
+import { workspaceTemplates } from "../templates/workspace.js";
+import { replaceFile } from "../util/replace-file.js";
+import { filesBelow, isSameFile } from "./compare.js";
+import type { FoundNote, FoundSetting, Problem, Source } from "./source.js";
+import { pageKey } from "./transcript.js";
+
+/** Where everything goes. */
+export interface Target {
+  readonly home: string;
+  readonly workspace: string;
+  /** Undefined when the config cannot be parsed and is therefore left alone. */
+  readonly configFile: string | undefined;
+}
+
+export type Area = "memory" | "skills" | "files" | "sessions" | "cron" | "config";
+
+/** One thing of an old home. `new` is written with `apply`, `same` is there already, `kept`: ours is another one and stays. */
+export interface Step {
+  readonly area: Area;
+  /** What a person knows it by. */
+  readonly what: string;
+  readonly status: "new" | "same" | "kept";
+  readonly remark?: string;
+  readonly apply?: () => Promise<void>;
+}
+
+export interface Plan {
+  readonly steps: readonly Step[];
+  readonly problems: readonly Problem[];
+}
+
+/** What taking over this home means. Reads both sides and changes nothing. */
+export async function makePlan(source: Source, target: Target): Promise<Plan> {
+  const problems = [...source.problems];
+  const steps: Step[] = [];
+  for (const note of source.notes) {
+    try {
+      steps.push(...(await planNote(note, source, target)));
+    } catch (error) {
+      problems.push({ what: note.from, why: messageOf(error) });
+    }
+  }
+  for (const folder of source.skillFolders) {
+    for (const step of await planTree("skills", { from: folder, to: "skills" }, target, problems)) {
+      const isTwice = steps.some(
+        ({ area, what, status }) => area === "skills" && what === step.what && status === "new",
+      );
+      if (isTwice) problems.push({ what: `${step.what} of ${folder}`, why: "there is a skill of that name before it" });
+      else steps.push(step);
+    }
+  }
+  for (const tree of source.trees) steps.push(...(await planTree("files", tree, target, problems)));
+  steps.push(...(await planSessions(source, target, problems)));
+  steps.push(...(await planJobs(source, target)));
+  steps.push(...(await planSettings(source.settings, target, problems)));
+  return { steps, problems };
+}
+
+/** The text goes under a heading of its own, by which the next time sees that it is there. */
+async function planNote({ from, to }: FoundNote, source: Source, { workspace }: Target): Promise<readonly Step[]> {
+  const text = tidy(await readFile(from, "utf8"));
+  const template = workspaceTemplates[to];
+  if (text === "" || (template !== undefined && text === tidy(template))) return [];
+  const path = join(workspace, to);
+  const there = await readFile(path, "utf8").catch(ifMissing(""));
+  const heading = `## From ${source.kind}: ${from}`;
+  const what = basename(from) === basename(to) ? to : `${basename(from)} → ${to}`;
+  if (there.split("\n").includes(heading)) {
+    const isWhole = tidy(there).includes(text);
+    return [
+      { area: "memory", what, status: isWhole ? "same" : "kept", ...(isWhole ? {} : { remark: "taken over before" }) },
+    ];
+  }
+  if (tidy(there).includes(text)) return [{ area: "memory", what, status: "same" }];
+  const isUntouched = tidy(there) === "" || (template !== undefined && tidy(there) === tidy(template));
+  const apply = async (): Promise<void> => {
+    await mkdir(dirname(path), { recursive: true });
+    const now = await readFile(path, "utf8").catch(ifMissing(""));
+    // Two files of theirs may go into one of ours.
+    const before = template !== undefined && tidy(now) === tidy(template) ? "" : now.trimEnd();
+    await replaceFile(path, `${before === "" ? "" : `${before}\n\n`}${heading}\n\n${text}\n`);
+  };
+  return [{ area: "memory", what, status: "new", ...(isUntouched ? {} : { remark: "at the end of yours" }), apply }];
+}
+
+/** Each entry of a folder comes as a whole or not at all, where there is another one of that name. */
+async function planTree(
+  area: "skills" | "files",
+  { from, to }: { readonly from: string; readonly to: string },
+  { workspace }: Target,
+  problems: Problem[],
+): Promise<readonly Step[]> {
+  const steps: Step[] = [];
+  const { files, left } = await filesBelow(from);
+  for (const path of left) problems.push({ what: path, why: "links and special files are not followed" });
+  for (const [name, members] of groupFiles(files)) {
+    const target = join(workspace, to, name);
+    const what = name === "" ? to : `${to}/${name}`;
+    const inner = members.map((path) => path.slice(name.length));
+    const places = inner.map((path) => [join(from, name, path), join(target, path)] as const);
+    const isThere = (await lstat(target).catch(ifMissing(undefined))) !== undefined;
+    const isSame = isThere && (await Promise.all(places.map(([one, other]) => isSameFile(one, other)))).every(Boolean);
+    if (isSame) steps.push({ area, what, status: "same" });
+    else if (isThere) steps.push({ area, what, status: "kept", remark: "yours is another one" });
+    else steps.push({ area, what, status: "new", apply: () => copyWhole(join(from, name), inner, target) });
+  }
+  return steps;
+}
+
+/** Whoever looks sees all of it or nothing, also when the copying is cut off. */
+async function copyWhole(from: string, inner: readonly string[], to: string): Promise<void> {
+  const staging = join(dirname(to), `.migrating-${basename(to)}`);
+  await mkdir(dirname(to), { recursive: true });
+  await rm(staging, { recursive: true, force: true });
+  for (const path of inner) {
+    const place = join(staging, path);
+    await mkdir(dirname(place), { recursive: true });
+    await copyFile(join(from, path), place, constants.COPYFILE_EXCL);
+  }
+  if ((await lstat(to).catch(ifMissing(undefined))) !== undefined) throw new Error(`${to} is there by now`);
+  await rename(staging, to);
+}
+
+function groupFiles(files: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>();
+  for (const path of files) {
+    const name = path.split("/")[0] ?? "";
+    groups.set(name, [...(groups.get(name) ?? []), path]);
+  }
+  return groups;
+}
+
+async function planSessions(
+  { sessions, kind }: Source,
+  { workspace }: Target,
+  problems: Problem[],
+): Promise<readonly Step[]> {
+  const files = createSessionFiles(join(workspace, ".sessions"));
+  const steps: Step[] = [];
+  const taken = new Map<string, string>();
+  for (const session of sessions) {
+    const { messages, remark, folder } = session;
+    // Several of theirs may belong to one chat of ours: the others go to the page.
+    const key = taken.has(session.key) ? pageKey(kind, parse(session.from).name) : session.key;
+    const other = taken.get(key);
+    if (other !== undefined) {
+      problems.push({ what: session.from, why: `${key} is taken over from ${other}` });
+      continue;
+    }
+    taken.set(key, session.from);
+    const path = files.documentPath(key);
+    const text = `${JSON.stringify({ ...session.document, key }, undefined, 2)}\n`;
+    const there = await readFile(path, "utf8").catch(ifMissing(undefined));
+    const hasLog = (await lstat(files.logPath(key)).catch(() => undefined)) !== undefined;
+    const what = `${key}, ${messages} messages`;
+    if (there === text && !hasLog) steps.push({ area: "sessions", what, status: "same" });
+    else if (there !== undefined || hasLog)
+      steps.push({ area: "sessions", what, status: "kept", remark: "there is such a session" });
+    else {
+      const plan = folder === undefined ? undefined : { from: join(folder, "plan.json"), to: files.folder(key) };
+      const apply = async (): Promise<void> => {
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        if (plan !== undefined && (await lstat(plan.from).catch(() => undefined))?.isFile()) {
+          await mkdir(plan.to, { recursive: true, mode: 0o700 });
+          await copyFile(plan.from, join(plan.to, "plan.json"), constants.COPYFILE_EXCL);
+        }
+        await writeFile(path, text, { flag: "wx", mode: 0o600 });
+      };
+      steps.push({ area: "sessions", what, status: "new", ...(remark === undefined ? {} : { remark }), apply });
+    }
+  }
+  return steps;
+}
+
+/** In a file of its own, which the next start of the gateway takes over once. */
+async function planJobs({ jobs, kind }: Source, { workspace }: Target): Promise<readonly Step[]> {
+  const path = join(workspace, ".cron", `from-${kind}.json`);
+  const count = Object.keys(jobs).length;
+  if (count === 0) return [];
+  const text = `${JSON.stringify(jobs, undefined, 2)}\n`;
+  const there = await readFile(path, "utf8").catch(ifMissing(undefined));
+  const what = `${count} scheduled jobs`;
+  if (there === text) return [{ area: "cron", what, status: "same" }];
+  if (there !== undefined)
+    return [{ area: "cron", what, status: "kept", remark: `jobs of ${kind} were taken over before, from ${path}` }];
+  const apply = async (): Promise<void> => {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text, { flag: "wx", mode: 0o600 });
+  };
+  return [{ area: "cron", what, status: "new", apply }];
+}
+
+/** Whole sections, so that the token of one bot never meets the allowlist of another. */
+async function planSettings(
+  settings: readonly FoundSetting[],
+  { configFile }: Target,
+  problems: Problem[],
+): Promise<readonly Step[]> {
+  if (configFile === undefined) {
+    if (settings.length > 0)
+      problems.push({
+        what: "the config",
+        why: "yours cannot be read, so nothing is written into it. Correct it first",
+      });
+    return [];
+  }
+  const steps: Step[] = [];
+  for (const { path, value, remark } of settings) {
+    const what = path.join(".");
+    const there = await readRaw(configFile, path);
+    if (there !== undefined && there !== null) {
+      const isSame = JSON.stringify(there) === JSON.stringify(value);
+      steps.push({
+        area: "config",
+        what,
+        status: isSame ? "same" : "kept",
+        ...(isSame ? {} : { remark: "yours stays" }),
+      });
+      continue;
+    }
+    const apply = (): Promise<void> => editConfig(configFile, [{ path, value }]);
+    steps.push({ area: "config", what, status: "new", ...(remark === undefined ? {} : { remark }), apply });
+  }
+  return steps;
+}
+
+function tidy(text: string): string {
+  return text
+    .replace(/^\uFEFF/, "")
+    .replaceAll("\r\n", "\n")
+    .trim();
+}
+
+function ifMissing<T>(instead: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return instead;
+    throw error;
+  };
+}

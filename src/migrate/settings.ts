@@ -1,0 +1,145 @@
+import { absentChannels } from "../config/schema.js";
+import { isObject, type JsonObject } from "./json5.js";
+import { at, objectAt, textAt } from "./read-files.js";
+import type { FoundSetting, Problem } from "./source.js";
+
+/** What a channel of ours knows; anything else an old config says of it stays behind. */
+const channelKeys: Readonly<Record<string, readonly string[]>> = {
+  telegram: ["enabled", "token", "proxy", "apiRoot", "allowFrom"],
+  discord: ["enabled", "token", "apiRoot", "allowFrom"],
+  websocket: ["enabled", "host", "port", "path", "token", "allowOrigins", "allowFrom"],
+  email: [
+    ...[
+      "enabled",
+      "consentGranted",
+      "imapHost",
+      "imapPort",
+      "imapUsername",
+      "imapPassword",
+      "imapMailbox",
+      "imapUseSSL",
+    ],
+    ...["smtpHost", "smtpPort", "smtpUsername", "smtpPassword", "smtpUseTLS", "smtpUseSSL", "fromAddress"],
+    ...["autoReplyEnabled", "pollIntervalSeconds", "markSeen", "allowFrom"],
+  ],
+};
+const providerKeys = ["apiKey", "apiBase", "apiFormat", "models", "headers", "timeouts"];
+const serverKeys = ["command", "args", "env", "url", "headers", "type", "enabled", "disabled"];
+const defaultKeys = ["model", "fallbacks", "maxTokens", "temperature", "maxToolIterations", "timezone"];
+
+/** A channel's section with our keys. Undefined where it holds nothing that lets it connect, or is none of ours. */
+export function channelSetting(name: string, section: JsonObject, problems: Problem[]): FoundSetting | undefined {
+  const known = channelKeys[name];
+  if (known === undefined) {
+    const isUsed = section.enabled !== false && (section.enabled === true || hasText(section));
+    if (isUsed && (absentChannels.includes(name) || section.enabled === true))
+      problems.push({ what: `channels.${name}`, why: "maxclaw does not have this channel" });
+    return undefined;
+  }
+  const value = { ...pick(section, known) };
+  if (
+    !["token", "imapHost", "enabled"].some(
+      (key) => value[key] !== undefined && value[key] !== false && value[key] !== "",
+    )
+  )
+    return undefined;
+  const { allowed, others } = allowlist(name, value.allowFrom);
+  // As far as it goes: who cannot be told from a stranger shows a pairing code.
+  if (value.allowFrom !== undefined) value.allowFrom = allowed;
+  if (others.length > 0)
+    problems.push({
+      what: `channels.${name}.allowFrom: ${others.join(", ")}`,
+      why: "people are let in by their numeric id",
+    });
+  const remark = allowed.includes("*")
+    ? "anyone may write to it, as before"
+    : allowed.length === 0
+      ? "nobody is on its allowFrom: who writes gets a pairing code"
+      : undefined;
+  return { path: ["channels", name], value, ...(remark === undefined ? {} : { remark }) };
+}
+
+/** Providers that have a key, an address or models. */
+export function providerSettings(sections: JsonObject, problems: Problem[]): readonly FoundSetting[] {
+  return Object.entries(sections).flatMap(([name, section]): FoundSetting[] => {
+    if (!isObject(section)) return [];
+    const value = pick(section, providerKeys);
+    if (textAt(section, "apiKey") === undefined && textAt(section, "apiBase") === undefined) return [];
+    if (/^(openaiCodex|githubCopilot)$/.test(name)) {
+      problems.push({ what: `providers.${name}`, why: "maxclaw does not have this way to log in" });
+      return [];
+    }
+    const headers = objectAt(section, "extraHeaders");
+    const more = Object.keys(headers).length === 0 ? {} : { headers };
+    return [{ path: ["providers", name], value: { ...value, ...more } }];
+  });
+}
+
+/** What the Go maxclaw and nanobot say with the same words: the model, web search, servers with tools. */
+export function commonSettings(config: JsonObject): readonly FoundSetting[] {
+  const settings: FoundSetting[] = [];
+  const add = (value: unknown, ...path: readonly string[]): void => {
+    if (value !== undefined && value !== null && value !== "") settings.push({ path, value });
+  };
+  const defaults = objectAt(config, "agents", "defaults");
+  for (const key of defaultKeys) add(defaults[key], "agents", "defaults", key);
+  const mode = textAt(defaults, "executionMode");
+  if (mode !== undefined) {
+    const remark = mode === "auto" ? { remark: "tools never ask, as before" } : {};
+    settings.push({ path: ["agents", "defaults", "executionMode"], value: mode, ...remark });
+  }
+  const search = pick(objectAt(config, "tools", "web", "search"), ["provider", "apiKey", "apiBase", "maxResults"]);
+  if (textAt(search, "apiKey") !== undefined || textAt(search, "apiBase") !== undefined)
+    add(search, "tools", "web", "search");
+  const servers = { ...objectAt(config, "mcpServers"), ...objectAt(config, "tools", "mcpServers") };
+  for (const [name, server] of Object.entries(servers))
+    if (isObject(server)) add(pick(server, serverKeys), "tools", "mcpServers", name);
+  return settings;
+}
+
+/** Older configs have words_like_this for what newer ones write as wordsLikeThis. Names that people chose stay. */
+export function toCamelKeys(value: unknown, depth = 0): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      if (key === "env" || key === "headers" || key === "extraHeaders" || key === "extra_headers")
+        return [toCamel(key), inner];
+      return [toCamel(key), depth > 8 ? inner : toCamelKeys(inner, depth + 1)];
+    }),
+  );
+}
+
+function toCamel(key: string): string {
+  const camel = key.replaceAll(/(?<=[a-z0-9])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  // The Go maxclaw's spelling.
+  return camel.replace(
+    /^(imap|smtp)Use(Ssl|Tls)$/,
+    (_, server: string, way: string) => `${server}Use${way.toUpperCase()}`,
+  );
+}
+
+function pick(section: JsonObject, keys: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(
+    keys.flatMap((key) => {
+      const value = at(section, key);
+      return value === undefined || value === null || value === "" ? [] : [[key, value]];
+    }),
+  );
+}
+
+function hasText(section: JsonObject): boolean {
+  return Object.values(section).some((value) => typeof value === "string" && value !== "");
+}
+
+function allowlist(
+  channel: string,
+  value: unknown,
+): { readonly allowed: readonly string[]; readonly others: readonly string[] } {
+  const entries = (Array.isArray(value) ? value : [])
+    .map((entry) => String(entry).trim())
+    .filter((entry) => entry !== "");
+  if (channel !== "telegram" && channel !== "discord") return { allowed: entries, others: [] };
+  const plain = entries.map((entry) => entry.replace(/^(telegram|tg|discord|user):/i, "").replace(/^(\d+)\|.*$/, "$1"));
+  const isId = (entry: string): boolean => entry === "*" || /^\d+$/.test(entry) || /\$\{\w+\}/.test(entry);
+  return { allowed: plain.filter(isId), others: plain.filter((entry) => !isId(entry)) };
+}

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { type MigratedHome, migrate } from "../../src/api/offline-migrate.js";
+import { loadConfig } from "../../src/config/load.js";
+import { acquireLock } from "../../src/engine/embedded/lock.js";
+import { silentLog } from "../../src/log.js";
+import { parseJson5 } from "../../src/migrate/json5.js";
+import { workspaceTemplates } from "../../src/templates/workspace.js";
+import { tempHome } from "../support/gateway.js";
+import { goHome, nanobotHome, openclawHome, snapshot, writeFiles } from "../support/old-homes.js";
+
+const homes = { ".maxclaw": goHome, ".nanobot": nanobotHome, ".openclaw": openclawHome } as const;
+
+/** A person's folder with old homes in it, and a new home `new` beside them. */
+async function openPlace(names: readonly (keyof typeof homes)[] = [".maxclaw", ".nanobot", ".openclaw"]) {
+  const homedir = await tempHome();
+  for (const name of names) await writeFiles(join(homedir, name), homes[name]);
+  const home = join(homedir, "new");
+  const workspace = join(home, "workspace");
+  const target = { home, workspace, configFile: join(home, "config.json") };
+  const run = (
+    isApplied: boolean,
+    more: Partial<Parameters<typeof migrate>[0]> = {},
+  ): Promise<readonly MigratedHome[]> =>
+    migrate({ target, homedir, from: undefined, kind: undefined, isApplied, now: Date.now(), ...more });
+  const read = (path: string): Promise<string> => readFile(join(home, path), "utf8");
+  return { homedir, home, workspace, target, run, read };
+}
+
+const linesOf = (found: readonly MigratedHome[]): readonly string[] =>
+  found.flatMap(({ kind, steps }) => steps.map(({ area, what, status }) => `${kind} ${area} ${status} ${what}`));
+
+describe("migrate", () => {
+  test("only tells by default, and leaves both sides alone", async () => {
+    const { homedir, run } = await openPlace();
+    const before = await snapshot(homedir);
+    const found = await run(false);
+    assert.deepEqual(
+      found.map(({ kind }) => kind),
+      ["maxclaw", "nanobot", "openclaw"],
+    );
+    assert.ok(linesOf(found).includes("maxclaw sessions new telegram:42, 2 messages"), linesOf(found).join("\n"));
+    assert.deepEqual(await snapshot(homedir), before);
+  });
+
+  test("takes over notes, skills, sessions, jobs and config, and a second time changes nothing", async () => {
+    const { homedir, home, run, read } = await openPlace();
+    await writeFiles(join(homedir, ".maxclaw/workspace/.sessions/telegram_42"), { "plan.json": { goal: "tea" } });
+    const sources = async () => [await snapshot(join(homedir, ".maxclaw")), await snapshot(join(homedir, ".openclaw"))];
+    const before = await sources();
+    const first = await run(true);
+    assert.deepEqual(
+      linesOf(first).filter((line) => / failed /.test(line)),
+      [],
+    );
+    assert.deepEqual(await sources(), before);
+
+    const memory = await read("workspace/memory/MEMORY.md");
+    assert.match(
+      memory,
+      /^## From maxclaw: .*\n\nThe cat is called Momo\.\n\n## From nanobot: [\s\S]*Rex\.\n\n## From openclaw: [\s\S]*Pip\.\n$/,
+    );
+    assert.match(await read("workspace/SOUL.md"), /Be kind\.[\s\S]*You are Clawd\./);
+    assert.match(await read("workspace/memory/heartbeat.md"), /oven/);
+    assert.match(await read("workspace/memory/2026-01-01.md"), /eagle/);
+    assert.equal(await read("workspace/skills/tea/cups.txt"), "two");
+    assert.equal(await read("workspace/.uploads/photo.txt"), "a photo");
+
+    assert.equal(await read("workspace/.sessions/telegram_42/plan.json"), '{"goal":"tea"}');
+    const dog = JSON.parse(await read("workspace/.sessions/telegram_77.json"));
+    assert.deepEqual(
+      dog.messages.map(({ role, content }: { role: string; content: string }) => [role, content]),
+      [
+        ["user", "My dog is Rex."],
+        ["assistant", "Noted, Rex."],
+      ],
+    );
+    assert.equal(JSON.parse(await read("workspace/.sessions/telegram_42.json")).metadata.lastSequence, undefined);
+    for (const name of ["telegram_99", "telegram_-100%3a5", "webui_openclaw-s0", "webui_nanobot-heartbeat"])
+      assert.equal((await stat(join(home, `workspace/.sessions/${name}.json`))).mode & 0o777, 0o600, name);
+
+    const jobs = JSON.parse(await read("workspace/.cron/from-openclaw.json"));
+    assert.deepEqual(jobs.c1.schedule, { type: "cron", expr: "0 8 * * *", timeZone: "Europe/Berlin" });
+    assert.deepEqual(jobs.c1.payload, { message: "Feed the bird", channels: ["telegram"], to: "99" });
+
+    const config = JSON.parse(await read("config.json"));
+    assert.equal((await stat(join(home, "config.json"))).mode & 0o777, 0o600);
+    assert.deepEqual(config.channels.telegram, { enabled: true, token: "1:go", allowFrom: ["*"] });
+    assert.deepEqual(config.channels.email, {
+      ...{ enabled: true, imapHost: "imap.test", imapUseSSL: true },
+      allowFrom: ["ada@example.org"],
+    });
+    assert.equal(config.channels.whatsapp, undefined);
+    assert.deepEqual(config.providers.groq, { apiKey: `\${GROQ_KEY}` });
+    assert.deepEqual(config.providers.anthropic, { apiKey: "sk-nano" });
+    assert.deepEqual(config.providers["my-proxy"], {
+      ...{ apiKey: `\${PROXY_KEY}`, apiBase: "http://localhost:4000/v1", apiFormat: "openai" },
+      models: [{ id: "llama", maxTokens: 32_000, contextWindow: 128_000, supportsImageInput: false }],
+    });
+    assert.equal(config.agents.defaults.model, "openai/go-model");
+    assert.equal(config.agents.defaults.executionMode, "auto");
+    assert.equal(config.agents.defaults.workspace, undefined);
+    assert.deepEqual(config.tools.mcpServers.files, { command: "npx", env: { A_KEY: "1" } });
+
+    const loaded = await loadConfig({ home, env: { HOME: homedir, GROQ_KEY: "g", PROXY_KEY: "p" } });
+    assert.deepEqual(loaded.problems, []);
+    assert.equal(loaded.config.providers["my-proxy"]?.apiKey, "p");
+
+    const problems = first.flatMap((one) => one.problems.map(({ what, why }) => `${what}: ${why}`)).join("\n");
+    for (const told of [/channels\.whatsapp/, /broken\.json: it is not JSON/, /job past: its time has passed/])
+      assert.match(problems, told);
+    for (const told of [/channels\.feishu/, /grace/, /empty\.jsonl/, /job bad/, /openai-codex:me/, /channels\.signal/])
+      assert.match(problems, told);
+    const remarks = first.flatMap(({ steps }) => steps.map(({ remark }) => remark ?? "")).join("\n");
+    assert.match(remarks, /tools never ask, as before/);
+    assert.match(remarks, /1 lines cannot be read: 5/);
+
+    const after = await snapshot(home);
+    const second = await run(true);
+    assert.deepEqual(
+      linesOf(second).filter((line) => / (new|failed) /.test(line)),
+      [],
+    );
+    assert.deepEqual(await snapshot(home), after);
+  });
+
+  test("keeps what is there: notes above, other skills, sessions and sections as they are", async () => {
+    const { home, run, read } = await openPlace([".maxclaw"]);
+    const mine = {
+      "config.json": { channels: { telegram: { enabled: true, token: "9:mine", allowFrom: [] } } },
+      "workspace/AGENTS.md": workspaceTemplates["AGENTS.md"] ?? "",
+      "workspace/memory/MEMORY.md": "I am mine.\n",
+      "workspace/skills/tea/SKILL.md": "my own tea",
+      "workspace/.sessions/telegram_42.json": { key: "telegram:42", messages: [{ role: "user", content: "mine" }] },
+      "workspace/.cron/jobs.json": {},
+    };
+    await writeFiles(home, mine);
+    const found = linesOf(await run(true));
+    for (const line of [
+      "skills kept skills/tea",
+      "sessions kept telegram:42, 2 messages",
+      "config kept channels.telegram",
+    ])
+      assert.ok(found.includes(`maxclaw ${line}`), `${line} in\n${found.join("\n")}`);
+    assert.match(await read("workspace/memory/MEMORY.md"), /^I am mine\.\n\n## From maxclaw: [^\n]*\n\nThe cat/);
+    assert.match(await read("workspace/AGENTS.md"), /^## From maxclaw: [^\n]*\n\nAlways answer in rhymes\.\n$/);
+    assert.equal(await read("workspace/skills/tea/SKILL.md"), "my own tea");
+    await assert.rejects(read("workspace/skills/tea/cups.txt"));
+    assert.match(await read("workspace/.sessions/telegram_42.json"), /mine/);
+    assert.equal(await read("workspace/.cron/jobs.json"), "{}");
+    const config = JSON.parse(await read("config.json"));
+    assert.deepEqual(config.channels.telegram, { enabled: true, token: "9:mine", allowFrom: [] });
+    assert.equal(config.providers.openai.apiKey, "sk-go");
+  });
+
+  test("adds a note once, also where its text was changed since or has been there all along", async () => {
+    const { home, run, read } = await openPlace([".maxclaw"]);
+    await writeFiles(home, { "workspace/memory/HISTORY.md": "Before.\n2025-01-01: we met.\nAfter.\n" });
+    await run(true);
+    assert.equal(await read("workspace/memory/HISTORY.md"), "Before.\n2025-01-01: we met.\nAfter.\n");
+    const changed = (await read("workspace/memory/MEMORY.md")).replace("Momo", "Mimi");
+    await writeFiles(home, { "workspace/memory/MEMORY.md": changed });
+    assert.ok(linesOf(await run(true)).includes("maxclaw memory kept memory/MEMORY.md"));
+    assert.equal(await read("workspace/memory/MEMORY.md"), changed);
+  });
+
+  test("takes every conversation over where several belong to one chat, and none over one that has only its log left", async () => {
+    const { homedir, home, run, read } = await openPlace([".maxclaw", ".openclaw"]);
+    const line = { type: "message", message: { role: "user", content: "The other agent." } };
+    await writeFiles(join(homedir, ".openclaw/agents/work/sessions"), {
+      "sessions.json": { "agent:work:telegram:direct:99": { sessionId: "w1" } },
+      "w1.jsonl": JSON.stringify(line),
+    });
+    const odd = { key: "../../outside:1", messages: [{ role: "user", content: "x" }] };
+    await writeFiles(join(homedir, ".maxclaw/workspace/.sessions"), { "odd.json": odd });
+    await writeFiles(join(home, "workspace/.sessions"), {
+      "telegram_42.events.jsonl": '{"session_key":"telegram:42","seq":1}\n',
+    });
+    const found = await run(true);
+    assert.match(await read("workspace/.sessions/telegram_99.json"), /Pip/);
+    assert.match(
+      await read("workspace/.sessions/webui_openclaw-w1.json"),
+      /"key": "webui:openclaw-w1"[\s\S]*other agent/,
+    );
+    await assert.rejects(read("workspace/.sessions/telegram_42.json"));
+    assert.ok(linesOf(found).includes("maxclaw sessions kept telegram:42, 2 messages"));
+    assert.ok(found[0]?.problems.some(({ what }) => what.endsWith("odd.json")));
+  });
+
+  test("writes nothing into a config that cannot be read, and follows no links", async () => {
+    const { homedir, home, run, read, target } = await openPlace([".maxclaw"]);
+    await writeFiles(home, { "config.json": '{"channels": ' });
+    await writeFile(join(homedir, "secret.txt"), "secret");
+    await writeFile(join(homedir, ".maxclaw/gateway.events.jsonl"), "");
+    await symlink(join(homedir, "secret.txt"), join(homedir, ".maxclaw/workspace/skills/link.md"));
+    const [found] = await run(true, { target: { ...target, configFile: undefined } });
+    assert.equal(await read("config.json"), '{"channels": ');
+    assert.ok(found?.problems.some(({ what }) => what.endsWith("skills/link.md")));
+    assert.ok(found?.problems.some(({ what }) => what === "the config"));
+    assert.ok(found?.problems.some(({ why }) => /backup and restore/.test(why)));
+    await assert.rejects(read("workspace/skills/link.md"));
+  });
+
+  test("refuses while a gateway runs, its own home, and folders that are none", async () => {
+    const { homedir, home, run, target } = await openPlace([".maxclaw"]);
+    await mkdir(home, { recursive: true });
+    const lock = await acquireLock(join(home, "gateway.lock"), silentLog);
+    await assert.rejects(run(true), { kind: "locked" });
+    lock.release();
+    assert.deepEqual((await snapshot(home))["config.json"], undefined);
+    await assert.rejects(run(true, { from: home }), /is in use as the home already/);
+    const own = { ...target, home: join(homedir, ".maxclaw"), workspace: join(homedir, ".maxclaw/workspace") };
+    await assert.rejects(run(true, { target: own }), /itself is in use here/);
+    await assert.rejects(run(true, { from: join(homedir, "nowhere") }), /is no home of maxclaw, nanobot or OpenClaw/);
+    const shared = { ...target, workspace: join(homedir, ".maxclaw/workspace") };
+    await assert.rejects(run(true, { target: shared }), /which is in use here already/);
+  });
+});
+
+test("JSON as people write it is read, and a mistake is told by its line without the text", () => {
+  assert.deepEqual(
+    parseJson5(`{ // c\n a: 'it\\'s', "b": [1, -2.5e+3, .5, 0x10,], /* x */ c_1: {}, d: null, e: true, u: "\\u0041" }`),
+    {
+      ...{ a: "it's", b: [1, -2500, 0.5, 16], c_1: {}, d: null, e: true, u: "A" },
+    },
+  );
+  for (const wrong of ["", "{", "{a}", "[1 2]", "{a: nothing}", "{} x", '{"a": "b\n"}', "{a: sk-secret}"])
+    assert.throws(
+      () => parseJson5(`\n${wrong}`),
+      (error: Error) => /line \d/.test(error.message) && !/secret/.test(error.message),
+    );
+  assert.throws(() => parseJson5("[".repeat(10_000)), SyntaxError);
+});
