@@ -47,7 +47,7 @@ const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
 test("a reminder comes at its time into its chat, once, and its run is kept", async () => {
   await using t = await start();
-  t.say(`cron ${JSON.stringify({ action: "add", message: "drink tea", at: inMs(3000) })}`);
+  t.say(`cron ${JSON.stringify({ action: "add", message: "drink tea", at: inMs(6000) })}`);
   await until("it is said", () => t.texts().includes("done: drink tea"), 20_000);
   const completed = await t.gateway.waitForEvent(
     (event) => event.type === "schedule_run_changed" && event.payload.status === "completed",
@@ -64,7 +64,7 @@ test("a reminder comes at its time into its chat, once, and its run is kept", as
 
 test("a time that comes while the gateway is down is made up for once at the next start", async () => {
   await using t = await start();
-  const due = Date.now() + 3000;
+  const due = Date.now() + 6000;
   t.say(
     `cron ${JSON.stringify({ action: "add", message: "wake up", at: new Date(due).toISOString(), session: "alone" })}`,
   );
