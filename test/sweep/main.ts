@@ -29,6 +29,9 @@ if (points.length === 0 && values.point !== poison) throw new Error(`There is no
 console.log(`seed ${seed}`);
 await using nursery = new Nursery();
 
+/** What happens once in a conversation: each kill needs a world in which nobody has spoken yet. */
+const onlyOnce: ReadonlySet<string> = new Set(["event session_title_generated"]);
+
 const began = Date.now();
 const rows: Row[] = [];
 const isWhole = values.point === undefined;
@@ -48,6 +51,7 @@ if (isWhole && values.write) {
 
 /** Every passing of the point in a round of messages, up to the limit; the last kill is followed by a second one. */
 async function sweepPoint(of: SweepEngine, point: Point): Promise<Row> {
+  if (onlyOnce.has(point.name)) return await sweepInNewWorlds(of, point);
   await using sweep = await Sweep.open(of, nursery);
   if (of.unacknowledgedAt.includes(point.name)) for (const alone of doors) await sweep.run({ point, nth: 1, alone });
   // What is rare is waited for over several rounds.
@@ -61,6 +65,23 @@ async function sweepPoint(of: SweepEngine, point: Point): Promise<Row> {
   await sweep.finish();
   const [row] = sweep.rows;
   if (row === undefined) throw new Error(`${point.name}: nothing was killed`);
+  console.log(`${point.name}: ${row.kills} kills`);
+  return row;
+}
+
+async function sweepInNewWorlds(of: SweepEngine, point: Point): Promise<Row> {
+  const found: Row[] = [];
+  for (const nth of [1, 2, 3]) {
+    await using sweep = await Sweep.open(of, nursery);
+    await sweep.run({ point, nth, again: nth === 3 ? { nth: 1 + Math.floor(random() * 120) } : undefined });
+    await sweep.finish();
+    found.push(...sweep.rows);
+  }
+  const row: Row = {
+    point: point.name,
+    kills: found.reduce((sum, { kills }) => sum + kills, 0),
+    counts: found.map(({ counts }) => counts).reduce((sum, counts) => combine(sum, counts, 1)),
+  };
   console.log(`${point.name}: ${row.kills} kills`);
   return row;
 }
