@@ -158,6 +158,7 @@ const table: readonly Row[] = [
 const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   "@modelcontextprotocol/sdk": ["mcp/**"],
   grammy: ["channels/telegram/**"],
+  json5: ["migrate/json5"],
   imapflow: ["channels/email/*"],
   mailparser: ["channels/email/*"],
   nodemailer: ["channels/email/*"],

@@ -1,3 +1,4 @@
+import type { JobWish } from "../schedule/job.js";
 /** A scheduled job, in the words of the Go maxclaw's HTTP interface and with what is new. */
 export interface CronJobView {
   readonly id: string;
@@ -39,15 +40,9 @@ export interface CronRecord {
 }
 
 /** A job as somebody wants it. Exactly one of `at`, `every` and `cron`. */
-export interface CronWish {
+export interface CronWish extends Omit<JobWish, "name" | "message"> {
   readonly title?: string | undefined;
   readonly prompt: string;
-  readonly at?: string | undefined;
-  readonly every?: string | undefined;
-  readonly cron?: string | undefined;
-  readonly timeZone?: string | undefined;
-  readonly session?: "chat" | "alone" | undefined;
-  readonly missed?: "skip" | "once" | undefined;
   /** The chat that its answers go to, e.g. `telegram:42`. Default: `webui:scheduled`. */
   readonly sessionKey?: string | undefined;
 }

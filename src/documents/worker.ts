@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { z } from "zod";
+import { isNotInstalled } from "../util/not-installed.js";
 import { UnreadableError } from "./unreadable.js";
 
 const work = z.object({
@@ -20,14 +21,10 @@ async function answer(): Promise<unknown> {
     return { ok: true, ...(await readOffice(bytes, limit)) };
   } catch (error) {
     if (error instanceof UnreadableError) return { ok: false, sentence: error.message };
-    if (isMissingPackage(error))
+    if (isNotInstalled(error))
       return { ok: false, sentence: "cannot be read: the optional packages for documents are not installed here." };
     throw error;
   }
-}
-
-function isMissingPackage(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 }
 
 parentPort?.postMessage(await answer());

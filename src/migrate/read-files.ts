@@ -29,7 +29,7 @@ export async function readObject(path: string, problems: Problem[]): Promise<Jso
     return {};
   }
   try {
-    const value = parseJson5(text);
+    const value = await parseJson5(text);
     if (isObject(value)) return value;
     problems.push({ what: path, why: "it holds no object" });
   } catch (error) {

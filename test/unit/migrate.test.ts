@@ -219,17 +219,19 @@ describe("migrate", () => {
   });
 });
 
-test("JSON as people write it is read, and a mistake is told by its line without the text", () => {
+test("JSON as people write it is read, and a mistake is told by its line without the text", async () => {
   assert.deepEqual(
-    parseJson5(`{ // c\n a: 'it\\'s', "b": [1, -2.5e+3, .5, 0x10,], /* x */ c_1: {}, d: null, e: true, u: "\\u0041" }`),
+    await parseJson5(
+      `{ // c\n a: 'it\\'s', "b": [1, -2.5e+3, .5, 0x10,], /* x */ c_1: {}, d: null, e: true, u: "\\u0041" }`,
+    ),
     {
       ...{ a: "it's", b: [1, -2500, 0.5, 16], c_1: {}, d: null, e: true, u: "A" },
     },
   );
   for (const wrong of ["", "{", "{a}", "[1 2]", "{a: nothing}", "{} x", '{"a": "b\n"}', "{a: sk-secret}"])
-    assert.throws(
-      () => parseJson5(`\n${wrong}`),
+    await assert.rejects(
+      parseJson5(`\n${wrong}`),
       (error: Error) => /line \d/.test(error.message) && !/secret/.test(error.message),
     );
-  assert.throws(() => parseJson5("[".repeat(10_000)), SyntaxError);
+  await assert.rejects(parseJson5("[".repeat(10_000)), SyntaxError);
 });

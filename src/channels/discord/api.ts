@@ -1,6 +1,7 @@
 import type { REST } from "@discordjs/rest";
 import { ChannelError } from "../../errors.js";
 import { linked } from "../../util/linked.js";
+import { isNotInstalled } from "../../util/not-installed.js";
 
 export interface RestOptions {
   readonly token: string;
@@ -80,7 +81,7 @@ export async function importOptional<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")
+    if (isNotInstalled(error))
       throw new ChannelError(
         "Discord needs two packages that are not installed here: run `npm install @discordjs/ws@1 @discordjs/rest@2`.",
       );

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Driver } from "unstorage";
 import { z } from "zod";
 import { ConfigError, messageOf } from "../../errors.js";
+import { isNotInstalled } from "../../util/not-installed.js";
 
 export interface StorageSettings {
   readonly driver: string;
@@ -168,7 +169,7 @@ async function load<T>(specifier: string, shape: z.ZodType<T>, user: string): Pr
 }
 
 function missingPackage(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_MODULE_NOT_FOUND") return undefined;
+  if (!isNotInstalled(error)) return undefined;
   return /Cannot find package '((?:@[^/']+\/)?[^/']+)/.exec(messageOf(error))?.[1];
 }
 
