@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ChannelContext, ChannelRecords } from "../../src/channels/channel.js";
+import { KnownChats } from "../../src/channels/discord/chats.js";
 import { createDiscordChannel, type DiscordOptions } from "../../src/channels/discord/discord.js";
 import { ChannelError } from "../../src/errors.js";
 import { silentLog } from "../../src/log.js";
@@ -338,4 +339,12 @@ test("commands that cannot be registered at once are registered later, and one t
   await until("it is answered", () => discord.interactionReplies.length === 1);
   assert.deepEqual([discord.interactionReplies[0]?.text, gateway.messages.length], ["`/status`", 3]);
   await until("they are registered", () => discord.commands.length === 1);
+});
+
+test("where somebody spoke last is read first: of two positions of a channel the newer one counts", async () => {
+  const records = keepRecords();
+  for (const [id, after] of Object.entries({ "1:11": "900", "1:12": "1000", "1:13": "5" }))
+    await records.put(id, { after });
+  const chats = new KnownChats("1", records, (name) => (name === "discord:1:13" ? "10000" : undefined));
+  assert.deepEqual(chats.newestFirst(), ["13", "12", "11"]);
 });
