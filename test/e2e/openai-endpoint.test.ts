@@ -87,8 +87,10 @@ test("an answer that is not streamed has all of its text, too", async () => {
     { text: "Let me look.", toolCalls: [{ id: "c", name: "list_dir", input: {} }] },
     { text: "It is empty." },
   ]);
-  const whole = await t.client.chat.completions.create({ model: "maxclaw", messages: [user("what is there?")] });
+  const body = { model: "maxclaw", messages: [user("what is there?")] };
+  const { data: whole, response } = await t.client.chat.completions.create(body).withResponse();
   assert.equal(whole.choices[0]?.message.content, "Let me look.\n\nIt is empty.");
+  assert.equal(response.headers.get("x-should-retry"), "false", "its message is taken: again would be once more");
 });
 
 // A question that nobody sees is waited for very long.

@@ -339,6 +339,12 @@ test("commands that cannot be registered at once are registered later, and one t
   await until("it is answered", () => discord.interactionReplies.length === 1);
   assert.deepEqual([discord.interactionReplies[0]?.text, gateway.messages.length], ["`/status`", 3]);
   await until("they are registered", () => discord.commands.length === 1);
+  assert.deepEqual(discord.commands[0]?.contexts, [0, 1], "not in what two other people write to each other");
+  const between = { id: "9", application_id: "1", token: "x", type: 2, channel_id: "5", context: 2, user: bob };
+  discord.gateway.dispatch("INTERACTION_CREATE", { ...between, data: { name: "status" } });
+  discord.command(discord.dmOf(ann.id), "status", ann);
+  await until("the next one is answered", () => discord.interactionReplies.length === 2);
+  assert.ok(gateway.messages.every(({ senderId }) => senderId === ann.id));
 });
 
 test("where somebody spoke last is read first: of two positions of a channel the newer one counts", async () => {
