@@ -61,6 +61,8 @@ export function createAnswerProjection(messageId: string): AnswerProjection {
     if (event.type === "turn_execution_start" && event.payload.message_ids.includes(messageId)) turnId = event.turn_id;
     // Text that joins a running turn is answered by that turn.
     if (event.type === "user_message" && event.payload.message_id === messageId) turnId = event.turn_id;
+    // So is the answer to what it asked.
+    if (event.type === "human_input_answered" && event.correlation_id === messageId) turnId = event.turn_id;
     if (isTerminal(event) && event.payload.message_ids.includes(messageId)) return true;
     return turnId !== undefined && event.turn_id === turnId;
   };

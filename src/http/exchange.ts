@@ -33,7 +33,11 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.end(bytes);
 }
 
-export function sendFault(response: ServerResponse, fault: FaultReply): void {
+export function sendFault(
+  response: ServerResponse,
+  fault: FaultReply,
+  toBody: (fault: FaultReply) => object = ({ error, code, state }) => ({ error, code, state }),
+): void {
   if (response.headersSent) {
     response.destroy();
     return;
@@ -41,7 +45,7 @@ export function sendFault(response: ServerResponse, fault: FaultReply): void {
   if (fault.retryAfterMs !== undefined)
     response.setHeader("Retry-After", Math.max(1, Math.ceil(fault.retryAfterMs / 1000)));
   if (fault.status === 401) response.setHeader("WWW-Authenticate", "Bearer");
-  sendJson(response, fault.status, { error: fault.error, code: fault.code, state: fault.state });
+  sendJson(response, fault.status, toBody(fault));
 }
 
 /** The request's body, checked. @throws {RequestError} 400, 413 */

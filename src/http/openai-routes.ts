@@ -1,12 +1,15 @@
 import { z } from "zod";
-import type { TurnOutcome } from "../api/gateway-api.js";
-import { isAbortError, RequestError } from "../errors.js";
+import type { Subscription, TurnOutcome, WaitingQuestion } from "../api/gateway-api.js";
+import { RequestError } from "../errors.js";
+import type { Usage } from "../events/content.js";
+import type { GatewayEvent } from "../events/event.js";
 import { newId } from "../util/ids.js";
+import { linked } from "../util/linked.js";
 import { sleep } from "../util/sleep.js";
 import { createAnswerProjection } from "./answer-projection.js";
 import { openEventStream } from "./event-stream.js";
 import { bodyOf, type Exchange, lastSequenceOf, sendJson } from "./exchange.js";
-import { toFaultReply } from "./faults.js";
+import { type FaultReply, toFaultReply } from "./faults.js";
 import type { Route } from "./routes.js";
 
 const part = z.union([
@@ -27,11 +30,11 @@ const modelName = "maxclaw";
 const lastEventsMs = 2000;
 
 /**
- * OpenAI's chat completions as one more mouth of the assistant. The conversation is kept here: of the request only the
- * last user message counts, and `X-Maxclaw-Session` or `user` says which conversation it belongs to.
+ * OpenAI's chat completions as one more mouth of the assistant. The conversation is kept here: of the request only what
+ * the user has said last counts, and `X-Maxclaw-Session` or `user` says which conversation it belongs to.
  */
 export const openAIRoutes: readonly Route[] = [
-  { method: "POST", path: "/v1/chat/completions", handle: (x) => speakingOpenAI(x, complete) },
+  { method: "POST", path: "/v1/chat/completions", handle: complete },
   { method: "GET", path: "/v1/models", handle: (x) => sendJson(x.response, 200, { object: "list", data: [aModel] }) },
   { method: "GET", path: "/v1/models/:id", handle: oneModel },
 ];
@@ -39,106 +42,177 @@ export const openAIRoutes: readonly Route[] = [
 const aModel = { id: modelName, object: "model", created: 0, owned_by: "maxclaw" };
 
 function oneModel(x: Exchange): void {
-  if (x.params.id === modelName) sendJson(x.response, 200, aModel);
-  else sendError(x, new RequestError(`There is no model ${x.params.id}.`, { status: 404, code: "model_not_found" }));
+  if (x.params.id !== modelName)
+    throw new RequestError(`There is no model ${x.params.id}.`, { status: 404, code: "model_not_found" });
+  sendJson(x.response, 200, aModel);
 }
 
-/** Its clients look for `error.message`. */
-async function speakingOpenAI(x: Exchange, handle: (x: Exchange) => Promise<void>): Promise<void> {
-  try {
-    await handle(x);
-  } catch (error) {
-    if (x.response.destroyed || (isAbortError(error) && x.signal.aborted)) return;
-    sendError(x, error);
-  }
-}
-
-function sendError(x: Exchange, error: unknown): void {
-  const { status, code, error: text, retryAfterMs } = toFaultReply(error, x.settings.log);
-  if (retryAfterMs !== undefined && !x.response.headersSent)
-    x.response.setHeader("Retry-After", Math.max(1, Math.ceil(retryAfterMs / 1000)));
-  sendJson(x.response, status, { error: { message: text, type: errorType(status), param: null, code } });
-}
-
-function errorType(status: number): string {
-  return status === 429 ? "rate_limit_error" : status < 500 ? "invalid_request_error" : "server_error";
+/** A failure as OpenAI's clients read it, also of requests that reach no route. */
+export function toOpenAIError({ status, code, error: text }: FaultReply): object {
+  const type = status === 429 ? "rate_limit_error" : status < 500 ? "invalid_request_error" : "server_error";
+  return { error: { message: text, type, param: null, code } };
 }
 
 async function complete(x: Exchange): Promise<void> {
   const body = await bodyOf(x, completionBody);
-  const sessionKey = sessionOf(x, body.user ?? undefined);
-  const content = lastUserText(body.messages);
-  if (body.stream !== true) {
-    const { messageId } = await x.api.send({ sessionKey, content, messageId: idOf(x) });
-    const outcome = await x.api.waitForTurn(sessionKey, messageId, x.signal);
-    const usage = toUsage(outcome);
-    const choice = { index: 0, message: { role: "assistant", content: answerOf(outcome), refusal: null } };
-    return sendJson(x.response, 200, {
-      ...head("chat.completion", messageId),
-      choices: [{ ...choice, logprobs: null, finish_reason: finishOf(outcome) }],
-      usage,
-    });
-  }
-  await stream(x, { sessionKey, content, includeUsage: body.stream_options?.include_usage === true });
+  const request: Ask = {
+    sessionKey: sessionOf(x, body.user ?? undefined),
+    content: newText(body.messages),
+    messageId: idOf(x) ?? newId("msg"),
+  };
+  if (body.stream === true) return await stream(x, request, body.stream_options?.include_usage === true);
+  let content = "";
+  const { finish, usage } = await follow(x, request, (text) => {
+    content += text;
+  });
+  const choice = { index: 0, message: { role: "assistant", content, refusal: null } };
+  sendJson(x.response, 200, {
+    ...head("chat.completion", request.messageId),
+    choices: [{ ...choice, logprobs: null, finish_reason: finish }],
+    usage: toUsage(usage),
+  });
 }
 
-async function stream(
-  x: Exchange,
-  { sessionKey, content, includeUsage }: { sessionKey: string; content: string; includeUsage: boolean },
-): Promise<void> {
-  const before = await lastSequenceOf(x, sessionKey);
-  const { messageId, status } = await x.api.send({ sessionKey, content, messageId: idOf(x) });
+async function stream(x: Exchange, request: Ask, includeUsage: boolean): Promise<void> {
   using out = openEventStream(x);
-  const same = head("chat.completion.chunk", messageId);
+  const same = head("chat.completion.chunk", request.messageId);
   const send = (delta: object, finish: string | null): Promise<void> | undefined =>
     out.send({
       data: JSON.stringify({ ...same, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] }),
     });
+  try {
+    const { finish, usage } = await follow(
+      x,
+      request,
+      (content) => send({ content }, null),
+      () => void send({ role: "assistant", content: "" }, null),
+    );
+    void send({}, finish);
+    if (includeUsage) void out.send({ data: JSON.stringify({ ...same, choices: [], usage: toUsage(usage) }) });
+    void out.send({ data: "[DONE]" });
+  } catch (error) {
+    if (!x.response.headersSent || x.response.destroyed) throw error;
+    // An answer that just ended here would look whole.
+    void out.send({ data: JSON.stringify(toOpenAIError(toFaultReply(error, x.settings.log))) });
+  }
+}
+
+interface Ask {
+  readonly sessionKey: string;
+  readonly content: string;
+  readonly messageId: string;
+}
+
+interface Ending {
+  readonly finish: "stop" | "length";
+  readonly usage?: Usage | undefined;
+}
+
+/**
+ * Hands the message in, and its answer on as it grows. A question to the person ends the answer: what they say next is
+ * taken as theirs to it. Whoever goes away before the end has stopped the turn, as with OpenAI, unless the request can be
+ * repeated for its answer.
+ */
+async function follow(
+  x: Exchange,
+  { sessionKey, content, messageId }: Ask,
+  onText: (text: string) => Promise<void> | undefined | void,
+  onAccepted: () => void = () => {},
+): Promise<Ending> {
+  const isRepeatable = idOf(x) !== undefined;
+  const before = await lastSequenceOf(x, sessionKey);
+  const open = questionIn(x, sessionKey);
+  const { status } = await x.api.send({ sessionKey, content, messageId });
+  // OpenAI's SDKs try again by themselves: this would be one more message.
+  if (!isRepeatable && !x.response.headersSent) x.response.setHeader("X-Should-Retry", "false");
+  onAccepted();
+  if (open !== undefined && questionIn(x, sessionKey)?.requestId === open.requestId) {
+    void onText(questionText(open));
+    return { finish: "stop" };
+  }
 
   const projection = createAnswerProjection(messageId);
   const seenAll = new AbortController();
+  using scope = linked(x.signal);
+  let subscription: Subscription | undefined;
   let lastIteration: number | undefined;
   let isTold = false;
-  void send({ role: "assistant", content: "" }, null);
-  const subscription = x.api.subscribe(sessionKey, { fromSequence: status === "duplicate" ? 0 : before }, (event) => {
-    let slow: Promise<void> | undefined;
-    for (const frame of projection.next(event)) {
-      if (frame.type !== "content_delta") continue;
-      // What was said before and after tools are paragraphs of one answer.
-      const isNext = lastIteration !== undefined && lastIteration !== frame.iteration;
-      lastIteration = frame.iteration;
-      isTold = true;
-      slow = send({ content: `${isNext ? "\n\n" : ""}${frame.delta ?? ""}` }, null);
-    }
-    if (projection.isOver()) seenAll.abort();
-    return slow;
-  });
+  let isOwn = false;
+  /** What was said before and after tools are paragraphs of one answer. */
+  const say = (text: string, isParagraph = true): Promise<void> | undefined | void => {
+    const gap = isTold && isParagraph ? "\n\n" : "";
+    isTold = true;
+    return onText(`${gap}${text}`);
+  };
   try {
-    const outcome = await x.api.waitForTurn(sessionKey, messageId, x.signal);
-    await sleep(lastEventsMs, seenAll.signal).catch(() => {});
-    if (!isTold || outcome.end === "failed")
-      void send({ content: `${isTold ? "\n\n" : ""}${answerOf(outcome)}` }, null);
-    void send({}, finishOf(outcome));
-    if (includeUsage) void out.send({ data: JSON.stringify({ ...same, choices: [], usage: toUsage(outcome) }) });
-    void out.send({ data: "[DONE]" });
+    return await new Promise<Ending>((resolve, reject) => {
+      const onEvent = (event: GatewayEvent): Promise<void> | undefined => {
+        let slow: Promise<void> | undefined | void;
+        if (event.type === "turn_execution_start") isOwn = event.payload.message_ids.includes(messageId);
+        if (event.type === "human_input_answered") isOwn ||= event.correlation_id === messageId;
+        for (const { type, iteration, delta = "", humanInput } of projection.next(event)) {
+          if (humanInput !== undefined) {
+            const asked = questionIn(x, sessionKey);
+            if (asked?.requestId !== humanInput.requestId) continue;
+            slow = say(questionText(asked));
+            resolve({ finish: "stop" });
+          } else if (type === "content_delta") {
+            slow = say(delta, iteration !== lastIteration);
+            lastIteration = iteration;
+          }
+        }
+        if (projection.isOver()) seenAll.abort();
+        return slow ?? undefined;
+      };
+      subscription = x.api.subscribe(sessionKey, { fromSequence: status === "duplicate" ? 0 : before }, onEvent);
+      const end = async (): Promise<void> => {
+        const outcome = await x.api.waitForTurn(sessionKey, messageId, scope.signal);
+        await sleep(lastEventsMs, seenAll.signal).catch(() => {});
+        if (!isTold || outcome.end === "failed") void say(answerOf(outcome));
+        resolve({ finish: finishOf(outcome), usage: outcome.usage });
+      };
+      end().catch(reject);
+    });
+  } catch (error) {
+    if (x.response.destroyed && isOwn && !projection.isOver() && !isRepeatable)
+      await x.api.stopTurn(sessionKey).catch(() => undefined);
+    throw error;
   } finally {
-    subscription.close();
+    subscription?.close();
+    scope.abort();
   }
+}
+
+function questionIn({ api }: Exchange, sessionKey: string): WaitingQuestion | undefined {
+  return api.listQuestions().find((question) => question.sessionKey === sessionKey);
+}
+
+/** As a person can answer it in the next message. */
+function questionText({ question, options, fields, allowCustom, input }: WaitingQuestion): string {
+  const parts = [question];
+  if (input !== undefined) parts.push(`\`\`\`\`json\n${JSON.stringify(input, null, 2)}\n\`\`\`\``);
+  if (options.length > 0) parts.push(options.map(({ label }, index) => `${index + 1}. ${label}`).join("\n"));
+  if (fields.length > 0)
+    parts.push(
+      `Give ${fields.join(", ")} on the web page of this gateway, or with \`maxclaw answer\` in its terminal.`,
+    );
+  else if (allowCustom) parts.push("Please write your answer.");
+  return parts.join("\n\n");
 }
 
 function head(object: string, messageId: string) {
   return { id: `chatcmpl-${messageId}`, object, created: Math.floor(Date.now() / 1000), model: modelName };
 }
 
-function answerOf({ response }: TurnOutcome): string {
-  return response;
+function answerOf({ response, end }: TurnOutcome): string {
+  return response === "" && end === "cancelled" ? "Stopped." : response;
 }
 
 function finishOf({ stopReason }: TurnOutcome): "stop" | "length" {
   return stopReason === "max_tokens" || stopReason === "max_iterations" ? "length" : "stop";
 }
 
-function toUsage({ usage }: TurnOutcome) {
+function toUsage(usage: Usage | undefined) {
   const prompt = (usage?.input_tokens ?? 0) + (usage?.cache_read_tokens ?? 0) + (usage?.cache_write_tokens ?? 0);
   const completion = usage?.output_tokens ?? 0;
   return {
@@ -151,11 +225,22 @@ function toUsage({ usage }: TurnOutcome) {
 
 type Message = z.infer<typeof message>;
 
-function lastUserText(messages: readonly Message[]): string {
-  const last = messages.findLast(({ role }) => role === "user");
-  if (last === undefined) throw badRequest("The request holds no user message.");
-  if (typeof last.content === "string") return last.content;
-  const parts = last.content ?? [];
+/** What the user has said since the assistant spoke last. The rest of the conversation is kept here. */
+function newText(messages: readonly Message[]): string {
+  const own = messages.filter(({ role }) => role !== "system" && role !== "developer");
+  const said = own.slice(own.findLastIndex(({ role }) => role !== "user") + 1);
+  if (said.length === 0)
+    throw badRequest(
+      own.length === 0
+        ? "The request holds no user message."
+        : "The last message has to be the user's: the assistant keeps the conversation and calls its tools itself.",
+    );
+  return said.map(textOf).join("\n\n");
+}
+
+function textOf({ content }: Message): string {
+  if (typeof content === "string") return content;
+  const parts = content ?? [];
   if (parts.some((one) => one === undefined)) throw badRequest("Only text is taken here, no images or files.");
   return parts.map((one) => one?.text ?? "").join("\n\n");
 }
@@ -167,9 +252,9 @@ function sessionOf(x: Exchange, user: string | undefined): string {
 }
 
 /** Makes the request safe to repeat. */
-function idOf(x: Exchange): string {
+function idOf(x: Exchange): string | undefined {
   const given = x.request.headers["idempotency-key"];
-  return typeof given === "string" && /^.{1,200}$/.test(given) ? given : newId("msg");
+  return typeof given === "string" && given !== "" ? given : undefined;
 }
 
 function badRequest(text: string): RequestError {

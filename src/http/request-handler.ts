@@ -12,7 +12,7 @@ import type { Guard } from "./guard.js";
 import { requireJsonIfBody } from "./json.js";
 import { mcpRoutes } from "./mcp-routes.js";
 import { messageRoutes } from "./message-routes.js";
-import { openAIRoutes } from "./openai-routes.js";
+import { openAIRoutes, toOpenAIError } from "./openai-routes.js";
 import type { HttpSettings } from "./options.js";
 import { policyRoutes } from "./policy-routes.js";
 import { createRouter, MethodNotAllowed } from "./routes.js";
@@ -72,7 +72,7 @@ export function createRequestHandler(
       response.setHeader("Access-Control-Allow-Origin", origin);
       response.setHeader("Vary", "Origin");
     }
-    if (request.method === "OPTIONS") return answerPreflight(response, origin !== undefined);
+    if (request.method === "OPTIONS") return answerPreflight(request, response, origin !== undefined);
     if (!["api", "v1"].includes(target.segments[0] ?? "") && target.path !== "/metrics")
       return answerPage(request, response, target, settings.webRoot);
     const { route, params } = routeOf(request, target);
@@ -96,7 +96,8 @@ export function createRequestHandler(
         .catch((error: unknown) => {
           if (response.destroyed) return;
           if (error instanceof MethodNotAllowed) response.setHeader("Allow", error.allow);
-          sendFault(response, toFaultReply(error, settings.log));
+          const isOpenAI = request.url?.startsWith("/v1/") === true;
+          sendFault(response, toFaultReply(error, settings.log), isOpenAI ? toOpenAIError : undefined);
         })
         .finally(() => {
           underWay.delete(abort);
@@ -122,10 +123,12 @@ function answerProbe(path: string, api: GatewayApi, response: ServerResponse): v
   else sendJson(response, ready ? 200 : 503, { ready });
 }
 
-function answerPreflight(response: ServerResponse, isAllowedOrigin: boolean): void {
+function answerPreflight(request: IncomingMessage, response: ServerResponse, isAllowedOrigin: boolean): void {
   if (isAllowedOrigin) {
     response.setHeader("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE");
-    response.setHeader("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID");
+    // OpenAI's SDK sends a dozen of its own.
+    const wanted = request.headers["access-control-request-headers"] ?? "Authorization, Content-Type, Last-Event-ID";
+    response.setHeader("Access-Control-Allow-Headers", wanted);
     response.setHeader("Access-Control-Max-Age", "600");
   }
   response.writeHead(204).end();

@@ -1,4 +1,4 @@
-/** An import that failed because its package, an optional one, is not there. */
+/** An import, or a `require`, that failed because its package, an optional one, is not there. */
 export function isNotInstalled(error: unknown): error is Error {
-  return error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+  return error instanceof Error && "code" in error && /^(ERR_)?MODULE_NOT_FOUND$/.test(String(error.code));
 }

@@ -37,6 +37,8 @@ export class FakeDiscordGateway {
   refuseIdentifyWith: number | undefined;
   /** Heartbeats are not answered. */
   isMute = false;
+  /** False: as slow as Discord can be with it. */
+  tellsOfServers = true;
   readonly identifies: number[] = [];
   resumes = 0;
   heartbeats = 0;
@@ -44,14 +46,20 @@ export class FakeDiscordGateway {
   intents = 0;
   readonly #token: string;
   readonly #ready: object;
+  readonly #guild: object;
   readonly #heartbeatMs: number;
   readonly #sockets = new WebSocketServer({ noServer: true });
   #sessions: Session[] = [];
   #refusedUntil = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(token: string, ready: object, { heartbeatMs = 41_250 }: { readonly heartbeatMs?: number }) {
+  constructor(
+    token: string,
+    { guild, ...ready }: { readonly guild: object; readonly [field: string]: unknown },
+    { heartbeatMs = 41_250 }: { readonly heartbeatMs?: number },
+  ) {
     this.#token = token;
+    this.#guild = guild;
     this.#ready = ready;
     this.#heartbeatMs = heartbeatMs;
   }
@@ -139,6 +147,7 @@ export class FakeDiscordGateway {
     this.#sessions.push(session);
     const more = { session_id: session.id, resume_gateway_url: this.url, guilds: [], v: 10 };
     this.#tell(session, "READY", { ...this.#ready, ...more });
+    if (this.tellsOfServers) this.#tell(session, "GUILD_CREATE", this.#guild);
     for (const work of this.#waiting.splice(0)) work();
   }
 

@@ -36,7 +36,12 @@ export interface FakeDiscordWrite {
   readonly files?: readonly FakeDiscordFile[];
   readonly isVoice?: boolean;
   /** A message that it replies to: of the channel, or made up. */
-  readonly replyTo?: { readonly id: string; readonly content: string; readonly author: FakeDiscordUser };
+  readonly replyTo?: {
+    readonly id: string;
+    readonly content: string;
+    readonly author: FakeDiscordUser;
+    readonly files?: readonly FakeDiscordFile[];
+  };
   readonly mentions?: readonly FakeDiscordUser[];
   readonly extra?: Readonly<Record<string, unknown>>;
 }
@@ -59,10 +64,14 @@ export interface FakeDiscord extends AsyncDisposable {
   readonly url: string;
   readonly token: string;
   readonly bot: FakeDiscordUser;
+  /** The role that Discord has made for the bot, and one of other people. */
+  readonly botRole: string;
+  readonly otherRole: string;
   readonly gateway: FakeDiscordGateway;
   /** The direct chat between this person and the bot. */
   dmOf(userId: string): string;
   addChannel(options?: { readonly parent?: string }): string;
+  removeChannel(channelId: string): void;
   write(message: FakeDiscordWrite): FakeDiscordMessage;
   editAs(messageId: string, content: string): void;
   deleteAs(messageId: string): void;
@@ -123,7 +132,14 @@ export async function startFakeDiscord(options: {
   const interactionReplies: FakeInteractionReply[] = [];
   const state = { nonceMs: 60_000, edits: 0, commands: [] as readonly Json[] };
   const sockets = new Set<Socket>();
-  const gateway = new FakeDiscordGateway(options.token, { user: bot, application: { id: applicationId } }, options);
+  const botRole = newSnowflake();
+  const otherRole = newSnowflake();
+  const roles = [{ id: guildId }, { id: otherRole, tags: {} }, { id: botRole, tags: { bot_id: bot.id } }];
+  const gateway = new FakeDiscordGateway(
+    options.token,
+    { user: bot, application: { id: applicationId }, guild: { id: guildId, roles } },
+    options,
+  );
 
   const server = createServer((request, response) => void handle(request, response));
   server.on("connection", (socket) => {
@@ -137,6 +153,11 @@ export async function startFakeDiscord(options: {
   gateway.url = `ws://127.0.0.1:${port}/gateway`;
 
   const isGuild = (channelId: string): boolean => channels.get(channelId)?.user === undefined;
+  const toAttachment = ({ filename, bytes, mimeType }: FakeDiscordFile): Json => {
+    const id = newSnowflake();
+    files.set(id, bytes);
+    return { id, filename, size: bytes.length, content_type: mimeType, url: `http://127.0.0.1:${port}/files/${id}` };
+  };
   const toWire = (message: FakeDiscordMessage, isEvent: boolean): Json => ({
     id: message.id,
     channel_id: message.channelId,
@@ -148,11 +169,7 @@ export async function startFakeDiscord(options: {
     edited_timestamp: null,
     mentions: [],
     components: message.components,
-    attachments: message.files.map(({ filename, bytes, mimeType }) => {
-      const id = newSnowflake();
-      files.set(id, bytes);
-      return { id, filename, size: bytes.length, content_type: mimeType, url: `http://127.0.0.1:${port}/files/${id}` };
-    }),
+    attachments: message.files.map(toAttachment),
     ...message.extra,
   });
   const find = (id: string): FakeDiscordMessage => {
@@ -334,8 +351,11 @@ export async function startFakeDiscord(options: {
     url: `http://127.0.0.1:${port}`,
     token: options.token,
     bot,
+    botRole,
+    otherRole,
     gateway,
     dmOf,
+    removeChannel: (channelId) => void channels.delete(channelId),
     addChannel({ parent } = {}) {
       const id = newSnowflake();
       channels.set(id, parent === undefined ? { type: 0 } : { type: 11, parent });
@@ -355,7 +375,10 @@ export async function startFakeDiscord(options: {
           ...(isVoice === true ? { flags: 1 << 13 } : {}),
           ...(replyTo === undefined
             ? {}
-            : { message_reference: { type: 0, message_id: replyTo.id }, referenced_message: replyTo }),
+            : {
+                message_reference: { type: 0, message_id: replyTo.id },
+                referenced_message: { ...replyTo, attachments: (replyTo.files ?? []).map(toAttachment) },
+              }),
           ...extra,
         },
       });

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ChannelContext, ChannelRecords } from "../../src/channels/channel.js";
+import { KnownChats } from "../../src/channels/discord/chats.js";
 import { createDiscordChannel, type DiscordOptions } from "../../src/channels/discord/discord.js";
 import { ChannelError } from "../../src/errors.js";
 import { silentLog } from "../../src/log.js";
-import { failureOf, never, recordPublish, reply, startChannel } from "../support/channel-kit.js";
+import { accepted, failureOf, never, recordPublish, reply, startChannel } from "../support/channel-kit.js";
 import { gate, until } from "../support/engine-kit.js";
 import { type FakeDiscord, sendCall, startFakeDiscord } from "../support/fake-discord.js";
 
@@ -245,4 +246,111 @@ test("an interaction is answered in time while its chat is stuck", async () => {
   await until("the word came", () => discord.interactionReplies.length === 1);
   assert.equal(discord.interactionReplies[0]?.wasDeferred, true);
   assert.equal(gateway.texts().at(-1), "/model fast");
+});
+
+test("a mention of the role that Discord made for the bot counts as one of the bot, also in what was missed", async () => {
+  await using discord = await startFakeDiscord({ token: "t" });
+  const context = { records: keepRecords() };
+  const hall = discord.addChannel();
+  const say = (content: string) => discord.write({ channelId: hall, author: ann, content });
+  const first = recordPublish();
+  const running = startChannel(channelOf(discord, {}, context), first.publish);
+  await until("it is connected", () => running.connections() > 0);
+  say(`<@&${discord.otherRole}> not for you`);
+  say(`<@&${discord.botRole}> for you`);
+  await until("it came", () => first.messages.length === 1);
+  await running.stop();
+  discord.gateway.forgetSessions();
+  discord.gateway.tellsOfServers = false;
+  say(`<@&${discord.otherRole}> not this either`);
+  say(`and this, <@&${discord.botRole}>`);
+  const second = recordPublish();
+  await using _again = startChannel(channelOf(discord, {}, context), second.publish);
+  await until("it came", () => second.texts().includes("and this,"));
+  assert.deepEqual(
+    [...first.texts(), ...second.texts().filter((text) => text !== "for you")],
+    ["for you", "and this,"],
+  );
+});
+
+test("files of the message that is replied to come along, as somebody else's where they are", async () => {
+  await using discord = await startFakeDiscord({ token: "t" });
+  const gateway = recordPublish();
+  await using running = startChannel(channelOf(discord), gateway.publish);
+  await until("it is connected", () => running.connections() > 0);
+  const hall = discord.addChannel();
+  const files = [{ filename: "plan.pdf", bytes: Buffer.from("the plan"), mimeType: "application/pdf" }];
+  const original = { id: "7", content: "", author: bob, files };
+  const asked = discord.write({
+    channelId: hall,
+    author: ann,
+    content: `<@${discord.bot.id}> sum this up`,
+    replyTo: original,
+    files: [{ filename: "mine.txt", bytes: Buffer.from("mine") }],
+  });
+  await until("it came", () => gateway.messages.length === 1);
+  const [message] = gateway.messages;
+  assert.deepEqual(message?.quoted, { text: "[plan.pdf]", by: "other", name: "Bob B." });
+  assert.deepEqual(
+    message?.files?.map(({ filename }) => filename),
+    ["mine.txt", "plan.pdf"],
+  );
+  assert.equal(String(await message?.files?.[1]?.read(100, never)), "the plan");
+  discord.editAs(asked.id, `<@${discord.bot.id}> sum this up in one line`);
+  await until("the edit came", () => gateway.messages.length === 2);
+  assert.deepEqual([gateway.messages[1]?.change, gateway.messages[1]?.files], ["edited", undefined]);
+});
+
+test("of channels that are gone or closed to the bot the one is forgotten, and none keeps the others waiting", async () => {
+  await using discord = await startFakeDiscord({ token: "t" });
+  const context = { records: keepRecords() };
+  const [gone, closed, open] = [discord.addChannel(), discord.addChannel(), discord.addChannel()];
+  const say = (channelId: string, text: string) =>
+    discord.write({ channelId, author: ann, content: `<@${discord.bot.id}> ${text}` });
+  const first = recordPublish();
+  const running = startChannel(channelOf(discord, {}, context), first.publish);
+  await until("it is connected", () => running.connections() > 0);
+  for (const channelId of [gone, closed, open]) say(channelId, "one");
+  await until("all came", () => first.messages.length === 3);
+  await running.stop();
+  discord.removeChannel(gone);
+  say(open, "two");
+  for (const round of [1, 2]) {
+    discord.gateway.forgetSessions();
+    discord.failNext(new RegExp(`^GET /channels/${closed}/messages$`), { kind: "answer", status: 403, code: 50_001 });
+    const next = recordPublish();
+    const again = startChannel(channelOf(discord, {}, context), next.publish);
+    await until("the open one is read", () => next.texts().includes("two"));
+    const asked = () => [gone, closed].map((id) => discord.countCalls(new RegExp(`^GET /channels/${id}/messages$`)));
+    await until("all were asked for", () => asked().join() === `1,${round}`);
+    await until("the one is forgotten", () => context.records.list().every(({ id }) => !id.endsWith(gone)));
+    await again.stop();
+  }
+});
+
+test("commands that cannot be registered at once are registered later, and one that finds no room is offered again", async () => {
+  await using discord = await startFakeDiscord({ token: "t" });
+  discord.failNext(/^PUT .*\/commands$/, { kind: "answer", status: 500 });
+  const gateway = recordPublish((_message, nth) => (nth < 3 ? { status: "busy", reply: "Busy." } : accepted));
+  const commands = [{ command: "status", description: "how things are" }];
+  await using running = startChannel(channelOf(discord, { commands }), gateway.publish);
+  await until("it is connected", () => running.connections() > 0);
+  discord.command(discord.dmOf(ann.id), "status", ann);
+  await until("it is answered", () => discord.interactionReplies.length === 1);
+  assert.deepEqual([discord.interactionReplies[0]?.text, gateway.messages.length], ["`/status`", 3]);
+  await until("they are registered", () => discord.commands.length === 1);
+  assert.deepEqual(discord.commands[0]?.contexts, [0, 1], "not in what two other people write to each other");
+  const between = { id: "9", application_id: "1", token: "x", type: 2, channel_id: "5", context: 2, user: bob };
+  discord.gateway.dispatch("INTERACTION_CREATE", { ...between, data: { name: "status" } });
+  discord.command(discord.dmOf(ann.id), "status", ann);
+  await until("the next one is answered", () => discord.interactionReplies.length === 2);
+  assert.ok(gateway.messages.every(({ senderId }) => senderId === ann.id));
+});
+
+test("where somebody spoke last is read first: of two positions of a channel the newer one counts", async () => {
+  const records = keepRecords();
+  for (const [id, after] of Object.entries({ "1:11": "900", "1:12": "1000", "1:13": "5" }))
+    await records.put(id, { after });
+  const chats = new KnownChats("1", records, (name) => (name === "discord:1:13" ? "10000" : undefined));
+  assert.deepEqual(chats.newestFirst(), ["13", "12", "11"]);
 });

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { type AddressInfo, createConnection } from "node:net";
 import { test } from "node:test";
-import { WebSocket } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
+import { Clients } from "../../src/channels/websocket/clients.js";
 import { createWebSocketChannel, type WebSocketOptions } from "../../src/channels/websocket/websocket.js";
 import { silentLog } from "../../src/log.js";
 import { failureOf, never, recordPublish, reply, startChannel } from "../support/channel-kit.js";
@@ -42,7 +44,16 @@ async function open(options: Partial<WebSocketOptions> = {}, gateway = recordPub
     socket.terminate();
     return status;
   };
-  return { channel, gateway, running, connect, statusOf, [Symbol.asyncDispose]: running.stop };
+  /** An upgrade to any target, as no client library would send it. */
+  const statusOfTarget = async (target: string): Promise<number> => {
+    const socket = createConnection(port, "127.0.0.1");
+    const head = `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+    socket.write(head);
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    socket.destroy();
+    return Number(answer.toString().split(" ", 2)[1]);
+  };
+  return { channel, gateway, running, connect, statusOf, statusOfTarget, [Symbol.asyncDispose]: running.stop };
 }
 
 test("says hello with the chat, and takes the frames of the Go maxclaw", async () => {
@@ -94,6 +105,7 @@ test("lets in who shows the token, no web page but the allowed ones, and only to
   assert.equal(await t.statusOf("", { ...bearer, origin: "https://mine.example" }), 101);
   assert.equal(await t.statusOf("?chatId=a:b", bearer), 400);
   assert.equal(await t.statusOf("x", bearer), 404);
+  for (const target of ["//", "http://[", "*", "/%ff"]) assert.equal(await t.statusOfTarget(target), 404, target);
 });
 
 test("without a token only this machine is listened to", async () => {
@@ -165,3 +177,37 @@ test("a send waits for its program, counts as read only with its pong, and many 
   assert.deepEqual([failure.outcome, failure.retryable], ["refused", true]);
   await Promise.allSettled(away);
 });
+
+test("who has gone silent is cut off, and who is only not being read is not", async () => {
+  await using server = await openServer();
+  const clients = new Clients();
+  const silent = new WeakSet<WebSocket>();
+  const [deaf, held] = [await server.accept(), await server.accept()];
+  for (const { socket } of [deaf, held]) clients.add(socket);
+  held.socket.pause();
+  // A program that hangs reads nothing, and so answers no ping.
+  deaf.program.pause();
+  clients.askAll(silent);
+  clients.askAll(silent);
+  await until("it is cut off", () => deaf.socket.readyState === WebSocket.CLOSED);
+  assert.equal(held.socket.readyState, WebSocket.OPEN);
+});
+
+async function openServer() {
+  const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    /** Both ends of one connection. */
+    async accept() {
+      const accepted = once(server, "connection") as Promise<[WebSocket]>;
+      const program = new WebSocket(`ws://127.0.0.1:${port}`);
+      await once(program, "open");
+      return { program, socket: (await accepted)[0] };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const client of server.clients) client.terminate();
+      server.close();
+    },
+  };
+}

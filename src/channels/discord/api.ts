@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import type { REST } from "@discordjs/rest";
 import { ChannelError } from "../../errors.js";
 import { linked } from "../../util/linked.js";
@@ -35,7 +36,7 @@ export interface DiscordRest {
 export async function openRest({ token, apiRoot = "https://discord.com/api" }: RestOptions): Promise<DiscordRest> {
   if (!/^https?:\/\//.test(apiRoot) || !URL.canParse(apiRoot))
     throw new ChannelError("channels.discord.apiRoot is no address: it must begin with http:// or https://.");
-  const { REST: Client } = await importOptional(() => import("@discordjs/rest"));
+  const { REST: Client } = loadLibrary("@discordjs/rest");
   const client = new Client({
     api: apiRoot.replace(/\/+$/, ""),
     version: "10",
@@ -76,10 +77,22 @@ const methods = { GET: "GET", POST: "POST", PATCH: "PATCH", PUT: "PUT" } as unkn
   Record<RestCall["method"], Method>
 >;
 
-/** @throws {ChannelError} when the package is not installed */
-export async function importOptional<T>(load: () => Promise<T>): Promise<T> {
+interface Libraries {
+  readonly "@discordjs/rest": typeof import("@discordjs/rest");
+  readonly "@discordjs/ws": typeof import("@discordjs/ws");
+}
+
+const require = createRequire(import.meta.url);
+
+/**
+ * Loads one of discord.js's layers, with `require`: most of what they stand on is CommonJS, and importing it takes about 7 MB
+ * and 100 ms more.
+ *
+ * @throws {ChannelError} when the package is not installed
+ */
+export function loadLibrary<Name extends keyof Libraries>(name: Name): Libraries[Name] {
   try {
-    return await load();
+    return require(name);
   } catch (error) {
     if (isNotInstalled(error))
       throw new ChannelError(

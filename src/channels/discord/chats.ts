@@ -17,6 +17,7 @@ export function isNewer(id: string, than: string): boolean {
   return BigInt(id) > BigInt(than);
 }
 
+const rolePrefix = "role:";
 /** Written after so many messages that concerned nobody: few enough to be read again after a restart. */
 const writeAfter = 20;
 
@@ -29,6 +30,7 @@ export class KnownChats {
   readonly #records: ChannelRecords | undefined;
   readonly #cursor: (name: string) => string | undefined;
   readonly #chats = new Map<string, ChatRecord>();
+  readonly #roles = new Set<string>();
   /** Channels of direct chats, also of people who are not known. */
   readonly #directs = new Map<string, string>();
   /** Dropped messages since the record was written. */
@@ -39,7 +41,9 @@ export class KnownChats {
     this.#records = records;
     this.#cursor = cursor;
     const prefix = `${botId}:`;
+    const roles = this.#key(rolePrefix);
     for (const { id, value } of records?.list() ?? []) {
+      if (id.startsWith(roles)) this.#roles.add(id.slice(roles.length));
       const chat = id.startsWith(prefix) ? record.safeParse(value).data : undefined;
       if (chat === undefined) continue;
       const channelId = id.slice(prefix.length);
@@ -48,8 +52,24 @@ export class KnownChats {
     }
   }
 
-  get ids(): readonly string[] {
-    return [...this.#chats.keys()];
+  /** Ids of all channels, by where something was heard last. */
+  newestFirst(): readonly string[] {
+    return [...this.#chats.keys()]
+      .map((id) => ({ id, position: BigInt(this.position(id)) }))
+      .sort((a, b) => (a.position === b.position ? 0 : a.position > b.position ? -1 : 1))
+      .map(({ id }) => id);
+  }
+
+  /** The roles that Discord has made for the bot, one in each server. */
+  get roles(): ReadonlySet<string> {
+    return this.#roles;
+  }
+
+  /** History may have to be read before Discord tells of the role again. */
+  async noteRole(roleId: string): Promise<void> {
+    if (this.#roles.has(roleId)) return;
+    this.#roles.add(roleId);
+    await this.#records?.put(`${this.#key(rolePrefix)}${roleId}`, {});
   }
 
   where(channelId: string): Where | undefined {

@@ -13,6 +13,7 @@ const registered = z.array(
   z.looseObject({
     name: z.string(),
     description: z.string(),
+    contexts: z.array(z.number()).nullish(),
     options: z.array(z.looseObject({ name: z.string(), description: z.string(), type: z.number() })).optional(),
   }),
 );
@@ -21,6 +22,9 @@ const longestDescription = 100;
 const callMs = 15_000;
 /** What may follow a command in the chat, as one text. */
 const rest = { type: 3, name: "text", description: "what follows the command", required: false } as const;
+
+/** Servers and direct chats with the bot, and not what two other people write to each other. */
+const contexts = [0, 1];
 
 /** Registers the slash commands with Discord, unless it has these very ones. True when it had others. */
 export async function registerCommands(
@@ -33,6 +37,7 @@ export async function registerCommands(
     type: 1,
     name,
     description: cutText(description, longestDescription),
+    contexts,
     options: [rest],
   }));
   const path = `/applications/${applicationId}/commands`;
@@ -42,8 +47,13 @@ export async function registerCommands(
   return true;
 }
 
-function essence({ name, description, options = [] }: z.infer<typeof registered>[number]) {
-  return { name, description, options: options.map((one) => [one.name, one.description, one.type]) };
+function essence({ name, description, contexts: where, options = [] }: z.infer<typeof registered>[number]) {
+  return {
+    name,
+    description,
+    where: [...(where ?? [])].sort(),
+    options: options.map((one) => [one.name, one.description, one.type]),
+  };
 }
 
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {

@@ -3,7 +3,7 @@ import type { SessionInfo } from "@discordjs/ws";
 import { ChannelError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { sleep } from "../../util/sleep.js";
-import { importOptional } from "./api.js";
+import { loadLibrary } from "./api.js";
 import { callError, fatalClose } from "./discord-error.js";
 
 /** Where the connection stands in Discord's stream of events: it outlives a run, so that the next one can go on there. */
@@ -49,7 +49,7 @@ const resumable = { code: 4200, recover: 1 } as const;
  */
 export async function listenToGateway(options: ConnectionOptions, signal: AbortSignal): Promise<void> {
   const { token, rest, place, onEvent, onAlive, reconnectMs, identifyGapMs, log } = options;
-  const { WebSocketManager, WebSocketShardEvents: happens } = await importOptional(() => import("@discordjs/ws"));
+  const { WebSocketManager, WebSocketShardEvents: happens } = loadLibrary("@discordjs/ws");
   if (signal.aborted) return;
   let isOver = false;
   let common: string | undefined;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { OutboundMessage } from "../../bus/messages.js";
 import { ChannelError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { sleep } from "../../util/sleep.js";
 import type { Channel, ChannelContext, Publish, Receipt, ReceivedFile } from "../channel.js";
 import { toDiscordMarkdown } from "../formatting/discord-markdown.js";
 import { splitMarkdown } from "../formatting/split.js";
@@ -11,7 +12,7 @@ import { type CommandText, registerCommands } from "./commands.js";
 import { listenToGateway, type Place } from "./connection.js";
 import { callError, isUnknownChannel, sendError } from "./discord-error.js";
 import { download } from "./files.js";
-import { type ChannelEvent, Intake, IntakeMemory } from "./intake.js";
+import { type ChannelEvent, Intake, IntakeMemory, untilAnswered } from "./intake.js";
 import { answerInteraction, type Interaction, parseInteraction, type Word } from "./interaction.js";
 import type { DiscordAttachment } from "./message.js";
 import { editMessage, findMessage, longestMessage, sendMessage } from "./send.js";
@@ -43,12 +44,18 @@ const longestSilenceMs = 120_000;
 const callMs = 15_000;
 const positionsMs = 5000;
 const threadTypes: ReadonlySet<number> = new Set([10, 11, 12]);
+/** A command that finds no room is offered again so often: who sent it is waiting for a word. */
+const commandRetries = 10;
+const tryAgain = "Sorry, this could not be taken. Please try it again.";
 const mostParents = 1000;
 const mostReceipts = 500;
 
 const identity = z.looseObject({ id: z.string() });
 const ready = z.looseObject({ user: identity, application: identity });
 const channelInfo = z.looseObject({ type: z.number(), parent_id: z.string().nullish() });
+const ownRole = z.object({ id: z.string(), tags: z.object({ bot_id: z.string().optional() }).optional() });
+const server = z.object({ roles: z.array(ownRole) });
+const newRole = z.object({ role: ownRole }).transform(({ role }) => ({ roles: [role] }));
 const inChannel = z.looseObject({ channel_id: z.string() });
 
 /** Discord by its gateway, with history for what the gateway has not told. */
@@ -153,20 +160,30 @@ export function createDiscordChannel(options: DiscordOptions, context: ChannelCo
     return { text: outcome?.text ?? "Nothing waits for this.", isQuiet: outcome?.status === "taken" };
   }
 
-  function wordOnCommand(interaction: Interaction, intake: Intake, botId: string, publish: Publish): Promise<Word> {
+  function wordOnCommand(
+    interaction: Interaction,
+    { intake, botId, publish }: { readonly intake: Intake; readonly botId: string; readonly publish: Publish },
+    signal: AbortSignal,
+  ): Promise<Word> {
     const { id, channelId, where, senderId, senderName, command = "" } = interaction;
     return new Promise((resolve) => {
       void intake.inLane(channelId, async () => {
         const message = { ...where, senderId, senderName, content: command, addressed: true };
         try {
-          const outcome = await publish({ ...message, dedupId: `discord:${botId}:interaction:${id}` });
-          const reply = outcome.status === "refused" || outcome.status === "busy" ? outcome.reply : undefined;
-          if (outcome.status === "refused" || outcome.status === "busy")
-            resolve({ text: reply || "I cannot answer you here.", isQuiet: false });
+          const offer = () => publish({ ...message, dedupId: `discord:${botId}:interaction:${id}` });
+          let outcome = await offer();
+          for (let n = 0; outcome.status === "busy" && n < commandRetries && !signal.aborted; n++) {
+            await sleep(busyRetryMs, signal).catch(() => undefined);
+            outcome = await offer();
+          }
+          const { status } = outcome;
+          if (status === "busy") resolve({ text: outcome.reply || tryAgain, isQuiet: false });
+          else if (status === "refused")
+            resolve({ text: outcome.reply || "I cannot answer you here.", isQuiet: false });
           else resolve({ text: `\`${command}\``, isQuiet: true });
         } catch (error) {
           log.error("a Discord command could not be passed on", { command, error });
-          resolve({ text: "Sorry, this could not be taken. Please try it again.", isQuiet: false });
+          resolve({ text: tryAgain, isQuiet: false });
         }
       });
     });
@@ -217,17 +234,26 @@ export function createDiscordChannel(options: DiscordOptions, context: ChannelCo
       const { application } = ready.safeParse(data).data ?? {};
       if (isRegistered || application === undefined || options.commands === undefined) return;
       isRegistered = true;
-      own(registerCommands(rest, application.id, options.commands, signal).then(() => undefined));
+      const { commands } = options;
+      const register = () => registerCommands(rest, application.id, commands, leaving.signal);
+      own(untilAnswered(register, leaving.signal).then(() => undefined));
+    };
+    const onRoles = ({ roles }: z.infer<typeof server>): void => {
+      for (const { id, tags } of roles) if (tags?.bot_id === botId) own(chats.noteRole(id));
     };
     const onEvent = ({ type, data }: { readonly type: string; readonly data: unknown }): void => {
       if (type === "READY") onReady(data);
+      if (type === "GUILD_CREATE" || type === "GUILD_ROLE_CREATE") {
+        const found = (type === "GUILD_CREATE" ? server : newRole).safeParse(data).data;
+        if (found !== undefined) onRoles(found);
+      }
       if (type === "INTERACTION_CREATE") {
         const interaction = parseInteraction(data);
         if (interaction === undefined) return;
         if (interaction.where.chatType === "dm") chats.noteDirect(interaction.senderId, interaction.channelId);
         const word =
           interaction.pressed === undefined
-            ? wordOnCommand(interaction, intake, botId, publish)
+            ? wordOnCommand(interaction, { intake, botId, publish }, leaving.signal)
             : wordOnPress(interaction);
         own(answerInteraction(rest, interaction, word, signal));
       }

@@ -2,16 +2,18 @@ import PQueue from "p-queue";
 import { ChannelError, EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { sleep } from "../../util/sleep.js";
-import type { Publish, PublishOutcome, ReceivedFile, ReceivedMessage } from "../channel.js";
+import type { Publish, PublishOutcome, ReceivedMessage } from "../channel.js";
 import { isNewer, type KnownChats } from "./chats.js";
+import { isUnknownChannel } from "./discord-error.js";
 import {
-  type DiscordAttachment,
   type DiscordMessage,
   discordMessage,
   isAddressed,
   isOfPerson,
+  type ToFile,
   toReceived,
   type Where,
+  withOwnName,
 } from "./message.js";
 
 export interface IntakeOptions {
@@ -24,7 +26,7 @@ export interface IntakeOptions {
   readonly fetchAfter: (channelId: string, after: string, signal: AbortSignal) => Promise<readonly unknown[]>;
   /** The channel below which this one is a thread; undefined when it is none. @throws {ChannelError} */
   readonly parentOf: (channelId: string, signal: AbortSignal) => Promise<string | undefined>;
-  readonly toFile: (file: DiscordAttachment, isVoice: boolean) => ReceivedFile;
+  readonly toFile: ToFile;
   /** Says something to the person outside the outbound queue; must not throw. */
   readonly tell: (channelId: string, replyTo: string | undefined, text: string) => void;
   readonly busyRetryMs: number;
@@ -76,6 +78,8 @@ export class Intake {
   readonly #options: IntakeOptions;
   readonly #signal: AbortSignal;
   readonly #lanes = new Map<string, Promise<void>>();
+  /** Channels whose history is still to be read. */
+  readonly #behind = new Set<string>();
   readonly #fetches = new PQueue({ concurrency: fetchesAtOnce });
 
   constructor(options: IntakeOptions, signal: AbortSignal) {
@@ -90,9 +94,17 @@ export class Intake {
     });
   }
 
-  /** Reads in every known chat what has come since it was last heard. */
+  /** Reads in every known chat what has come since it was last heard, the liveliest first. */
   catchUp(): void {
-    for (const channelId of this.#options.chats.ids) void this.inLane(channelId, () => this.#catchUpIn(channelId));
+    for (const channelId of this.#options.chats.newestFirst()) {
+      // What is still to begin will read this as well.
+      if (this.#behind.has(channelId)) continue;
+      this.#behind.add(channelId);
+      void this.inLane(channelId, () => {
+        this.#behind.delete(channelId);
+        return this.#catchUpIn(channelId);
+      });
+    }
   }
 
   /** Does `work` when everything that came before in this channel is settled. Never rejects. */
@@ -125,10 +137,16 @@ export class Intake {
       : { chatId: parent, thread: channelId, chatType: "group" };
   }
 
+  #read(data: unknown): DiscordMessage | undefined {
+    const { botId, chats } = this.#options;
+    const message = discordMessage.safeParse(data).data;
+    return message === undefined ? undefined : withOwnName(message, botId, chats.roles);
+  }
+
   /** False: it could not be taken before the abort. */
   async #handle({ type, channelId, data }: ChannelEvent): Promise<boolean> {
     if (type === "MESSAGE_DELETE") return await this.#handleDeleted(data);
-    const message = discordMessage.safeParse(data).data;
+    const message = this.#read(data);
     if (message === undefined) return true;
     if (type === "MESSAGE_UPDATE") return await this.#handleEdited(message);
     const isDirect = message.guild_id === undefined;
@@ -167,7 +185,7 @@ export class Intake {
 
   /** Discord tells of previews of addresses as if the message had been edited. */
   async #handleEdited(message: DiscordMessage): Promise<boolean> {
-    const { botId, memory, toFile } = this.#options;
+    const { botId, memory } = this.#options;
     const { id, edited_timestamp: at, channel_id: channelId } = message;
     if (at === undefined || at === null || !isOfPerson(message)) return true;
     const author = memory.authorOf(id);
@@ -176,7 +194,7 @@ export class Intake {
     const where = author ?? (await this.#orAborted(() => this.whereOf(channelId, isDirect, message.author.id)));
     if (where === undefined) return false;
     const { chatId, thread, chatType } = where;
-    const received = toReceived({ ...message, attachments: [] }, { chatId, thread, chatType }, botId, toFile);
+    const received = toReceived(message, { chatId, thread, chatType }, botId);
     if (received === undefined) return true;
     const dedupId = `${received.dedupId}:edited:${at}`;
     const edit: ReceivedMessage = { ...received, change: "edited", addressed: true, dedupId };
@@ -206,13 +224,12 @@ export class Intake {
         page = await this.#untilAnswered(async () => (await this.#fetches.add(fetch)) ?? []);
       } catch (error) {
         if (this.#signal.aborted) return;
-        // It is gone, or the bot may not look any more: whoever wants something there finds out.
+        // Or the bot may not look any more, which can change.
+        if (isUnknownChannel(error)) await chats.forget(channelId);
         log.warn("what was missed in a Discord channel cannot be read", { channelId, error: messageOf(error) });
         return;
       }
-      const messages = page
-        .flatMap((one) => discordMessage.safeParse(one).data ?? [])
-        .sort((a, b) => (isNewer(a.id, b.id) ? 1 : -1));
+      const messages = page.flatMap((one) => this.#read(one) ?? []).sort((a, b) => (isNewer(a.id, b.id) ? 1 : -1));
       for (const message of messages) if (!(await this.#handleNew(message, channelId, isDirect))) return;
       after = messages.at(-1)?.id ?? after;
       isWhole = page.length < pageSize || after === from;
@@ -254,17 +271,8 @@ export class Intake {
     }
   }
 
-  /** Asks again, later each time, while trying again can help. */
-  async #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
-    for (let delayMs = 500; ; delayMs = Math.min(delayMs * 2, longestRetryMs)) {
-      try {
-        return await ask();
-      } catch (error) {
-        const canHelp = (error instanceof ChannelError || error instanceof EngineError) && error.retryable;
-        if (this.#signal.aborted || !canHelp) throw error;
-        await sleep(error.retryAfterMs ?? delayMs, this.#signal);
-      }
-    }
+  #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+    return untilAnswered(ask, this.#signal);
   }
 
   /** Undefined when an abort was the reason for failing. */
@@ -274,6 +282,19 @@ export class Intake {
     } catch (error) {
       if (this.#signal.aborted) return undefined;
       throw error;
+    }
+  }
+}
+
+/** Asks again, later each time, while trying again can help. */
+export async function untilAnswered<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let delayMs = 500; ; delayMs = Math.min(delayMs * 2, longestRetryMs)) {
+    try {
+      return await ask();
+    } catch (error) {
+      const canHelp = (error instanceof ChannelError || error instanceof EngineError) && error.retryable;
+      if (signal.aborted || !canHelp) throw error;
+      await sleep(error.retryAfterMs || delayMs, signal);
     }
   }
 }

@@ -16,6 +16,7 @@ const interaction = z.looseObject({
   channel_id: z.string(),
   channel: z.looseObject({ type: z.number(), parent_id: z.string().nullish() }).optional(),
   guild_id: z.string().optional(),
+  context: z.number().optional(),
   member: z.looseObject({ user }).optional(),
   user: user.optional(),
   data: z
@@ -24,6 +25,7 @@ const interaction = z.looseObject({
 });
 
 const kinds = { command: 2, component: 3 } as const;
+const betweenOthers = 2;
 const threadTypes: ReadonlySet<number> = new Set([10, 11, 12]);
 
 /** A slash command or a pressed button. */
@@ -44,7 +46,8 @@ export interface Interaction {
 export function parseInteraction(data: unknown): Interaction | undefined {
   const found = interaction.safeParse(data).data;
   const sender = found?.member?.user ?? found?.user;
-  if (found === undefined || sender === undefined) return undefined;
+  // Where two other people write to each other the bot cannot answer.
+  if (found === undefined || sender === undefined || found.context === betweenOthers) return undefined;
   const { id, application_id: applicationId, token, channel_id: channelId, channel, guild_id: guildId } = found;
   const isThread = channel !== undefined && threadTypes.has(channel.type);
   const parent = isThread ? (channel.parent_id ?? undefined) : undefined;

@@ -18,7 +18,12 @@ const attachment = z.looseObject({
 });
 export type DiscordAttachment = z.infer<typeof attachment>;
 
-const quotedMessage = z.looseObject({ content: z.string().optional(), author: user.optional() });
+const quotedMessage = z.looseObject({
+  content: z.string().optional(),
+  author: user.optional(),
+  flags: z.number().optional(),
+  attachments: z.array(attachment).default([]),
+});
 
 const snapshot = z.looseObject({
   message: z.looseObject({ content: z.string().optional(), attachments: z.array(attachment).optional() }),
@@ -60,6 +65,17 @@ const voiceFlag = 1 << 13;
 const forwarded = 1;
 const longestQuote = 400;
 
+/**
+ * With the bot's name in the place of its role's: Discord makes one for each bot, called like the bot, and people pick it
+ * from the list as often as the bot itself.
+ */
+export function withOwnName(message: DiscordMessage, botId: string, roles: ReadonlySet<string>): DiscordMessage {
+  const content = message.content.replace(/<@&(\d+)>/g, (whole, role: string) =>
+    roles.has(role) ? `<@${botId}>` : whole,
+  );
+  return { ...message, content };
+}
+
 /** Written by a person, and not by a bot, a webhook or Discord itself. */
 export function isOfPerson(message: DiscordMessage): boolean {
   return message.author.bot !== true && message.webhook_id === undefined && talk.has(message.type ?? 0);
@@ -82,12 +98,14 @@ export function nameOf({ global_name: shown, username }: DiscordUser): string | 
   return shown ?? username;
 }
 
-/** As the gateway takes it; undefined when there is nothing in it for anybody to read. */
+export type ToFile = (file: DiscordAttachment, isVoice: boolean) => ReceivedFile;
+
+/** As the gateway takes it; undefined when there is nothing in it for anybody to read. Without `toFile` its files stay out. */
 export function toReceived(
   message: DiscordMessage,
   where: Where,
   botId: string,
-  toFile: (file: DiscordAttachment, isVoice: boolean) => ReceivedFile,
+  toFile?: ToFile,
 ): ReceivedMessage | undefined {
   const { author, id, message_reference: reference, sticker_items: stickers = [] } = message;
   const isForwarded = reference?.type === forwarded;
@@ -97,8 +115,7 @@ export function toReceived(
     carried.map((one) => one.content ?? ""),
     botId,
   );
-  const attachments = [...message.attachments, ...carried.flatMap((one) => one.attachments ?? [])];
-  const files = attachments.map((file) => toFile(file, ((message.flags ?? 0) & voiceFlag) !== 0));
+  const files = toFile === undefined ? [] : filesOf(message, toFile);
   const isSticker = stickers.length > 0;
   if (content === "" && files.length === 0 && !isSticker) return undefined;
   return {
@@ -115,10 +132,24 @@ export function toReceived(
   };
 }
 
+/** Its own, the forwarded ones, and those of the message that it replies to: "@bot sum this up" below somebody's PDF. */
+function filesOf(message: DiscordMessage, toFile: ToFile): readonly ReceivedFile[] {
+  const { message_reference: reference, referenced_message: original, message_snapshots: snapshots = [] } = message;
+  const carried = snapshots.flatMap((one) => one.message.attachments ?? []);
+  const own = [...message.attachments, ...carried].map((file) => toFile(file, isVoice(message)));
+  if (original === undefined || original === null || reference?.type === forwarded) return own;
+  return [...own, ...original.attachments.map((file) => toFile(file, isVoice(original)))];
+}
+
+function isVoice({ flags = 0 }: { readonly flags?: number | undefined }): boolean {
+  return (flags & voiceFlag) !== 0;
+}
+
 function quotedIn(message: DiscordMessage, botId: string): Pick<ReceivedMessage, "quoted" | "replyTo"> {
   const { referenced_message: original, message_reference: reference, author } = message;
   const replyTo = reference?.message_id;
-  const text = original?.content ?? "";
+  const names = (original?.attachments ?? []).map(({ filename }) => `[${filename}]`).join(" ");
+  const text = original?.content || names;
   if (original === undefined || original === null || text === "") return replyTo === undefined ? {} : { replyTo };
   const by = original.author?.id === botId ? "assistant" : original.author?.id === author.id ? "sender" : "other";
   const name = by === "other" && original.author !== undefined ? nameOf(original.author) : undefined;

@@ -92,6 +92,8 @@ export class Clients {
   /** Asks everybody for a sign of life; who has not answered the last time is gone. */
   askAll(silent: WeakSet<WebSocket>): void {
     for (const { socket } of this.#clients.values()) {
+      // Its pong may have come: it is not read while more of it than enough waits.
+      if (socket.isPaused) continue;
       if (silent.has(socket)) {
         socket.terminate();
         continue;

@@ -44,16 +44,16 @@ export function createWebSocketChannel(options: WebSocketOptions, context: Chann
 
   /** Why this request may not connect, as an HTTP status; undefined when it may. */
   function refusalOf(request: IncomingMessage): { readonly status: number; readonly why: string } | undefined {
-    const address = new URL(request.url ?? "/", "http://localhost");
-    if (address.pathname !== options.path) return { status: 404, why: `only ${options.path} is served here` };
+    const { path, query } = addressOf(request);
+    if (path !== options.path) return { status: 404, why: `only ${options.path} is served here` };
     const { origin } = request.headers;
     // A web page always says where it is from: without this any page could talk through its visitor's browser.
     if (origin !== undefined && !allowOrigins.includes(origin))
       return { status: 403, why: `channels.websocket.allowOrigins does not name ${origin}` };
-    const shown = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? address.searchParams.get("token");
+    const shown = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? query.get("token");
     if (token !== undefined && !isSame(shown ?? "", token))
       return { status: 401, why: "the token is missing or wrong" };
-    const chat = chatOf(address);
+    const chat = chatOf(query);
     return chat === undefined || chatName.safeParse(chat).success
       ? undefined
       : { status: 400, why: "chatId has 1 to 128 letters, digits or . _ @ + -" };
@@ -94,8 +94,7 @@ export function createWebSocketChannel(options: WebSocketOptions, context: Chann
           return;
         }
         sockets.handleUpgrade(request, socket, head, (client) => {
-          const chatId =
-            chatOf(new URL(request.url ?? "/", "http://localhost")) ?? `ws-${randomBytes(8).toString("hex")}`;
+          const chatId = chatOf(addressOf(request).query) ?? `ws-${randomBytes(8).toString("hex")}`;
           greet(client, chatId, clients, inbox);
         });
       });
@@ -258,8 +257,14 @@ function pieces(content: string): readonly string[] {
   return Array.from({ length: count }, (_, n) => content.slice(n * longestMessage, (n + 1) * longestMessage));
 }
 
-function chatOf(address: URL): string | undefined {
-  return address.searchParams.get("chatId") ?? address.searchParams.get("clientId") ?? undefined;
+/** Anybody who can connect chooses it: `new URL` would throw at `//`. */
+function addressOf({ url = "/" }: IncomingMessage): { readonly path: string; readonly query: URLSearchParams } {
+  const [path = "", query] = url.split("?", 2);
+  return { path, query: new URLSearchParams(query) };
+}
+
+function chatOf(query: URLSearchParams): string | undefined {
+  return query.get("chatId") ?? query.get("clientId") ?? undefined;
 }
 
 function isSame(a: string, b: string): boolean {
