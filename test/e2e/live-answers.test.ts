@@ -6,6 +6,7 @@ import { startWorld as startOtherWorld } from "../support/chat-world.js";
 import { until } from "../support/engine-kit.js";
 import type { FakeTelegram } from "../support/fake-telegram.js";
 import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
+import { cast, startOne } from "../support/sub-agents.js";
 
 const growing: ScriptedAnswer = { text: ["One, ", "two, ", "three, ", "four."], chunkDelayMs: 450 };
 
@@ -56,6 +57,18 @@ test("after a restart in the middle of an answer the same message goes on and is
   await until("half of it is shown", () => w.telegram.sent.length === 1, 10_000);
   w.gateway = await w.gateway.restart();
   await shows(w.telegram, ["All of it."]);
+});
+
+test("the words of a sub-agent are not shown while they grow", async () => {
+  await using w = await startWorld(
+    cast({
+      parent: (_, done) => (done === 0 ? startOne("Count.") : { text: "I have asked a helper." }),
+      child: () => ({ text: ["the answer ", "is ", "42"], chunkDelayMs: 450 }),
+      told: () => ({ text: "My helper is done." }),
+    }),
+  );
+  w.say(42, "go");
+  await shows(w.telegram, ["I have asked a helper.", "My helper is done."]);
 });
 
 test("a platform that asks for slower edits gets them, and the whole text in the end", async () => {
