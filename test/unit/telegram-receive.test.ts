@@ -261,6 +261,77 @@ test("the command menu is set when the bot is connected, and its failure harms n
   await until("messages come all the same", () => gateway.messages.length === 1);
 });
 
+test("a message that is slow to be taken does not keep a lost connection from being noticed, and comes again", async () => {
+  await using telegram = await startFakeTelegram({ token });
+  const hold = gate();
+  const gateway = recordPublish(async () => {
+    await hold.opened;
+    return accepted;
+  });
+  telegram.pushText({ chatId: 1, userId: 1, text: "with a large file" });
+  const { channel } = open(telegram);
+  await using first = startChannel(channel, gateway.publish);
+  await until("it came", () => gateway.messages.length === 1);
+  telegram.cutNext({ method: "getUpdates", when: "before" });
+  let isTaken = false;
+  const giveUp = setTimeout(() => {
+    isTaken = true;
+    hold.open();
+  }, 10_000);
+  const failure = await first.ended;
+  assert.ok(failure instanceof ChannelError && !isTaken);
+  await using _second = startChannel(channel, gateway.publish);
+  await until("it came again", () => gateway.messages.length === 2).finally(hold.open);
+  clearTimeout(giveUp);
+  assert.equal(gateway.messages[0]?.dedupId, gateway.messages[1]?.dedupId);
+});
+
+test("a notice that Telegram asks to send later is sent later", async () => {
+  await using telegram = await startFakeTelegram({ token });
+  telegram.failNext({ method: "sendMessage", status: 429, retryAfter: 1, times: 2 });
+  telegram.pushText({ chatId: 1, userId: 1, text: "hello?" });
+  const gateway = recordPublish(() => ({ status: "refused", reply: "I do not know you." }));
+  await using _running = startChannel(open(telegram).channel, gateway.publish);
+  await telegram.waitForSent(1);
+  assert.equal(telegram.sent[0]?.text, "I do not know you.");
+});
+
+// Albums
+
+const albumPart = (name: string) => ({ media_group_id: "77", document: { file_id: name, file_name: name } });
+
+test("an album whose parts come with several polls is one message, however slow the line is", async () => {
+  await using telegram = await startFakeTelegram({ token, latencyMs: 600 });
+  const gateway = recordPublish();
+  const options = { pollTimeoutSeconds: 5 };
+  await using _running = startChannel(open(telegram, options).channel, gateway.publish);
+  await until("it waits for something", () => telegram.offsets.length >= 2, 10_000);
+  for (const name of ["a.txt", "b.txt"]) telegram.pushMessage(albumPart(name));
+  await until("it came", () => gateway.messages.length > 0, 10_000);
+  assert.deepEqual(
+    gateway.messages.map(({ files = [] }) => files.map(({ filename }) => filename)),
+    [["a.txt", "b.txt"]],
+  );
+});
+
+test("an album that a lost connection has cut apart is put together when it comes again", async () => {
+  await using telegram = await startFakeTelegram({ token });
+  const gateway = recordPublish();
+  const { channel } = open(telegram, { pollTimeoutSeconds: 5 });
+  await using first = startChannel(channel, gateway.publish);
+  await until("it waits for something", () => telegram.offsets.length >= 2);
+  telegram.cutNext({ method: "getUpdates", when: "before" });
+  telegram.pushMessage(albumPart("a.txt"));
+  assert.ok((await first.ended) instanceof ChannelError);
+  telegram.pushMessage(albumPart("b.txt"));
+  await using _second = startChannel(channel, gateway.publish);
+  await until("it came", () => gateway.messages.length > 0);
+  assert.deepEqual(
+    gateway.messages.map(({ files = [] }) => files.length),
+    [2],
+  );
+});
+
 // What an update says
 
 const ada = { id: 7, is_bot: false, first_name: "Ada", last_name: "L" };
