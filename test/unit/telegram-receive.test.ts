@@ -490,6 +490,13 @@ test("what a message answers is told: of the bot, of its sender, of others, and 
   });
 });
 
+test("whose location is followed writes one message, however far they walk", () => {
+  const location = { latitude: 1, longitude: 2, live_period: 900 };
+  assert.equal(parsed({ location }).content, "[location: 1, 2]");
+  const moved = { message_id: 3, date: 0, chat: { id: 7, type: "private" }, from: ada, location };
+  assert.ok("ignored" in parseUpdate({ update_id: 9, edited_message: moved }, 9, bot, noFile));
+});
+
 test("an edit is told as one, under the number of the message that it changes", () => {
   const edited = { message_id: 3, date: 0, chat: { id: 7, type: "private" }, from: ada, text: "better" };
   const result = parseUpdate({ update_id: 9, edited_message: edited }, 9, bot, noFile);

@@ -87,6 +87,7 @@ export function parseUpdate(
   const received = parsed.data;
   const sender = senderOf(received);
   if (sender === undefined) return { ignored: "it has no human sender" };
+  if (isEdit && received.location !== undefined) return { ignored: "somebody whose location is followed has moved" };
   const content = contentOf(received, bot);
   const file = isEdit ? undefined : fileOf(received);
   const unreadable = received.sticker === undefined ? undefined : "stickers";
