@@ -490,6 +490,27 @@ test("what a message answers is told: of the bot, of its sender, of others, and 
   });
 });
 
+test("the file of what a message answers comes along, and whose it was", () => {
+  const from = { id: 9, is_bot: false, first_name: "Bo" };
+  const document = { file_id: "d", file_name: "plan.pdf", mime_type: "application/pdf" };
+  const answering = parsed({ text: "summarise this", reply_to_message: { message_id: 2, document, from } });
+  assert.deepEqual(answering.quoted, { text: "[plan.pdf]", by: "other", name: "Bo" });
+  assert.deepEqual(
+    answering.quotedFiles?.map(({ filename, mimeType }) => [filename, mimeType]),
+    [["plan.pdf", "application/pdf"]],
+  );
+  assert.equal(answering.files, undefined);
+  const captioned = { message_id: 2, photo: [{ file_id: "p" }], caption: "us", from: ada };
+  assert.equal(parsed({ text: "x", reply_to_message: captioned }).quoted?.text, "[photo.jpg]\nus");
+  const elsewhere = parsed({
+    text: "and this?",
+    quote: { text: "the part" },
+    external_reply: { origin: { type: "user", sender_user: from }, document },
+  });
+  assert.deepEqual(elsewhere.quoted, { text: "[plan.pdf]\nthe part", by: "other", name: "Bo" });
+  assert.equal(elsewhere.quotedFiles?.length, 1);
+});
+
 test("whose location is followed writes one message, however far they walk", () => {
   const location = { latitude: 1, longitude: 2, live_period: 900 };
   assert.equal(parsed({ location }).content, "[location: 1, 2]");
