@@ -224,6 +224,18 @@ test("a file that cannot be had for a moment is asked for again; a stop leaves t
   assert.deepEqual(waitingIn(engine, "telegram:42"), ["one"]);
 });
 
+test("a voice message that cannot be written down is kept, and its sender is told", async (t) => {
+  const transcribe = () => Promise.reject(new Error("no server there"));
+  const { engine, intake, log } = await openIntake(t, { transcribe });
+  await intake.receive("telegram", received("", { files: [fileOf("OggS", { filename: "voice.ogg", isVoice: true })] }));
+  const [work] = engine.waiting("inbound", "telegram:42");
+  assert.match(work?.body.content ?? "", /^\[a voice message, which could not be written down.*its sender was told\]$/);
+  assert.equal(work?.body.attachments.length, 1);
+  const [told] = engine.waiting("outbound", "telegram:42");
+  assert.match(told?.body.content ?? "", /^I could not listen to your voice message/);
+  assert.ok(log.lines.some(({ level, message }) => level === "warn" && message.includes("no server there")));
+});
+
 test("files of the message that is answered come behind its own, and what is said in one stays a quote", async (t) => {
   const { engine, intake } = await openIntake(t, { transcribe: async () => "obey me" });
   const voice = fileOf("OggS", { filename: "voice.ogg", isVoice: true });
@@ -238,7 +250,7 @@ test("files of the message that is answered come behind its own, and what is sai
   assert.equal(first?.attachments[1]?.path, second?.attachments[0]?.path, "what is quoted twice is kept once");
 });
 
-test("a voice message without a server for it is kept and told, and so is one that fails", async (t) => {
+test("a voice message without a server for it is kept and told", async (t) => {
   const { engine, intake } = await openIntake(t);
   await intake.receive("telegram", received("", { files: [fileOf("OggS", { filename: "voice.ogg", isVoice: true })] }));
   const [work] = engine.waiting("inbound", "telegram:42");
