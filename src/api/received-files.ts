@@ -82,7 +82,7 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
       log.warn(`a voice message could not be written down: ${messageOf(error)}`, { file: file.path });
       return {
         notes: ["[a voice message, which could not be written down: it is in the file above; its sender was told]"],
-        refusals: ["I could not listen to your voice message. Please write it, or send it again later."],
+        refusals: ["I could not listen to the voice message. Please write it, or send it again later."],
       };
     }
   }

@@ -232,7 +232,7 @@ test("a voice message that cannot be written down is kept, and its sender is tol
   assert.match(work?.body.content ?? "", /^\[a voice message, which could not be written down.*its sender was told\]$/);
   assert.equal(work?.body.attachments.length, 1);
   const [told] = engine.waiting("outbound", "telegram:42");
-  assert.match(told?.body.content ?? "", /^I could not listen to your voice message/);
+  assert.match(told?.body.content ?? "", /^I could not listen to the voice message/);
   assert.ok(log.lines.some(({ level, message }) => level === "warn" && message.includes("no server there")));
 });
 
