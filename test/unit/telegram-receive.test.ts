@@ -407,8 +407,11 @@ test("a topic is a thread, and its messages do not answer the one that opened it
   assert.deepEqual([plain.thread, plain.replyTo, plain.addressed], ["50", undefined, false]);
   const answer = parsed({ ...inTopic, reply_to_message: { ...opening, message_id: 60 } });
   assert.deepEqual([answer.thread, answer.replyTo, answer.addressed], ["50", "60", true]);
-  const thread = parsed({ chat: group, message_thread_id: 9, text: "x", reply_to_message: { message_id: 9 } });
-  assert.equal(thread.thread, undefined);
+  // Where there are no topics, a reply has the id of the first message that was replied to.
+  const first = { message_id: 9, text: "A reminder.", from: { id: bot.id, is_bot: true } };
+  const thread = parsed({ chat: group, message_thread_id: 9, text: "x", reply_to_message: first });
+  assert.deepEqual([thread.thread, thread.replyTo, thread.addressed], [undefined, "9", true]);
+  assert.equal(thread.quoted?.text, "A reminder.");
 });
 
 test("service messages, bots and updates that are not as documented are ignored", () => {

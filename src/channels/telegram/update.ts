@@ -161,7 +161,7 @@ function threadOf(received: TelegramMessage): string | undefined {
 /** Each message of a topic "replies" to the message that opened the topic, unless it replies to another. */
 function replyOf(received: TelegramMessage): string | undefined {
   const id = received.reply_to_message?.message_id;
-  return id === undefined || id === received.message_thread_id ? undefined : String(id);
+  return id === undefined || String(id) === threadOf(received) ? undefined : String(id);
 }
 
 function isAddressed(received: TelegramMessage, bot: BotIdentity): boolean {
