@@ -96,16 +96,24 @@ test("a part of an album that comes when the others are passed on is a message o
   const part = (id: number) => {
     const { message } = t.text("");
     const document = { file_id: `f${id}`, file_name: `${id}.txt` };
-    return { update_id: id, message: { ...message, message_id: id, text: undefined, media_group_id: "9", document } };
+    const named = { caption: "@maxclaw_test_bot look", caption_entities: [{ type: "mention", offset: 0, length: 17 }] };
+    const chat = { id: -5, type: "supergroup" };
+    const about = { message_id: id, text: undefined, chat, media_group_id: "9", document, ...(id === 1 ? named : {}) };
+    return { update_id: id, message: { ...message, ...about } };
   };
   await Promise.all([t.post(part(1)), t.post(part(2))]);
+  // People name the bot in one part only.
   for (const id of [3, 2]) assert.equal(await t.post(part(id)), 200);
   assert.deepEqual(
-    t.gateway.messages.map(({ dedupId, files = [] }) => [dedupId, files.map(({ filename }) => filename).join()]),
+    t.gateway.messages.map(({ dedupId, addressed, files = [] }) => [
+      dedupId,
+      addressed,
+      files.map(({ filename }) => filename).join(),
+    ]),
     [
-      ["telegram:4242:album:9", "1.txt,2.txt"],
-      ["telegram:4242:3", "3.txt"],
-      ["telegram:4242:album:9", "2.txt"],
+      ["telegram:4242:album:9", true, "1.txt,2.txt"],
+      ["telegram:4242:3", true, "3.txt"],
+      ["telegram:4242:album:9", true, "2.txt"],
     ],
   );
 });

@@ -7,6 +7,13 @@ interface Album {
   readonly whole: Promise<ReceivedMessage>;
 }
 
+/** An album that was whole. */
+interface PassedOn {
+  /** Of its parts. */
+  readonly ids: readonly (string | undefined)[];
+  readonly addressed: boolean;
+}
+
 /** Albums that are over, and are known in case that more of one comes. */
 const mostKnown = 100;
 
@@ -15,8 +22,7 @@ export class Albums {
   readonly #holdMs: number;
   readonly #signal: AbortSignal;
   readonly #held = new Map<string, Album>();
-  /** Ids of the parts of albums that were whole. */
-  readonly #over = new Map<string, readonly (string | undefined)[]>();
+  readonly #over = new Map<string, PassedOn>();
   #polls: number | undefined;
 
   /** An album is whole when `holdMs` have passed since its newest part, and a poll since then has brought no more. */
@@ -62,21 +68,21 @@ export class Albums {
     } finally {
       this.#held.delete(id);
     }
-    const before = this.#over.get(id) ?? [];
-    const late = parts.filter(({ dedupId }) => !before.includes(dedupId));
-    this.#remember(id, [...before, ...late.map(({ dedupId }) => dedupId)]);
-    const [first] = late;
+    const before = this.#over.get(id);
+    const late = parts.filter(({ dedupId }) => before?.ids.includes(dedupId) !== true);
     // What comes after the album was passed on is a message of its own.
-    return before.length > 0 && first !== undefined
-      ? { ...joined(late), dedupId: first.dedupId }
-      : { ...joined(parts), dedupId: `${parts[0]?.dedupId?.replace(/:[^:]*$/, "")}:album:${id}` };
+    const isLate = before !== undefined && late.length > 0;
+    const { dedupId, ...whole } = joined(isLate ? late : parts);
+    const addressed = whole.addressed || before?.addressed === true;
+    this.#remember(id, { ids: [...(before?.ids ?? []), ...late.map((part) => part.dedupId)], addressed });
+    return { ...whole, addressed, dedupId: isLate ? dedupId : `${dedupId?.replace(/:[^:]*$/, "")}:album:${id}` };
   }
 
-  #remember(id: string, dedupIds: readonly (string | undefined)[]): void {
+  #remember(id: string, passedOn: PassedOn): void {
     this.#over.delete(id);
     const oldest = this.#over.keys().next();
     if (this.#over.size >= mostKnown && oldest.done !== true) this.#over.delete(oldest.value);
-    this.#over.set(id, dedupIds);
+    this.#over.set(id, passedOn);
   }
 }
 
