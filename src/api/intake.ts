@@ -132,14 +132,24 @@ export function createIntake(ports: IntakePorts): Intake {
 
   const withFiles = async (
     message: InboundMessage,
-    { files: sent = [], dedupId, platformMessageId = "" }: ReceivedMessage,
+    { files: sent = [], quotedFiles = [], dedupId, platformMessageId = "" }: ReceivedMessage,
     signal: AbortSignal,
   ): Promise<{ readonly message: InboundMessage; readonly refusals: readonly string[] }> => {
-    if (sent.length === 0) return { message, refusals: [] };
-    await prepareSession(message.sessionKey).catch(() => undefined);
-    const taken = await files.take(message.sessionKey, dedupId ?? platformMessageId, sent, signal);
-    const content = [...taken.notes, message.content].filter((text) => text !== "").join("\n");
-    return { message: { ...message, content, attachments: taken.attachments }, refusals: taken.refusals };
+    if (sent.length + quotedFiles.length === 0) return { message, refusals: [] };
+    const { sessionKey, content, quoted, replyTo } = message;
+    const id = dedupId ?? platformMessageId;
+    await prepareSession(sessionKey).catch(() => undefined);
+    const own = await files.take(sessionKey, id, sent, signal);
+    const theirs = await files.take(sessionKey, `quoted:${replyTo ?? id}`, quotedFiles, signal);
+    return {
+      message: {
+        ...message,
+        content: textOf([...own.notes, content]),
+        ...(quoted === undefined ? {} : { quoted: { ...quoted, text: textOf([quoted.text, ...theirs.notes]) } }),
+        attachments: [...own.attachments, ...theirs.attachments],
+      },
+      refusals: [...own.refusals, ...theirs.refusals],
+    };
   };
 
   /** Outside of any turn, in the order of the chat's other messages. */
@@ -189,7 +199,8 @@ export function createIntake(ports: IntakePorts): Intake {
       const inbound = routed(toInbound(channel, received, now()), isOwner);
       const refused = screen(inbound, received, isOwner);
       if (refused !== undefined) return refused;
-      const takesTime = (received.files ?? []).length > 0;
+      const { files: sent = [], quotedFiles = [] } = received;
+      const takesTime = sent.length + quotedFiles.length > 0;
       return await inOrder(inbound.sessionKey, takesTime, () => take(inbound, received, signal));
     },
     async press(channel, { chatId, thread, chatType, senderId, value }) {
@@ -214,6 +225,10 @@ export function createIntake(ports: IntakePorts): Intake {
   };
 }
 
+function textOf(parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join("\n");
+}
+
 function replyFor(error: EngineError): string {
   if (error.kind === "persistence") return noDisk;
   // The platform gives it again at the next start: nobody has to send it twice.
@@ -235,6 +250,7 @@ function toInbound(channel: string, received: ReceivedMessage, receivedAt: numbe
     addressed: _addressed,
     cursor: _cursor,
     files: _files,
+    quotedFiles: _quotedFiles,
     unreadable: _unreadable,
     ...rest
   } = received;

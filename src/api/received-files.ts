@@ -67,16 +67,23 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
     }
   }
 
-  async function writeDown(file: Attachment, signal: AbortSignal): Promise<string> {
-    if (transcribe === undefined) return "[a voice message, which is not written down here: it is in the file above]";
+  async function writeDown(file: Attachment, signal: AbortSignal): Promise<Omit<TakenFiles, "attachments">> {
+    if (transcribe === undefined) {
+      const note = "[a voice message, which is not written down here: it is in the file above]";
+      return { notes: [note], refusals: [] };
+    }
     try {
       using scope = linked(signal, transcribeMs);
       const words = await transcribe(file, scope.signal);
-      return words.trim() === "" ? "[a voice message without words]" : `[spoken] ${words.trim()}`;
+      const note = words.trim() === "" ? "[a voice message without words]" : `[spoken] ${words.trim()}`;
+      return { notes: [note], refusals: [] };
     } catch (error) {
       signal.throwIfAborted();
       log.warn(`a voice message could not be written down: ${messageOf(error)}`, { file: file.path });
-      return "[a voice message, which could not be written down: it is in the file above]";
+      return {
+        notes: ["[a voice message, which could not be written down: it is in the file above; its sender was told]"],
+        refusals: ["I could not listen to the voice message. Please write it, or send it again later."],
+      };
     }
   }
 
@@ -89,8 +96,8 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
       if (bytes.length > maxBytes) return left(name, tooLarge(name, bytes.length), "it is too large");
       await replaceFile(path, bytes, { mode: 0o600 });
       const attachment = { path, filename: name, mimeType: file.mimeType, sizeBytes: bytes.length };
-      const notes = file.isVoice === true ? [await writeDown(attachment, signal)] : [];
-      return { attachments: [attachment], notes, refusals: [] };
+      const heard = file.isVoice === true ? await writeDown(attachment, signal) : { notes: [], refusals: [] };
+      return { attachments: [attachment], ...heard };
     } catch (error) {
       signal.throwIfAborted();
       log.warn(`a file could not be fetched: ${messageOf(error)}`, { file: name });

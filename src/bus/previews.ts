@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Engine } from "../engine/engine.js";
 import { ChannelError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
+import { linked } from "../util/linked.js";
 import { outboundWork } from "./message-bus.js";
 import type { OutboundMessage } from "./messages.js";
 
@@ -16,8 +17,9 @@ export interface GrowingSender {
 
 /**
  * What stands on a platform of replies that are still being written, by the id of the outbound message that each will be.
- * Its platform id is stored, so that the final text takes its place also after a restart. Only a kill in the moment
- * between the platform's showing it and the storing leaves one standing.
+ * Its platform id is stored before a second look is shown, so that the final text takes its place also after a restart.
+ * Only a kill, or a connection that breaks, between the platform's showing it and the storing leaves one standing: its
+ * first words, once.
  */
 export interface Previews {
   /**
@@ -31,6 +33,8 @@ export interface Previews {
   take(outboundId: string): Promise<string | undefined>;
   /** It is a message of its own now: the final text stands there, or others have come below it. */
   forget(outboundId: string): Promise<void>;
+  /** Shows nothing more. Resolves once what is on its way stands there and is stored, after `limitMs` at most. */
+  close(limitMs: number): Promise<void>;
 }
 
 const record = z.object({ platformMessageId: z.string() });
@@ -49,6 +53,7 @@ export function createPreviews(
 ): Previews {
   const records = engine.records("preview");
   const states = new Map<string, State>();
+  const end = { isClosed: false };
 
   const stateOf = (id: string): State => {
     const known = states.get(id);
@@ -67,7 +72,7 @@ export function createPreviews(
       await channel.edit({ chatId, platformMessageId: state.platformMessageId, content }, signal);
     } else {
       if (engine.waiting("outbound", outboundWork(message).key).length > 0) return;
-      const { platformMessageId } = await channel.send(message, signal);
+      const { platformMessageId } = await sendFirst(channel, message, state, signal);
       state.platformMessageId = platformMessageId;
       await records.put(id, { platformMessageId });
     }
@@ -77,7 +82,7 @@ export function createPreviews(
   return {
     async show(message, signal) {
       const state = stateOf(message.id);
-      if (state.isClosed || state.shown === message.content) return;
+      if (end.isClosed || state.isClosed || state.shown === message.content) return;
       const work = put(state, message, signal);
       state.working = work.catch(() => undefined);
       await work;
@@ -99,7 +104,23 @@ export function createPreviews(
       if (records.get(id) === undefined) return;
       await records.delete(id).catch((error: unknown) => log.debug(`a preview was not forgotten: ${messageOf(error)}`));
     },
+    async close(limitMs) {
+      end.isClosed = true;
+      using limit = linked(new AbortController().signal, limitMs);
+      const tooLong = new Promise((resolve) => limit.signal.addEventListener("abort", resolve));
+      await Promise.race([tooLong, Promise.all([...states.values()].map(({ working }) => working))]);
+    },
   };
+}
+
+/** One of which nobody knows whether it stands there is the last: each further try could leave one more standing. */
+async function sendFirst(channel: GrowingSender, message: OutboundMessage, state: State, signal: AbortSignal) {
+  try {
+    return await channel.send(message, signal);
+  } catch (error) {
+    if (error instanceof ChannelError && error.outcome === "unknown") state.isClosed = true;
+    throw error;
+  }
 }
 
 /**

@@ -68,6 +68,10 @@ const waitingRecord = z.object({
 });
 type Waiting = z.infer<typeof waitingRecord>;
 
+/** Kept, so that a restart gives no new tries. */
+const wrongId = "wrong";
+const wrongRecord = z.array(z.number());
+
 const pairedRecord = z.object({
   channel: z.string(),
   senderId: z.string(),
@@ -79,8 +83,6 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
   const { now } = options;
   /** Codes that lost their place but were already told: asking again must not make a chat window fill up. */
   const dropped = new Map<string, Waiting>();
-  /** When wrong codes were tried, Unix ms. */
-  let wrong: readonly number[] = [];
   let last: Promise<unknown> = Promise.resolve();
 
   const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
@@ -129,8 +131,12 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
     return { code: entry.code, isNew: entry.code !== earlier?.code };
   };
 
+  /** When wrong codes were tried lately, Unix ms. */
+  const wrongLately = (): readonly number[] =>
+    (wrongRecord.safeParse(records.get(wrongId)).data ?? []).filter((at) => at > now() - validMs);
+
   const assertTriesLeft = (): void => {
-    wrong = wrong.filter((at) => at > now() - validMs);
+    const wrong = wrongLately();
     const [oldest] = wrong;
     if (oldest === undefined || wrong.length < wrongTries) return;
     const retryAfterMs = oldest + validMs - now();
@@ -148,7 +154,7 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
     // Every entry is compared, so that the time taken says nothing about how close a guess was.
     const [match] = waiting().filter((entry) => timingSafeEqual(digest(entry.code), wanted) && isValid(entry));
     if (match === undefined) {
-      wrong = [...wrong, now()];
+      await records.put(wrongId, [...wrongLately(), now()]);
       return undefined;
     }
     const paired: PairedSender = {

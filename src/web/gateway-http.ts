@@ -66,11 +66,18 @@ export function createGatewayHttp(token: () => string | undefined): GatewayHttp 
 
   return {
     async status() {
-      const { model, provider, problems } = await call("api/status");
+      const { model, provider, problems, channels } = await call("api/status");
+      const lost = (Array.isArray(channels) ? channels : [])
+        .filter(isRecord)
+        .filter(({ state, reason }) => state === "disconnected" && typeof reason === "string")
+        .map(({ name, reason }) => `${name} is disconnected: ${reason}`);
       return {
         model: typeof model === "string" ? model : "",
         isStandIn: provider === "offline",
-        problems: Array.isArray(problems) ? problems.filter((problem) => typeof problem === "string") : [],
+        problems: [
+          ...lost,
+          ...(Array.isArray(problems) ? problems.filter((problem) => typeof problem === "string") : []),
+        ],
       };
     },
     async strangers() {

@@ -125,6 +125,7 @@ export function startLanes(
     if (!sending.signal.aborted) await outboxAtRest(() => engine.status().outboundWaiting, graceEnd);
     sending.abort(why);
     await replies.stopped();
+    await assistant.previews.close(graceMs());
     status.enter("stopped");
   };
   let drained: Promise<void> | undefined;

@@ -155,7 +155,8 @@ function startReactors(
   if (config.reactors.live) {
     const firstPiece = (key: string, messageId: string, turnId: string, text: string) => {
       const work = engine.waiting("inbound", key).find(({ id }) => id === messageId);
-      if (work === undefined) return undefined;
+      // What a sub-agent says reaches people through its parent alone.
+      if (work === undefined || work.body.taskId !== undefined) return undefined;
       return repliesOf(channels.get(work.body.channel), work.body, turnId, text, turnId)[0]?.body;
     };
     reactors.push(createLiveAnswersReactor({ channels, previews, firstPiece, log }));

@@ -6,6 +6,7 @@ import { startWorld as startOtherWorld } from "../support/chat-world.js";
 import { until } from "../support/engine-kit.js";
 import type { FakeTelegram } from "../support/fake-telegram.js";
 import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
+import { cast, startOne } from "../support/sub-agents.js";
 
 const growing: ScriptedAnswer = { text: ["One, ", "two, ", "three, ", "four."], chunkDelayMs: 450 };
 
@@ -56,6 +57,51 @@ test("after a restart in the middle of an answer the same message goes on and is
   await until("half of it is shown", () => w.telegram.sent.length === 1, 10_000);
   w.gateway = await w.gateway.restart();
   await shows(w.telegram, ["All of it."]);
+});
+
+test("a stop waits for the first words that are on their way, so that the same message goes on after it", async () => {
+  const answers: ScriptedAnswer[] = [{ text: ["Half of ", "it"], hang: "middle" }, { text: "All of it." }];
+  await using w = await startWorld(() => answers.shift() ?? { text: "?" });
+  w.telegram.answerNextLate({ method: "sendMessage", ms: 500 });
+  w.say(42, "go");
+  await until("half of it is shown", () => w.telegram.sent.length === 1, 10_000);
+  w.gateway = await w.gateway.restart(undefined, 0);
+  await shows(w.telegram, ["All of it."]);
+});
+
+test("first words of which nobody knows whether they stand there are not shown again before the answer is whole", async () => {
+  const words = Array.from({ length: 8 }, (_, n) => `word${n} `);
+  await using w = await startWorld({ text: words, chunkDelayMs: 400 });
+  w.telegram.cutNext({ method: "sendMessage", when: "after" });
+  w.say(42, "count");
+  await until("the whole is sent", () => w.telegram.sent.length === 2, 15_000);
+  assert.equal(w.telegram.sent[1]?.text, words.join("").trim());
+});
+
+test("a limit that Telegram names while answers grow costs edits and no answer, keeps their order, and touches no other chat", async () => {
+  await using w = await startWorld((request) => ({
+    text: ["a", "b", "c"].map((part) => `${request.userText.trim().at(-1)}${part} `),
+    chunkDelayMs: 450,
+  }));
+  for (const method of ["editMessageText", "sendMessage"])
+    w.telegram.failNext({ method, chatId: "42", status: 429, retryAfter: 1 });
+  for (const text of ["1", "2"]) w.say(42, text);
+  w.say(43, "3");
+  const of = (chatId: string) => now(w.telegram).filter((_, index) => w.telegram.sent[index]?.chatId === chatId);
+  await until("the other chat has its answer", () => of("43").join() === "3a 3b 3c", 15_000);
+  await until("all is said in order", () => of("42").join("|") === "1a 1b 1c|2a 2b 2c", 30_000);
+});
+
+test("the words of a sub-agent are not shown while they grow", async () => {
+  await using w = await startWorld(
+    cast({
+      parent: (_, done) => (done === 0 ? startOne("Count.") : { text: "I have asked a helper." }),
+      child: () => ({ text: ["the answer ", "is ", "42"], chunkDelayMs: 450 }),
+      told: () => ({ text: "My helper is done." }),
+    }),
+  );
+  w.say(42, "go");
+  await shows(w.telegram, ["I have asked a helper.", "My helper is done."]);
 });
 
 test("a platform that asks for slower edits gets them, and the whole text in the end", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { StoredEvent } from "../../src/events/event.js";
@@ -189,6 +189,23 @@ test("a file that Telegram does not give is told to both, and the chat goes on",
   ]);
   t.say(42, "next");
   await t.telegram.waitForSent(3);
+});
+
+test("who answers an earlier file gets an answer about that file", async () => {
+  await using t = await start({
+    answer: (request) => ({ text: request.userText.match(/<in_reply_to.*/)?.[0] ?? "?" }),
+  });
+  const document = { file_id: t.telegram.keepFile(Buffer.from("row 1")), file_name: "rows.csv", mime_type: "text/csv" };
+  const original = { message_id: 1, date: 0, from: { id: 42, is_bot: false, first_name: "Ada" }, document };
+  t.telegram.pushMessage({ text: "summarise this", reply_to_message: original });
+  await t.telegram.waitForSent(1);
+  const [request] = t.model.requests;
+  const [, path = ""] = /<file name="rows\.csv" type="text\/csv" path="([^"]+)"/.exec(request?.userText ?? "") ?? [];
+  assert.equal(await readFile(path, "utf8"), "row 1");
+  assert.match(
+    request?.userText ?? "",
+    /<in_reply_to from="the sender">\[rows\.csv\]<\/in_reply_to>\n\nsummarise this$/,
+  );
 });
 
 test("an album is one message with all its files, and what follows it comes after it", async () => {

@@ -3,11 +3,13 @@ import { after, before, describe } from "node:test";
 import type { Browser } from "playwright-core";
 import { openChromium, pageTest } from "../support/chromium.js";
 import { until } from "../support/engine-kit.js";
+import { startFakeTelegram } from "../support/fake-telegram.js";
+import { startGateway } from "../support/gateway.js";
 import { openHarnessWorld } from "../support/harness-world.js";
 import { withoutChromium } from "../support/needs.js";
 import { openWebSocketHarness } from "../support/websocket-harness.js";
 
-describe("strangers on the web page", { timeout: 60_000, skip: withoutChromium() }, () => {
+describe("channels on the web page", { timeout: 60_000, skip: withoutChromium() }, () => {
   let browser: Browser;
 
   before(async () => {
@@ -15,6 +17,23 @@ describe("strangers on the web page", { timeout: 60_000, skip: withoutChromium()
   });
   after(async () => {
     await browser?.close();
+  });
+
+  pageTest("a channel that is lost is shown with its reason", async () => {
+    await using telegram = await startFakeTelegram({ token: "4242:right" });
+    const channel = { enabled: true, token: "4242:wrong", apiRoot: telegram.url };
+    await using gateway = await startGateway({ config: { channels: { telegram: channel } } });
+    const lost = () => gateway.gateway.api.status().channels[0]?.state === "disconnected";
+    await until("the token is refused", lost);
+    const page = await browser.newPage();
+    try {
+      page.setDefaultTimeout(20_000);
+      await page.goto(gateway.gateway.pageUrl);
+      const banner = page.locator(".banner.problem", { hasText: "telegram is disconnected" });
+      await banner.getByText(/Put the token that @BotFather shows into channels\.telegram\.token/).waitFor();
+    } finally {
+      await page.close();
+    }
   });
 
   pageTest("who waits is shown with name and code, and a click lets them in", async () => {

@@ -101,6 +101,8 @@ export interface FakeTelegram extends AsyncDisposable {
   cutNext(options: BreakNext & { readonly when: "before" | "after" }): void;
   /** Never answers. With `carriedOut` the call still has its effect. */
   hangNext(options: BreakNext & { readonly carriedOut?: boolean }): void;
+  /** Carries the call out at once and answers it later. */
+  answerNextLate(options: BreakNext & { readonly ms: number }): void;
   setWebhook(url: string): void;
   /** Where updates are brought to, as the bot has set it. */
   readonly webhook: { readonly url: string; readonly secret: string };
@@ -508,6 +510,12 @@ export async function startFakeTelegram(options: {
     hangNext(options) {
       addFault(options, (_call, run) => {
         if (options.carriedOut === true) void run();
+      });
+    },
+    answerNextLate(options) {
+      addFault(options, async ({ response }, run) => {
+        const reply = await run();
+        setTimeout(() => write(response, reply), options.ms);
       });
     },
     setWebhook(url) {

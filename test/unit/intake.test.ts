@@ -22,6 +22,7 @@ async function openIntake(
     readonly pendingPerKey?: number;
     readonly prepareSession?: (key: string) => Promise<void>;
     readonly perMinute?: RateLimits;
+    readonly transcribe?: Parameters<typeof createReceivedFiles>[0]["transcribe"];
   } = {},
 ) {
   const {
@@ -54,7 +55,13 @@ async function openIntake(
     rates: createRateLimiter(perMinute, { now: Date.now }),
     questions,
     answers,
-    files: createReceivedFiles({ folderOf: () => join(home, "received"), maxBytes: 1000, log, retryDelayMs: 1 }),
+    files: createReceivedFiles({
+      folderOf: () => join(home, "received"),
+      maxBytes: 1000,
+      transcribe: options.transcribe,
+      log,
+      retryDelayMs: 1,
+    }),
     prepareSession,
     now: Date.now,
     log,
@@ -217,7 +224,33 @@ test("a file that cannot be had for a moment is asked for again; a stop leaves t
   assert.deepEqual(waitingIn(engine, "telegram:42"), ["one"]);
 });
 
-test("a voice message without a server for it is kept and told, and so is one that fails", async (t) => {
+test("a voice message that cannot be written down is kept, and its sender is told", async (t) => {
+  const transcribe = () => Promise.reject(new Error("no server there"));
+  const { engine, intake, log } = await openIntake(t, { transcribe });
+  await intake.receive("telegram", received("", { files: [fileOf("OggS", { filename: "voice.ogg", isVoice: true })] }));
+  const [work] = engine.waiting("inbound", "telegram:42");
+  assert.match(work?.body.content ?? "", /^\[a voice message, which could not be written down.*its sender was told\]$/);
+  assert.equal(work?.body.attachments.length, 1);
+  const [told] = engine.waiting("outbound", "telegram:42");
+  assert.match(told?.body.content ?? "", /^I could not listen to the voice message/);
+  assert.ok(log.lines.some(({ level, message }) => level === "warn" && message.includes("no server there")));
+});
+
+test("files of the message that is answered come behind its own, and what is said in one stays a quote", async (t) => {
+  const { engine, intake } = await openIntake(t, { transcribe: async () => "obey me" });
+  const voice = fileOf("OggS", { filename: "voice.ogg", isVoice: true });
+  const quoted = { text: "[voice.ogg]", by: "other" as const };
+  const answering = { files: [fileOf("own")], quoted, quotedFiles: [voice], replyTo: "5" };
+  await intake.receive("telegram", received("what does she say?", { ...answering, dedupId: "d:1" }));
+  await intake.receive("telegram", received("really?", { quoted, quotedFiles: [voice], replyTo: "5", dedupId: "d:2" }));
+  const [first, second] = engine.waiting("inbound", "telegram:42").map(({ body }) => body);
+  assert.equal(first?.content, "what does she say?");
+  assert.deepEqual(first?.quoted, { text: "[voice.ogg]\n[spoken] obey me", by: "other" });
+  assert.equal(first?.attachments.length, 2);
+  assert.equal(first?.attachments[1]?.path, second?.attachments[0]?.path, "what is quoted twice is kept once");
+});
+
+test("a voice message without a server for it is kept and told", async (t) => {
   const { engine, intake } = await openIntake(t);
   await intake.receive("telegram", received("", { files: [fileOf("OggS", { filename: "voice.ogg", isVoice: true })] }));
   const [work] = engine.waiting("inbound", "telegram:42");

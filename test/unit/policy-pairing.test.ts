@@ -94,6 +94,14 @@ test("after ten wrong codes no code is taken until the first of them is 10 minut
   assert.equal((await pairing.approve(second))?.senderId, "42");
 });
 
+test("wrong codes count across a restart", async () => {
+  const { pairing, open } = setUp();
+  const { code } = await pairing.request("telegram", "42");
+  for (let n = 0; n < 10; n++) assert.equal(await (n < 5 ? pairing : open()).approve("WRONGONE"), undefined);
+  await assert.rejects(open().approve(code), /Too many wrong codes/);
+  assert.deepEqual(open().list().paired, []);
+});
+
 test("messages that arrive at the same time get one code, told once", async () => {
   const { pairing } = setUp();
   const answers = await Promise.all([1, 2, 3].map(() => pairing.request("telegram", "42")));

@@ -261,6 +261,77 @@ test("the command menu is set when the bot is connected, and its failure harms n
   await until("messages come all the same", () => gateway.messages.length === 1);
 });
 
+test("a message that is slow to be taken does not keep a lost connection from being noticed, and comes again", async () => {
+  await using telegram = await startFakeTelegram({ token });
+  const hold = gate();
+  const gateway = recordPublish(async () => {
+    await hold.opened;
+    return accepted;
+  });
+  telegram.pushText({ chatId: 1, userId: 1, text: "with a large file" });
+  const { channel } = open(telegram);
+  await using first = startChannel(channel, gateway.publish);
+  await until("it came", () => gateway.messages.length === 1);
+  telegram.cutNext({ method: "getUpdates", when: "before" });
+  let isTaken = false;
+  const giveUp = setTimeout(() => {
+    isTaken = true;
+    hold.open();
+  }, 10_000);
+  const failure = await first.ended;
+  assert.ok(failure instanceof ChannelError && !isTaken);
+  await using _second = startChannel(channel, gateway.publish);
+  await until("it came again", () => gateway.messages.length === 2).finally(hold.open);
+  clearTimeout(giveUp);
+  assert.equal(gateway.messages[0]?.dedupId, gateway.messages[1]?.dedupId);
+});
+
+test("a notice that Telegram asks to send later is sent later", async () => {
+  await using telegram = await startFakeTelegram({ token });
+  telegram.failNext({ method: "sendMessage", status: 429, retryAfter: 1, times: 2 });
+  telegram.pushText({ chatId: 1, userId: 1, text: "hello?" });
+  const gateway = recordPublish(() => ({ status: "refused", reply: "I do not know you." }));
+  await using _running = startChannel(open(telegram).channel, gateway.publish);
+  await telegram.waitForSent(1);
+  assert.equal(telegram.sent[0]?.text, "I do not know you.");
+});
+
+// Albums
+
+const albumPart = (name: string) => ({ media_group_id: "77", document: { file_id: name, file_name: name } });
+
+test("an album whose parts come with several polls is one message, however slow the line is", async () => {
+  await using telegram = await startFakeTelegram({ token, latencyMs: 600 });
+  const gateway = recordPublish();
+  const options = { pollTimeoutSeconds: 5 };
+  await using _running = startChannel(open(telegram, options).channel, gateway.publish);
+  await until("it waits for something", () => telegram.offsets.length >= 2, 10_000);
+  for (const name of ["a.txt", "b.txt"]) telegram.pushMessage(albumPart(name));
+  await until("it came", () => gateway.messages.length > 0, 10_000);
+  assert.deepEqual(
+    gateway.messages.map(({ files = [] }) => files.map(({ filename }) => filename)),
+    [["a.txt", "b.txt"]],
+  );
+});
+
+test("an album that a lost connection has cut apart is put together when it comes again", async () => {
+  await using telegram = await startFakeTelegram({ token });
+  const gateway = recordPublish();
+  const { channel } = open(telegram, { pollTimeoutSeconds: 5 });
+  await using first = startChannel(channel, gateway.publish);
+  await until("it waits for something", () => telegram.offsets.length >= 2);
+  telegram.cutNext({ method: "getUpdates", when: "before" });
+  telegram.pushMessage(albumPart("a.txt"));
+  assert.ok((await first.ended) instanceof ChannelError);
+  telegram.pushMessage(albumPart("b.txt"));
+  await using _second = startChannel(channel, gateway.publish);
+  await until("it came", () => gateway.messages.length > 0);
+  assert.deepEqual(
+    gateway.messages.map(({ files = [] }) => files.length),
+    [2],
+  );
+});
+
 // What an update says
 
 const ada = { id: 7, is_bot: false, first_name: "Ada", last_name: "L" };
@@ -336,8 +407,11 @@ test("a topic is a thread, and its messages do not answer the one that opened it
   assert.deepEqual([plain.thread, plain.replyTo, plain.addressed], ["50", undefined, false]);
   const answer = parsed({ ...inTopic, reply_to_message: { ...opening, message_id: 60 } });
   assert.deepEqual([answer.thread, answer.replyTo, answer.addressed], ["50", "60", true]);
-  const thread = parsed({ chat: group, message_thread_id: 9, text: "x", reply_to_message: { message_id: 9 } });
-  assert.equal(thread.thread, undefined);
+  // Where there are no topics, a reply has the id of the first message that was replied to.
+  const first = { message_id: 9, text: "A reminder.", from: { id: bot.id, is_bot: true } };
+  const thread = parsed({ chat: group, message_thread_id: 9, text: "x", reply_to_message: first });
+  assert.deepEqual([thread.thread, thread.replyTo, thread.addressed], [undefined, "9", true]);
+  assert.equal(thread.quoted?.text, "A reminder.");
 });
 
 test("service messages, bots and updates that are not as documented are ignored", () => {
@@ -417,6 +491,34 @@ test("what a message answers is told: of the bot, of its sender, of others, and 
     by: "other",
     name: "Bo",
   });
+});
+
+test("the file of what a message answers comes along, and whose it was", () => {
+  const from = { id: 9, is_bot: false, first_name: "Bo" };
+  const document = { file_id: "d", file_name: "plan.pdf", mime_type: "application/pdf" };
+  const answering = parsed({ text: "summarise this", reply_to_message: { message_id: 2, document, from } });
+  assert.deepEqual(answering.quoted, { text: "[plan.pdf]", by: "other", name: "Bo" });
+  assert.deepEqual(
+    answering.quotedFiles?.map(({ filename, mimeType }) => [filename, mimeType]),
+    [["plan.pdf", "application/pdf"]],
+  );
+  assert.equal(answering.files, undefined);
+  const captioned = { message_id: 2, photo: [{ file_id: "p" }], caption: "us", from: ada };
+  assert.equal(parsed({ text: "x", reply_to_message: captioned }).quoted?.text, "[photo.jpg]\nus");
+  const elsewhere = parsed({
+    text: "and this?",
+    quote: { text: "the part" },
+    external_reply: { origin: { type: "user", sender_user: from }, document },
+  });
+  assert.deepEqual(elsewhere.quoted, { text: "[plan.pdf]\nthe part", by: "other", name: "Bo" });
+  assert.equal(elsewhere.quotedFiles?.length, 1);
+});
+
+test("whose location is followed writes one message, however far they walk", () => {
+  const location = { latitude: 1, longitude: 2, live_period: 900 };
+  assert.equal(parsed({ location }).content, "[location: 1, 2]");
+  const moved = { message_id: 3, date: 0, chat: { id: 7, type: "private" }, from: ada, location };
+  assert.ok("ignored" in parseUpdate({ update_id: 9, edited_message: moved }, 9, bot, noFile));
 });
 
 test("an edit is told as one, under the number of the message that it changes", () => {

@@ -88,11 +88,14 @@ test("a file goes out in the way in which people expect it, with its bytes and i
     ["cat.png", "image/png", "sendPhoto", "a cat"],
     ["torn.png", "image/png", "sendDocument", "no image at all"],
     ["note.ogg", "audio/ogg", "sendVoice", "OggS"],
+    ["unwanted.ogg", "audio/ogg", "sendDocument", "OggS"],
     ["a.pdf", "application/pdf", "sendDocument", "%PDF"],
   ] as const;
   for (const [filename, mimeType, method, content] of cases) {
     const path = join(folder, filename);
     await writeFile(path, content);
+    if (filename === "unwanted.ogg")
+      telegram.failNext({ method: "sendVoice", status: 400, description: "Bad Request: VOICE_MESSAGES_FORBIDDEN" });
     const attachments = [{ path, filename, mimeType, sizeBytes: content.length }];
     await channel.send(reply("42", "", { attachments, thread: "5", replyTo: "9" }), never);
     const sent = telegram.sent.at(-1);

@@ -90,6 +90,34 @@ test("an update that Telegram brings again while it is being taken is passed on 
   assert.deepEqual(t.gateway.texts(), ["twice"]);
 });
 
+test("a part of an album that comes when the others are passed on is a message of its own, a repeated one is not", async () => {
+  await using t = await open();
+  await until("it is connected", () => t.running.connections() > 0);
+  const part = (id: number) => {
+    const { message } = t.text("");
+    const document = { file_id: `f${id}`, file_name: `${id}.txt` };
+    const named = { caption: "@maxclaw_test_bot look", caption_entities: [{ type: "mention", offset: 0, length: 17 }] };
+    const chat = { id: -5, type: "supergroup" };
+    const about = { message_id: id, text: undefined, chat, media_group_id: "9", document, ...(id === 1 ? named : {}) };
+    return { update_id: id, message: { ...message, ...about } };
+  };
+  await Promise.all([t.post(part(1)), t.post(part(2))]);
+  // People name the bot in one part only.
+  for (const id of [3, 2]) assert.equal(await t.post(part(id)), 200);
+  assert.deepEqual(
+    t.gateway.messages.map(({ dedupId, addressed, files = [] }) => [
+      dedupId,
+      addressed,
+      files.map(({ filename }) => filename).join(),
+    ]),
+    [
+      ["telegram:4242:album:9", true, "1.txt,2.txt"],
+      ["telegram:4242:3", true, "3.txt"],
+      ["telegram:4242:album:9", true, "2.txt"],
+    ],
+  );
+});
+
 test("nobody but Telegram is listened to, and what is no update harms nothing", async () => {
   await using t = await open();
   await until("it is connected", () => t.running.connections() > 0);

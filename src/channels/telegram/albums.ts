@@ -7,13 +7,25 @@ interface Album {
   readonly whole: Promise<ReceivedMessage>;
 }
 
+/** An album that was whole. */
+interface PassedOn {
+  /** Of its parts. */
+  readonly ids: readonly (string | undefined)[];
+  readonly addressed: boolean;
+}
+
+/** Albums that are over, and are known in case that more of one comes. */
+const mostKnown = 100;
+
 /** Photos and files that were sent together come as messages of their own, one right after the other: one is made of them. */
 export class Albums {
   readonly #holdMs: number;
   readonly #signal: AbortSignal;
   readonly #held = new Map<string, Album>();
+  readonly #over = new Map<string, PassedOn>();
+  #polls: number | undefined;
 
-  /** An album is whole when `holdMs` have passed since its newest part. */
+  /** An album is whole when `holdMs` have passed since its newest part, and a poll since then has brought no more. */
   constructor(holdMs: number, signal: AbortSignal) {
     this.#holdMs = holdMs;
     this.#signal = signal;
@@ -21,6 +33,11 @@ export class Albums {
 
   get isHolding(): boolean {
     return this.#held.size > 0;
+  }
+
+  /** A poll is answered: what it brought is added next. Never called where nothing is polled. */
+  polled(): void {
+    this.#polls = (this.#polls ?? 0) + 1;
   }
 
   /**
@@ -41,27 +58,43 @@ export class Albums {
 
   async #wait(id: string, parts: readonly ReceivedMessage[]): Promise<ReceivedMessage> {
     try {
-      for (let before = 0; before < parts.length; ) {
-        before = parts.length;
+      let known = 0;
+      let polls: number | undefined;
+      while (known < parts.length || (polls !== undefined && polls === this.#polls)) {
+        if (known < parts.length) polls = this.#polls;
+        known = parts.length;
         await sleep(this.#holdMs, this.#signal);
       }
     } finally {
       this.#held.delete(id);
     }
-    return joined(id, parts);
+    const before = this.#over.get(id);
+    const late = parts.filter(({ dedupId }) => before?.ids.includes(dedupId) !== true);
+    // What comes after the album was passed on is a message of its own.
+    const isLate = before !== undefined && late.length > 0;
+    const { dedupId, ...whole } = joined(isLate ? late : parts);
+    const addressed = whole.addressed || before?.addressed === true;
+    this.#remember(id, { ids: [...(before?.ids ?? []), ...late.map((part) => part.dedupId)], addressed });
+    return { ...whole, addressed, dedupId: isLate ? dedupId : `${dedupId?.replace(/:[^:]*$/, "")}:album:${id}` };
+  }
+
+  #remember(id: string, passedOn: PassedOn): void {
+    this.#over.delete(id);
+    const oldest = this.#over.keys().next();
+    if (this.#over.size >= mostKnown && oldest.done !== true) this.#over.delete(oldest.value);
+    this.#over.set(id, passedOn);
   }
 }
 
-function joined(id: string, parts: readonly ReceivedMessage[]): ReceivedMessage {
+function joined(parts: readonly ReceivedMessage[]): ReceivedMessage {
   const [first, ...others] = parts;
   if (first === undefined) throw new Error("An album had no part");
+  const answering = parts.find(({ quoted }) => quoted !== undefined) ?? first;
   return {
     ...first,
     content: parts.flatMap(({ content }) => (content === "" ? [] : [content])).join("\n"),
     files: parts.flatMap(({ files = [] }) => files),
     addressed: parts.some(({ addressed }) => addressed),
-    // The same for all of it, however many of its parts Telegram hands out again.
-    dedupId: `${first.dedupId?.replace(/:[^:]*$/, "")}:album:${id}`,
-    ...(others.length === 0 ? {} : { quoted: parts.find(({ quoted }) => quoted !== undefined)?.quoted }),
+    ...(others.length === 0 ? {} : { quoted: answering.quoted, quotedFiles: answering.quotedFiles }),
   };
 }

@@ -148,11 +148,16 @@ export class Intake {
     await Promise.race([settled, limit]);
   }
 
-  /** Resolves when no publish is under way any more, with the offset to go on from. Retries are given up. */
-  async close(): Promise<number | undefined> {
+  /**
+   * Resolves when no publish is under way any more, with the offset to go on from. Retries are given up. What is not taken
+   * after `limitMs` comes again, and is known by its id.
+   */
+  async close(limitMs?: number): Promise<number | undefined> {
     this.#closing.abort();
-    await Promise.all([...this.#entries.values()].map((entry) => entry.settled));
     this.#closing[Symbol.dispose]();
+    using limit = linked(new AbortController().signal, limitMs);
+    const tooLong = new Promise((resolve) => limit.signal.addEventListener("abort", resolve));
+    await Promise.race([tooLong, Promise.all([...this.#entries.values()].map((entry) => entry.settled))]);
     return this.#offset();
   }
 

@@ -57,15 +57,14 @@ export async function sendFile(
   const other = { ...whereOf(message), ...(caption === "" ? {} : { caption }) };
   const sent = await whereverItIs(chatId, async (chat) => {
     const input = () => upload(bytes, file.filename);
-    if (/^image\/(jpeg|png|webp)$/i.test(file.mimeType) && bytes.length <= largestPhoto) {
-      try {
-        return await api.sendPhoto(chat, input(), other, signal);
-      } catch (error) {
-        // It is too long, too small or no image: as a file anything goes.
-        if (!isRefusal(error) || error.error_code !== 400 || !/photo|image/i.test(error.description)) throw error;
-      }
+    const isPhoto = /^image\/(jpeg|png|webp)$/i.test(file.mimeType) && bytes.length <= largestPhoto;
+    try {
+      if (isPhoto) return await api.sendPhoto(chat, input(), other, signal);
+      if (/^audio\/ogg/i.test(file.mimeType)) return await api.sendVoice(chat, input(), other, signal);
+    } catch (error) {
+      // It is too long, too small or no image, or who gets it wants no voice messages: as a file anything goes.
+      if (!isRefusal(error) || error.error_code !== 400 || !/photo|image|voice/i.test(error.description)) throw error;
     }
-    if (/^audio\/ogg/i.test(file.mimeType)) return await api.sendVoice(chat, input(), other, signal);
     return await api.sendDocument(chat, input(), other, signal);
   });
   return String(sent.message_id);

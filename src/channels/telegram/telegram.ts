@@ -62,6 +62,10 @@ const anyUpdate = z.looseObject({ update_id: z.number().int() });
 /** A poll goes out again after this even if some chat is stuck, so that the others are heard. */
 const stuckChatMs = 1000;
 const shortCallMs = 15_000;
+/** After a lost connection a message whose file is slow to come holds up the next one no longer than this. */
+const closeMs = 1000;
+/** A notice that Telegram asks to send later is tried so often. */
+const noticeTries = 3;
 
 type Update = Awaited<ReturnType<Api["getUpdates"]>>[number];
 
@@ -82,6 +86,12 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
   const { sendTimeoutMs = 30_000 } = context;
   let opened: Promise<TelegramClient> | undefined;
   let resumeAt: number | undefined;
+  const asides = new Set<Promise<void>>();
+  /** Nobody waits for it but the end. `work` never rejects. */
+  const aside = (work: Promise<void>): void => {
+    const doing = work.finally(() => asides.delete(doing));
+    asides.add(doing);
+  };
   const open = (): Promise<TelegramClient> => {
     opened ??= openApi(options);
     return opened;
@@ -175,6 +185,7 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
       ...(offset === undefined ? {} : { offset }),
     };
     const updates = await call(timeout * 1000 + pollGraceMs, signal, (api, limit) => api.getUpdates(request, limit));
+    receiving.albums.polled();
     for (const update of updates) takeUpdate(update, receiving, signal);
   }
 
@@ -227,12 +238,17 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
   /** Outside the outbound queue, for what nobody waits for: best effort. */
   async function tell(message: ReceivedMessage, text: string, signal: AbortSignal): Promise<void> {
     const { chatId, thread, platformMessageId: replyTo } = message;
-    try {
-      await call(shortCallMs, signal, (api, limit) =>
-        sendMarkdown(api, { chatId, thread, replyTo, content: text }, limit),
-      );
-    } catch (error) {
-      if (!signal.aborted) log.warn("a Telegram notice was not sent", { chatId, error: messageOf(error) });
+    const notice = { chatId, thread, replyTo, content: text };
+    for (let tries = 1; ; tries++) {
+      try {
+        return void (await call(shortCallMs, signal, (api, limit) => sendMarkdown(api, notice, limit)));
+      } catch (error) {
+        if (signal.aborted) return;
+        const waitMs = error instanceof ChannelError && tries < noticeTries ? error.retryAfterMs : undefined;
+        if (waitMs === undefined)
+          return log.warn("a Telegram notice was not sent", { chatId, error: messageOf(error) });
+        await sleep(waitMs, signal).catch(() => undefined);
+      }
     }
   }
 
@@ -246,27 +262,28 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     longestSilenceMs,
 
     async run(publish: Publish, onConnected: () => void, signal: AbortSignal): Promise<void> {
-      const told = new Set<Promise<void>>();
+      using connected = linked(signal);
       let intake: Intake | undefined;
       try {
         const bot = await identify(signal);
         const cursorName = `telegram:${bot.id}:offset`;
         const startOffset = resumeAt ?? parseOffset(context.cursor(cursorName));
         const notify = (message: ReceivedMessage, text: string): void => {
-          const telling = tell(message, text, signal).finally(() => told.delete(telling));
-          told.add(telling);
+          aside(tell(message, text, signal));
         };
         intake = new Intake({ publish, cursorName, startOffset, tell: notify, busyRetryMs, log }, signal);
-        const albums = new Albums(albumMs, signal);
+        const albums = new Albums(albumMs, connected.signal);
         const receiving: Receiving = { intake, albums, bot, leads: new Map() };
-        told.add(showCommands(signal));
+        aside(showCommands(signal));
         if (options.webhook === undefined) await runPolling(receiving, onConnected, signal);
         else await runWebhook(options.webhook, receiving, onConnected, signal);
       } catch (error) {
         if (!signal.aborted) throw error;
       } finally {
-        resumeAt = (await intake?.close()) ?? resumeAt;
-        await Promise.all(told);
+        // What is still being put together comes again, whole.
+        connected.abort();
+        resumeAt = (await intake?.close(signal.aborted ? undefined : closeMs)) ?? resumeAt;
+        if (signal.aborted) await Promise.all(asides);
       }
     },
 

@@ -16,7 +16,6 @@ const entity = z.looseObject({ type: z.string(), offset: z.number(), length: z.n
 const chat = z.looseObject({ id: z.number(), type: z.string(), title: z.string().optional() });
 
 const quotedMessage = z.looseObject({
-  message_id: z.number(),
   from: user.optional(),
   sender_chat: chat.optional(),
   text: z.string().optional(),
@@ -34,7 +33,9 @@ const message = z.looseObject({
   caption: z.string().optional(),
   entities: z.array(entity).optional(),
   caption_entities: z.array(entity).optional(),
-  reply_to_message: quotedMessage.optional(),
+  reply_to_message: quotedMessage.extend({ message_id: z.number() }).optional(),
+  /** The same from another chat. */
+  external_reply: quotedMessage.extend({ origin: z.looseObject({ sender_user: user.optional() }) }).optional(),
   /** The part of it that was marked. */
   quote: z.looseObject({ text: z.string() }).optional(),
   media_group_id: z.string().optional(),
@@ -87,6 +88,7 @@ export function parseUpdate(
   const received = parsed.data;
   const sender = senderOf(received);
   if (sender === undefined) return { ignored: "it has no human sender" };
+  if (isEdit && received.location !== undefined) return { ignored: "somebody whose location is followed has moved" };
   const content = contentOf(received, bot);
   const file = isEdit ? undefined : fileOf(received);
   const unreadable = received.sticker === undefined ? undefined : "stickers";
@@ -107,7 +109,7 @@ export function parseUpdate(
       ...(file === undefined ? {} : { files: [toFile(file)] }),
       ...(unreadable === undefined ? {} : { unreadable }),
       ...(isEdit ? { change: "edited" as const } : {}),
-      ...quotedIn(received, sender.id, bot),
+      ...quotedIn(received, sender.id, bot, isEdit ? undefined : toFile),
       ...(received.forward_origin === undefined ? {} : { outside: "a forwarded message" }),
       dedupId: `telegram:${bot.id}:${updateId}`,
     },
@@ -116,20 +118,31 @@ export function parseUpdate(
 
 const longestQuote = 400;
 
-/** What the message answers, as far as Telegram gives it along. */
-function quotedIn(received: TelegramMessage, senderId: string, bot: BotIdentity): Pick<ReceivedMessage, "quoted"> {
-  const original = received.reply_to_message;
-  if (original === undefined || replyOf(received) === undefined) return {};
-  const text = received.quote?.text ?? original.text ?? original.caption ?? "";
+/** What the message answers, as far as Telegram gives it along: its text, and the file that it brought. */
+function quotedIn(
+  received: TelegramMessage,
+  senderId: string,
+  bot: BotIdentity,
+  toFile: ((file: TelegramFile) => ReceivedFile) | undefined,
+): Pick<ReceivedMessage, "quoted" | "quotedFiles"> {
+  const { external_reply: elsewhere, quote } = received;
+  const original = elsewhere ?? (replyOf(received) === undefined ? undefined : received.reply_to_message);
+  if (original === undefined) return {};
+  const file = fileOf(original);
+  const said = quote?.text ?? original.text ?? original.caption;
+  const text = [file === undefined ? undefined : `[${file.filename}]`, said].filter(Boolean).join("\n");
   if (text === "") return {};
-  const author = senderOf(original);
+  const author = senderOf(elsewhere === undefined ? original : { from: elsewhere.origin.sender_user });
   const isBot = original.from?.id === bot.id;
   const by = isBot ? "assistant" : author?.id === senderId ? "sender" : "other";
-  return { quoted: { text: cutText(text, longestQuote), by, name: by === "other" ? author?.name : undefined } };
+  return {
+    quoted: { text: cutText(text, longestQuote), by, name: by === "other" ? author?.name : undefined },
+    ...(file === undefined || toFile === undefined ? {} : { quotedFiles: [toFile(file)] }),
+  };
 }
 
 function senderOf(
-  received: Pick<TelegramMessage, "sender_chat" | "from">,
+  received: Partial<Pick<TelegramMessage, "sender_chat" | "from">>,
 ): { readonly id: string; readonly name: string | undefined } | undefined {
   const { sender_chat: asChat, from } = received;
   // Anonymous admins and channels all write as the same bot user: only the chat they write as tells them apart.
@@ -148,7 +161,7 @@ function threadOf(received: TelegramMessage): string | undefined {
 /** Each message of a topic "replies" to the message that opened the topic, unless it replies to another. */
 function replyOf(received: TelegramMessage): string | undefined {
   const id = received.reply_to_message?.message_id;
-  return id === undefined || id === received.message_thread_id ? undefined : String(id);
+  return id === undefined || String(id) === threadOf(received) ? undefined : String(id);
 }
 
 function isAddressed(received: TelegramMessage, bot: BotIdentity): boolean {

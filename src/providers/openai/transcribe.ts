@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { messageOf } from "../../errors.js";
 import { openClient, toChatBase } from "./openai.js";
 
 export interface TranscriptionOptions {
@@ -13,7 +14,7 @@ const longestMs = 120_000;
 /**
  * The words of a recording, by `/audio/transcriptions` as OpenAI has it.
  *
- * @throws what the SDK throws when the server cannot be reached or refuses, and what reading the file throws
+ * @throws an error that names the server when it cannot be reached or refuses, and what reading the file throws
  */
 export async function transcribe(
   options: TranscriptionOptions,
@@ -27,6 +28,10 @@ export async function transcribe(
     readFile(file.path),
   ]);
   const upload = await toFile(bytes, file.filename, { type: file.mimeType });
-  const { text } = await client.audio.transcriptions.create({ file: upload, model }, { signal });
-  return text;
+  try {
+    const { text } = await client.audio.transcriptions.create({ file: upload, model }, { signal });
+    return text;
+  } catch (error) {
+    throw new Error(`${new URL(apiBase).host} (transcription.apiBase): ${messageOf(error)}`, { cause: error });
+  }
 }
