@@ -291,14 +291,12 @@ test("files of the message that is replied to come along, as somebody else's whe
   await until("it came", () => gateway.messages.length === 1);
   const [message] = gateway.messages;
   assert.deepEqual(message?.quoted, { text: "[plan.pdf]", by: "other", name: "Bob B." });
-  assert.deepEqual(
-    message?.files?.map(({ filename }) => filename),
-    ["mine.txt", "plan.pdf"],
-  );
-  assert.equal(String(await message?.files?.[1]?.read(100, never)), "the plan");
+  const names = [message?.files, message?.quotedFiles].map((files) => files?.map(({ filename }) => filename));
+  assert.deepEqual(names, [["mine.txt"], ["plan.pdf"]]);
+  assert.equal(String(await message?.quotedFiles?.[0]?.read(100, never)), "the plan");
   discord.editAs(asked.id, `<@${discord.bot.id}> sum this up in one line`);
   await until("the edit came", () => gateway.messages.length === 2);
-  assert.deepEqual([gateway.messages[1]?.change, gateway.messages[1]?.files], ["edited", undefined]);
+  assert.deepEqual([gateway.messages[1]?.change, gateway.messages[1]?.quotedFiles], ["edited", undefined]);
 });
 
 test("of channels that are gone or closed to the bot the one is forgotten, and none keeps the others waiting", async () => {

@@ -127,33 +127,40 @@ export function toReceived(
     platformMessageId: id,
     ...(files.length === 0 ? {} : { files }),
     ...(isSticker ? { unreadable: "stickers" } : {}),
-    ...(isForwarded ? { outside: "a forwarded message" } : quotedIn(message, botId)),
+    ...(isForwarded ? { outside: "a forwarded message" } : quotedIn(message, botId, toFile)),
     dedupId: `discord:${botId}:${id}`,
   };
 }
 
-/** Its own, the forwarded ones, and those of the message that it replies to: "@bot sum this up" below somebody's PDF. */
+/** Its own, and those that were forwarded. */
 function filesOf(message: DiscordMessage, toFile: ToFile): readonly ReceivedFile[] {
-  const { message_reference: reference, referenced_message: original, message_snapshots: snapshots = [] } = message;
-  const carried = snapshots.flatMap((one) => one.message.attachments ?? []);
-  const own = [...message.attachments, ...carried].map((file) => toFile(file, isVoice(message)));
-  if (original === undefined || original === null || reference?.type === forwarded) return own;
-  return [...own, ...original.attachments.map((file) => toFile(file, isVoice(original)))];
+  const carried = (message.message_snapshots ?? []).flatMap((one) => one.message.attachments ?? []);
+  return [...message.attachments, ...carried].map((file) => toFile(file, isVoice(message)));
 }
 
 function isVoice({ flags = 0 }: { readonly flags?: number | undefined }): boolean {
   return (flags & voiceFlag) !== 0;
 }
 
-function quotedIn(message: DiscordMessage, botId: string): Pick<ReceivedMessage, "quoted" | "replyTo"> {
+/** The message that it replies to, with its files: "@bot sum this up" below somebody's PDF. */
+function quotedIn(
+  message: DiscordMessage,
+  botId: string,
+  toFile: ToFile | undefined,
+): Pick<ReceivedMessage, "quoted" | "quotedFiles" | "replyTo"> {
   const { referenced_message: original, message_reference: reference, author } = message;
   const replyTo = reference?.message_id;
-  const names = (original?.attachments ?? []).map(({ filename }) => `[${filename}]`).join(" ");
-  const text = original?.content || names;
+  const attachments = original?.attachments ?? [];
+  const text = original?.content || attachments.map(({ filename }) => `[${filename}]`).join(" ");
   if (original === undefined || original === null || text === "") return replyTo === undefined ? {} : { replyTo };
   const by = original.author?.id === botId ? "assistant" : original.author?.id === author.id ? "sender" : "other";
   const name = by === "other" && original.author !== undefined ? nameOf(original.author) : undefined;
-  return { replyTo, quoted: { text: cutText(text, longestQuote), by, name } };
+  const quotedFiles = toFile === undefined ? [] : attachments.map((file) => toFile(file, isVoice(original)));
+  return {
+    replyTo,
+    quoted: { text: cutText(text, longestQuote), by, name },
+    ...(quotedFiles.length === 0 ? {} : { quotedFiles }),
+  };
 }
 
 function contentOf(message: DiscordMessage, carried: readonly string[], botId: string): string {

@@ -35,7 +35,9 @@ const message = z.looseObject({
   caption_entities: z.array(entity).optional(),
   reply_to_message: quotedMessage.extend({ message_id: z.number() }).optional(),
   /** The same from another chat. */
-  external_reply: quotedMessage.extend({ origin: z.looseObject({ sender_user: user.optional() }) }).optional(),
+  external_reply: quotedMessage
+    .extend({ origin: z.looseObject({ sender_user: user.optional() }).optional() })
+    .optional(),
   /** The part of it that was marked. */
   quote: z.looseObject({ text: z.string() }).optional(),
   media_group_id: z.string().optional(),
@@ -132,7 +134,7 @@ function quotedIn(
   const said = quote?.text ?? original.text ?? original.caption;
   const text = [file === undefined ? undefined : `[${file.filename}]`, said].filter(Boolean).join("\n");
   if (text === "") return {};
-  const author = senderOf(elsewhere === undefined ? original : { from: elsewhere.origin.sender_user });
+  const author = senderOf(elsewhere === undefined ? original : { from: elsewhere.origin?.sender_user });
   const isBot = original.from?.id === bot.id;
   const by = isBot ? "assistant" : author?.id === senderId ? "sender" : "other";
   return {
