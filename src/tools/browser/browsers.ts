@@ -154,6 +154,8 @@ export class Browsers implements AsyncDisposable {
         "--webrtc-ip-handling-policy=disable_non_proxied_udp",
         ...args,
       ],
+      // A page opens no windows unless somebody has pressed something on it.
+      ignoreDefaultArgs: ["--disable-popup-blocking"],
       acceptDownloads: false,
       handleSIGINT: false,
       handleSIGTERM: false,
