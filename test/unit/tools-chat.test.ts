@@ -9,7 +9,10 @@ import { createToolPlace } from "../support/tool-context.js";
 
 type Sent = Parameters<ToolContext["send"]>[0];
 
-const message = messageTool({ find: async ({ channel, chat }) => ({ channel, chatId: chat }) });
+const message = messageTool({
+  find: async ({ channel, chat }) => ({ channel, chatId: chat }),
+  remember: async () => {},
+});
 
 function recorder() {
   const sent: Sent[] = [];
