@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -217,7 +217,8 @@ test("a page that web_fetch reads leaves nothing to the next one", { skip }, asy
 
 test("what a server answers in the browser is told as it is", { skip }, async () => {
   await using site = await startSite((request, response) => {
-    if (request.url === "/file") return response.writeHead(200, { "content-type": "application/zip" }).end("PK");
+    const file = { "/zip": "application/zip", "/pdf": "application/pdf" }[request.url ?? ""];
+    if (file !== undefined) return response.writeHead(200, { "content-type": file }).end("%PDF-1.4");
     response.writeHead(404, { "content-type": "text/html" });
     response.end(`<p>${"There is no such page here. ".repeat(20)}</p>`);
   });
@@ -225,7 +226,8 @@ test("what a server answers in the browser is told as it is", { skip }, async ()
   const missing = await setup.fetch(`${site.url}/missing`);
   assert.equal(missing.isError, true);
   assert.match(missing.text, /status 404[\s\S]*There is no such page/);
-  assert.match((await setup.fetch(`${site.url}/file`)).text, /could not be opened/);
+  for (const file of ["zip", "pdf"])
+    assert.match((await setup.fetch(`${site.url}/${file}`)).text, /is a file and no page; fetch it with mode http/);
 });
 
 test("a page whose script never ends holds up nobody", { skip }, async () => {
@@ -364,6 +366,23 @@ test("a browser that cannot start is a sentence, and is told as failed", { skip 
     setup.changes.map(({ from, to }) => `${from} ${to}`),
     ["starting failed"],
   );
+});
+
+test("why a browser does not start is told in its own words, and where there is a remedy with it", async () => {
+  using place = createToolPlace();
+  for (const [words, told] of [
+    [
+      "chrome: error while loading shared libraries: libnss3.so",
+      /could not be started: chrome: error while .* libnss3/,
+    ],
+    ["[9:9:FATAL:zygote_host.cc(128)] No usable sandbox! If you are", /set tools\.browser\.args to \["--no-sandbox"\]/],
+  ] as const) {
+    const executablePath = place.file("chromium", `#!/bin/sh\necho "${words}" >&2\nexit 1\n`);
+    chmodSync(executablePath, 0o755);
+    await using setup = open([], { executablePath });
+    assert.match((await setup.act({ action: "snapshot" })).text, told);
+    assert.match(setup.changes[0]?.detail ?? "", /libnss3|--no-sandbox/);
+  }
 });
 
 test("a stopped turn does not wait for a page without end", { skip }, async () => {

@@ -291,7 +291,7 @@ async function listTabs(context: BrowserContext): Promise<ToolResult> {
   return {
     text: lines.join("\n") || "No tab is open.",
     isError: false,
-    summary: `${lines.length} tabs`,
+    summary: `${lines.length} ${lines.length === 1 ? "tab" : "tabs"}`,
     outside: "titles of pages",
   };
 }
@@ -349,5 +349,7 @@ function sentenceOf(error: Error): string {
   if (code === "ERR_NAME_NOT_RESOLVED" || code === "ERR_TUNNEL_CONNECTION_FAILED")
     return "The server could not be reached.";
   if (code !== undefined) return `The page could not be opened (${code}).`;
-  return error.name === "TimeoutError" ? "The page did not do that in time; take a snapshot." : cutText(text, 300);
+  return error.name === "TimeoutError"
+    ? "The page did not do that in time; take a snapshot, or close its tab."
+    : cutText(text, 300);
 }

@@ -1,5 +1,6 @@
 import type { BrowserContext } from "playwright-core";
 import { messageOf } from "../../errors.js";
+import { cutText } from "../../util/cut-text.js";
 import { newId } from "../../util/ids.js";
 import { type Egress, EgressError } from "../web/egress.js";
 import { type EgressProxy, openEgressProxy } from "./proxy.js";
@@ -76,9 +77,7 @@ export class Browsers implements AsyncDisposable {
       return { context, refusalOf: proxy.refusalOf, [Symbol.dispose]: () => this.#rest(entry) };
     } catch (error) {
       this.#rest(entry);
-      throw new EgressError(
-        `The browser could not be started: ${(messageOf(error).split("\n")[0] ?? "").slice(0, 300)}`,
-      );
+      throw new EgressError(`The browser could not be started: ${startFailure(error)}`);
     }
   }
 
@@ -126,7 +125,7 @@ export class Browsers implements AsyncDisposable {
       },
       (error: unknown) => {
         this.#entries.delete(key);
-        this.#options.onChange({ key, id, from: "starting", to: "failed", detail: messageOf(error).slice(0, 300) });
+        this.#options.onChange({ key, id, from: "starting", to: "failed", detail: startFailure(error) });
       },
     );
     return entry;
@@ -195,4 +194,13 @@ export class Browsers implements AsyncDisposable {
     if (entry.isTold)
       this.#options.onChange({ key: entry.key, id: entry.id, from: "ready", to: "stopped", detail: entry.why });
   }
+}
+
+/** What the browser itself has said of it, rather than that it has gone. */
+function startFailure(error: unknown): string {
+  const text = messageOf(error);
+  if (/No usable sandbox|sandboxing failed/i.test(text))
+    return 'its own sandbox does not work on this system. In a container, set tools.browser.args to ["--no-sandbox"]; elsewhere allow user namespaces.';
+  const said = /\[err\] (.+)/.exec(text)?.[1] ?? text.split("\n")[0] ?? "";
+  return cutText(said, 300);
 }

@@ -43,13 +43,22 @@ async function newContext({ context }: HeldBrowser): Promise<BrowserContext> {
 }
 
 async function load(page: Page, url: string, timeoutMs: number, held: HeldBrowser): Promise<RenderedPage> {
-  const response = await page.goto(url, { waitUntil: "domcontentloaded", timeout: timeoutMs });
+  const response = await page
+    .goto(url, { waitUntil: "domcontentloaded", timeout: timeoutMs })
+    .catch((error: unknown) => {
+      throw messageOf(error).includes("Download is starting") ? noPage(url) : error;
+    });
+  if (/^application\/pdf/i.test(response?.headers()["content-type"] ?? "")) throw noPage(url);
   await page.waitForLoadState("networkidle", { timeout: settleMs }).catch(() => undefined);
   const end = page.url();
   const status = response?.status() ?? 200;
   const refusal = status === 403 ? held.refusalOf(new URL(end).hostname) : undefined;
   if (refusal !== undefined) throw new EgressError(refusal);
   return { html: await htmlOf(page), url: end, status };
+}
+
+function noPage(url: string): EgressError {
+  return new EgressError(`${url} is a file and no page; fetch it with mode http.`);
 }
 
 /** Cut within the page, out of reach of its scripts: all of it may be more than this process has memory for. */
