@@ -358,6 +358,14 @@ test("each session has a profile of its own, which outlives the browser; idle on
   assert.deepEqual(readdirSync(setup.profiles).sort(), ["telegram_1", "telegram_2"]);
 });
 
+test("what a page logs fills no memory", { skip }, async () => {
+  await using setup = open([]);
+  using held = await setup.browsers.hold("telegram:1");
+  const tab = await held.context.newPage();
+  await tab.evaluate(() => console.log("x".repeat(1000)));
+  await until("it is forgotten", async () => (await tab.consoleMessages()).length === 0, 10_000);
+});
+
 test("a browser that cannot start is a sentence, and is told as failed", { skip }, async () => {
   await using setup = open([], { executablePath: "/bin/false" });
   const result = await setup.act({ action: "snapshot" });

@@ -47,6 +47,7 @@ interface Entry {
 }
 
 const launchMs = 30_000;
+const forgetMs = 1000;
 
 /**
  * The browsers of all sessions: one process and one profile each, started when it is wanted, closed when nobody has
@@ -120,6 +121,8 @@ export class Browsers implements AsyncDisposable {
     entry.opening.then(
       (context) => {
         this.#options.onChange({ key, id, from: "starting", to: "ready" });
+        const forgetting = setInterval(() => forgetTalk(context), forgetMs).unref();
+        context.once("close", () => clearInterval(forgetting));
         // Crashed, or ended by somebody else.
         context.once("close", () => this.#gone(entry));
       },
@@ -194,6 +197,12 @@ export class Browsers implements AsyncDisposable {
     if (entry.isTold)
       this.#options.onChange({ key: entry.key, id: entry.id, from: "ready", to: "stopped", detail: entry.why });
   }
+}
+
+/** Playwright keeps the last 200 things that each page has logged, whatever their length: a page could fill the memory so. */
+function forgetTalk(context: BrowserContext): void {
+  for (const page of context.pages())
+    Promise.all([page.clearConsoleMessages(), page.clearPageErrors()]).catch(() => undefined);
 }
 
 /** What the browser itself has said of it, rather than that it has gone. */
