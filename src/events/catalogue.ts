@@ -350,7 +350,8 @@ export const catalogue = {
     detail: optionalText,
   }),
   session_history_changed: spec("state", {
-    kind: z.enum(["new", "undo", "fork", "import", "edit", "deletion"]),
+    /** `import`: taken over from elsewhere. `said`: what the assistant said here from another conversation. */
+    kind: z.enum(["new", "undo", "fork", "import", "said", "edit", "deletion"]),
     to_seq: count.optional(),
     messages: z.array(z.object({ role: text, content: text, timestamp: optionalText })).optional(),
     /** `fork`: the session that this one was copied from, and up to where. */

@@ -288,6 +288,7 @@ export class DocumentFold {
         this.#forkedFrom = change.forked_from;
         break;
       case "import":
+      case "said":
         for (const message of change.messages ?? [])
           this.#add(
             { role: roleOf(message.role), content: message.content, timestamp: message.timestamp ?? timestamp },

@@ -318,6 +318,7 @@ export class History {
         return;
       }
       case "import":
+      case "said":
         for (const message of change.messages ?? []) {
           if (message.content === "") continue;
           const content: TextPart[] = [{ type: "text", text: message.content }];

@@ -1,11 +1,13 @@
-import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
+import { draft } from "../events/event.js";
+import { channelOf, chatOf, clientChannels, sessionKeyOf } from "../events/session-key.js";
 import type { ChatDirectory } from "../tools/chat/message.js";
 import type { ToolChat } from "../tools/tool.js";
+import { derivedId } from "../util/ids.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
 
 /** The chats that somebody has written in: a bot cannot begin a conversation, and an id that is made up reaches nobody. */
-export function createChatDirectory({ sessions }: Core, { channels, isOwner }: Assistant): ChatDirectory {
+export function createChatDirectory({ engine, sessions }: Core, { channels, isOwner }: Assistant): ChatDirectory {
   return {
     async find({ channel, chat }, context) {
       const wanted = toChat(channel, chat);
@@ -23,6 +25,18 @@ export function createChatDirectory({ sessions }: Core, { channels, isOwner }: A
       );
       if (isKnown) return wanted;
       return { problem: `I know no chat ${chat.slice(0, 80)} on ${channel}: only where somebody has written to me.` };
+    },
+
+    async remember({ channel, chatId, thread }, text, { turnId, toolCallId }) {
+      const key = sessionKeyOf(channel, chatId, thread);
+      // Where each thread is a conversation, the answer begins one of its own.
+      if (!(await sessions.list()).some((known) => known.key === key)) return;
+      // An older history is taken over before anything is added to it.
+      await sessions.open(key);
+      const messages = [{ role: "assistant", content: text }];
+      const said = draft("session_history_changed", { kind: "said", messages }, { source: "gateway" });
+      const event = { ...said, event_id: derivedId("evt", turnId, toolCallId, text) };
+      await engine.append(key, [event], { durable: false });
     },
   };
 }

@@ -7,6 +7,8 @@ import type { Channel } from "../channels/channel.js";
 import { ChannelError, messageOf, ProviderError, StorageError } from "../errors.js";
 import type { Reactor } from "../reactors/reactor.js";
 import type { StorageDriver } from "../sessions/storage/storage.js";
+import { toInputSchema } from "../tools/schema.js";
+import type { Tool } from "../tools/tool.js";
 import { linked } from "../util/linked.js";
 import type { Releases } from "../util/releases.js";
 import type { Extension, ExtensionFactory } from "./extension.js";
@@ -29,11 +31,57 @@ const named = (what: string, check: (value: unknown) => boolean) =>
       check(value) && typeof value === "object" && value !== null && typeof Reflect.get(value, "name") === "string",
     what,
   );
-const isTool = (value: unknown): boolean =>
-  hasAll("run")(value) && hasAll("safeParse")(Reflect.get(Object(value), "input"));
+
+const risks: ReadonlySet<unknown> = new Set<Tool["risk"]>(["none", "access", "call"]);
+const effects: ReadonlySet<unknown> = new Set<Tool["effect"]>(["read", "idempotent", "write"]);
+
+/** What any provider takes as a tool, and policy understands. */
+function isTool(value: unknown): boolean {
+  if (!hasAll("run")(value)) return false;
+  // Looked at part by part.
+  const { name, description, input, risk = "call", effect = "write" } = value as Partial<Record<keyof Tool, unknown>>;
+  if (!/^[a-z0-9_]{1,64}$/.test(String(name)) || typeof description !== "string") return false;
+  if (!risks.has(risk) || !effects.has(effect)) return false;
+  try {
+    // Throws for schemas of another library, or of another version of it.
+    return toInputSchema(input as z.ZodType) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+const toolResult = z.object({
+  text: z.string(),
+  isError: z.boolean().default(false),
+  summary: z.string().default(""),
+  outside: z.string().optional(),
+  images: z.array(z.object({ path: z.string(), mimeType: z.string(), filename: z.string() })).optional(),
+});
+
+/** Whatever it gives stands in the session's log for good, and goes to the model again and again. */
+function withWholeResults(tool: NonNullable<Extension["tools"]>[number]): Tool {
+  return {
+    ...tool,
+    effect: tool.effect ?? "write",
+    risk: tool.risk ?? "call",
+    origin: tool.origin ?? "builtin",
+    async run(input, context) {
+      const { data } = toolResult.safeParse(await tool.run(input, context));
+      if (data === undefined) throw new Error("its result is not of the form { text, isError, summary }");
+      return data;
+    },
+  };
+}
 
 const shape = z.strictObject({
-  tools: z.array(named("a tool with name, description, input and run", isTool)).optional(),
+  tools: z
+    .array(
+      named(
+        "a tool with name (a-z, 0-9, _), description, input (z.object), run, and a risk and effect that there is",
+        isTool,
+      ),
+    )
+    .optional(),
   channels: z.custom(isFunction, "a function that gives channels").optional(),
   providers: z.array(named("a provider with name and stream", hasAll("stream"))).optional(),
   storage: named("a storage driver", hasAll("get", "getMany", "set", "delete", "keys", "change")).optional(),
@@ -119,15 +167,7 @@ function joined(options: GatewayOptions, extension: Extension, onProblem: (why: 
   const { platforms } = options;
   return {
     ...options,
-    tools: [
-      ...(options.tools ?? []),
-      ...tools.map((tool) => ({
-        effect: "write" as const,
-        risk: "call" as const,
-        origin: "builtin" as const,
-        ...tool,
-      })),
-    ],
+    tools: [...(options.tools ?? []), ...tools.map(withWholeResults)],
     providers: [...(options.providers ?? []), ...providers],
     machines: [...(options.machines ?? []), ...machines],
     reactors: [...(options.reactors ?? []), ...reactors.map((reactor) => guarded(reactor, onProblem))],

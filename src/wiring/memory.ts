@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { askModel, canWrite } from "../agent/ask-model.js";
 import { startTitles } from "../agent/titles.js";
 import { draft } from "../events/event.js";
+import { channelOf, clientChannels } from "../events/session-key.js";
 import { type DayOfSession, runDailySummaries } from "../memory/daily-summary.js";
 import { createNotes } from "../memory/notes.js";
 import { createMemorySearch, type Passage, type Source } from "../memory/search.js";
@@ -23,9 +24,14 @@ const summarySystem =
 
 /** The tools that remember. */
 export function memoryTools(options: GatewayOptions, core: Core): readonly Tool[] {
-  const { workspace } = options.config.config.agents.defaults;
+  const { agents, owners } = options.config.config;
+  const { workspace } = agents.defaults;
   const search = createMemorySearch(async () => [...(await sessionSources(core)), ...(await fileSources(workspace))]);
-  return [memorySearchTool(search), memoryWriteTool(createNotes(join(workspace, "memory/MEMORY.md")))];
+  const isOwners = (id: string): boolean =>
+    id.startsWith("memory/") ||
+    clientChannels.has(channelOf(id)) ||
+    owners.some((owner) => id === owner || id.startsWith(`${owner}:`));
+  return [memorySearchTool(search, isOwners), memoryWriteTool(createNotes(join(workspace, "memory/MEMORY.md")))];
 }
 
 /** What happens to conversations in the background: titles, and a summary of each day. */

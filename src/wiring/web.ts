@@ -24,7 +24,8 @@ export function openWeb(options: GatewayOptions, core: Core, releases: Releases)
   const egress = createEgress(addresses);
   const found = openBrowsers(options, core, egress, releases);
   const browsers = "browsers" in found ? found.browsers : undefined;
-  const render = browsers === undefined ? undefined : createRenderer(browsers, readerKey);
+  const timeoutMs = tools.web.fetch.timeout * 1000;
+  const render = browsers === undefined ? undefined : createRenderer(browsers, readerKey, timeoutMs);
   const web = createWebTools(tools, { version: options.version, egress, render });
   return {
     tools: [...web.tools, ...(browsers === undefined ? [] : [browserTool(browsers)])],

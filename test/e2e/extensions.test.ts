@@ -129,6 +129,14 @@ test("what cannot be used is left out and told, and keeps nothing from starting"
     "number.mjs": ["export default 7", /wrong: expected/],
     "unknown.mjs": ["export default { tolls: [] }", /wrong/],
     "tool.mjs": ["export default { tools: [{ name: 'x' }] }", /tools\.0 is wrong: expected a tool with name/],
+    "schema.mjs": [
+      "export default { tools: [{ name: 'x', description: '', input: { safeParse() {}, parse() {} }, run() {} }] }",
+      /tools\.0 is wrong/,
+    ],
+    "risk.mjs": [
+      "export default ({ z }) => ({ tools: [{ name: 'x', description: '', input: z.object({}), risk: 'high', run() {} }] })",
+      /tools\.0 is wrong/,
+    ],
     "storage.mjs": ["export default { storage: { name: 'x' } }", /storage is wrong/],
     "channel.mjs": [
       "export default { channels: () => [{ name: 'webui', run() {}, split() {}, send() {} }] }",
@@ -164,9 +172,30 @@ test("a storage that fails is told, and costs no message", async () => {
   await until("it is told", () => t.problems().some((problem) => problem.includes("no disk")));
 });
 
+test("what a tool gives that is no result fails that call and nothing after it", async () => {
+  const content = `export default ({ z }) => ({ tools: [{ name: "roll_dice", description: "x", input: z.object({ count: z.int() }),
+    risk: "none", run: async () => ({ text: 42 }) }] })`;
+  await using t = await start([{ module: "odd.mjs" }], rolls, { "odd.mjs": content });
+  assert.equal((await t.gateway.ask("roll")).response, "Rolled.");
+  assert.match(t.model.requests.at(-1)?.bodyText ?? "", /roll_dice failed unexpectedly: its result is not of the form/);
+  const short = content.replace("{ text: 42 }", '{ text: "a six" }').replace("roll_dice", "throw_dice");
+  await using u = await start(
+    [{ module: "short.mjs" }],
+    ({ bodyText }) =>
+      bodyText.includes('"role":"tool"')
+        ? { text: "Rolled." }
+        : { toolCalls: [{ id: "call_1", name: "throw_dice", input: { count: 1 } }] },
+    { "short.mjs": short },
+  );
+  await u.gateway.ask("roll");
+  const done = (await u.gateway.events()).find(({ type }) => type === "tool_execution_complete");
+  assert.ok(done?.type === "tool_execution_complete");
+  assert.deepEqual([done.payload.output, done.payload.is_error, done.payload.summary], ["a six", false, ""]);
+});
+
 test("a tool that says nothing of itself asks before each call", async () => {
   const content =
-    "export default ({ z }) => ({ tools: [{ name: 'roll_dice', description: 'x', input: z.object({ count: z.int() }), run: async () => ({ text: 'ran', isError: false, summary: 'ran' }) }] })";
+    "export default ({ z }) => ({ tools: [{ name: 'roll_dice', description: 'x', input: z.object({ count: z.int() }), risk: undefined, run: async () => ({ text: 'ran', isError: false, summary: 'ran' }) }] })";
   await using t = await start([{ module: "mine.mjs" }], rolls, { "mine.mjs": content });
   await t.gateway.post("roll");
   const asked = await t.gateway.waitForEvent((event) => event.type === "human_input_asked");

@@ -63,6 +63,29 @@ test("message: here at once; elsewhere only for an owner, after a yes, and only 
   assert.equal(told.length, 1);
 });
 
+test("whoever answers what was said to them from another chat is understood", async () => {
+  const script = callThenDone("message", { text: "Dinner is at eight.", chat: "7" });
+  await using w = await startWorld((request) =>
+    /call them|once more/.test(request.bodyText) ? script(request) : { text: "hm" },
+  );
+  w.say(7, "hello");
+  await w.shown("hm");
+  w.say(1, "call them");
+  w.press(await w.shown(/May I write to telegram:7/), "1. Allow once", 1);
+  await w.shown("done: Sent to telegram:7.");
+  w.say(7, "can we make it nine?");
+  await until("the answer is asked for", () => w.model.requests.at(-1)?.bodyText.includes("make it nine") === true);
+  const messages = w.model.requests.at(-1)?.body.messages as readonly { role: string; content: unknown }[];
+  const said = messages.filter(({ content }) => JSON.stringify(content).includes("Dinner is at eight."));
+  assert.deepEqual(
+    said.map(({ role }) => role),
+    ["assistant"],
+  );
+  w.gateway = await w.gateway.restart();
+  const { messages: shown } = await w.gateway.gateway.api.getSession("telegram:7");
+  assert.equal(shown.filter(({ content }) => content === "Dinner is at eight.").length, 1, "and people find it there");
+});
+
 test("on the page the text stands in the conversation, and the model does not see it a second time", async () => {
   await using model = await startFakeOpenAI({ answer: callThenDone("message", { text: "one moment" }) });
   await using gateway = await startGateway({ config: openAIConfig(model.apiBase), isRuled: true });

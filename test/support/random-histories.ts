@@ -241,11 +241,14 @@ const happenings: Readonly<Record<string, Happening<unknown>>> = {
   ),
   imported: happening(
     1,
-    fc.array(fc.tuple(fc.constantFrom("user", "assistant", "tool", "system", "error", "?"), text), { maxLength: 4 }),
-    (log, messages) =>
+    fc.tuple(
+      fc.constantFrom("import" as const, "said" as const),
+      fc.array(fc.tuple(fc.constantFrom("user", "assistant", "tool", "system", "error", "?"), text), { maxLength: 4 }),
+    ),
+    (log, [kind, messages]) =>
       log.add(
         "session_history_changed",
-        { kind: "import", messages: messages.map(([role, content]) => ({ role, content })) },
+        { kind, messages: messages.map(([role, content]) => ({ role, content })) },
         "gateway",
       ),
   ),

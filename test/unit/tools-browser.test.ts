@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -18,7 +19,7 @@ import { webFetchTool } from "../../src/tools/web/web-fetch.js";
 import { until } from "../support/engine-kit.js";
 import { browserArgs, findChromium, withoutChromium } from "../support/needs.js";
 import { type ContextOptions, createToolPlace, type ToolPlace } from "../support/tool-context.js";
-import { startSite } from "../support/web-site.js";
+import { startSite, type WebSite } from "../support/web-site.js";
 
 interface Setup extends AsyncDisposable {
   readonly place: ToolPlace;
@@ -26,16 +27,20 @@ interface Setup extends AsyncDisposable {
   readonly changes: readonly BrowserChange[];
   readonly profiles: string;
   act(input: object, options?: ContextOptions): Promise<ToolResult>;
+  visit(url: string): Promise<ToolResult>;
+  /** By web_fetch with the browser. */
+  fetch(url: string, timeoutMs?: number): Promise<ToolResult>;
 }
 
 function open(allow: readonly string[], options: Partial<BrowsersOptions> = {}): Setup {
   const place = createToolPlace();
   const changes: BrowserChange[] = [];
   const profiles = path.join(place.root, "profiles");
+  const egress = createEgress(createAddressPolicy(allow));
   const browsers = new Browsers({
     executablePath: findChromium() ?? "",
     args: browserArgs,
-    egress: createEgress(createAddressPolicy(allow)),
+    egress,
     profileOf: (key) => path.join(profiles, key.replace(/\W/g, "_")),
     idleMs: 60_000,
     max: 2,
@@ -49,6 +54,12 @@ function open(allow: readonly string[], options: Partial<BrowsersOptions> = {}):
     changes,
     profiles,
     act: (input, more) => place.run(tool, input, { mode: "auto", ...more }),
+    visit: (url) => place.run(tool, { action: "navigate", url }, { mode: "auto" }),
+    async fetch(url, timeoutMs = 20_000) {
+      const render = createRenderer(browsers, "web_fetch", timeoutMs);
+      const fetching = webFetchTool({ egress, timeoutMs, userAgent: "test", mode: "chrome", render });
+      return await place.run(fetching, { url });
+    },
     async [Symbol.asyncDispose]() {
       await browsers[Symbol.asyncDispose]();
       place[Symbol.dispose]();
@@ -119,37 +130,139 @@ test("a form is filled in, sent and read, by refs of the snapshot", { skip }, as
   }
 });
 
-test("nothing on a page reaches an address that policy does not open, whichever way it tries", { skip }, async () => {
-  await using inside = await startSite((_, response) => page(response, "secret of the house"));
+/** Whatever a page can do to get at another server, by its port on this machine. `stun` is a UDP port. */
+function hostile(inside: WebSite, stun: number): string {
   const port = inside.host.split(":")[1];
+  return `<p>trying</p><img src="${inside.url}/img"><link rel="stylesheet" href="http://localhost:${port}/css">
+    <link rel="preconnect" href="${inside.url}"><link rel="prefetch" href="${inside.url}/prefetch"><iframe src="${inside.url}/frame"></iframe>
+    <form method="post" action="${inside.url}/form" target="_blank"></form><script>
+    const quiet = { mode: "no-cors" };
+    const over = (open) => new Promise((done) => { open(done); setTimeout(done, 2000); });
+    const code = "fetch('${inside.url}/worker', { mode: 'no-cors' }).then(() => postMessage(1), () => postMessage(1))";
+    const tries = [
+      fetch("${inside.url}/fetch", quiet), fetch("/away", quiet), fetch("http://169.254.169.254/latest/meta-data/", quiet),
+      fetch("http://localhost:${port}/name", quiet), fetch("http://[::1]:${port}/six", quiet),
+      fetch("http://2130706433:${port}/decimal", quiet), fetch("https://127.0.0.1:${port}/tls", quiet),
+      over((done) => { const ws = new WebSocket("ws://${inside.host}/ws"); ws.onclose = ws.onerror = done; }),
+      over((done) => { new Worker(URL.createObjectURL(new Blob([code]))).onmessage = done; }),
+      over((done) => { new WebTransport("https://${inside.host}/transport").closed.then(done, done); }),
+      over(async (done) => {
+        const peer = new RTCPeerConnection({ iceServers: [{ urls: "stun:127.0.0.1:${stun}" }] });
+        peer.createDataChannel("x");
+        peer.onicegatheringstatechange = () => peer.iceGatheringState === "complete" && done();
+        await peer.setLocalDescription(await peer.createOffer());
+      }),
+    ];
+    navigator.sendBeacon("${inside.url}/beacon", "x");
+    new EventSource("${inside.url}/events");
+    window.open("${inside.url}/window");
+    document.forms[0].submit();
+    Promise.allSettled(tries).then(() => document.body.append("all tried"));</script>`;
+}
+
+for (const way of ["browser", "web_fetch"] as const)
+  test(`${way}: nothing on a page reaches an address that policy does not open, whichever way it tries`, {
+    skip,
+  }, async () => {
+    await using inside = await startSite((_, response) => page(response, "secret of the house"));
+    const datagrams = createSocket("udp4");
+    let heard = 0;
+    datagrams.on("message", () => {
+      heard += 1;
+    });
+    datagrams.bind(0, "127.0.0.1");
+    await once(datagrams, "listening");
+    await using site = await startSite((request, response) => {
+      if (request.url === "/away") return response.writeHead(302, { location: `${inside.url}/redirected` }).end();
+      if (request.url === "/script") return page(response, `<script>location = "${inside.url}/script"</script>`);
+      page(response, hostile(inside, datagrams.address().port));
+    });
+    await using setup = open([site.host]);
+    const key = way === "browser" ? "telegram:42" : "web_fetch";
+    const visit = way === "browser" ? setup.visit : setup.fetch;
+    const shown = await visit(site.url);
+    assert.match(
+      way === "browser" ? (await setup.act({ action: "wait", text: "all tried" })).text : shown.text,
+      /all tried/,
+    );
+    using held = await setup.browsers.hold(key);
+    assert.match(held.refusalOf("169.254.169.254") ?? "", /private network/, "it came by the proxy");
+    const directly = way === "browser" ? [inside.url, `https://${inside.host}/`] : [];
+    for (const where of [`${site.url}/away`, ...directly])
+      assert.match((await visit(where)).text, /private network/, where);
+    assert.ok(!(await visit(`${site.url}/script`)).text.includes("secret"));
+    assert.deepEqual(inside.requests, []);
+    assert.equal(await inside.connections(), 0);
+    assert.equal(heard, 0);
+    datagrams.close();
+  });
+
+test("a page that web_fetch reads leaves nothing to the next one", { skip }, async () => {
+  const text = "This page is long enough to be read by anybody. ".repeat(8);
   await using site = await startSite((request, response) => {
-    if (request.url === "/away") return response.writeHead(302, { location: `${inside.url}/redirected` }).end();
-    if (request.url === "/frame") return page(response, `<iframe src="${inside.url}/frame"></iframe>`);
+    response.setHeader("set-cookie", "who=first; Max-Age=3600");
+    const { cookie = "none" } = request.headers;
     page(
       response,
-      `<p>trying</p><img src="${inside.url}/img"><link rel="stylesheet" href="http://localhost:${port}/css"><script>
-      const tries = [
-        fetch("${inside.url}/fetch", { mode: "no-cors" }), fetch("/away", { mode: "no-cors" }),
-        fetch("http://localhost:${port}/name", { mode: "no-cors" }), fetch("http://[::1]:${port}/six", { mode: "no-cors" }),
-        fetch("http://2130706433:${port}/decimal", { mode: "no-cors" }), fetch("https://127.0.0.1:${port}/tls", { mode: "no-cors" }),
-        new Promise((done) => { const ws = new WebSocket("ws://${inside.host}/ws"); ws.onclose = ws.onerror = done; }),
-      ];
-      navigator.sendBeacon("${inside.url}/beacon", "x");
-      new EventSource("${inside.url}/events");
-      Promise.allSettled(tries).then(() => document.body.append("all tried"));</script>`,
+      `<article><p>${text}</p><p>cookie: ${cookie}, stored: <b></b></p></article>
+       <script>document.querySelector("b").textContent = localStorage.x ?? "none"; localStorage.x = 1; open("/other");</script>`,
     );
   });
   await using setup = open([site.host]);
-  await setup.act({ action: "navigate", url: site.url });
-  assert.match((await setup.act({ action: "wait", text: "all tried" })).text, /all tried/);
-  const away = await setup.act({ action: "navigate", url: `${site.url}/away` });
-  assert.match(away.text, /private network/);
-  const direct = await setup.act({ action: "navigate", url: inside.url });
-  assert.match(direct.text, /private network/);
-  assert.match((await setup.act({ action: "navigate", url: `https://${inside.host}/` })).text, /private network/);
-  await setup.act({ action: "navigate", url: `${site.url}/frame` });
-  assert.deepEqual(inside.requests, []);
-  assert.equal(await inside.connections(), 0);
+  for (const time of ["first", "second"])
+    assert.match((await setup.fetch(site.url)).text, /cookie: none, stored: \*\*none/, time);
+  using held = await setup.browsers.hold("web_fetch");
+  assert.equal(held.context.browser()?.contexts().length, 1);
+});
+
+test("what a server answers in the browser is told as it is", { skip }, async () => {
+  await using site = await startSite((request, response) => {
+    const file = { "/zip": "application/zip", "/pdf": "application/pdf" }[request.url ?? ""];
+    if (file !== undefined) return response.writeHead(200, { "content-type": file }).end("%PDF-1.4");
+    response.writeHead(404, { "content-type": "text/html" });
+    response.end(`<p>${"There is no such page here. ".repeat(20)}</p>`);
+  });
+  await using setup = open([site.host]);
+  const missing = await setup.fetch(`${site.url}/missing`);
+  assert.equal(missing.isError, true);
+  assert.match(missing.text, /status 404[\s\S]*There is no such page/);
+  for (const file of ["zip", "pdf"])
+    assert.match((await setup.fetch(`${site.url}/${file}`)).text, /is a file and no page; fetch it with mode http/);
+});
+
+test("a page whose script never ends holds up nobody", { skip }, async () => {
+  await using site = await startSite((_, response) =>
+    page(response, "<p>here</p><script>setTimeout(() => { for (;;); }, 100)</script>"),
+  );
+  await using setup = open([site.host]);
+  assert.match((await setup.fetch(site.url, 500)).text, /was not ready within 0\.5 seconds/);
+});
+
+test("a rule holds also where a redirect or a script leads to", { skip }, async () => {
+  await using other = await startSite((_, response) => page(response, "<h1>Secret</h1>"));
+  await using site = await startSite((request, response) => {
+    if (request.url === "/away") return response.writeHead(302, { location: other.url }).end();
+    page(response, `<h1>Here</h1><button onclick="location = '${other.url}'">Go</button>`);
+  });
+  await using setup = open([site.host, other.host]);
+  const rules = [{ tool: "browser", argument: `${other.url}*`, verdict: "deny" }] as const;
+  const opened = await setup.act({ action: "navigate", url: site.url }, { rules });
+  assert.match(opened.text, /heading "Here"/);
+  const forbidden = /has led to .* not allowed as such/;
+  assert.match((await setup.act({ action: "click", ref: refOf(opened, 'button "Go"') }, { rules })).text, forbidden);
+  for (const action of ["snapshot", "screenshot"])
+    assert.match((await setup.act({ action }, { rules })).text, forbidden);
+  assert.match((await setup.act({ action: "navigate", url: `${site.url}/away` }, { rules })).text, forbidden);
+  assert.match((await setup.act({ action: "navigate", url: site.url }, { rules })).text, /heading "Here"/);
+});
+
+test("a page opens no windows by itself", { skip }, async () => {
+  await using site = await startSite((_, response) =>
+    page(response, "<h1>Here</h1><script>for (let i = 0; i < 5; i++) open('/more')</script>"),
+  );
+  await using setup = open([site.host]);
+  await setup.visit(site.url);
+  assert.match((await setup.act({ action: "tabs" })).text, /^1[^\n]*$/);
 });
 
 test("a web socket to an open address works over the same way", { skip }, async () => {
@@ -245,6 +358,14 @@ test("each session has a profile of its own, which outlives the browser; idle on
   assert.deepEqual(readdirSync(setup.profiles).sort(), ["telegram_1", "telegram_2"]);
 });
 
+test("what a page logs fills no memory", { skip }, async () => {
+  await using setup = open([]);
+  using held = await setup.browsers.hold("telegram:1");
+  const tab = await held.context.newPage();
+  await tab.evaluate(() => console.log("x".repeat(1000)));
+  await until("it is forgotten", async () => (await tab.consoleMessages()).length === 0, 10_000);
+});
+
 test("a browser that cannot start is a sentence, and is told as failed", { skip }, async () => {
   await using setup = open([], { executablePath: "/bin/false" });
   const result = await setup.act({ action: "snapshot" });
@@ -253,6 +374,23 @@ test("a browser that cannot start is a sentence, and is told as failed", { skip 
     setup.changes.map(({ from, to }) => `${from} ${to}`),
     ["starting failed"],
   );
+});
+
+test("why a browser does not start is told in its own words, and where there is a remedy with it", async () => {
+  using place = createToolPlace();
+  for (const [words, told] of [
+    [
+      "chrome: error while loading shared libraries: libnss3.so",
+      /could not be started: chrome: error while .* libnss3/,
+    ],
+    ["[9:9:FATAL:zygote_host.cc(128)] No usable sandbox! If you are", /set tools\.browser\.args to \["--no-sandbox"\]/],
+  ] as const) {
+    const executablePath = place.file("chromium", `#!/bin/sh\necho "${words}" >&2\nexit 1\n`);
+    chmodSync(executablePath, 0o755);
+    await using setup = open([], { executablePath });
+    assert.match((await setup.act({ action: "snapshot" })).text, told);
+    assert.match(setup.changes[0]?.detail ?? "", /libnss3|--no-sandbox/);
+  }
 });
 
 test("a stopped turn does not wait for a page without end", { skip }, async () => {
@@ -275,7 +413,7 @@ test("a page that only scripts fill is read by web_fetch with the browser", { sk
   );
   await using setup = open([site.host]);
   const egress = createEgress(createAddressPolicy([site.host]));
-  const render = createRenderer(setup.browsers, "web_fetch");
+  const render = createRenderer(setup.browsers, "web_fetch", 20_000);
   const tool = webFetchTool({ egress, timeoutMs: 20_000, userAgent: "test", mode: "auto", render });
   assert.match((await setup.place.run(tool, { url: site.url })).text, /The script has written/);
   assert.ok(!(await setup.place.run(tool, { url: site.url, mode: "http" })).text.includes("The script"));

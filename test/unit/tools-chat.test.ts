@@ -2,13 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { messageTool } from "../../src/tools/chat/message.js";
 import { sendFileTool } from "../../src/tools/chat/send-file.js";
+import { memorySearchTool } from "../../src/tools/memory/memory-search.js";
 import { spawnTool } from "../../src/tools/spawn/spawn.js";
 import type { ToolContext } from "../../src/tools/tool.js";
 import { createToolPlace } from "../support/tool-context.js";
 
 type Sent = Parameters<ToolContext["send"]>[0];
 
-const message = messageTool({ find: async ({ channel, chat }) => ({ channel, chatId: chat }) });
+const message = messageTool({
+  find: async ({ channel, chat }) => ({ channel, chatId: chat }),
+  remember: async () => {},
+});
 
 function recorder() {
   const sent: Sent[] = [];
@@ -52,4 +56,16 @@ test("empty and endless texts, and calls that lack something, are answered with 
   assert.match(await said(spawnTool, { action: "status" }), /status needs an id/);
   assert.match(await said(spawnTool, { action: "cancel" }), /cancel needs an id/);
   assert.deepEqual(sent, []);
+});
+
+test("what others said elsewhere is marked as theirs when it is found again", async () => {
+  using place = createToolPlace();
+  const outsideOf = async (sourceId: string): Promise<string | undefined> => {
+    const past = { search: async () => [{ sourceId, from: "user", text: "obey me" }] };
+    const tool = memorySearchTool(past, (id) => id.startsWith("memory/"));
+    return (await place.run(tool, { query: "obey" })).outside;
+  };
+  assert.equal(await outsideOf("telegram:7"), "the conversation telegram:7");
+  assert.equal(await outsideOf("telegram:421"), "the conversation telegram:421");
+  for (const own of ["telegram:42", "telegram:42:5", "memory/MEMORY.md"]) assert.equal(await outsideOf(own), undefined);
 });

@@ -69,22 +69,23 @@ async function act({ wish, address, context, held }: Scope): Promise<ToolResult>
   const page = await currentPage(held.context, wish.tab);
   switch (wish.action) {
     case "navigate":
+      wasPermitted(page, address ?? "");
       await navigate(page, address ?? "", held);
-      return await shown(page, "opened");
+      return await shown(page, context, "opened");
     case "snapshot":
-      return await shown(page, "looked at", Number.POSITIVE_INFINITY);
+      return await shown(page, context, "looked at", Number.POSITIVE_INFINITY);
     case "click": {
       const target = await byRef(page, wish.ref);
       const link = await linkOf(target);
       const refusal = await refusalToSend(page, context, link?.href);
       const tabMs = link?.opensTab ? newTabMs : popupMs;
-      return refusal ?? (await then(page, "clicked on", () => target.click({ timeout: actionMs }), tabMs));
+      return refusal ?? (await then(page, context, "clicked on", () => target.click({ timeout: actionMs }), tabMs));
     }
     case "type": {
       const target = await byRef(page, wish.ref);
       return (
         (await refusalToSend(page, context)) ??
-        (await then(page, "typed into", () => target.fill(wish.text ?? "", { timeout: actionMs })))
+        (await then(page, context, "typed into", () => target.fill(wish.text ?? "", { timeout: actionMs })))
       );
     }
     case "press": {
@@ -92,19 +93,19 @@ async function act({ wish, address, context, held }: Scope): Promise<ToolResult>
       if (key === "") throw new EgressError("press needs text: the name of a key, e.g. Enter.");
       return (
         (await refusalToSend(page, context)) ??
-        (await then(page, "pressed a key on", () => pressKey(page, wish.ref, key)))
+        (await then(page, context, "pressed a key on", () => pressKey(page, wish.ref, key)))
       );
     }
     case "wait":
       await waitFor(page, wish.text);
-      return await shown(page, "waited for");
+      return await shown(page, context, "waited for");
     case "screenshot":
       return await screenshot(page, wish.ref, context);
     case "close":
       await page.close();
       return await listTabs(held.context);
     case "tabs":
-      if (wish.tab !== undefined) await page.bringToFront();
+      if (wish.tab !== undefined) await inTime(page.bringToFront());
       return await listTabs(held.context);
     default:
       return wish.action satisfies never;
@@ -148,7 +149,13 @@ function refusalFor({ refusalOf }: HeldBrowser, url: string): EgressError | unde
 }
 
 /** Does something to the page and shows what has become of it, or the tab that it has opened. */
-async function then(page: Page, what: string, action: () => Promise<void>, tabMs = popupMs): Promise<ToolResult> {
+async function then(
+  page: Page,
+  context: ToolContext,
+  what: string,
+  action: () => Promise<void>,
+  tabMs = popupMs,
+): Promise<ToolResult> {
   const browser = page.context();
   const waiting = new AbortController();
   const tabs: Page[] = [];
@@ -166,7 +173,7 @@ async function then(page: Page, what: string, action: () => Promise<void>, tabMs
   const now = tabs[0] ?? page;
   chosenTabs.set(browser, now);
   await settle(now);
-  return await shown(now, what);
+  return await shown(now, context, what);
 }
 
 async function settle(page: Page): Promise<void> {
@@ -178,12 +185,13 @@ async function byRef(page: Page, ref: string | undefined): Promise<Locator> {
   if (ref === undefined || !/^\w+$/.test(ref))
     throw new EgressError("That needs a ref as the snapshot shows it, e.g. e5.");
   const found = page.locator(`aria-ref=${ref}`);
-  if ((await found.count()) === 0) throw new EgressError(`There is no ref ${ref} on the page now; take a snapshot.`);
+  if ((await inTime(found.count())) === 0)
+    throw new EgressError(`There is no ref ${ref} on the page now; take a snapshot.`);
   return found;
 }
 
 async function pressKey(page: Page, ref: string | undefined, key: string): Promise<void> {
-  if (ref === undefined) await page.keyboard.press(key);
+  if (ref === undefined) await inTime(page.keyboard.press(key));
   else await (await byRef(page, ref)).press(key, { timeout: actionMs });
 }
 
@@ -208,20 +216,43 @@ async function linkOf(target: Locator): Promise<Link | undefined> {
     const link = element.closest("a[href]");
     return { href: typeof link?.href === "string" ? link.href : "", opensTab: link?.target === "_blank" };
   };
-  const link = await target.evaluate(read, undefined, { timeout: actionMs });
+  const link = await inTime(target.evaluate(read, undefined, { timeout: actionMs }));
   return /^https?:\/\//.test(link.href) ? link : undefined;
 }
 
 /** Whatever is pressed or typed on a page may send something; following one of its links does not. */
 async function refusalToSend(page: Page, context: ToolContext, link?: string): Promise<ToolResult | undefined> {
-  const url = page.url();
-  const refusal = await context.permit({ kind: "network", url: link ?? url, sends: link === undefined });
-  return refusal === undefined ? undefined : failed(refusal, "the browser did not do it");
+  const url = link ?? page.url();
+  const refusal = await context.permit({ kind: "network", url, sends: link === undefined });
+  if (refusal !== undefined) return failed(refusal, "the browser did not do it");
+  wasPermitted(page, url);
+  return undefined;
 }
 
-async function shown(page: Page, what: string, limit = shortSnapshot): Promise<ToolResult> {
+/** The origins that policy, or a person, has let each browser go to. */
+const permittedOrigins = new WeakMap<BrowserContext, Set<string>>();
+
+function wasPermitted(page: Page, url: string): void {
+  const known = permittedOrigins.get(page.context()) ?? new Set();
+  permittedOrigins.set(page.context(), known.add(originOf(url)));
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : "";
+}
+
+/** @throws {EgressError} where a redirect or a script has led to what a rule does not allow as such */
+function refuseToShow(page: Page, { allows }: ToolContext): void {
+  const url = page.url();
+  if (!/^https?:/.test(url) || permittedOrigins.get(page.context())?.has(originOf(url)) === true) return;
+  if (allows({ kind: "network", url, sends: false })) return;
+  throw new EgressError(`The page has led to ${cutText(url, 200)}, which is not allowed as such; navigate there.`);
+}
+
+async function shown(page: Page, context: ToolContext, what: string, limit = shortSnapshot): Promise<ToolResult> {
+  refuseToShow(page, context);
   const snapshot = await page.ariaSnapshot({ mode: "ai", timeout: actionMs });
-  const title = cutText((await page.title()).replace(/\s+/g, " "), 200);
+  const title = await titleOf(page, 200);
   const cut = snapshot.length > limit ? "\n[cut here; snapshot shows all of it]" : "";
   const others = page.context().pages().length > 1 ? `\n[${page.context().pages().length} tabs]` : "";
   return {
@@ -232,24 +263,42 @@ async function shown(page: Page, what: string, limit = shortSnapshot): Promise<T
   };
 }
 
+async function titleOf(page: Page, length: number): Promise<string> {
+  return cutText((await inTime(page.title())).replace(/\s+/g, " "), length);
+}
+
+/** For what playwright sets no limit to: a page whose script never ends would hold up its chat for as long. */
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const waiting = new AbortController();
+  const late = sleep(actionMs, waiting.signal).then(() => {
+    throw new EgressError("The page does not answer; close its tab.");
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    waiting.abort();
+  }
+}
+
 async function listTabs(context: BrowserContext): Promise<ToolResult> {
   const current = chosenTabs.get(context);
   const lines = await Promise.all(
     context.pages().map(async (page, index) => {
-      const title = cutText((await page.title()).replace(/\s+/g, " "), 100);
+      const title = await titleOf(page, 100).catch(() => "(does not answer)");
       return `${index + 1}${page === current ? " (this one)" : ""}: ${title} ${cutText(page.url(), 200)}`;
     }),
   );
   return {
     text: lines.join("\n") || "No tab is open.",
     isError: false,
-    summary: `${lines.length} tabs`,
+    summary: `${lines.length} ${lines.length === 1 ? "tab" : "tabs"}`,
     outside: "titles of pages",
   };
 }
 
 /** A picture for the model to see and for the people in the chat. */
 async function screenshot(page: Page, ref: string | undefined, context: ToolContext): Promise<ToolResult> {
+  refuseToShow(page, context);
   const bytes =
     ref === undefined
       ? await page.screenshot({ timeout: actionMs })
@@ -258,7 +307,7 @@ async function screenshot(page: Page, ref: string | undefined, context: ToolCont
   const file = path.join(context.folder, "screenshots", filename);
   await writeWhole(file, bytes, { within: context.folder });
   const given = await context.artifact({ path: await realpath(file), filename });
-  const note = given.ok && given.isShown ? "" : " The person was not shown it.";
+  const note = given.ok && given.isShown && !context.isSubAgent ? "" : " The person was not shown it.";
   return {
     text: `[screenshots/${filename}: ${bytes.length} bytes]${note}`,
     isError: false,
@@ -300,5 +349,7 @@ function sentenceOf(error: Error): string {
   if (code === "ERR_NAME_NOT_RESOLVED" || code === "ERR_TUNNEL_CONNECTION_FAILED")
     return "The server could not be reached.";
   if (code !== undefined) return `The page could not be opened (${code}).`;
-  return error.name === "TimeoutError" ? "The page did not do that in time; take a snapshot." : cutText(text, 300);
+  return error.name === "TimeoutError"
+    ? "The page did not do that in time; take a snapshot, or close its tab."
+    : cutText(text, 300);
 }

@@ -1,5 +1,6 @@
 import type { BrowserContext } from "playwright-core";
 import { messageOf } from "../../errors.js";
+import { cutText } from "../../util/cut-text.js";
 import { newId } from "../../util/ids.js";
 import { type Egress, EgressError } from "../web/egress.js";
 import { type EgressProxy, openEgressProxy } from "./proxy.js";
@@ -46,6 +47,7 @@ interface Entry {
 }
 
 const launchMs = 30_000;
+const forgetMs = 1000;
 
 /**
  * The browsers of all sessions: one process and one profile each, started when it is wanted, closed when nobody has
@@ -76,9 +78,7 @@ export class Browsers implements AsyncDisposable {
       return { context, refusalOf: proxy.refusalOf, [Symbol.dispose]: () => this.#rest(entry) };
     } catch (error) {
       this.#rest(entry);
-      throw new EgressError(
-        `The browser could not be started: ${(messageOf(error).split("\n")[0] ?? "").slice(0, 300)}`,
-      );
+      throw new EgressError(`The browser could not be started: ${startFailure(error)}`);
     }
   }
 
@@ -121,12 +121,14 @@ export class Browsers implements AsyncDisposable {
     entry.opening.then(
       (context) => {
         this.#options.onChange({ key, id, from: "starting", to: "ready" });
+        const forgetting = setInterval(() => forgetTalk(context), forgetMs).unref();
+        context.once("close", () => clearInterval(forgetting));
         // Crashed, or ended by somebody else.
         context.once("close", () => this.#gone(entry));
       },
       (error: unknown) => {
         this.#entries.delete(key);
-        this.#options.onChange({ key, id, from: "starting", to: "failed", detail: messageOf(error).slice(0, 300) });
+        this.#options.onChange({ key, id, from: "starting", to: "failed", detail: startFailure(error) });
       },
     );
     return entry;
@@ -154,6 +156,8 @@ export class Browsers implements AsyncDisposable {
         "--webrtc-ip-handling-policy=disable_non_proxied_udp",
         ...args,
       ],
+      // A page opens no windows unless somebody has pressed something on it.
+      ignoreDefaultArgs: ["--disable-popup-blocking"],
       acceptDownloads: false,
       handleSIGINT: false,
       handleSIGTERM: false,
@@ -193,4 +197,19 @@ export class Browsers implements AsyncDisposable {
     if (entry.isTold)
       this.#options.onChange({ key: entry.key, id: entry.id, from: "ready", to: "stopped", detail: entry.why });
   }
+}
+
+/** Playwright keeps the last 200 things that each page has logged, whatever their length: a page could fill the memory so. */
+function forgetTalk(context: BrowserContext): void {
+  for (const page of context.pages())
+    Promise.all([page.clearConsoleMessages(), page.clearPageErrors()]).catch(() => undefined);
+}
+
+/** What the browser itself has said of it, rather than that it has gone. */
+function startFailure(error: unknown): string {
+  const text = messageOf(error);
+  if (/No usable sandbox|sandboxing failed/i.test(text))
+    return 'its own sandbox does not work on this system. In a container, set tools.browser.args to ["--no-sandbox"]; elsewhere allow user namespaces.';
+  const said = /\[err\] (.+)/.exec(text)?.[1] ?? text.split("\n")[0] ?? "";
+  return cutText(said, 300);
 }

@@ -67,21 +67,33 @@ async function forward(request: IncomingMessage, response: ServerResponse, resol
     if (!/^http:\/\//i.test(text) || !URL.canParse(text)) throw new EgressError("Only a browser may ask here.");
     const url = new URL(text);
     const addresses = await resolve(url.hostname, portOf(url));
+    if (response.destroyed) return;
     const lookup: LookupFunction = (_host, options, callback) => {
       if (options.all) callback(null, [...addresses]);
       else callback(null, addresses[0]?.address ?? "", addresses[0]?.family);
     };
     const onward = requestHttp(url, { agent: false, lookup, method: request.method, headers: passedOn(request) });
-    onward.once("error", () => refuse(response, 502, "The server could not be reached."));
-    onward.once("response", (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.once("error", () => response.destroy());
-      answer.pipe(response);
-    });
+    const onFailure = (): void => refuse(response, 502, "The server could not be reached.");
+    onward.on("error", onFailure);
+    // A server that changes the protocol gives no response, and no error either.
+    onward.once("close", () => response.headersSent || onFailure());
+    onward.once("response", (answer) => passBack(answer, response));
     response.once("close", () => onward.destroy());
     request.pipe(onward);
   } catch (error) {
     refuse(response, 403, error instanceof EgressError ? error.message : "The request failed.");
+  }
+}
+
+function passBack(answer: IncomingMessage, response: ServerResponse): void {
+  answer.once("error", () => response.destroy());
+  try {
+    response.writeHead(answer.statusCode ?? 502, passedOn(answer));
+    answer.pipe(response);
+  } catch {
+    // Node reads statuses and headers that it does not write.
+    answer.destroy();
+    refuse(response, 502, "The server's answer is damaged.");
   }
 }
 

@@ -1,40 +1,75 @@
+import type { BrowserContext, Page } from "playwright-core";
 import { messageOf } from "../../errors.js";
+import { linked } from "../../util/linked.js";
+import { untilAborted } from "../../util/until-aborted.js";
 import { EgressError } from "../web/egress.js";
-import type { RenderPage } from "../web/web-fetch.js";
-import type { Browsers } from "./browsers.js";
+import type { RenderedPage, RenderPage } from "../web/web-fetch.js";
+import type { Browsers, HeldBrowser } from "./browsers.js";
 
-const navigationMs = 20_000;
 /** How long scripts may still fill the page. */
 const settleMs = 4000;
 const maxCharacters = 5_000_000;
 
-/** Reads pages in a browser of its own, whose profile is gone when it closes. */
-export function createRenderer(browsers: Browsers, key: string): RenderPage {
+/** Reads pages in a browser of its own. Nothing of one page is left when the next one is read. */
+export function createRenderer(browsers: Browsers, key: string, timeoutMs: number): RenderPage {
   return async (url, { signal, allows }) => {
     using held = await browsers.hold(key);
-    const page = await held.context.newPage();
-    const onAbort = (): void => void page.close().catch(() => undefined);
-    signal.addEventListener("abort", onAbort, { once: true });
+    using scope = linked(signal, timeoutMs + settleMs);
+    const context = await newContext(held);
     try {
-      signal.throwIfAborted();
-      const response = await page.goto(url, { waitUntil: "domcontentloaded", timeout: navigationMs });
-      await page.waitForLoadState("networkidle", { timeout: settleMs }).catch(() => undefined);
-      const end = page.url();
-      const refusal = response?.status() === 403 ? held.refusalOf(new URL(end).hostname) : undefined;
-      if (refusal !== undefined) throw new EgressError(refusal);
-      if (end !== url && !allows({ kind: "network", url: end, sends: false }))
-        throw new EgressError(`${url} leads to ${end}, which is not allowed as such; ask for that address.`);
-      return { html: (await page.content()).slice(0, maxCharacters), url: end };
+      const page = await untilAborted(load(await context.newPage(), url, timeoutMs, held), scope.signal);
+      if (page.url !== url && !allows({ kind: "network", url: page.url, sends: false }))
+        throw new EgressError(`${url} leads to ${page.url}, which is not allowed as such; ask for that address.`);
+      return page;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof EgressError) throw error;
+      if (scope.signal.aborted) throw new EgressError(`${url} was not ready within ${timeoutMs / 1000} seconds.`);
       const refusal = URL.canParse(url) ? held.refusalOf(new URL(url).hostname) : undefined;
       throw new EgressError(
         refusal ?? `${url} could not be opened: ${(messageOf(error).split("\n")[0] ?? "").slice(0, 200)}`,
       );
     } finally {
-      signal.removeEventListener("abort", onAbort);
-      await page.close().catch(() => undefined);
+      await context.close().catch(() => undefined);
     }
   };
+}
+
+/** Cookies, storage and the windows that a page opens go with it. */
+async function newContext({ context }: HeldBrowser): Promise<BrowserContext> {
+  const made = await context.browser()?.newContext({ acceptDownloads: false, serviceWorkers: "block" });
+  if (made === undefined) throw new EgressError("The browser has ended; try again.");
+  return made;
+}
+
+async function load(page: Page, url: string, timeoutMs: number, held: HeldBrowser): Promise<RenderedPage> {
+  const response = await page
+    .goto(url, { waitUntil: "domcontentloaded", timeout: timeoutMs })
+    .catch((error: unknown) => {
+      throw messageOf(error).includes("Download is starting") ? noPage(url) : error;
+    });
+  if (/^application\/pdf/i.test(response?.headers()["content-type"] ?? "")) throw noPage(url);
+  await page.waitForLoadState("networkidle", { timeout: settleMs }).catch(() => undefined);
+  const end = page.url();
+  const status = response?.status() ?? 200;
+  const refusal = status === 403 ? held.refusalOf(new URL(end).hostname) : undefined;
+  if (refusal !== undefined) throw new EgressError(refusal);
+  return { html: await htmlOf(page), url: end, status };
+}
+
+function noPage(url: string): EgressError {
+  return new EgressError(`${url} is a file and no page; fetch it with mode http.`);
+}
+
+/** Cut within the page, out of reach of its scripts: all of it may be more than this process has memory for. */
+async function htmlOf(page: Page): Promise<string> {
+  const session = await page.context().newCDPSession(page);
+  const { frameTree } = await session.send("Page.getFrameTree");
+  const world = await session.send("Page.createIsolatedWorld", { frameId: frameTree.frame.id });
+  const { result } = await session.send("Runtime.evaluate", {
+    expression: `document.documentElement.outerHTML.slice(0, ${maxCharacters})`,
+    contextId: world.executionContextId,
+    returnByValue: true,
+  });
+  return typeof result.value === "string" ? result.value : "";
 }

@@ -8,6 +8,8 @@ export interface ChatDirectory {
     wanted: { readonly channel: string; readonly chat: string },
     context: ToolContext,
   ): Promise<ToolChat | { readonly problem: string }>;
+  /** Keeps what is about to be said there in that chat's own conversation. Safe to repeat for the same call. */
+  remember(chat: ToolChat, text: string, context: ToolContext): Promise<void>;
 }
 
 const maxText = 20_000;
@@ -41,6 +43,8 @@ export function messageTool(chats: ChatDirectory): Tool {
       const name = `${wanted.channel}:${wanted.chat}`;
       const refusal = await context.permit({ kind: "chat", chat: name, isOwn });
       if (refusal !== undefined) return failed(refusal);
+      // First, so that whoever answers at once is understood.
+      if (to !== undefined) await chats.remember(to, text, context);
       await context.send({ content: text, attachments: [], to });
       const where = isOwn ? "here" : `to ${name}`;
       return { text: `Sent ${where}.`, isError: false, summary: `wrote ${where}` };

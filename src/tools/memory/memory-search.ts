@@ -14,7 +14,8 @@ export interface PastFinder {
 
 const excerptLength = 600;
 
-export function memorySearchTool(past: PastFinder): Tool {
+/** `isOwners`: only the owner and the assistant have a say in what stands there. */
+export function memorySearchTool(past: PastFinder, isOwners: (sourceId: string) => boolean): Tool {
   return defineTool({
     name: "memory_search",
     description: "Search earlier conversations and memory by words.",
@@ -27,14 +28,21 @@ export function memorySearchTool(past: PastFinder): Tool {
       const refusal = await context.permit({ kind: "memory", access: "read" });
       const chat = `${context.channel}:${context.chatId}`;
       // Who may not read the owner's memory still finds what was said in this very chat.
-      const allows = (id: string): boolean => refusal === undefined || id === chat || id.startsWith(`${chat}:`);
+      const isHere = (id: string): boolean => id === chat || id.startsWith(`${chat}:`);
+      const allows = (id: string): boolean => refusal === undefined || isHere(id);
       const found = await past.search(query, { limit, allows, signal: context.signal });
       if (found.length === 0) return { text: "Nothing was found.", isError: false, summary: "found nothing" };
       const lines = found.map(
         ({ sourceId, from, text, at }) =>
           `[${at === undefined ? "" : `${new Date(at).toISOString().slice(0, 16)} `}${sourceId}, ${from}] ${excerpt(text, query)}`,
       );
-      return { text: lines.join("\n\n"), isError: false, summary: `found ${found.length}` };
+      const foreign = found.find(({ sourceId }) => !isHere(sourceId) && !isOwners(sourceId));
+      return {
+        text: lines.join("\n\n"),
+        isError: false,
+        summary: `found ${found.length}`,
+        ...(foreign === undefined ? {} : { outside: `the conversation ${foreign.sourceId}` }),
+      };
     },
   });
 }

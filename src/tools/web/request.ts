@@ -4,6 +4,7 @@ import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { linked } from "../../util/linked.js";
+import { untilAborted } from "../../util/until-aborted.js";
 import { type Egress, EgressError } from "./egress.js";
 
 export interface PageRequest {
@@ -89,7 +90,9 @@ async function open(url: URL, page: PageRequest, egress: Egress, signal: AbortSi
       headers: { ...page.headers, "accept-encoding": "gzip, deflate, br" },
     });
     request.once("response", resolve);
-    request.once("error", reject);
+    request.on("error", reject);
+    // A server that changes the protocol gives no response, and no error either.
+    request.once("close", () => reject(new Error("no response")));
     request.end();
   });
 }
@@ -140,15 +143,6 @@ function unpacked(response: IncomingMessage): Readable {
   response.once("error", (error) => stream.destroy(error));
   stream.once("close", () => response.destroy());
   return response.pipe(stream);
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 const reasons: Readonly<Record<string, string>> = {

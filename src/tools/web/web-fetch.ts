@@ -4,11 +4,15 @@ import { type Egress, EgressError } from "./egress.js";
 import { htmlContent, type PageContent, readContent } from "./page-content.js";
 import { requestPage, toWebAddress } from "./request.js";
 
+export interface RenderedPage {
+  readonly html: string;
+  /** Where redirects and scripts led. */
+  readonly url: string;
+  readonly status: number;
+}
+
 /** Opens a page in a browser and gives the HTML that is there in the end. */
-export type RenderPage = (
-  url: string,
-  context: ToolContext,
-) => Promise<{ readonly html: string; readonly url: string }>;
+export type RenderPage = (url: string, context: ToolContext) => Promise<RenderedPage>;
 
 export interface WebFetchOptions {
   readonly egress: Egress;
@@ -97,7 +101,7 @@ async function fetchPage(
   if (mode === "http" || !content.isEmpty || render === undefined) return plain;
   try {
     const rendered = await renderPage(url, render, options, context);
-    return rendered.text.length > content.text.length ? { ...rendered, status } : plain;
+    return rendered.text.length > content.text.length ? rendered : plain;
   } catch (error) {
     if (error instanceof EgressError) return plain;
     throw error;
@@ -115,5 +119,5 @@ async function renderPage(
 ): Promise<FetchedPage> {
   const rendered = await render(url, context);
   const content = await htmlContent(rendered.html, rendered.url, options.timeoutMs, context.signal);
-  return { ...content, url: rendered.url, status: 200, isCut: false };
+  return { ...content, url: rendered.url, status: rendered.status, isCut: false };
 }
