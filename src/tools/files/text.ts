@@ -23,7 +23,6 @@ export function decodeText(bytes: Uint8Array): FileText | undefined {
 }
 
 /** Undefined when the encoding lacks a character of the text. */
-
 export function encodeText({ text, encoding }: FileText): Buffer | undefined {
   switch (encoding) {
     case "utf-8":
