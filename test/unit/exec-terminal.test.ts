@@ -202,7 +202,7 @@ test("what is typed into a background command is asked about like a command", as
 });
 
 test("a sandbox that does not hold what it promises is found out, and then every command asks", async () => {
-  const open: Confinement = { name: "paper", endsWithGateway: false, launch: ([file, ...args]) => ({ file, args }) };
+  const open: Confinement = { name: "paper", hasOwnProcesses: false, launch: ([file, ...args]) => ({ file, args }) };
   await using at = createExecPlace({ search: () => open });
   assert.match((await at.run("echo hi")).text, /without a sandbox/);
   assert.deepEqual(at.sandbox(), {

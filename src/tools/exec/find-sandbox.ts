@@ -2,6 +2,7 @@ import { messageOf } from "../../errors.js";
 import { createBubblewrap, findBubblewrap } from "./bubblewrap.js";
 import type { Limits } from "./limits.js";
 import type { Confinement, SandboxState } from "./sandbox.js";
+import { createSeatbelt, sandboxExec } from "./seatbelt.js";
 import { tryConfinement } from "./trial.js";
 
 /** The sandbox of this machine, tried once, by whoever asks first. */
@@ -65,7 +66,8 @@ export function createSandbox(
 }
 
 function searchSystem(): Confinement | string {
-  if (process.platform !== "linux") return "There is no sandbox for this system yet.";
+  if (process.platform === "darwin") return createSeatbelt(sandboxExec);
+  if (process.platform !== "linux") return "There is no sandbox for this system.";
   const file = findBubblewrap();
   return file === undefined
     ? 'bubblewrap is not installed. Install it with your package manager, e.g. "apt install bubblewrap".'
