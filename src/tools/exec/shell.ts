@@ -16,7 +16,7 @@ export const startFd = 4;
 const script = `
 ulimit -c 0
 ulimit -f 8388608 2>/dev/null
-ulimit -u "$4" 2>/dev/null
+ulimit -u "$4" 2>/dev/null || ulimit -p "$4" 2>/dev/null
 __c=$3 __r=$${runVariable}
 cd -- "$2"
 eval "$(cat <&${startFd})"
