@@ -74,9 +74,11 @@ test("a file that was sent is counted by a command, whose result is marked as wr
   skip: closed,
 }, async () => {
   await using w = await startWorld((request) => {
-    if (resultsIn(request) > 0) return { text: "It has 3 rows." };
+    if (resultsIn(request) > 1) return { text: "It has 3 rows." };
     const path = /<file name="data\.csv"[^>]* path="([^"]+)"/.exec(request.userText)?.[1] ?? "no file";
-    return { toolCalls: [{ id: "call_1", name: "exec", input: { command: `wc -l < '${path}'; head -1 '${path}'` } }] };
+    // As in a script, the second one does not name the folder: that the file came in this conversation is enough.
+    const name = resultsIn(request) === 0 ? `'${path}'` : "rec*/*-data.csv";
+    return { toolCalls: [{ id: `call_${request.index}`, name: "exec", input: { command: `wc -l < ${name}` } }] };
   });
   const bytes = Buffer.from("name,size\na,1\nb,2\n");
   w.telegram.pushMessage({
@@ -91,8 +93,8 @@ test("a file that was sent is counted by a command, whose result is marked as wr
     },
   });
   await w.shown("It has 3 rows.");
-  const result = lastResult(w.model.requests[1]);
-  assert.match(result, /<untrusted[^>]*>[\s\S]*3\nname,size/);
+  for (const request of w.model.requests.slice(1))
+    assert.match(lastResult(request), /^<untrusted source="a command that could read the files sent here">\n3\n/);
   assertSound(await w.gateway.events("telegram:42"));
 });
 

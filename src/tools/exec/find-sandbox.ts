@@ -2,7 +2,6 @@ import { messageOf } from "../../errors.js";
 import { createBubblewrap, findBubblewrap } from "./bubblewrap.js";
 import type { Limits } from "./limits.js";
 import type { Confinement, SandboxState } from "./sandbox.js";
-import { createSeatbelt, sandboxExec } from "./seatbelt.js";
 import { tryConfinement } from "./trial.js";
 
 /** The sandbox of this machine, tried once, by whoever asks first. */
@@ -21,7 +20,7 @@ export interface SandboxOptions {
   /** Called once, with what came of the trial. */
   readonly onTried: (state: SandboxState) => void;
   /** Default: what belongs to this system. */
-  readonly search?: (() => Confinement | string) | undefined;
+  readonly search?: (() => Confinement | string | Promise<Confinement | string>) | undefined;
 }
 
 export function createSandbox(
@@ -35,7 +34,7 @@ export function createSandbox(
     onTried(to);
   };
   const look = async (): Promise<Confinement | undefined> => {
-    const found = search();
+    const found = await search();
     if (typeof found === "string") {
       enter({ state: "unavailable", reason: found });
       return undefined;
@@ -65,8 +64,11 @@ export function createSandbox(
   };
 }
 
-function searchSystem(): Confinement | string {
-  if (process.platform === "darwin") return createSeatbelt(sandboxExec);
+async function searchSystem(): Promise<Confinement | string> {
+  if (process.platform === "darwin") {
+    const { createSeatbelt, sandboxExec } = await import("./seatbelt.js");
+    return createSeatbelt(sandboxExec);
+  }
   if (process.platform !== "linux") return "There is no sandbox for this system.";
   const file = findBubblewrap();
   return file === undefined
