@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir } from "node:fs/promises";
+import { lstat, mkdir, rm } from "node:fs/promises";
 import { extname, join } from "node:path";
 import type { Attachment } from "../bus/messages.js";
 import type { ReceivedFile } from "../channels/channel.js";
@@ -114,7 +114,7 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
     refusalOf,
     async take(sessionKey, messageId, files, signal) {
       const folder = folderOf(sessionKey);
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder);
       const taken: TakenFiles[] = [];
       for (const [index, file] of files.entries()) {
         const mark = createHash("sha256").update(`${messageId}\n${index}`).digest("hex").slice(0, 8);
@@ -127,6 +127,16 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
       };
     },
   };
+}
+
+/** A command may have put a link there, which would lead the files elsewhere. */
+async function makeFolder(folder: string): Promise<void> {
+  const isFolder = await lstat(folder).then(
+    (stats) => stats.isDirectory(),
+    () => true,
+  );
+  if (!isFolder) await rm(folder, { force: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
 }
 
 function left(name: string, refusal: string, why: string): TakenFiles {

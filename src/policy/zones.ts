@@ -46,7 +46,11 @@ const privateNames: ReadonlySet<string> = new Set([
   "config.yaml",
   "config.yml",
   "secrets.json",
+  "mcp-auth.json",
   "journal",
+  "browser",
+  "logs",
+  "terminals",
 ]);
 
 export function createZones(places: Places): Zones {

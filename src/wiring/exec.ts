@@ -48,6 +48,7 @@ export function openExec(options: GatewayOptions, core: Core, releases: Releases
   );
   const terminals = new Terminals({
     workspace,
+    home,
     timeZone: agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     zones: createZones({ workspace, home }),
     limits,

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { z } from "zod";
-import { callThenDone, lastResult } from "../support/chat-world.js";
+import { callThenDone, lastResult, resultsIn, startWorld } from "../support/chat-world.js";
 import { runMaxclaw, startDaemon } from "../support/daemon.js";
 import { until } from "../support/engine-kit.js";
 import { processesOf, untilGone } from "../support/exec-place.js";
@@ -62,12 +62,40 @@ test("in the sandbox a command runs without a question, in the chat's own folder
   );
   port = t.gateway.gateway.address.split(":")[1] ?? "";
   const { response } = await t.gateway.ask("work");
-  assert.match(response, /^done: made\nmade\.txt\ntool-results\n[\s\S]*Connection refused[\s\S]*\[exit 1\]$/);
+  assert.match(response, /^done: made\nmade\.txt\nreceived\ntool-results\n[\s\S]*Connection refused[\s\S]*\[exit 1\]$/);
   assert.equal(readFileSync(join(t.gateway.home, folder, "made.txt"), "utf8"), "made\n");
   assert.deepEqual(t.gateway.gateway.api.status().sandbox, { state: "ready", name: "bubblewrap" });
   const status = await runMaxclaw(["status"], t.gateway.home);
   assert.match(status.stdout, /^Sandbox: {3}bubblewrap; commands see/m);
   assertSound(await t.gateway.events());
+});
+
+test("a file that was sent is counted by a command, whose result is marked as written by others", {
+  skip: closed,
+}, async () => {
+  await using w = await startWorld((request) => {
+    if (resultsIn(request) > 1) return { text: "It has 3 rows." };
+    const path = /<file name="data\.csv"[^>]* path="([^"]+)"/.exec(request.userText)?.[1] ?? "no file";
+    // As in a script, the second one does not name the folder: that the file came in this conversation is enough.
+    const name = resultsIn(request) === 0 ? `'${path}'` : "rec*/*-data.csv";
+    return { toolCalls: [{ id: `call_${request.index}`, name: "exec", input: { command: `wc -l < ${name}` } }] };
+  });
+  const bytes = Buffer.from("name,size\na,1\nb,2\n");
+  w.telegram.pushMessage({
+    chat: { id: 42, type: "private", first_name: "Ann" },
+    from: { id: 42, is_bot: false, first_name: "Ann" },
+    caption: "count the rows with a command",
+    document: {
+      file_id: w.telegram.keepFile(bytes),
+      file_size: bytes.length,
+      mime_type: "text/csv",
+      file_name: "data.csv",
+    },
+  });
+  await w.shown("It has 3 rows.");
+  for (const request of w.model.requests.slice(1))
+    assert.match(lastResult(request), /^<untrusted source="a command that could read the files sent here">\n3\n/);
+  assertSound(await w.gateway.events("telegram:42"));
 });
 
 test("without a sandbox each command is asked about, shown whole, and run after the yes", async () => {

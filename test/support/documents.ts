@@ -46,10 +46,17 @@ function relations(entries: readonly (readonly [id: string, kind: string, target
   return `<?xml version="1.0"?><Relationships>${lines.join("")}</Relationships>`;
 }
 
-/** A Word file with this body. */
-export function makeDocx(body: string, options: Parameters<typeof makeZip>[1] = {}): Buffer {
+/** A Word file with this body, and footnotes. */
+export function makeDocx(body: string, options: Parameters<typeof makeZip>[1] & { notes?: string } = {}): Buffer {
+  const { notes } = options;
   return makeZip(
     {
+      ...(notes === undefined
+        ? {}
+        : {
+            "word/_rels/document.xml.rels": relations([["rId1", "footnotes", "footnotes.xml"]]),
+            "word/footnotes.xml": `<w:footnotes>${notes}</w:footnotes>`,
+          }),
       "_rels/.rels": relations([["rId1", "officeDocument", "word/document.xml"]]),
       "word/document.xml": `<?xml version="1.0" encoding="UTF-8"?><w:document><w:body>${body}</w:body></w:document>`,
     },

@@ -63,6 +63,7 @@ export function createExecPlace(options: ExecPlaceOptions = {}): ExecPlace {
   const sandbox = createSandbox({ isOn, limits: () => limits, onTried: () => undefined, search }, stopping.signal);
   const terminals = new Terminals({
     workspace: place.workspace,
+    home,
     timeZone: "UTC",
     zones: createZones({ workspace: place.workspace, home }),
     limits: () => limits,

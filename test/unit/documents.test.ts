@@ -58,6 +58,16 @@ test("a Word file gives headings, lists, tables and text, without what was delet
   });
 });
 
+test("the notes of a Word file stand at its end, under the marks that they have in the text", async () => {
+  const notes = [
+    `<w:footnote w:type="separator" w:id="-1">${paragraph("")}</w:footnote>`,
+    `<w:footnote w:id="2">${paragraph("The source is a guess.", '<w:pPr><w:pStyle w:val="FootnoteText"/></w:pPr>')}</w:footnote>`,
+  ];
+  const body = `<w:p><w:r><w:t>Sales doubled</w:t></w:r><w:r><w:footnoteReference w:id="2"/></w:r></w:p>`;
+  const result = await extract(makeDocx(body, { notes: notes.join("") }));
+  assert.equal(result.ok && result.text, "Sales doubled[^2]\n\n[^2] The source is a guess.");
+});
+
 test("an Excel file gives its sheets with shared texts, dates, truth and empty columns", async () => {
   const rows = [
     '<row><c r="A1" t="s"><v>0</v></c><c r="C1" t="inlineStr"><is><t>Since</t></is></c></row>',

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
+import { createBubblewrap } from "../../src/tools/exec/bubblewrap.js";
 import { createLimits } from "../../src/tools/exec/limits.js";
-import { createExecPlace, type ExecPlace, untilGone } from "../support/exec-place.js";
+import { until } from "../support/engine-kit.js";
+import { createExecPlace, type ExecPlace, type RunOptions, untilGone } from "../support/exec-place.js";
 import { withoutSandbox } from "../support/needs.js";
 
 /** Whatever a command is, it must not be in what it says. */
@@ -17,7 +19,7 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
     return world.at;
   };
   /** Runs the command, which must not get to see any secret. */
-  const attack = async (command: string, options: { readonly timeout?: number } = {}): Promise<string> => {
+  const attack = async (command: string, options: RunOptions = {}): Promise<string> => {
     const { text } = await at().run(command, options);
     assert.doesNotMatch(text, secrets, command);
     return text;
@@ -164,6 +166,57 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
     assert.equal(shared("ws/.sessions/telegram_42/tool-results/outside/page.txt"), "outside-secret");
   });
 
+  test("what a rule forbids to read is not there either", async () => {
+    const { place } = at();
+    place.file("ws/family/diary.txt", "other-secret");
+    place.file("ws/project/deep/plan.txt", "other-secret");
+    const rules = [
+      { argument: "family*", verdict: "deny" },
+      { argument: "project/deep/plan.txt", verdict: "ask" },
+    ] as const;
+    await attack(`cat ${place.workspace}/family/diary.txt ${place.workspace}/project/deep/plan.txt`, { rules });
+    assert.equal(await attack(`cat ${place.workspace}/project/readme.txt`, { rules }), "project readme");
+    assert.match((await at().run(`cat ${place.workspace}/family/diary.txt`)).text, /other-secret/);
+    rmSync(path.join(place.workspace, "family"), { recursive: true });
+    rmSync(path.join(place.workspace, "project/deep"), { recursive: true });
+  });
+
+  test("files that came with messages are read there, marked, changed by nobody, and only where they are meant", async () => {
+    const { place } = at();
+    const file = place.file("ws/.sessions/telegram_42/received/ab-data.csv", "a,b\n1,2\n3,4\n");
+    const asked: string[] = [];
+    const wasShown = (text: string): boolean => asked.push(text) > 0;
+    const counted = await at().run(`wc -l < ${file}`, { wasShown: () => false });
+    assert.deepEqual([counted.text, counted.outside], ["3", "a command that could read the files sent here"]);
+    // A script names the file, its call does not: the conversation in which it came is enough.
+    await attack(`echo 'cat recei""ved/*' > count.sh`);
+    assert.equal((await at().run("sh count.sh", { wasShown })).text, "a,b\n1,2\n3,4");
+    assert.deepEqual(asked, [path.join(place.folder, "received/")]);
+    const later = await at().run("sh count.sh; ls rec*", { wasShown: () => false });
+    assert.match(later.text, /No such file/);
+    assert.equal(later.outside, undefined);
+    await attack(`echo evil > ${file}; rm -f ${file}; mv received gone; rm -rf received; ln -s / received`);
+    assert.equal(readFileSync(file, "utf8"), "a,b\n1,2\n3,4\n");
+    assert.match(await attack(`cat ${file}`, { session: "telegram:43" }), /No such file/);
+    await at().run("cat received/*", { background: true });
+    await until("it has ended", async () => (await at().process({ action: "list" })).text.includes("ended"));
+    const told = await at().process({ action: "read", id: "bg1" });
+    assert.match(told.text, /^a,b/);
+    assert.equal(told.outside, "a command that could read the files sent here");
+    rmSync(path.join(place.folder, "received/ab-data.csv"));
+    assert.equal((await at().run("ls received")).outside, undefined);
+  });
+
+  test("where such files will be put no command can put anything else", async () => {
+    const { place } = at();
+    await attack("rmdir received; ln -s ../.. received; mkdir received/x; touch received/x", {
+      session: "telegram:45",
+    });
+    const received = path.join(place.workspace, ".sessions/telegram_45/received");
+    assert.ok(lstatSync(received).isDirectory());
+    assert.deepEqual(readdirSync(received), []);
+  });
+
   test("neither the gateway's port nor anything else on the network can be reached", async () => {
     let connections = 0;
     const server = createServer((socket) => {
@@ -214,6 +267,7 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
     const counted = await attack(`sh -c '${many}' 2>/dev/null; set -- /proc/[0-9]*; echo $#`);
     assert.ok(Number(counted) > 400 && Number(counted) <= 512, counted);
     await untilGone(`sleep ${process.pid}97531`);
+    // Begun only when the limit is known to hold.
     await attack(`:(){ :|:& };: ; sleep ${process.pid}97532`, { timeout: 2 });
     await untilGone(`sleep ${process.pid}97532`);
     assert.equal(await attack("echo alive"), "alive");
@@ -227,8 +281,24 @@ const unlimited = withoutSandbox() || (probe === undefined && "needs control gro
 test("a command that takes too much memory is killed, and the next one runs", { skip: unlimited }, async () => {
   await probe?.remove();
   await using at = createExecPlace({ limits: memory });
-  const { text, isError } = await at.run("tail /dev/zero", { timeout: 60 });
-  assert.ok(isError);
-  assert.doesNotMatch(text, /stopped after/);
+  // Bounded by itself as well, so that a hole in the limit does not become one in the machine that runs the tests.
+  const { text, isError } = await at.run("set -o pipefail; head -c 400M /dev/zero | tail -n 1 | wc -c", {
+    timeout: 60,
+  });
+  assert.ok(isError, text);
+  assert.match(text, /exit 137|killed/);
   assert.equal((await at.run("echo alive")).text, "alive");
+});
+
+test("a home among the folders of the system is closed in the sandbox, the workspace in it as ever", () => {
+  const [home, workspace] = ["/opt/maxclaw", "/opt/maxclaw/workspace"];
+  const view = { workspace, home, folder: `${workspace}/.sessions/a`, shown: [], kept: [], links: [], hidden: [] };
+  const launch = createBubblewrap("/usr/bin/bwrap").launch(["/bin/sh"], {
+    view: { ...view, tooLarge: [], showsReceived: false },
+    temp: "/tmp/x",
+    network: false,
+  });
+  const args = (launch.moreArgs ?? "").split("\0").join(" ");
+  assert.match(args, / --ro-bind-try \/opt \/opt .* --tmpfs \/opt\/maxclaw --tmpfs \/opt\/maxclaw\/workspace /);
+  assert.match(args, / --remount-ro \/opt\/maxclaw\/workspace --remount-ro \/opt\/maxclaw /);
 });

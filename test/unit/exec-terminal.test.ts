@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import type { Confinement } from "../../src/tools/exec/sandbox.js";
+import { shellCommand } from "../../src/tools/exec/shell.js";
 import { until } from "../support/engine-kit.js";
 import { createExecPlace, processesOf, untilGone } from "../support/exec-place.js";
 import { withoutSandbox } from "../support/needs.js";
@@ -194,6 +196,13 @@ test("in the sandbox a command asks only for the network, and gets none before t
   assert.match((await off.run("echo hi", { network: true, permit: allow })).text, /have no network here/);
 });
 
+test("a shell other than bash limits processes too", () => {
+  const command = '(ulimit -u || ulimit -p) 2>/dev/null; echo "$HOME"';
+  const all = shellCommand({ command, cwd: "/", home: "/", hasOwnProcesses: true });
+  const options = { env: { HOME: "/" }, stdio: Array(6).fill("ignore").with(1, "pipe") };
+  assert.equal(execFileSync("/bin/sh", all.slice(all.indexOf("-c")), options).toString(), "512\n/\n");
+});
+
 test("what is typed into a background command is asked about like a command", async () => {
   await using at = createExecPlace({ sandboxMode: "off" });
   await at.run("cat", { permit: allow, background: true });
@@ -202,7 +211,7 @@ test("what is typed into a background command is asked about like a command", as
 });
 
 test("a sandbox that does not hold what it promises is found out, and then every command asks", async () => {
-  const open: Confinement = { name: "paper", endsWithGateway: false, launch: ([file, ...args]) => ({ file, args }) };
+  const open: Confinement = { name: "paper", hasOwnProcesses: false, launch: ([file, ...args]) => ({ file, args }) };
   await using at = createExecPlace({ search: () => open });
   assert.match((await at.run("echo hi")).text, /without a sandbox/);
   assert.deepEqual(at.sandbox(), {

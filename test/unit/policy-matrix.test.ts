@@ -532,9 +532,10 @@ test("what a chat was sent may be read by that chat, and only that file", () => 
   assert.equal(mayRead({}, `${workspace}/.uploads/a`, more), false);
 });
 
-test("when the home is the workspace, or in it, config, secrets and journal stay closed", () => {
+test("when the home is the workspace, or in it, what is the gateway's own stays closed", () => {
+  const tokens = ["config.json", "Config.yaml", "secrets.json", "mcp-auth.json", "browser/telegram_42/Default/Cookies"];
   for (const home of [workspace, `${workspace}/home`])
-    for (const name of ["config.json", "Config.yaml", "secrets.json", "journal/0001"])
+    for (const name of [...tokens, "journal/0001", "logs/maxclaw.log", "terminals/0123/tmp/x"])
       assert.equal(
         mayRead({ home, executionMode: "auto", rules: [{ verdict: "allow" }] }, `${home}/${name}`),
         false,

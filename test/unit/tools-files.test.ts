@@ -75,8 +75,10 @@ test("UTF-8 and UTF-16 with byte order marks are text; what is neither is refuse
     assert.equal((await place.run(readFileTool, { path: name })).text, text, name);
   }
   place.file(`${own}/picture.tif`, Buffer.from([0x49, 0x49, 0x2a, 0, 0, 1, 2]));
-  place.file(`${own}/latin.txt`, Buffer.from("Gr\xfc\xdfe", "latin1"));
-  for (const name of ["picture.tif", "latin.txt"]) {
+  // What could be Russian, and a byte that stands for nothing in Western Europe.
+  place.file(`${own}/russian.txt`, Buffer.from("\xcf\xf0\xe8\xe2\xe5\xf2, \xec\xe8\xf0", "latin1"));
+  place.file(`${own}/odd.txt`, Buffer.from("some text, \x81", "latin1"));
+  for (const name of ["picture.tif", "russian.txt", "odd.txt"]) {
     const result = await place.run(readFileTool, { path: name });
     assert.equal(result.isError, true);
     assert.match(result.text, /not a text file/, name);
@@ -120,7 +122,21 @@ test("Chinese in GBK is read and edited in GBK; a character that it lacks change
   assert.equal((await edit("世界 v1", "你好 v2")).isError, false);
   const after = Buffer.concat([bytes.subarray(0, 6), bytes.subarray(0, 4), Buffer.from(" v2\r\n")]);
   assert.deepEqual(readFileSync(file), after);
-  assert.match((await edit("v2", "😀")).text, /GBK, which lacks/);
+  assert.match((await edit("v2", "😀")).text, /gbk, which lacks/);
+  assert.deepEqual(readFileSync(file), after);
+});
+
+test("a CSV file of Western Windows is read and edited in its encoding, and the guess is said", async () => {
+  using place = createToolPlace();
+  const file = place.file(`${own}/data.csv`, Buffer.from("Name;Preis\r\nK\xe4se;3 \x80\r\n", "latin1"));
+  const read = await place.run(readFileTool, { path: "data.csv" });
+  assert.equal(read.text, "Name;Preis\nKäse;3 €\n[read as windows-1252]");
+  const edit = (old_text: string, new_text: string) =>
+    place.run(editFileTool, { path: "data.csv", old_text, new_text });
+  assert.equal((await edit("Käse;3", "Öl – „gut“;4")).isError, false);
+  const after = Buffer.from("Name;Preis\r\n\xd6l \x96 \x84gut\x93;4 \x80\r\n", "latin1");
+  assert.deepEqual(readFileSync(file), after);
+  assert.match((await edit("gut", "好")).text, /windows-1252, which lacks/);
   assert.deepEqual(readFileSync(file), after);
 });
 

@@ -71,6 +71,19 @@ test("lines are found with their numbers; binary files, dot entries and librarie
   assert.match(broken.text, /no regular expression/);
 });
 
+test("what could not be searched is said, so that no line is taken for none", async () => {
+  using place = createToolPlace();
+  place.file("ws/big.log", Buffer.concat([Buffer.alloc(5 * 1024 * 1024, "x\n"), Buffer.from("an error\n")]));
+  place.file("ws/small.log", "an error\n");
+  const data = place.file("ws/data.bin", Buffer.from([0, 1, 2]));
+  const all = await place.run(grepTool, { pattern: "error", path: place.workspace });
+  assert.equal(all.text, "small.log:1: an error\n[not searched, larger than 5 MB: big.log]");
+  const one = await place.run(grepTool, { pattern: "error", path: path.join(place.workspace, "big.log") });
+  assert.match(one.text, /^Nothing matches\.[\s\S]*\[not searched, larger than 5 MB: .*big\.log\]/);
+  const binary = await place.run(grepTool, { pattern: "error", path: data });
+  assert.match(binary.text, /\[not searched: it is no text file\]/);
+});
+
 test("neither tool leaves the folder over a link, nor sees other sessions, secrets or what a rule forbids", async () => {
   using place = createToolPlace();
   const secret = "the secret text";

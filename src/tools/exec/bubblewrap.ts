@@ -1,4 +1,5 @@
 import { existsSync, lstatSync, readlinkSync } from "node:fs";
+import { isInside } from "../../policy/paths.js";
 import { argsFd, type Confinement, type Launch } from "./sandbox.js";
 import type { View } from "./view.js";
 
@@ -24,7 +25,7 @@ export function findBubblewrap(): string | undefined {
 export function createBubblewrap(file: string): Confinement {
   return {
     name: "bubblewrap",
-    endsWithGateway: true,
+    hasOwnProcesses: true,
     launch(command, { view, temp, network }): Launch {
       const args = [
         ...["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"],
@@ -78,7 +79,10 @@ function procPlaces(): readonly string[] {
 }
 
 function workspacePlaces(view: View): readonly string[] {
+  const { home } = view;
+  const isShown = home !== undefined && ["/usr", "/opt", "/nix/store"].some((folder) => isInside(folder, home));
   return [
+    ...(isShown ? ["--tmpfs", home] : []),
     ...["--tmpfs", view.workspace],
     ...(view.alias === undefined ? [] : ["--symlink", view.workspace, view.alias]),
     ...view.shown.flatMap((path) => ["--ro-bind-try", path, path]),
@@ -89,5 +93,6 @@ function workspacePlaces(view: View): readonly string[] {
       kind === "folder" ? ["--tmpfs", path, "--remount-ro", path] : ["--ro-bind-try", "/dev/null", path],
     ),
     ...["--remount-ro", view.workspace],
+    ...(isShown ? ["--remount-ro", home] : []),
   ];
 }

@@ -1,4 +1,6 @@
+import path from "node:path";
 import { z } from "zod";
+import { receivedFiles } from "../../policy/zones.js";
 import { keepWhole } from "../overflow.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
 import type { Sandbox } from "./find-sandbox.js";
@@ -56,7 +58,8 @@ export function execTool(settings: ExecSettings): Tool {
       });
       if (refusal !== undefined) return failed(refusal);
       const terminal = await terminals.of(context.sessionKey, context.folder);
-      const start = { confinement, network };
+      const mayRead = (target: string): boolean => context.allows({ kind: "read", path: target });
+      const start = { confinement, network, received: wantsReceived(command, context), mayRead };
       if (background) {
         const id = await terminal.runInBackground(command, start, context.signal);
         if (id === undefined)
@@ -67,6 +70,14 @@ export function execTool(settings: ExecSettings): Tool {
       return await resultOf(command, finished, timeout, context);
     },
   });
+}
+
+/**
+ * Files that came with messages are shown in the conversation that they came in, and to commands that name their
+ * folder: what commands print counts as written by others then.
+ */
+function wantsReceived(command: string, { folder, wasShown }: ToolContext): boolean {
+  return command.includes(receivedFiles) || wasShown(path.join(folder, receivedFiles) + path.sep);
 }
 
 function withoutSandbox({ sandbox: { state } }: ExecSettings): string {
@@ -90,7 +101,7 @@ async function resultOf(
     ...(movedTo === undefined ? [] : [`now in ${movedTo}`]),
     ...(tooLarge.length === 0 ? [] : [`not shown in the sandbox, too many files: ${tooLarge.join(", ")}`]),
   ];
-  const shown = await shorten(output, run.hasNetwork && run.isSandboxed, context);
+  const shown = await shorten(output, run.outside !== undefined, context);
   const text = [shown || "(no output)", ...notes.map((note) => `[${note}]`)].join("\n");
   const isError = code !== 0;
   const ending =
@@ -99,7 +110,7 @@ async function resultOf(
     text,
     isError,
     summary: `ran ${shortOf(command)}${ending}`,
-    ...(run.isSandboxed && run.hasNetwork ? { outside: "a command with network access" } : {}),
+    ...(run.outside === undefined ? {} : { outside: run.outside }),
   };
 }
 

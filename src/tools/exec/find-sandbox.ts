@@ -20,7 +20,7 @@ export interface SandboxOptions {
   /** Called once, with what came of the trial. */
   readonly onTried: (state: SandboxState) => void;
   /** Default: what belongs to this system. */
-  readonly search?: (() => Confinement | string) | undefined;
+  readonly search?: (() => Confinement | string | Promise<Confinement | string>) | undefined;
 }
 
 export function createSandbox(
@@ -34,7 +34,7 @@ export function createSandbox(
     onTried(to);
   };
   const look = async (): Promise<Confinement | undefined> => {
-    const found = search();
+    const found = await search();
     if (typeof found === "string") {
       enter({ state: "unavailable", reason: found });
       return undefined;
@@ -64,8 +64,12 @@ export function createSandbox(
   };
 }
 
-function searchSystem(): Confinement | string {
-  if (process.platform !== "linux") return "There is no sandbox for this system yet.";
+async function searchSystem(): Promise<Confinement | string> {
+  if (process.platform === "darwin") {
+    const { createSeatbelt, sandboxExec } = await import("./seatbelt.js");
+    return createSeatbelt(sandboxExec);
+  }
+  if (process.platform !== "linux") return "There is no sandbox for this system.";
   const file = findBubblewrap();
   return file === undefined
     ? 'bubblewrap is not installed. Install it with your package manager, e.g. "apt install bubblewrap".'

@@ -31,7 +31,7 @@ export function processTool(terminals: Terminals): Tool {
           if (!run.output.hasNews() && run.end === undefined) await news(run, wait * 1000, context.signal);
           return {
             ...done([run.output.news().trimEnd(), `[${lineOf(run)}]`].filter(Boolean).join("\n")),
-            ...outsideOf(run),
+            ...(run.outside === undefined ? {} : { outside: run.outside }),
           };
         case "write": {
           // What is typed into a shell is a command as well.
@@ -79,10 +79,6 @@ function stateOf({ end, startedAt }: Run): string {
 function lineOf(run: Run): string {
   const [line = ""] = run.command.split("\n");
   return `${stateOf(run)}: ${line.slice(0, 100)}`;
-}
-
-function outsideOf(run: Run): { readonly outside?: string } {
-  return run.isSandboxed && run.hasNetwork ? { outside: "a command with network access" } : {};
 }
 
 function done(text: string): ToolResult {

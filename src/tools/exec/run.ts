@@ -7,7 +7,7 @@ import { newId } from "../../util/ids.js";
 import { openLeash, runVariable } from "./leash.js";
 import type { Limits } from "./limits.js";
 import { Output } from "./output.js";
-import { argsFd, type Confinement } from "./sandbox.js";
+import { argsFd, type Confinement, type Launch } from "./sandbox.js";
 import { leftFd, parseLeft, shellCommand, startFd } from "./shell.js";
 import type { View } from "./view.js";
 
@@ -49,6 +49,8 @@ export interface Run {
   readonly output: Output;
   readonly isSandboxed: boolean;
   readonly hasNetwork: boolean;
+  /** What others may have had a hand in its output by; undefined when nobody could. */
+  readonly outside: string | undefined;
   /** Undefined while it runs. */
   readonly end: RunEnd | undefined;
   /** True when it wrote more than anybody reads. */
@@ -103,6 +105,7 @@ class LiveRun implements Run {
   readonly output = new Output();
   readonly isSandboxed: boolean;
   readonly hasNetwork: boolean;
+  readonly outside: string | undefined;
   readonly ended: Promise<RunEnd>;
   #end: RunEnd | undefined;
   #isGone = false;
@@ -115,13 +118,18 @@ class LiveRun implements Run {
     this.command = command;
     this.isSandboxed = confinement !== undefined;
     this.hasNetwork = network || !this.isSandboxed;
-    const held = confinement?.endsWithGateway === true ? undefined : openLeash(mark);
+    this.outside = outsideOf(options);
+    const launch = launchOf(options);
+    const held = confinement?.hasOwnProcesses === true ? undefined : openLeash(mark);
     const group = limits.open();
-    const { file, args, moreArgs } = launchOf(options);
     try {
-      this.#child = spawn(file, args, {
+      this.#child = spawn(launch.file, launch.args, {
         cwd: "/",
-        env: { ...options.firstEnvironment, ...(held === undefined ? {} : { [runVariable]: mark }) },
+        env: {
+          ...options.firstEnvironment,
+          ...launch.environment,
+          ...(held === undefined ? {} : { [runVariable]: mark }),
+        },
         detached: true,
         stdio: [options.isInteractive ? "pipe" : "ignore", writeFd, writeFd, "pipe", "pipe", "pipe"],
       });
@@ -136,7 +144,7 @@ class LiveRun implements Run {
       // It waits for the rest of its input until then.
       group?.enter(pid);
     }
-    const left = this.#talk(options.environment, moreArgs);
+    const left = this.#talk(options.environment, launch.moreArgs);
     const read = this.#read(readFd);
     this.ended = new Promise<RunEnd>((resolve) => {
       const finish = async (code: number | undefined): Promise<void> => {
@@ -226,12 +234,20 @@ class LiveRun implements Run {
   }
 }
 
-function launchOf(options: RunOptions) {
+function launchOf(options: RunOptions): Launch {
   const { command, cwd, view, temp, confinement, network } = options;
-  const shell = shellCommand({ command, cwd, home: view.folder, isSandboxed: confinement !== undefined });
+  const hasOwnProcesses = confinement?.hasOwnProcesses === true;
+  const shell = shellCommand({ command, cwd, home: view.folder, hasOwnProcesses });
   if (confinement !== undefined) return confinement.launch(shell, { view, temp: temp.shown, network });
   const [file, ...args] = shell;
-  return { file, args, moreArgs: undefined };
+  return { file, args };
+}
+
+/** Without a sandbox nobody knows, and a person has allowed it as it stands. */
+function outsideOf({ confinement, network, view }: RunOptions): string | undefined {
+  if (confinement === undefined) return undefined;
+  if (network) return "a command with network access";
+  return view.showsReceived ? "a command that could read the files sent here" : undefined;
 }
 
 function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {

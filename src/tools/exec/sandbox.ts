@@ -6,6 +6,8 @@ export interface Launch {
   readonly args: readonly string[];
   /** Written to {@link argsFd}, so that no list of places is too long for a command line. */
   readonly moreArgs?: string | undefined;
+  /** Variables that hold for the first command. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Where a launcher reads further arguments. */
@@ -15,9 +17,16 @@ export const argsFd = 5;
 export interface Confinement {
   /** As people call it, e.g. `bubblewrap`. */
   readonly name: string;
-  /** Ends whatever the command has started together with the process that was launched, and with the gateway. */
-  readonly endsWithGateway: boolean;
-  /** `command` sees the view and `temp` as its `/tmp`, and has a network only when it is given one. */
+  /**
+   * What a command starts is a world of its own: it ends with the process that was launched, and with the gateway, and
+   * only it counts for limits of the user.
+   */
+  readonly hasOwnProcesses: boolean;
+  /**
+   * `command` sees the view, has `temp` for its temporary files, and has a network only when it is given one.
+   *
+   * @throws when the places cannot be named to the sandbox
+   */
   launch(
     command: readonly [file: string, ...args: string[]],
     options: { readonly view: View; readonly temp: string; readonly network: boolean },

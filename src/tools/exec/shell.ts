@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { runVariable } from "./leash.js";
 import { maxTasks } from "./limits.js";
@@ -15,7 +16,7 @@ export const startFd = 4;
 const script = `
 ulimit -c 0
 ulimit -f 8388608 2>/dev/null
-ulimit -u "$4" 2>/dev/null
+ulimit -u "$4" 2>/dev/null || ulimit -p "$4" 2>/dev/null
 __c=$3 __r=$${runVariable}
 cd -- "$2"
 eval "$(cat <&${startFd})"
@@ -32,24 +33,29 @@ export interface ShellCommand {
   /** Folder to start in, and the one to take when it is gone. */
   readonly cwd: string;
   readonly home: string;
-  readonly isSandboxed: boolean;
+  /** Only what the command starts counts for its limit; else all processes of the user do. */
+  readonly hasOwnProcesses: boolean;
 }
 
-export function shellCommand({ command, cwd, home, isSandboxed }: ShellCommand): [string, ...string[]] {
-  // In a sandbox only its own processes count, elsewhere all of the user's.
-  const maxProcesses = isSandboxed ? maxTasks : maxTasks + ownProcesses();
+export function shellCommand({ command, cwd, home, hasOwnProcesses }: ShellCommand): [string, ...string[]] {
+  const maxProcesses = hasOwnProcesses ? maxTasks : maxTasks + countProcesses();
   const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
   const noProfile = shell.endsWith("bash") ? ["--noprofile", "--norc"] : [];
   return [shell, ...noProfile, "-c", script, "shell", cwd, home, command, String(maxProcesses)];
 }
 
-function ownProcesses(): number {
+/** Those of this user, by /proc or, where there is none, by `ps`. */
+export function countProcesses(proc = "/proc"): number {
   const own = process.getuid?.();
   try {
-    const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-    return pids.filter((pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === own).length;
+    if (existsSync(`${proc}/self`)) {
+      const pids = readdirSync(proc).filter((name) => /^\d+$/.test(name));
+      return pids.filter((pid) => statSync(`${proc}/${pid}`, { throwIfNoEntry: false })?.uid === own).length;
+    }
+    const users = execFileSync("/bin/ps", ["-A", "-o", "uid="], { encoding: "utf8", timeout: 2000 });
+    return users.split("\n").filter((line) => line.trim() === String(own)).length;
   } catch {
-    // Without a /proc: far more than anybody has.
+    // Far more than anybody has.
     return 4096;
   }
 }
@@ -59,11 +65,12 @@ export function firstEnvironment(options: {
   readonly home: string;
   readonly timeZone: string;
 }): Record<string, string> {
+  const isMac = process.platform === "darwin";
   return {
-    PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    PATH: `${isMac ? "/opt/homebrew/bin:" : ""}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
     HOME: options.home,
     TMPDIR: "/tmp",
-    LANG: "C.UTF-8",
+    LANG: isMac ? "en_US.UTF-8" : "C.UTF-8",
     TERM: "dumb",
     TZ: options.timeZone,
     PAGER: "cat",

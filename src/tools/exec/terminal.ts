@@ -5,7 +5,7 @@ import type { Limits } from "./limits.js";
 import { type Run, startRun } from "./run.js";
 import type { Confinement } from "./sandbox.js";
 import { firstEnvironment } from "./shell.js";
-import { type View, viewOf } from "./view.js";
+import { type View, type ViewOptions, viewOf } from "./view.js";
 
 /** At the same time, in one terminal. */
 const maxBackground = 8;
@@ -18,6 +18,8 @@ export interface TerminalOptions {
   readonly id: string;
   readonly folder: string;
   readonly workspace: string;
+  /** The gateway's own folder. */
+  readonly home: string;
   /** Private to this terminal; made by it and removed when it is closed. */
   readonly temp: string;
   readonly timeZone: string;
@@ -28,6 +30,8 @@ export interface TerminalOptions {
 export interface StartOptions {
   readonly confinement: Confinement | undefined;
   readonly network: boolean;
+  readonly received: ViewOptions["received"];
+  readonly mayRead: ViewOptions["mayRead"];
 }
 
 export interface Finished {
@@ -138,13 +142,13 @@ export class Terminal {
 
   async #start(
     command: string,
-    { confinement, network, isInteractive }: StartOptions & { readonly isInteractive: boolean },
+    { confinement, network, received, mayRead, isInteractive }: StartOptions & { readonly isInteractive: boolean },
     signal: AbortSignal,
   ): Promise<{ readonly run: Run; readonly view: View }> {
-    const { folder, workspace, zones, temp, timeZone, limits } = this.#options;
+    const { folder, workspace, home, zones, temp, timeZone, limits } = this.#options;
     this.#usedAt = Date.now();
     await this.#made;
-    const view = await viewOf({ workspace, folder }, zones);
+    const view = await viewOf({ workspace, folder, home, received, mayRead }, zones);
     if (view === undefined) throw new Error("the folder of this chat is a link to somewhere else");
     this.#closing.signal.throwIfAborted();
     const run = await startRun(

@@ -1,7 +1,7 @@
 import type { Dirent } from "node:fs";
 import { lstat, mkdir, readdir, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
-import { outsideResults, type Zones } from "../../policy/zones.js";
+import { outsideResults, receivedFiles, type Zones } from "../../policy/zones.js";
 
 const maxEntries = 20_000;
 
@@ -10,6 +10,8 @@ export interface View {
   readonly workspace: string;
   /** The workspace as it is configured, when that is a link. */
   readonly alias?: string | undefined;
+  /** The gateway's own folder, closed wherever it lies. The workspace may lie in it. */
+  readonly home?: string | undefined;
   /** The session's own folder: the only place that can be written. */
   readonly folder: string;
   /** Files and folders of the workspace that can be read. */
@@ -22,21 +24,31 @@ export interface View {
   readonly hidden: readonly { readonly path: string; readonly kind: "file" | "folder" }[];
   /** Left out because there is too much in it to look through. */
   readonly tooLarge: readonly string[];
+  /** True when files can be read that came with messages: others may have written them. */
+  readonly showsReceived: boolean;
+}
+
+export interface ViewOptions {
+  readonly workspace: string;
+  readonly folder: string;
+  readonly home?: string | undefined;
+  /** Whether the command is to see the files that came with messages. */
+  readonly received: boolean;
+  /** Whether policy lets this session read a place of the workspace. */
+  readonly mayRead: (target: string) => boolean;
 }
 
 /**
- * Asks the same zones as the file tools do about each entry, and makes the session's folder. Undefined when that folder
+ * Asks the same zones and rules as the file tools do about each entry, and makes the session's folder. Undefined when that folder
  * is not what it should be: somebody has put a link in its place.
  */
-export async function viewOf(
-  places: { readonly workspace: string; readonly folder: string },
-  zones: Pick<Zones, "zoneOf">,
-): Promise<View | undefined> {
+export async function viewOf(places: ViewOptions, zones: Pick<Zones, "zoneOf">): Promise<View | undefined> {
   await mkdir(places.folder, { recursive: true, mode: 0o700 });
   const workspace = await realpath(places.workspace);
   const folder = await realpath(places.folder);
   if (zones.zoneOf(folder, places.folder) !== "own") return undefined;
-  const isHidden = (target: string): boolean => !["workspace", "steering"].includes(zones.zoneOf(target, folder));
+  const isHidden = (target: string): boolean =>
+    !["workspace", "steering"].includes(zones.zoneOf(target, folder)) || !places.mayRead(target);
 
   const shown: string[] = [];
   const links: { path: string; target: string }[] = [];
@@ -58,8 +70,15 @@ export async function viewOf(
       }
     }
   }
-  const kept = await keepOutsideMarked(folder);
-  hidden.push(...kept.map((one) => ({ path: path.join(one, path.basename(outsideResults)), kind: "folder" as const })));
+  const received = path.join(folder, receivedFiles);
+  const results = path.join(folder, path.dirname(outsideResults));
+  const kept = [];
+  for (const one of [results, received]) if (await makeFolder(one)) kept.push(one);
+  const outside = path.join(folder, outsideResults);
+  if (kept.includes(results) && (await makeFolder(outside))) hidden.push({ path: outside, kind: "folder" });
+  // An empty one is hidden as well: what comes while the command runs would not be known to come from others.
+  const showsReceived = places.received && kept.includes(received) && (await entriesOf(received)).length > 0;
+  if (kept.includes(received) && !showsReceived) hidden.push({ path: received, kind: "folder" });
   const alias = path.resolve(places.workspace);
   return {
     workspace,
@@ -69,23 +88,22 @@ export async function viewOf(
     links,
     hidden,
     tooLarge,
+    showsReceived,
     ...(alias === workspace ? {} : { alias }),
+    ...(places.home === undefined ? {} : { home: await realpath(places.home) }),
   };
 }
 
 /**
- * Results from outside stay marked as such: only read_file knows how. So their place is there before a command could
- * make something else of it, cannot be moved away, and is not shown.
+ * What comes from outside stays marked as such, and where the gateway puts it. So its places are there before a command
+ * could make something else of them, such as a link that leads the gateway elsewhere, and cannot be changed or moved.
  */
-async function keepOutsideMarked(folder: string): Promise<readonly string[]> {
-  const outside = path.join(folder, outsideResults);
-  await mkdir(outside, { recursive: true }).catch(() => undefined);
-  const isFolder = async (target: string): Promise<boolean> => (await lstat(target)).isDirectory();
-  try {
-    return (await isFolder(path.dirname(outside))) && (await isFolder(outside)) ? [path.dirname(outside)] : [];
-  } catch {
-    return [];
-  }
+async function makeFolder(target: string): Promise<boolean> {
+  await mkdir(target, { mode: 0o700 }).catch(() => undefined);
+  return await lstat(target).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
 }
 
 async function hiddenBelow(root: string, isHidden: (target: string) => boolean, limit: number) {

@@ -27,7 +27,8 @@ export const editFileTool = defineTool({
     const edit = replaceOnce(loaded.file.text, old_text, new_text);
     if (!edit.ok) return failed(`${place.shown}: ${edit.problem}`, `${place.shown} was not edited`);
     const bytes = encodeText({ ...loaded.file, text: edit.text });
-    if (bytes === undefined) return failed(`${place.shown} is in GBK, which lacks a character of new_text.`);
+    if (bytes === undefined)
+      return failed(`${place.shown} is in ${loaded.file.encoding}, which lacks a character of new_text.`);
     try {
       const now = await lstat(place.path);
       const { ino, mtimeMs, size } = loaded.stats;

@@ -17,7 +17,10 @@ async function search(): Promise<void> {
   let count = 0;
   for (const [file, path] of files.entries()) {
     const text = await textOf(path);
-    if (text === undefined) continue;
+    if (typeof text !== "string") {
+      if (text !== undefined) parentPort?.postMessage({ file, skipped: text.skipped });
+      continue;
+    }
     for (const [index, line] of text.split(/\r?\n/).entries()) {
       const match = regex.exec(line);
       if (match === null) continue;
@@ -34,14 +37,15 @@ function around(line: string, at: number): string {
   return `${start > 0 ? "…" : ""}${line.slice(start, start + maxColumns)}…`.toWellFormed();
 }
 
-/** Undefined for what is large, no text, or gone. */
-async function textOf(path: string): Promise<string | undefined> {
+/** Undefined for what is no file, or gone. */
+async function textOf(path: string): Promise<string | { readonly skipped: "large" | "binary" } | undefined> {
   try {
     const handle = await openReal(path);
     try {
       const stats = await handle.stat();
-      if (!stats.isFile() || stats.size > maxBytes) return undefined;
-      return decodeText(await handle.readFile())?.text;
+      if (!stats.isFile()) return undefined;
+      if (stats.size > maxBytes) return { skipped: "large" };
+      return decodeText(await handle.readFile())?.text ?? { skipped: "binary" };
     } finally {
       await handle.close();
     }

@@ -19,6 +19,9 @@ const script = new URL("./grep-worker.js", import.meta.url);
 
 const found = z.object({ file: z.int(), line: z.int(), text: z.string() });
 type Found = z.infer<typeof found>;
+const skipped = z.object({ file: z.int(), skipped: z.enum(["large", "binary"]) });
+type Skipped = z.infer<typeof skipped>;
+const maxSkippedNames = 10;
 
 export const grepTool = defineTool({
   name: "grep",
@@ -83,6 +86,8 @@ async function candidates(
 
 interface Search {
   readonly found: readonly Found[];
+  /** Files that could not be searched. */
+  readonly skipped: readonly Skipped[];
   readonly isCut: boolean;
   /** Ended by its limits before all files were looked at. */
   readonly why?: "time" | "memory";
@@ -94,16 +99,18 @@ async function searchFiles(
   context: ToolContext,
   endsAt: number,
 ): Promise<Search> {
-  if (files.length === 0) return { found: [], isCut: false };
+  if (files.length === 0) return { found: [], skipped: [], isCut: false };
   const lines: Found[] = [];
+  const passedBy: Skipped[] = [];
   const data = { files: files.map((file) => file.path), ...regex, maxMatches: maxMatches + 1 };
   const end = await runBoundedWorker(
     script,
     {
       data,
       onMessage(message) {
-        const parsed = found.safeParse(message);
-        if (parsed.success) lines.push(parsed.data);
+        const { data: told } = z.union([found, skipped]).safeParse(message);
+        if (told !== undefined && "skipped" in told) passedBy.push(told);
+        else if (told !== undefined) lines.push(told);
       },
     },
     { timeoutMs: Math.max(1, endsAt - performance.now()), memoryMb },
@@ -112,10 +119,27 @@ async function searchFiles(
   if (end.kind === "failed") throw end.error;
   const isCut = lines.length > maxMatches;
   const why = end.kind === "timeout" ? "time" : end.kind === "memory" ? "memory" : undefined;
-  return { found: lines.slice(0, maxMatches), isCut, ...(why === undefined || isCut ? {} : { why }) };
+  return {
+    found: lines.slice(0, maxMatches),
+    skipped: passedBy,
+    isCut,
+    ...(why === undefined || isCut ? {} : { why }),
+  };
 }
 
-function report({ found: matches, isCut, why }: Search, walk: Walk, place: Place, context: ToolContext) {
+/** Nobody expects lines of pictures; of a file that was named, or that is only too large, it must be said. */
+function skippedNote({ skipped }: Search, { files }: Walk, isNamed: boolean): readonly string[] {
+  const large = skipped.filter((one) => one.skipped === "large");
+  if (large.length > 0) {
+    const names = large.slice(0, maxSkippedNames).map(({ file }) => oneLine(files[file]?.name ?? ""));
+    const more = large.length > names.length ? ` and ${large.length - names.length} more` : "";
+    return [`[not searched, larger than 5 MB: ${names.join(", ")}${more}]`];
+  }
+  return isNamed && skipped.length > 0 ? ["[not searched: it is no text file]"] : [];
+}
+
+function report(search: Search, walk: Walk, place: Place, context: ToolContext) {
+  const { found: matches, isCut, why } = search;
   const lines: string[] = [];
   let characters = 0;
   let shown = 0;
@@ -131,6 +155,7 @@ function report({ found: matches, isCut, why }: Search, walk: Walk, place: Place
     if (origin !== undefined) outside.add(origin);
   }
   if (shown === 0) lines.push("Nothing matches.", ...workspaceHint(place, context));
+  lines.push(...skippedNote(search, walk, walk.files[0]?.path === place.path));
   if (why === "time") lines.push(`[stopped after ${timeoutMs / 1000} s: simplify pattern or narrow path]`);
   if (why === "memory") lines.push("[stopped: that takes too much memory]");
   if (isCut || shown < matches.length || walk.isCut) lines.push("[there is more; narrow pattern, path or glob]");

@@ -9,7 +9,7 @@ import type { Place } from "./locate.js";
 
 /** What a file has for a model. */
 export type FileContent =
-  /** `note`: what the text was taken from, where the file is a document. */
+  /** `note`: what the text was taken from, where the file is a document or its encoding is a guess. */
   | { readonly kind: "text"; readonly text: string; readonly note?: string }
   | { readonly kind: "image"; readonly mimeType: string; readonly bytes: number }
   | { readonly kind: "refused"; readonly result: ToolResult };
@@ -31,7 +31,10 @@ export async function loadContent(place: Place, signal: AbortSignal): Promise<Fi
     return { kind: "refused", result: fileFailure(error, place.shown) };
   }
   const loaded = await loadText(place);
-  return loaded.ok ? { kind: "text", text: loaded.file.text } : { kind: "refused", result: loaded.result };
+  if (!loaded.ok) return { kind: "refused", result: loaded.result };
+  const { text, encoding } = loaded.file;
+  // The only one that is a guess.
+  return { kind: "text", text, ...(encoding === "windows-1252" ? { note: `[read as ${encoding}]` } : {}) };
 }
 
 async function loadDocument(place: Place, signal: AbortSignal): Promise<FileContent> {

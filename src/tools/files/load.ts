@@ -33,7 +33,8 @@ async function readText(handle: FileHandle, shown: string): Promise<LoadedText> 
   const bytes = await readBounded(handle, stats.size);
   if (bytes === undefined) return no(`${shown} is larger than 10 MB, which is more than can be read at once.`);
   const file = decodeText(bytes);
-  if (file === undefined) return no(`${shown} is not a text file (${bytes.length} bytes, neither UTF-8 nor UTF-16).`);
+  if (file === undefined)
+    return no(`${shown} is not a text file (${bytes.length} bytes, in no encoding that is known here).`);
   return { ok: true, file, stats };
 }
 

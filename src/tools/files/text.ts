@@ -1,7 +1,8 @@
 import { decodeGbk, encodeGbk } from "./gbk.js";
+import { decodeWestern, encodeWestern } from "./western.js";
 
 /** How a text file was written, so that it can be written back the same way. */
-export type TextEncoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "gbk";
+export type TextEncoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "gbk" | "windows-1252";
 
 export interface FileText {
   /** Without its byte order mark. */
@@ -9,7 +10,7 @@ export interface FileText {
   readonly encoding: TextEncoding;
 }
 
-/** The text of a file's bytes; undefined when they are not UTF-8, UTF-16 with a byte order mark, or plainly GBK. */
+/** The text of a file's bytes; undefined when they are not UTF-8, UTF-16 with a byte order mark, or plainly another. */
 export function decodeText(bytes: Uint8Array): FileText | undefined {
   const encoding = encodingOf(bytes);
   if (!encoding.startsWith("utf-16") && bytes.includes(0)) return undefined;
@@ -17,13 +18,15 @@ export function decodeText(bytes: Uint8Array): FileText | undefined {
     const label = encoding === "utf-8-bom" ? "utf-8" : encoding;
     return { text: new TextDecoder(label, { fatal: true }).decode(bytes), encoding };
   } catch {
-    const text = encoding === "utf-8" ? decodeGbk(bytes) : undefined;
-    return text === undefined ? undefined : { text, encoding: "gbk" };
+    if (encoding !== "utf-8") return undefined;
+    const chinese = decodeGbk(bytes);
+    if (chinese !== undefined) return { text: chinese, encoding: "gbk" };
+    const western = decodeWestern(bytes);
+    return western === undefined ? undefined : { text: western, encoding: "windows-1252" };
   }
 }
 
 /** Undefined when the encoding lacks a character of the text. */
-
 export function encodeText({ text, encoding }: FileText): Buffer | undefined {
   switch (encoding) {
     case "utf-8":
@@ -36,6 +39,8 @@ export function encodeText({ text, encoding }: FileText): Buffer | undefined {
       return Buffer.from(`\uFEFF${text}`, "utf16le").swap16();
     case "gbk":
       return encodeGbk(text);
+    case "windows-1252":
+      return encodeWestern(text);
     default:
       return encoding satisfies never;
   }
