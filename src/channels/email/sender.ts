@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { readAuthResults } from "./auth-results.js";
+import { mailClient } from "./client-address.js";
 import type { Header, MailHead } from "./headers.js";
 import type { EmailOptions } from "./options.js";
 
@@ -57,8 +58,9 @@ async function checkByKeys(
   const { authenticate } = await import("mailauth");
   const { dkim, spf, dmarc } = await authenticate(source, {
     ...(resolver === undefined ? {} : { resolver }),
-    // The address that SPF is asked about is only the server's own word above its first `Received`.
-    trustReceived: hasOwnReturnPath(headers),
+    // Left to itself it believes the first `Received` in which it finds a name, and any address in it.
+    trustReceived: false,
+    ...mailClient(headers),
     disableArc: true,
     disableBimi: true,
   });
@@ -93,10 +95,4 @@ function isPartOf(domain: string, whole: string | undefined): boolean {
 
 function domainOf(value: string | undefined): string | undefined {
   return value?.slice(value.lastIndexOf("@") + 1).toLowerCase();
-}
-
-function hasOwnReturnPath(headers: readonly Header[]): boolean {
-  const path = headers.findIndex(({ name }) => name === "return-path");
-  const received = headers.findIndex(({ name }) => name === "received");
-  return path !== -1 && received !== -1 && path < received;
 }
