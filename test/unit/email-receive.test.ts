@@ -365,6 +365,26 @@ mailTest("a connection that is lost is opened again by the next run, which goes 
   await until("it came", () => world.gateway.texts().includes("meanwhile"), 20_000);
 });
 
+mailTest("a connection that is lost is noticed, however many mails wait to be taken", async (world) => {
+  for (let n = 1; n <= 9; n++)
+    await world.write({ text: `mail ${n}`, messageId: `${n}@x`, from: `p${n}@${mailDomain}` });
+  const offered = new Set<string>();
+  const publish = async ({ content }: ReceivedMessage) => {
+    offered.add(content);
+    return { status: "busy", reply: "" } as const;
+  };
+  await using proxy = await openMailProxy(world.server.imapPort);
+  await using running = startChannel(world.open({ imapPort: proxy.port }), publish);
+  await until("as many wait as may", () => offered.size === 8, 20_000);
+  proxy.cut();
+  let lost: unknown;
+  void running.ended.then((error) => {
+    lost = error;
+  });
+  await until("the channel has ended", () => lost !== undefined, 10_000);
+  assert.ok(lost instanceof ChannelError && lost.retryable);
+});
+
 mailTest(
   "TLS from the first byte and STARTTLS work with a certificate that a file vouches for, and with none else",
   async (world) => {

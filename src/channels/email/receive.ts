@@ -81,7 +81,8 @@ export async function receive(ports: ReceivePorts, signal: AbortSignal): Promise
     let since = start.since;
     while (!signal.aborted) {
       news.reset();
-      await Promise.race([scan({ ...ports, connection, line, validity }, since, signal), faulty]);
+      // It may wait for room, and not hear that the connection is gone.
+      await Promise.race([scan({ ...ports, connection, line, validity }, since, signal), connection.lost, faulty]);
       since = undefined;
       if (line.open === 0) await positions.keep({ validity, uid: line.newest });
       ports.onConnected();
