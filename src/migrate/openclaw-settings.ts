@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { isObject, type JsonObject } from "./json5.js";
+import { databaseProfiles, sharedDatabase } from "./openclaw-database.js";
 import { at, isFile, objectAt, readObject, textAt } from "./read-files.js";
 import { channelSetting, providerSettings } from "./settings.js";
 import type { FoundSetting, Problem } from "./source.js";
@@ -29,7 +30,16 @@ export async function openclawSettings(
   const providers: Record<string, JsonObject> = {};
   for (const [name, section] of Object.entries(objectAt(config, "models", "providers")))
     if (isObject(section)) providers[name] = toProvider(name, section, problems);
-  for (const agent of agents) await addKeys(join(folder, "agents", agent, "agent"), providers, problems);
+  for (const agent of agents) {
+    const inner = join(folder, "agents", agent, "agent");
+    const path = join(inner, "auth-profiles.json");
+    const fromFile = (await isFile(path)) ? objectAt(await readObject(path, problems), "profiles") : {};
+    addKeys(path, fromFile, providers, problems);
+    const database = join(inner, "openclaw-agent.sqlite");
+    addKeys(database, await databaseProfiles(database, problems), providers, problems);
+  }
+  const shared = sharedDatabase(folder);
+  addKeys(shared, await databaseProfiles(shared, problems), providers, problems);
   settings.push(...providerSettings(providers, problems));
 
   const env = Object.keys({ ...objectAt(config, "env"), ...objectAt(config, "env", "vars") });
@@ -39,7 +49,6 @@ export async function openclawSettings(
       what: `env: ${variables.join(", ")}`,
       why: "put these into secrets.json or the environment yourself",
     });
-  if (config.$include !== undefined) problems.push({ what: "$include", why: "included config files are not read" });
   return settings;
 }
 
@@ -82,11 +91,8 @@ function toProvider(name: string, section: JsonObject, problems: Problem[]): Jso
   };
 }
 
-/** Keys stand in a file of their own, for each agent. */
-async function addKeys(folder: string, providers: Record<string, JsonObject>, problems: Problem[]): Promise<void> {
-  const path = join(folder, "auth-profiles.json");
-  if (!(await isFile(path))) return;
-  const profiles = objectAt(await readObject(path, problems), "profiles");
+/** Keys stand apart from the config, in a file or in a database. */
+function addKeys(path: string, profiles: JsonObject, providers: Record<string, JsonObject>, problems: Problem[]): void {
   for (const [name, profile] of Object.entries(profiles)) {
     const provider = textAt(profile, "provider");
     if (provider === undefined) continue;
