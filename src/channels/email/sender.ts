@@ -10,6 +10,8 @@ export type SenderCheck =
   | { readonly verdict: "unverified"; readonly why: string }
   | { readonly verdict: "later"; readonly why: string };
 
+/** One line of the log, however many signatures a mail has. */
+const longestWhy = 300;
 /** A mail that is sent again much later has been replayed: what was read of it may be forgotten by then. */
 const longestJourneyMs = 6 * 24 * 3600 * 1000;
 
@@ -80,7 +82,7 @@ async function checkByKeys(
     ...(dmarc === false ? [] : [`dmarc=${dmarc.status.result}`]),
   ];
   const why = results.length === 0 ? "it is not signed" : results.join(", ");
-  return { verdict: /=temp/.test(why) ? "later" : "unverified", why };
+  return { verdict: /=temp/.test(why) ? "later" : "unverified", why: why.slice(0, longestWhy) };
 }
 
 /** Signed by the author's domain itself, or by one above it. */
