@@ -52,12 +52,24 @@ export async function openclawSettings(
   return settings;
 }
 
-function toChannel(name: string, section: JsonObject, problems: Problem[]): JsonObject {
+/** A channel with its account in it: the one that is the default there, or the only one. */
+function withAccount(name: string, { accounts, ...section }: JsonObject, problems: Problem[]): JsonObject {
+  if (!isObject(accounts)) return section;
+  const [first, ...others] = Object.keys(accounts);
+  const chosen = textAt(section, "defaultAccount") ?? ("default" in accounts ? "default" : first) ?? "";
+  if (others.length > 0)
+    problems.push({
+      what: `channels.${name}.accounts`,
+      why: `maxclaw has one account of a channel: ${chosen} is taken over`,
+    });
+  return { ...section, ...objectAt(accounts, chosen) };
+}
+
+function toChannel(name: string, stored: JsonObject, problems: Problem[]): JsonObject {
+  const section = withAccount(name, stored, problems);
   // There a channel that is written down is on.
   const isOn = section.enabled !== false;
   if (name !== "telegram" && name !== "discord") return { ...section, enabled: isOn };
-  if (isObject(section.accounts))
-    problems.push({ what: `channels.${name}.accounts`, why: "maxclaw has one account of a channel" });
   const token = toSecret(`channels.${name}`, name === "telegram" ? section.botToken : section.token, problems);
   const own = Array.isArray(section.allowFrom) ? section.allowFrom : [];
   const dm = at(section, "dm", "allowFrom");

@@ -260,7 +260,7 @@ describe("migrate", () => {
     await writeFiles(homedir, { "outside.json5": "{ channels: { discord: { token: 'stolen' } } }" });
     await writeFiles(join(homedir, ".openclaw"), {
       "openclaw.json": `{ $include: ["./base.json5", "../outside.json5", "./gone.json5"],
-        channels: { telegram: { $include: "parts/bot.json5", allowFrom: [7] } } }`,
+        channels: { telegram: { $include: "parts/bot.json5", allowFrom: [7] }, discord: { accounts: { work: { token: 'w' }, default: { token: 'd', allowFrom: ['5'] } } } } }`,
       "base.json5":
         "{ agents: { defaults: { model: 'a/base' } }, channels: { telegram: { enabled: false, allowFrom: [6] } } }",
       "parts/bot.json5": "{ botToken: '3:claw', enabled: true }",
@@ -268,7 +268,8 @@ describe("migrate", () => {
     const [found] = await run(true);
     const { agents, channels } = JSON.parse(await read("config.json"));
     assert.equal(agents.defaults.model, "a/base");
-    assert.deepEqual(channels, { telegram: { enabled: true, token: "3:claw", allowFrom: ["6", "7"] } });
+    assert.deepEqual(channels.telegram, { enabled: true, token: "3:claw", allowFrom: ["6", "7"] });
+    assert.deepEqual(channels.discord, { enabled: true, token: "d", allowFrom: ["5"] });
     const told = found?.problems.map(({ what }) => what).join("\n") ?? "";
     assert.match(told, /\$include \.\.\/outside\.json5\n.*\$include \.\/gone\.json5/);
   });
