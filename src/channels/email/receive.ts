@@ -128,7 +128,8 @@ async function scan(scope: Scope, since: Date | undefined, signal: AbortSignal):
     await line.room(mostUnderWay);
     if (signal.aborted) return;
     const mail = await fetchMail(connection, uid);
-    const reason = mail === undefined ? "it is gone, or its server cannot show it" : ignoredReason(mail, since, options);
+    const reason =
+      mail === undefined ? "it is gone, or its server cannot show it" : ignoredReason(mail, since, options);
     if (mail === undefined || reason !== undefined) {
       options.log.info(`a mail is left alone: ${reason}`, { uid, from: mail?.head.from?.address });
       line.skip(uid);
