@@ -88,6 +88,7 @@ test("who has to log in again is told so; an endpoint that is away is asked agai
   assert.equal(await tokens.get(), "a");
   const away = await failureOf(createTokens({ ...login, tokenUrl: "http://127.0.0.1:1/token" }, file).get());
   assert.equal(away.retryable, true);
+  assert.match(away.message, /ECONNREFUSED|bad port/);
   assert.doesNotMatch(`${revoked} ${away}`, /refresh-1/);
 });
 

@@ -117,7 +117,9 @@ async function post(url: string, body: URLSearchParams): Promise<{ readonly stat
     const text = await response.text();
     return { status: response.status, said: parse(text) };
   } catch (error) {
-    throw new ChannelError(`The token endpoint ${url} cannot be reached: ${messageOf(error)}`, {
+    // fetch says no more than that it has failed.
+    const reason = error instanceof Error ? (error.cause ?? error) : error;
+    throw new ChannelError(`The token endpoint ${url} cannot be reached: ${messageOf(reason)}`, {
       cause: error,
       retryable: true,
     });
