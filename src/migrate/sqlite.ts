@@ -20,7 +20,7 @@ export async function askDatabase<T>(path: string, work: (ask: Ask) => Promise<T
     await copyFile(path, copy);
     // What was written last may stand there only.
     await copyFile(`${path}-wal`, `${copy}-wal`).catch(ifMissing);
-    using database = await open(copy);
+    using database = open(copy);
     return await work(async (sql) => (await database.all(sql)).filter(isObject));
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -41,10 +41,9 @@ interface NodeSqlite {
   };
 }
 
-async function open(file: string): Promise<Database> {
-  const name = "node:sqlite";
-  // From Node 22.13 on it is there.
-  const sqlite = await (import(name) as Promise<NodeSqlite>).catch(() => undefined);
+function open(file: string): Database {
+  // From Node 22.13 on it is there. It has no other type.
+  const sqlite = process.getBuiltinModule("node:sqlite") as NodeSqlite | undefined;
   if (sqlite === undefined) return { all: (sql) => askProgram(file, sql), [Symbol.dispose]: () => {} };
   const database = new sqlite.DatabaseSync(file);
   // Rows have no prototype, as nothing else here has them.
