@@ -126,6 +126,35 @@ test("both servers are logged in at with renewed tokens; one that they refuse is
   assert.equal(asked.length, 2);
 });
 
+test("a stop waits for no token endpoint that hangs", { skip }, async (t) => {
+  const { server } = shared;
+  assert.ok(server !== undefined);
+  let asked = 0;
+  const hanging = createServer(() => {
+    asked += 1;
+  });
+  hanging.listen(0, "127.0.0.1");
+  await once(hanging, "listening");
+  t.after(() => {
+    hanging.close();
+    hanging.closeAllConnections();
+  });
+  const { port } = hanging.address() as AddressInfo;
+  const login = { tokenUrl: `http://127.0.0.1:${port}/token`, clientId: "app", refreshToken: "refresh-1" };
+  const tokens = createTokens(login, join(tempFolder(t), "email-auth.json"));
+  const channel = createEmailChannel(
+    { ...emailOptions(server, "bot", keepLog()), tokens },
+    { cursor: () => undefined },
+  );
+  const running = startChannel(channel, recordPublish().publish);
+  await until("it is asked", () => asked > 0, 10_000);
+  let isStopped = false;
+  void running.stop().then(() => {
+    isStopped = true;
+  });
+  await until("it has stopped", () => isStopped, 10_000);
+});
+
 test("a mail waits while its login is refused for good", { skip }, async (t) => {
   const { server } = shared;
   assert.ok(server !== undefined);
