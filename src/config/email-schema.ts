@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { flag, optionalText, whole } from "./values.js";
+import { flag, optionalAddress, optionalText, whole } from "./values.js";
 
 const address = z
   .string()
@@ -34,6 +34,16 @@ export const email = z.strictObject({
   /** OAuth2 instead of passwords: a token, or a file that always holds a fresh one. */
   accessToken: optionalText,
   accessTokenFile: optionalText,
+  /** Access tokens that are renewed here, by a login that somebody has made before. */
+  oauth: z
+    .strictObject({
+      tokenUrl: optionalAddress,
+      clientId: optionalText,
+      clientSecret: optionalText,
+      refreshToken: optionalText,
+      scope: optionalText,
+    })
+    .prefault({}),
   /** A PEM file with certificates to trust beside the system's. */
   tlsCaFile: optionalText,
   /** Addresses. Empty: strangers get a pairing code. `["*"]`: anyone. */

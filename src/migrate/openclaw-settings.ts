@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { isObject, type JsonObject } from "./json5.js";
+import { databaseProfiles, sharedDatabase } from "./openclaw-database.js";
 import { at, isFile, objectAt, readObject, textAt } from "./read-files.js";
 import { channelSetting, providerSettings } from "./settings.js";
 import type { FoundSetting, Problem } from "./source.js";
@@ -29,7 +30,16 @@ export async function openclawSettings(
   const providers: Record<string, JsonObject> = {};
   for (const [name, section] of Object.entries(objectAt(config, "models", "providers")))
     if (isObject(section)) providers[name] = toProvider(name, section, problems);
-  for (const agent of agents) await addKeys(join(folder, "agents", agent, "agent"), providers, problems);
+  for (const agent of agents) {
+    const inner = join(folder, "agents", agent, "agent");
+    const path = join(inner, "auth-profiles.json");
+    const fromFile = (await isFile(path)) ? objectAt(await readObject(path, problems), "profiles") : {};
+    addKeys(path, fromFile, providers, problems);
+    const database = join(inner, "openclaw-agent.sqlite");
+    addKeys(database, await databaseProfiles(database, problems), providers, problems);
+  }
+  const shared = sharedDatabase(folder);
+  addKeys(shared, await databaseProfiles(shared, problems), providers, problems);
   settings.push(...providerSettings(providers, problems));
 
   const env = Object.keys({ ...objectAt(config, "env"), ...objectAt(config, "env", "vars") });
@@ -39,16 +49,27 @@ export async function openclawSettings(
       what: `env: ${variables.join(", ")}`,
       why: "put these into secrets.json or the environment yourself",
     });
-  if (config.$include !== undefined) problems.push({ what: "$include", why: "included config files are not read" });
   return settings;
 }
 
-function toChannel(name: string, section: JsonObject, problems: Problem[]): JsonObject {
+/** A channel with its account in it: the one that is the default there, or the only one. */
+function withAccount(name: string, { accounts, ...section }: JsonObject, problems: Problem[]): JsonObject {
+  if (!isObject(accounts)) return section;
+  const [first, ...others] = Object.keys(accounts);
+  const chosen = textAt(section, "defaultAccount") ?? ("default" in accounts ? "default" : first) ?? "";
+  if (others.length > 0)
+    problems.push({
+      what: `channels.${name}.accounts`,
+      why: `maxclaw has one account of a channel: ${chosen} is taken over`,
+    });
+  return { ...section, ...objectAt(accounts, chosen) };
+}
+
+function toChannel(name: string, stored: JsonObject, problems: Problem[]): JsonObject {
+  const section = withAccount(name, stored, problems);
   // There a channel that is written down is on.
   const isOn = section.enabled !== false;
   if (name !== "telegram" && name !== "discord") return { ...section, enabled: isOn };
-  if (isObject(section.accounts))
-    problems.push({ what: `channels.${name}.accounts`, why: "maxclaw has one account of a channel" });
   const token = toSecret(`channels.${name}`, name === "telegram" ? section.botToken : section.token, problems);
   const own = Array.isArray(section.allowFrom) ? section.allowFrom : [];
   const dm = at(section, "dm", "allowFrom");
@@ -82,11 +103,8 @@ function toProvider(name: string, section: JsonObject, problems: Problem[]): Jso
   };
 }
 
-/** Keys stand in a file of their own, for each agent. */
-async function addKeys(folder: string, providers: Record<string, JsonObject>, problems: Problem[]): Promise<void> {
-  const path = join(folder, "auth-profiles.json");
-  if (!(await isFile(path))) return;
-  const profiles = objectAt(await readObject(path, problems), "profiles");
+/** Keys stand apart from the config, in a file or in a database. */
+function addKeys(path: string, profiles: JsonObject, providers: Record<string, JsonObject>, problems: Problem[]): void {
   for (const [name, profile] of Object.entries(profiles)) {
     const provider = textAt(profile, "provider");
     if (provider === undefined) continue;

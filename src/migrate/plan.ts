@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { copyFile, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, parse } from "node:path";
@@ -63,8 +64,9 @@ export async function makePlan(source: Source, target: Target): Promise<Plan> {
 }
 
 /** The text goes under a heading of its own, by which the next time sees that it is there. */
-async function planNote({ from, to }: FoundNote, source: Source, { workspace }: Target): Promise<readonly Step[]> {
-  const text = tidy(await readFile(from, "utf8"));
+async function planNote(note: FoundNote, source: Source, { workspace }: Target): Promise<readonly Step[]> {
+  const { from, to, toText = (text: string) => text } = note;
+  const text = tidy(toText(await readFile(from, "utf8")));
   const template = workspaceTemplates[to];
   if (text === "" || (template !== undefined && text === tidy(template))) return [];
   const path = join(workspace, to);
@@ -178,17 +180,17 @@ async function planSessions(
   return steps;
 }
 
-/** In a file of its own, which the next start of the gateway takes over once. */
-async function planJobs({ jobs, kind }: Source, { workspace }: Target): Promise<readonly Step[]> {
-  const path = join(workspace, ".cron", `from-${kind}.json`);
+/** In a file for each old home, which the next start of the gateway takes over once. */
+async function planJobs({ jobs, kind, folder }: Source, { workspace }: Target): Promise<readonly Step[]> {
+  const home = createHash("sha256").update(folder).digest("hex").slice(0, 8);
+  const path = join(workspace, ".cron", `from-${kind}-${home}.json`);
   const count = Object.keys(jobs).length;
   if (count === 0) return [];
   const text = `${JSON.stringify(jobs, undefined, 2)}\n`;
   const there = await readFile(path, "utf8").catch(ifMissing(undefined));
   const what = `${count} scheduled jobs`;
   if (there === text) return [{ area: "cron", what, status: "same" }];
-  if (there !== undefined)
-    return [{ area: "cron", what, status: "kept", remark: `jobs of ${kind} were taken over before, from ${path}` }];
+  if (there !== undefined) return [{ area: "cron", what, status: "kept", remark: "its jobs were taken over before" }];
   const apply = async (): Promise<void> => {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text, { flag: "wx", mode: 0o600 });

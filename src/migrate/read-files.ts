@@ -46,9 +46,13 @@ export interface JsonLines {
 
 /** @throws when the file cannot be read at all */
 export async function readJsonLines(path: string): Promise<JsonLines> {
+  return parseJsonLines(await readFile(path, "utf8"));
+}
+
+export function parseJsonLines(content: string): JsonLines {
   const rows: JsonObject[] = [];
   const damaged: number[] = [];
-  for (const [index, line] of (await readFile(path, "utf8")).split("\n").entries()) {
+  for (const [index, line] of content.split("\n").entries()) {
     if (line.trim() === "") continue;
     try {
       const row: unknown = JSON.parse(line);

@@ -1,19 +1,21 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../errors.js";
 import { toGoJobs } from "./jobs.js";
-import { isObject } from "./json5.js";
+import { isObject, type JsonObject } from "./json5.js";
 import {
   findNotes,
   findWorkspace,
   isFile,
   namesIn,
   objectAt,
+  parseJsonLines,
   readJsonLines,
   readObject,
   textAt,
 } from "./read-files.js";
-import { channelSetting, commonSettings, providerSettings, toCamelKeys } from "./settings.js";
-import type { FoundSession, Problem, Source } from "./source.js";
+import { channelSetting, commonSettings, providerSettings, toCamel, toCamelKeys } from "./settings.js";
+import type { FoundNote, FoundSession, Problem, Source } from "./source.js";
 import { toSession, toSessionKey } from "./transcript.js";
 
 const notes = {
@@ -24,10 +26,11 @@ const notes = {
   "HEARTBEAT.md": "memory/heartbeat.md",
 } as const;
 
-/** A home of nanobot (Python): `config.json`, `workspace/`, `sessions/*.jsonl`, `cron/jobs.json`. */
+/** A home of nanobot (Python): `config.json`, `workspace/`, `sessions/<id>/*.jsonl`, `cron/jobs.json`. */
 export async function readNanobot(folder: string, homedir: string, now: number): Promise<Source> {
   const problems: Problem[] = [];
-  const config = toCamelKeys(await readObject(join(folder, "config.json"), problems));
+  const stored = toCamelKeys(await readObject(join(folder, "config.json"), problems));
+  const config = withModel(isObject(stored) ? stored : {});
   const named = textAt(config, "agents", "defaults", "workspace");
   const workspace = await findWorkspace(folder, { named, usual: [".nanobot"], homedir });
   const channels = Object.entries(objectAt(config, "channels")).flatMap(([name, section]) =>
@@ -36,21 +39,58 @@ export async function readNanobot(folder: string, homedir: string, now: number):
   const providers = providerSettings(objectAt(config, "providers"), problems);
   let jobs = {};
   for (const path of [join(folder, "cron", "jobs.json"), join(workspace, "cron", "jobs.json")]) {
-    const stored = toCamelKeys(await readObject(path, problems));
-    jobs = { ...jobs, ...toGoJobs(isObject(stored) ? stored : {}, path, now, problems) };
+    const found = toCamelKeys(await readObject(path, problems));
+    jobs = { ...jobs, ...toGoJobs(isObject(found) ? found : {}, path, now, problems) };
   }
   return {
     kind: "nanobot",
     folder,
     workspace,
-    notes: await findNotes(workspace, notes),
+    notes: [...(await findNotes(workspace, notes)), ...(await findHistory(workspace))],
     skillFolders: [join(workspace, "skills")],
     trees: [],
-    sessions: await readSessions([join(workspace, "sessions"), join(folder, "sessions")], problems),
+    sessions: await readSessions(await sessionFolders(folder, workspace), problems),
     jobs,
-    settings: [...channels, ...providers, ...commonSettings(isObject(config) ? config : {})],
+    settings: [...channels, ...providers, ...commonSettings(config)],
     problems,
   };
+}
+
+/** Newer ones have a folder for each workspace, by the number that stands in it; that of ours goes first. */
+async function sessionFolders(folder: string, workspace: string): Promise<readonly string[]> {
+  const root = join(folder, "sessions");
+  const own = (await readFile(join(workspace, ".nanobot", "workspace-id"), "utf8").catch(() => "")).trim();
+  const others = (await namesIn(root)).filter((name) => /^[0-9a-f]{32}$/.test(name) && name !== own);
+  const ids = [...(own === "" ? [] : [own]), ...others];
+  return [...ids.map((id) => join(root, id)), join(workspace, "sessions"), root];
+}
+
+/** Newer ones keep their HISTORY.md as lines of JSON. */
+async function findHistory(workspace: string): Promise<readonly FoundNote[]> {
+  const from = join(workspace, "memory", "history.jsonl");
+  const toText = (content: string): string =>
+    parseJsonLines(content)
+      .rows.map((row) => `[${textAt(row, "timestamp") ?? "?"}] ${textAt(row, "content") ?? ""}`)
+      .join("\n\n");
+  return (await isFile(from)) ? [{ from, to: "memory/HISTORY.md", toText }] : [];
+}
+
+/** With the model that counts in the place where ours is: the chosen preset's, and with the provider it is called at. */
+function withModel(config: JsonObject): JsonObject {
+  const defaults = objectAt(config, "agents", "defaults");
+  const presetOf = (name: unknown): JsonObject => objectAt(config, "modelPresets", toCamel(String(name ?? "")));
+  const labelOf = (from: JsonObject): string | undefined => {
+    const model = textAt(from, "model");
+    const provider = toCamel(textAt(from, "provider") ?? "auto");
+    const isNamed = provider === "auto" || model?.startsWith(`${provider}/`) === true;
+    return model === undefined || isNamed ? model : `${provider}/${model}`;
+  };
+  const chosen = { ...defaults, ...presetOf(defaults.modelPreset) };
+  const fallbacks = (Array.isArray(defaults.fallbackModels) ? defaults.fallbackModels : []).flatMap(
+    (one) => labelOf(isObject(one) ? one : presetOf(one)) ?? [],
+  );
+  const model = { model: labelOf(chosen), ...(fallbacks.length === 0 ? {} : { fallbacks }) };
+  return { ...config, agents: { ...objectAt(config, "agents"), defaults: { ...chosen, ...model } } };
 }
 
 async function readSessions(folders: readonly string[], problems: Problem[]): Promise<readonly FoundSession[]> {
@@ -63,7 +103,9 @@ async function readSessions(folders: readonly string[], problems: Problem[]): Pr
         const { rows, damaged } = await readJsonLines(path);
         const head = rows.find((row) => row._type === "metadata");
         // Files of before keys were kept in them: the first _ stood for the colon.
-        const key = textAt(head, "key") ?? name.slice(0, -".jsonl".length).replace("_", ":");
+        const named = textAt(head, "key") ?? name.slice(0, -".jsonl".length).replace("_", ":");
+        // One conversation for all chats goes on where its owner wrote last.
+        const key = named === "unified:default" ? (textAt(head, "metadata", "last_channel") ?? "unified") : named;
         const topic = /^(telegram:-?\d+):topic:(\d+)$/.exec(key);
         const ours = topic === null ? toSessionKey(key, "nanobot") : `${topic[1]}:${topic[2]}`;
         const entries = rows.filter((row) => row._type === undefined);

@@ -2,6 +2,8 @@ import { basename, join } from "node:path";
 import { messageOf } from "../errors.js";
 import { toGoJobs } from "./jobs.js";
 import { isObject, type JsonObject } from "./json5.js";
+import { databaseJobs, databaseTranscripts, sharedDatabase, type Transcript } from "./openclaw-database.js";
+import { readWithIncludes } from "./openclaw-include.js";
 import { openclawSettings } from "./openclaw-settings.js";
 import {
   findNotes,
@@ -29,23 +31,30 @@ const notes = {
   "HEARTBEAT.md": "memory/heartbeat.md",
 } as const;
 
-/** A home of OpenClaw: `openclaw.json`, a workspace, `agents/<id>/sessions/`, `cron/jobs.json`, `skills/`. */
+/**
+ * A home of OpenClaw: `openclaw.json`, a workspace, `skills/`, and in files (`agents/<id>/sessions/`, `cron/jobs.json`) or
+ * databases (`agents/<id>/agent/openclaw-agent.sqlite`, `state/openclaw.sqlite`) the rest.
+ */
 export async function readOpenclaw(folder: string, homedir: string, now: number): Promise<Source> {
   const problems: Problem[] = [];
   let config: JsonObject = {};
   for (const name of openclawConfigs) {
     const path = join(folder, name);
     if (!(await isFile(path))) continue;
-    config = await readObject(path, problems);
+    config = await readWithIncludes(path, folder, problems);
     break;
   }
   const named = textAt(config, "agents", "defaults", "workspace") ?? textAt(config, "agent", "workspace");
   const workspace = await findWorkspace(folder, { named, usual: [".openclaw", ".clawdbot"], homedir });
   const agents = await namesIn(join(folder, "agents"));
   const sessions: FoundSession[] = [];
-  for (const agent of agents)
-    sessions.push(...(await readSessions(join(folder, "agents", agent, "sessions"), problems)));
-  const jobs = join(folder, "cron", "jobs.json");
+  for (const agent of agents) sessions.push(...(await readSessions(join(folder, "agents", agent), problems)));
+  const jobsFile = join(folder, "cron", "jobs.json");
+  const database = sharedDatabase(folder);
+  const jobs = {
+    ...toGoJobs(await readObject(jobsFile, problems), jobsFile, now, problems),
+    ...toGoJobs(await databaseJobs(folder, problems), database, now, problems),
+  };
   return {
     kind: "openclaw",
     folder,
@@ -54,36 +63,48 @@ export async function readOpenclaw(folder: string, homedir: string, now: number)
     skillFolders: [join(workspace, "skills"), join(folder, "skills")],
     trees: [],
     sessions,
-    jobs: toGoJobs(await readObject(jobs, problems), jobs, now, problems),
+    jobs,
     settings: await openclawSettings(folder, config, agents, problems),
     problems,
   };
 }
 
-/** The transcripts of one agent. `sessions.json` says which of them a chat goes on in; the others are older ones. */
+/** The conversations of one agent, those of its database first. */
 async function readSessions(folder: string, problems: Problem[]): Promise<readonly FoundSession[]> {
+  const transcripts = [...(await databaseTranscripts(folder, problems))];
+  const inDatabase = new Set(transcripts.map(({ id }) => id));
+  const files = await fileTranscripts(join(folder, "sessions"), problems);
+  transcripts.push(...files.filter(({ id }) => !inDatabase.has(id)));
+  return transcripts.flatMap(({ from, id, key, entry, rows, damaged }): readonly FoundSession[] => {
+    const entries = rows
+      .filter((row) => row.type === "message" && isObject(row.message))
+      .map((row) => ({
+        ...objectAt(row, "message"),
+        timestamp: row.timestamp ?? objectAt(row, "message").timestamp,
+      }));
+    const ours = key === undefined ? pageKey("openclaw", id) : chatOf(key, entry);
+    const session = toSession(ours, from, { entries, damaged });
+    if (session !== undefined) return [session];
+    problems.push({ what: from, why: "nobody says anything in it that can be read" });
+    return [];
+  });
+}
+
+/** `sessions.json` says in which of the files a chat goes on; the others are older ones. */
+async function fileTranscripts(folder: string, problems: Problem[]): Promise<readonly Transcript[]> {
   const index = await readObject(join(folder, "sessions.json"), problems);
-  const keys = new Map<string, string>();
+  const chats = new Map<string, readonly [key: string, entry: unknown]>();
   for (const [key, entry] of Object.entries(index)) {
     const file = textAt(entry, "sessionFile") ?? `${textAt(entry, "sessionId")}.jsonl`;
-    keys.set(basename(file), chatOf(key, entry));
+    chats.set(basename(file), [key, entry]);
   }
-  const found: FoundSession[] = [];
+  const found: Transcript[] = [];
   for (const name of await namesIn(folder)) {
     const path = join(folder, name);
     if (!name.endsWith(".jsonl") || !(await isFile(path))) continue;
     try {
-      const { rows, damaged } = await readJsonLines(path);
-      const entries = rows
-        .filter((row) => row.type === "message" && isObject(row.message))
-        .map((row) => ({
-          ...objectAt(row, "message"),
-          timestamp: row.timestamp ?? objectAt(row, "message").timestamp,
-        }));
-      const key = keys.get(name) ?? pageKey("openclaw", name.slice(0, -".jsonl".length));
-      const session = toSession(key, path, { entries, damaged });
-      if (session !== undefined) found.push(session);
-      else problems.push({ what: path, why: "nobody says anything in it that can be read" });
+      const [key, entry] = chats.get(name) ?? [];
+      found.push({ from: path, id: name.slice(0, -".jsonl".length), key, entry, ...(await readJsonLines(path)) });
     } catch (error) {
       problems.push({ what: path, why: messageOf(error) });
     }

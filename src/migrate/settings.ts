@@ -109,7 +109,7 @@ export function toCamelKeys(value: unknown, depth = 0): unknown {
   );
 }
 
-function toCamel(key: string): string {
+export function toCamel(key: string): string {
   const camel = key.replaceAll(/(?<=[a-z0-9])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   // The Go maxclaw's spelling.
   return camel.replace(

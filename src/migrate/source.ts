@@ -8,6 +8,8 @@ export interface FoundNote {
   readonly from: string;
   /** Path in our workspace. */
   readonly to: string;
+  /** For a file that is no text for people. */
+  readonly toText?: (content: string) => string;
 }
 
 export interface FoundSession {

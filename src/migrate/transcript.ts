@@ -49,7 +49,7 @@ export function toSession(
 
 /** A key under which our own sessions can be; chats that are none get one on the page. */
 export function toSessionKey(key: string, program: string): string {
-  const own = /^(?!system:|cron:|heartbeat:|agent:|hook:|subagent:)[a-z0-9-]+:\S+$/;
+  const own = /^(?!system:|cron:|heartbeat:|agent:|hook:|subagent:|dream:|api:)[a-z0-9-]+:\S+$/;
   return own.test(key) ? key : pageKey(program, key);
 }
 

@@ -1,6 +1,7 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Channel, ChannelContext } from "../channels/channel.js";
 import type { EmailOptions } from "../channels/email/options.js";
+import type { OAuthLogin } from "../channels/email/tokens.js";
 import type { EmailConfig } from "../config/email-schema.js";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
@@ -22,9 +23,12 @@ export async function openEmail(
   scope: { readonly home: string; readonly context: ChannelContext; readonly log: Logger },
 ): Promise<OpenedEmail> {
   const { home, context, log } = scope;
-  const options = toOptions(config, home, log);
-  if (typeof options === "string") return { off: options, problems: [`channels.email is off: ${options}`] };
-  const { createEmailChannel, loadMailPackages } = await import("../channels/email/email.js");
+  const found = toOptions(config, home, log);
+  if (typeof found === "string") return { off: found, problems: [`channels.email is off: ${found}`] };
+  const [{ createEmailChannel, loadMailPackages }, { createTokens }] = await Promise.all([
+    import("../channels/email/email.js"),
+    import("../channels/email/tokens.js"),
+  ]);
   try {
     await loadMailPackages();
   } catch (error) {
@@ -32,21 +36,27 @@ export async function openEmail(
     const off = "the packages for mail are not installed: npm install imapflow mailparser nodemailer mailauth";
     return { off, problems: [`channels.email is off: ${off}`] };
   }
+  const { login, ...options } = found;
   const problems = options.verifySender === "off" ? [unverified] : [];
   for (const problem of problems) log.warn(problem);
-  return { channel: createEmailChannel(options, context), problems };
+  const tokens = login === undefined ? undefined : createTokens(login, join(home, "email-auth.json"));
+  return { channel: createEmailChannel({ ...options, tokens }, context), problems };
 }
 
-function toOptions(config: EmailConfig, home: string, log: Logger): EmailOptions | string {
-  const { enabled: _enabled, consentGranted, allowFrom: _allowFrom, ...rest } = config;
+type FoundOptions = EmailOptions & { readonly login: OAuthLogin | undefined };
+
+function toOptions(config: EmailConfig, home: string, log: Logger): FoundOptions | string {
+  const { enabled: _enabled, consentGranted, allowFrom: _allowFrom, oauth, ...rest } = config;
   const { imapHost, smtpHost, imapUsername, imapPassword, accessToken, accessTokenFile, tlsCaFile } = rest;
   if (!consentGranted) return "consentGranted is false: set it to true to let this mailbox be read";
   if (imapHost === undefined || imapUsername === undefined) return "imapHost and imapUsername are needed";
   if (smtpHost === undefined) return "smtpHost is needed";
   const fromAddress = config.fromAddress ?? imapUsername.toLowerCase();
   if (!fromAddress.includes("@")) return "fromAddress is needed, as imapUsername is no address";
-  const hasToken = accessToken !== undefined || accessTokenFile !== undefined;
-  if (imapPassword === undefined && !hasToken) return "imapPassword, accessToken or accessTokenFile is needed";
+  const login = toLogin(oauth);
+  if (typeof login === "string") return login;
+  const hasToken = login !== undefined || accessToken !== undefined || accessTokenFile !== undefined;
+  if (imapPassword === undefined && !hasToken) return "imapPassword, oauth, accessToken or accessTokenFile is needed";
   const inHome = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : resolve(home, path);
   return {
@@ -58,6 +68,13 @@ function toOptions(config: EmailConfig, home: string, log: Logger): EmailOptions
     smtpUsername: rest.smtpUsername ?? (hasToken ? imapUsername : undefined),
     accessTokenFile: inHome(accessTokenFile),
     tlsCaFile: inHome(tlsCaFile),
+    login,
     log,
   };
+}
+
+function toLogin({ tokenUrl, clientId, refreshToken, ...more }: EmailConfig["oauth"]): OAuthLogin | string | undefined {
+  if (refreshToken === undefined) return undefined;
+  if (tokenUrl === undefined || clientId === undefined) return "oauth.tokenUrl and oauth.clientId are needed";
+  return { ...more, tokenUrl, clientId, refreshToken };
 }

@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { InboundMessage } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
@@ -156,7 +157,9 @@ export function endOf(event: GatewayEvent): RunEnd | undefined {
 async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () => Promise<Scheduler>): Promise<void> {
   const taken = core.engine.records("cron_import");
   const folder = join(options.config.config.agents.defaults.workspace, ".cron");
-  for (const [file, record] of importFiles) {
+  const names = await readdir(folder).catch(() => []);
+  for (const file of names.filter((name) => name === "jobs.json" || /^from-[\w-]+\.json$/.test(name)).sort()) {
+    const record = file === "jobs.json" ? "go" : file.slice(0, -".json".length);
     if (taken.get(record) !== undefined) continue;
     const path = join(folder, file);
     const { readGoJobs } = await import("../schedule/import-jobs.js");
@@ -176,14 +179,6 @@ async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () =
     options.log.info(`Took over ${found.jobs.length} scheduled jobs from ${path}`);
   }
 }
-
-/** Files in `.cron/`, and the records that say that they were taken over. */
-const importFiles = [
-  ["jobs.json", "go"],
-  ["from-maxclaw.json", "from-maxclaw"],
-  ["from-nanobot.json", "from-nanobot"],
-  ["from-openclaw.json", "from-openclaw"],
-] as const;
 
 /** A chat sees and changes its own jobs only. */
 function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace): ChatJobs {

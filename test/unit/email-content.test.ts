@@ -76,6 +76,12 @@ test("whatever is broken in a mail, its reader ends with what it could read", as
     await parseHead(cut);
     assert.equal(typeof (await readContent(cut)).text, "string");
   }
+  const hostile: readonly (readonly [string, string, RegExp])[] = [
+    ["text/html", `${"<div>".repeat(30_000)}hi`, /^hi$/],
+    ["multipart/mixed; boundary=q", "--q\r\nContent-Type: text/plain\r\n\r\nx\r\n".repeat(3000), /cannot be read/],
+  ];
+  for (const [type, body, text] of hostile)
+    assert.match((await readContent(mime(`Content-Type: ${type}`, body))).text, text, type);
   const missingEnd = mime(
     'Content-Type: multipart/mixed; boundary="b"',
     "--b\r\nContent-Type: text/plain\r\n\r\nhello",

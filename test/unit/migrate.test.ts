@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { type MigratedHome, migrate } from "../../src/api/offline-migrate.js";
@@ -27,6 +28,19 @@ async function openPlace(names: readonly (keyof typeof homes)[] = [".maxclaw", "
     migrate({ target, homedir, from: undefined, kind: undefined, isApplied, now: Date.now(), ...more });
   const read = (path: string): Promise<string> => readFile(join(home, path), "utf8");
   return { homedir, home, workspace, target, run, read };
+}
+
+const hasSqlite = spawnSync("sqlite3", ["--version"]).status === 0;
+
+type Statement = string | readonly [sql: string, ...values: string[]];
+
+function writeDatabase(path: string, statements: readonly Statement[]): void {
+  const written = statements.map((statement) => {
+    if (typeof statement === "string") return statement;
+    const [sql, ...values] = statement;
+    return values.reduce((text, value) => text.replace("?", () => `'${value.replaceAll("'", "''")}'`), sql);
+  });
+  execFileSync("sqlite3", ["-batch", path], { input: `${written.join(";\n")};\n`, stdio: "pipe" });
 }
 
 const linesOf = (found: readonly MigratedHome[]): readonly string[] =>
@@ -81,7 +95,8 @@ describe("migrate", () => {
     for (const name of ["telegram_99", "telegram_-100%3a5", "webui_openclaw-s0", "webui_nanobot-heartbeat"])
       assert.equal((await stat(join(home, `workspace/.sessions/${name}.json`))).mode & 0o777, 0o600, name);
 
-    const jobs = JSON.parse(await read("workspace/.cron/from-openclaw.json"));
+    const files = await readdir(join(home, "workspace/.cron"));
+    const jobs = JSON.parse(await read(`workspace/.cron/${files.find((name) => name.startsWith("from-openclaw-"))}`));
     assert.deepEqual(jobs.c1.schedule, { type: "cron", expr: "0 8 * * *", timeZone: "Europe/Berlin" });
     assert.deepEqual(jobs.c1.payload, { message: "Feed the bird", channels: ["telegram"], to: "99" });
 
@@ -187,6 +202,146 @@ describe("migrate", () => {
     await assert.rejects(read("workspace/.sessions/telegram_42.json"));
     assert.ok(linesOf(found).includes("maxclaw sessions kept telegram:42, 2 messages"));
     assert.ok(found[0]?.problems.some(({ what }) => what.endsWith("odd.json")));
+  });
+
+  test("takes the jobs of two homes of one kind, each once", async () => {
+    const { homedir, home, run, read } = await openPlace([".nanobot"]);
+    await writeFiles(join(homedir, "other"), {
+      ...nanobotHome,
+      "cron/jobs.json": {
+        jobs: [{ id: "a1", name: "swim", schedule: { kind: "every", everyMs: 60_000 }, payload: { message: "Swim" } }],
+      },
+    });
+    await run(true);
+    await run(true, { from: join(homedir, "other") });
+    await run(true, { from: join(homedir, "other") });
+    const names = await readdir(join(home, "workspace/.cron"));
+    const texts = await Promise.all(names.map((name) => read(`workspace/.cron/${name}`)));
+    assert.deepEqual(
+      texts.flatMap((text) => Object.values<{ name: string }>(JSON.parse(text)).map(({ name }) => name)).sort(),
+      ["swim", "walk"],
+    );
+  });
+
+  test("finds what newer nanobots keep elsewhere: sessions by workspace, history as lines, the model of a preset", async () => {
+    const { homedir, run, read } = await openPlace([]);
+    const [own, other] = ["a".repeat(32), "0".repeat(32)];
+    const said = (key: string, content: string, more: object = {}) =>
+      `${JSON.stringify({ _type: "metadata", key, metadata: more })}\n${JSON.stringify({ _type: "provider_state", state: {} })}\n${JSON.stringify({ role: "user", content })}\n`;
+    await writeFiles(join(homedir, ".nanobot"), {
+      "config.json": {
+        agents: { defaults: { modelPreset: "my_fast", model: "old", provider: "auto", fallbackModels: ["spare"] } },
+        modelPresets: {
+          my_fast: { model: "llama-3", provider: "lm_studio", maxTokens: 999 },
+          spare: { model: "anthropic/claude", provider: "anthropic" },
+        },
+      },
+      "workspace/.nanobot/workspace-id": `${own}\n`,
+      "workspace/memory/history.jsonl": `{"cursor":1,"timestamp":"2026-05-01 10:00","content":"We met."}\n{"cursor":2,"timestamp":"2026-05-02 10:00","content":"We ate."}\n`,
+      [`sessions/${own}/dGVsZWdyYW06Nzc.jsonl`]: said("telegram:77", "Mine."),
+      [`sessions/${own}/dW5pZmllZDpkZWZhdWx0.jsonl`]: said("unified:default", "All.", { last_channel: "discord:5" }),
+      [`sessions/${other}/dGVsZWdyYW06Nzc.jsonl`]: said("telegram:77", "Another workspace's."),
+    });
+    await run(true);
+    assert.match(await read("workspace/.sessions/telegram_77.json"), /Mine\./);
+    assert.match(await read("workspace/.sessions/discord_5.json"), /All\./);
+    assert.match(await read("workspace/.sessions/webui_nanobot-dgvszwdyyw06nzc.json"), /Another workspace's/);
+    assert.match(
+      await read("workspace/memory/HISTORY.md"),
+      /\[2026-05-01 10:00\] We met\.\n\n\[2026-05-02 10:00\] We ate\./,
+    );
+    const { model, maxTokens, fallbacks } = JSON.parse(await read("config.json")).agents.defaults;
+    assert.deepEqual([model, maxTokens, fallbacks], ["lmStudio/llama-3", 999, ["anthropic/claude"]]);
+    assert.ok(linesOf(await run(true)).every((line) => !/ new /.test(line)));
+  });
+
+  test("reads the files that a config of OpenClaw includes, and none from outside of its folder", async () => {
+    const { homedir, run, read } = await openPlace([]);
+    await writeFiles(homedir, { "outside.json5": "{ channels: { discord: { token: 'stolen' } } }" });
+    await writeFiles(join(homedir, ".openclaw"), {
+      "openclaw.json": `{ $include: ["./base.json5", "../outside.json5", "./gone.json5"],
+        channels: { telegram: { $include: "parts/bot.json5", allowFrom: [7] }, discord: { accounts: { work: { token: 'w' }, default: { token: 'd', allowFrom: ['5'] } } } } }`,
+      "base.json5":
+        "{ agents: { defaults: { model: 'a/base' } }, channels: { telegram: { enabled: false, allowFrom: [6] } } }",
+      "parts/bot.json5": "{ botToken: '3:claw', enabled: true }",
+    });
+    const [found] = await run(true);
+    const { agents, channels } = JSON.parse(await read("config.json"));
+    assert.equal(agents.defaults.model, "a/base");
+    assert.deepEqual(channels.telegram, { enabled: true, token: "3:claw", allowFrom: ["6", "7"] });
+    assert.deepEqual(channels.discord, { enabled: true, token: "d", allowFrom: ["5"] });
+    const told = found?.problems.map(({ what }) => what).join("\n") ?? "";
+    assert.match(told, /\$include \.\.\/outside\.json5\n.*\$include \.\/gone\.json5/);
+  });
+
+  test("takes conversations, jobs and keys out of OpenClaw's databases, and leaves these as they are", {
+    skip: !hasSqlite && "needs the program sqlite3 (Debian: apt-get install sqlite3)",
+  }, async () => {
+    const { homedir, run, read } = await openPlace([".openclaw"]);
+    const claw = join(homedir, ".openclaw");
+    await mkdir(join(claw, "state"));
+    const event = (content: string) => JSON.stringify({ type: "message", message: { role: "user", content } });
+    writeDatabase(join(claw, "agents/main/agent/openclaw-agent.sqlite"), [
+      "PRAGMA journal_mode = WAL",
+      "CREATE TABLE session_nodes (session_key TEXT, current_session_id TEXT, entry_json TEXT)",
+      "CREATE TABLE transcript_events (session_id TEXT, seq INTEGER, event_json TEXT)",
+      "CREATE TABLE auth_profile_store (store_key TEXT, store_json TEXT)",
+      ["INSERT INTO session_nodes VALUES (?, ?, ?)", "agent:main:telegram:direct:55", "n'1", "{}"],
+      [
+        "INSERT INTO session_nodes VALUES (?, ?, ?)",
+        "agent:main:main",
+        "s1",
+        '{"lastChannel":"telegram","lastTo":"telegram:99"}',
+      ],
+      ["INSERT INTO transcript_events VALUES (?, 2, ?)", "n'1", event("My fish is Blub.")],
+      ["INSERT INTO transcript_events VALUES (?, 1, ?)", "n'1", event("Hello «fish».")],
+      ["INSERT INTO transcript_events VALUES (?, 3, ?)", "n'1", "broken"],
+      ["INSERT INTO transcript_events VALUES (?, 1, ?)", "s1", event("From the database.")],
+      ["INSERT INTO transcript_events VALUES (?, 1, ?)", "gone", event("Left behind.")],
+      [
+        "INSERT INTO auth_profile_store VALUES ('primary', ?)",
+        '{"profiles":{"groq:default":{"type":"api_key","provider":"groq","key":"sk-groq"}}}',
+      ],
+    ]);
+    const job = {
+      id: "c2",
+      name: "swim",
+      schedule: { kind: "every", everyMs: 60_000 },
+      payload: { kind: "agentTurn", message: "Swim" },
+    };
+    writeDatabase(join(claw, "state/openclaw.sqlite"), [
+      "CREATE TABLE cron_jobs (job_id TEXT, job_json TEXT)",
+      "CREATE TABLE auth_profile_stores (store_key TEXT, store_json TEXT)",
+      ["INSERT INTO cron_jobs VALUES ('c2', ?)", JSON.stringify(job)],
+      [
+        "INSERT INTO auth_profile_stores VALUES ('shared', ?)",
+        '{"profiles":{"xai:default":{"type":"api_key","provider":"xai","key":"sk-xai"}}}',
+      ],
+    ]);
+    const before = await snapshot(claw);
+    const found = await run(true);
+    assert.deepEqual(await snapshot(claw), before);
+    const messages = async (name: string) =>
+      JSON.parse(await read(`workspace/.sessions/${name}.json`)).messages.map(
+        ({ content }: { content: string }) => content,
+      );
+    assert.deepEqual(await messages("telegram_55"), ["Hello «fish».", "My fish is Blub."]);
+    // The file of that conversation is what the database has grown from.
+    assert.deepEqual(await messages("telegram_99"), ["From the database."]);
+    assert.deepEqual(await messages("webui_openclaw-gone"), ["Left behind."]);
+    assert.deepEqual(await messages("telegram_-100%3a5"), ["In a topic."]);
+    const { providers } = JSON.parse(await read("config.json"));
+    assert.deepEqual(
+      [providers.groq.apiKey, providers.xai.apiKey, providers.anthropic.apiKey],
+      ["sk-groq", "sk-xai", "sk-claw"],
+    );
+    const [jobs = ""] = await readdir(join(homedir, "new/workspace/.cron"));
+    assert.deepEqual(Object.keys(JSON.parse(await read(`workspace/.cron/${jobs}`))), ["c1", "c2"]);
+    assert.match(JSON.stringify(found), /1 lines cannot be read: 3/);
+
+    await writeFiles(claw, { "state/openclaw.sqlite": "no database at all, but a text" });
+    const [again] = await run(false);
+    assert.equal(again?.problems.filter(({ what }) => what.endsWith("state/openclaw.sqlite")).length, 1);
   });
 
   test("writes nothing into a config that cannot be read, and follows no links", async () => {

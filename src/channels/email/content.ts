@@ -19,15 +19,11 @@ const signatures: ReadonlySet<string> = new Set([
   "application/x-pkcs7-signature",
 ]);
 
-/** Reads a mail that is whole in memory, in any charset and encoding, also when it is broken. */
+/** Reads a mail that is whole in memory, in any charset and encoding, also when it is broken. Never rejects. */
 export async function readContent(source: Buffer): Promise<MailContent> {
-  const { simpleParser } = await import("mailparser");
-  const parsed = await simpleParser(source, {
-    skipImageLinks: true,
-    skipTextToHtml: true,
-    skipTextLinks: true,
-    maxHtmlLengthToParse: longestHtml,
-  });
+  const parsed = await parse(source);
+  if (parsed === undefined)
+    return { text: "[This mail is built in a way that cannot be read.]", calendar: "", files: [] };
   const attachments = parsed.attachments
     // In a broken mail it is missing, whatever its type says.
     .map((file) => ({ ...file, contentType: String(file.contentType || "application/octet-stream") }))
@@ -44,8 +40,27 @@ export async function readContent(source: Buffer): Promise<MailContent> {
   return { text: textOf(parsed), calendar: [...new Set(calendar)].join("\n\n"), files: files.map(toFile) };
 }
 
-function textOf({ text = "" }: ParsedMail): string {
-  return text.replace(/\u00a0/g, " ").trim();
+/** The parser refuses a mail with very many parts, and one whose HTML is nested too deeply to become text. */
+async function parse(source: Buffer): Promise<ParsedMail | undefined> {
+  const { simpleParser } = await import("mailparser");
+  const options = {
+    skipImageLinks: true,
+    skipTextToHtml: true,
+    skipTextLinks: true,
+    maxHtmlLengthToParse: longestHtml,
+  };
+  return await simpleParser(source, options)
+    .catch(() => simpleParser(source, { ...options, skipHtmlToText: true }))
+    .catch(() => undefined);
+}
+
+function textOf({ text = "", html }: ParsedMail): string {
+  const found = text.trim() === "" && typeof html === "string" ? withoutTags(html) : text;
+  return found.replace(/\u00a0/g, " ").trim();
+}
+
+function withoutTags(html: string): string {
+  return html.replace(/<[^<>]*>/g, " ").replace(/\s+/g, " ");
 }
 
 function toFile(

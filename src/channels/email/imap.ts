@@ -1,7 +1,8 @@
 import type { ImapFlow, ImapFlowOptions } from "imapflow";
 import { ChannelError, messageOf } from "../../errors.js";
 import { linked } from "../../util/linked.js";
-import { readAccess } from "./access.js";
+import { untilAborted } from "../../util/until-aborted.js";
+import { type Access, readAccess } from "./access.js";
 import type { EmailOptions } from "./options.js";
 
 /** A connection to the mailbox's server. Disposing it closes the socket. */
@@ -19,7 +20,8 @@ const commandMs = 30_000;
 /** Logs in. @throws {ChannelError} `retryable` is false only for a login that is refused for good */
 export async function openImap(options: EmailOptions, signal: AbortSignal): Promise<ImapConnection> {
   const { ImapFlow } = await import("imapflow");
-  const { accessToken, tls } = await readAccess(options);
+  const access = await untilAborted(readAccess(options), signal);
+  const { accessToken, tls } = access;
   const { imapHost: host, imapPort: port, imapUsername: user, imapPassword: pass, imapUseSSL: secure } = options;
   const settings: ImapFlowOptions = {
     host,
@@ -38,13 +40,16 @@ export async function openImap(options: EmailOptions, signal: AbortSignal): Prom
   if (signal.aborted) throw new ChannelError("The connection was given up before it began.", { retryable: true });
   const client = new ImapFlow(settings);
   const state: { fault?: Error } = {};
+  const fail = (error: unknown): ChannelError => {
+    const fault = toChannelError(state.fault ?? error, host, access);
+    if (fault instanceof LoginRefused) options.tokens?.forget(accessToken);
+    return fault;
+  };
   const lost = new Promise<never>((_, reject) => {
     client.on("error", (error: Error) => {
       state.fault = error;
     });
-    client.on("close", () =>
-      reject(toChannelError(state.fault ?? new Error("the server closed the connection"), host)),
-    );
+    client.on("close", () => reject(fail(new Error("the server closed the connection"))));
   });
   lost.catch(() => undefined);
   const close = (): void => client.close();
@@ -55,7 +60,7 @@ export async function openImap(options: EmailOptions, signal: AbortSignal): Prom
     try {
       return await Promise.race([work(client), lost]);
     } catch (error) {
-      throw toChannelError(state.fault ?? error, host);
+      throw fail(error);
     }
   };
   try {
@@ -76,10 +81,12 @@ export async function openImap(options: EmailOptions, signal: AbortSignal): Prom
   };
 }
 
+class LoginRefused extends ChannelError {}
+
 /** Codes of a refused login that pass by themselves (RFC 5530). */
 const passing: ReadonlySet<unknown> = new Set(["UNAVAILABLE", "INUSE", "LIMIT", "SERVERBUG", "CONTACTADMIN"]);
 
-function toChannelError(error: unknown, host: string): ChannelError {
+function toChannelError(error: unknown, host: string, { accessToken, isRenewed }: Access): ChannelError {
   if (error instanceof ChannelError) return error;
   const { authenticationFailed, serverResponseCode, responseText } = (error ?? {}) as {
     readonly authenticationFailed?: boolean;
@@ -87,12 +94,14 @@ function toChannelError(error: unknown, host: string): ChannelError {
     readonly responseText?: unknown;
   };
   if (authenticationFailed === true) {
-    const isForNow = passing.has(serverResponseCode);
     const said = typeof responseText === "string" ? ` (${responseText})` : "";
-    return new ChannelError(
-      `The IMAP server ${host} refused the login${said}: check channels.email.imapUsername and imapPassword.`,
-      { retryable: isForNow },
-    );
+    const check =
+      accessToken === undefined
+        ? "check channels.email.imapUsername and imapPassword"
+        : "its access token has run out or is not for this mailbox";
+    return new LoginRefused(`The IMAP server ${host} refused the login${said}: ${check}.`, {
+      retryable: isRenewed || passing.has(serverResponseCode),
+    });
   }
   const said = typeof responseText === "string" ? `: ${responseText}` : "";
   return new ChannelError(`The IMAP server ${host}: ${messageOf(error)}${said}`, { retryable: true });

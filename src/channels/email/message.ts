@@ -38,7 +38,7 @@ export function toReceived(
           quoted: {
             text: cut(others, longestQuote),
             by: "other",
-            name: split.isForward ? "a forwarded mail" : "an earlier mail",
+            name: split.isForward ? "a forwarded mail" : calendar === "" ? "an earlier mail" : "a calendar entry",
           },
         }),
     ...outsideOf(split, isKnown, isVerified),

@@ -1,4 +1,5 @@
 import type { Logger } from "../../log.js";
+import type { Tokens } from "./tokens.js";
 
 export interface EmailOptions {
   readonly imapHost: string;
@@ -23,6 +24,8 @@ export interface EmailOptions {
   readonly accessToken?: string | undefined;
   /** A file that always holds a fresh access token; read at each login. */
   readonly accessTokenFile?: string | undefined;
+  /** Where access tokens come from that are renewed here; before the two above. */
+  readonly tokens?: Tokens | undefined;
   /** A PEM file with certificates to trust beside the system's. */
   readonly tlsCaFile?: string | undefined;
   /** The name by which one's own server signs its `Authentication-Results`. */

@@ -81,7 +81,8 @@ export async function receive(ports: ReceivePorts, signal: AbortSignal): Promise
     let since = start.since;
     while (!signal.aborted) {
       news.reset();
-      await Promise.race([scan({ ...ports, connection, line, validity }, since, signal), faulty]);
+      // It may wait for room, and not hear that the connection is gone.
+      await Promise.race([scan({ ...ports, connection, line, validity }, since, signal), connection.lost, faulty]);
       since = undefined;
       if (line.open === 0) await positions.keep({ validity, uid: line.newest });
       ports.onConnected();
@@ -127,7 +128,8 @@ async function scan(scope: Scope, since: Date | undefined, signal: AbortSignal):
     await line.room(mostUnderWay);
     if (signal.aborted) return;
     const mail = await fetchMail(connection, uid);
-    const reason = mail === undefined ? "it is gone" : ignoredReason(mail, since, options);
+    const reason =
+      mail === undefined ? "it is gone, or its server cannot show it" : ignoredReason(mail, since, options);
     if (mail === undefined || reason !== undefined) {
       options.log.info(`a mail is left alone: ${reason}`, { uid, from: mail?.head.from?.address });
       line.skip(uid);

@@ -36,7 +36,7 @@ export function createSend(options: EmailOptions, known: KnownMails): SendMail {
     const id = messageIdOf(message.id, fromAddress);
     const receipt = { platformMessageId: id };
     const isSecond = known.find(id)?.isOurs === true && !refused.has(id);
-    if (isSecond && (await wasSent(options, id, signal))) return receipt;
+    if (isSecond && (await wasSent(options, id, signal).catch(failForNow))) return receipt;
     const answered = (replyTo === undefined ? undefined : known.find(replyTo)) ?? known.latest(chatId, thread);
     const mail = await compose(message, answered, fromAddress);
     const { subject, references } = mail;
@@ -55,7 +55,12 @@ export function createSend(options: EmailOptions, known: KnownMails): SendMail {
   };
 }
 
-/** @throws {ChannelError} `refused`: as long as nobody can tell, nothing is sent */
+/** As long as nobody can tell, nothing is sent, and the mail waits. */
+function failForNow(error: unknown): never {
+  throw new ChannelError(messageOf(error), { cause: error, retryable: true });
+}
+
+/** @throws {ChannelError} the folder cannot be read */
 async function wasSent(options: EmailOptions, messageId: string, signal: AbortSignal): Promise<boolean> {
   const { sentLookMs = 1500 } = options;
   using connection = await openImap(options, signal);

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { readAuthResults } from "./auth-results.js";
+import { mailClient } from "./client-address.js";
 import type { Header, MailHead } from "./headers.js";
 import type { EmailOptions } from "./options.js";
 
@@ -9,6 +10,13 @@ export type SenderCheck =
   | { readonly verdict: "unverified"; readonly why: string }
   | { readonly verdict: "later"; readonly why: string };
 
+/** Of these a signature covers one: a second one above it is anybody's words (RFC 6376, section 8.15). */
+const single = [
+  ...["subject", "date", "message-id", "in-reply-to", "references"],
+  ...["content-type", "content-transfer-encoding"],
+];
+/** One line of the log, however many signatures a mail has. */
+const longestWhy = 300;
 /** A mail that is sent again much later has been replayed: what was read of it may be forgotten by then. */
 const longestJourneyMs = 6 * 24 * 3600 * 1000;
 
@@ -24,6 +32,8 @@ export async function checkSender(
 ): Promise<SenderCheck> {
   const address = from?.address ?? "";
   const domain = address.slice(address.lastIndexOf("@") + 1);
+  const twice = single.find((name) => headers.filter((header) => header.name === name).length > 1);
+  if (twice !== undefined) return { verdict: "unverified", why: `it has ${twice} twice` };
   if (date !== undefined && arrivedAt.getTime() - date.getTime() > longestJourneyMs)
     return { verdict: "unverified", why: "it was written more than 6 days before it arrived" };
   return authservId === undefined
@@ -57,13 +67,15 @@ async function checkByKeys(
   const { authenticate } = await import("mailauth");
   const { dkim, spf, dmarc } = await authenticate(source, {
     ...(resolver === undefined ? {} : { resolver }),
-    // The address that SPF is asked about is only the server's own word above its first `Received`.
-    trustReceived: hasOwnReturnPath(headers),
+    // Left to itself it believes the first `Received` in which it finds a name, and any address in it.
+    trustReceived: false,
+    ...mailClient(headers),
     disableArc: true,
     disableBimi: true,
   });
-  // A signature of only a part of the body proves nothing of the rest.
-  const signatures = dkim.results.filter(({ status }) => !status.underSized);
+  // A signature of only a part of the mail proves nothing of the rest.
+  const hasSubject = headers.some(({ name }) => name === "subject");
+  const signatures = dkim.results.filter((each) => !each.status.underSized && (!hasSubject || signsSubject(each)));
   if (signatures.some(({ status, signingDomain }) => status.result === "pass" && isAligned(signingDomain, domain)))
     return { verdict: "verified" };
   const isWhole = signatures.length === dkim.results.length;
@@ -73,12 +85,21 @@ async function checkByKeys(
   const isDenied = dmarc !== false && dmarc.status.result === "fail";
   if (!isDenied && isAligned(spfDomain, domain)) return { verdict: "verified" };
   const results = [
-    ...dkim.results.map(({ status, signingDomain }) => `dkim=${status.result} (${signingDomain})`),
+    ...dkim.results.map((each) => {
+      const part = signatures.includes(each) ? "" : ", of a part only";
+      return `dkim=${each.status.result} (${each.signingDomain}${part})`;
+    }),
     ...(spf === false ? [] : [`spf=${spf.status.result}`]),
     ...(dmarc === false ? [] : [`dmarc=${dmarc.status.result}`]),
   ];
   const why = results.length === 0 ? "it is not signed" : results.join(", ");
-  return { verdict: /=temp/.test(why) ? "later" : "unverified", why };
+  return { verdict: /=temp/.test(why) ? "later" : "unverified", why: why.slice(0, longestWhy) };
+}
+
+function signsSubject(result: object): boolean {
+  // mailauth's types do not name it.
+  const { signingHeaders } = result as { readonly signingHeaders?: { readonly keys?: string } };
+  return signingHeaders?.keys?.toLowerCase().split(": ").includes("subject") === true;
 }
 
 /** Signed by the author's domain itself, or by one above it. */
@@ -93,10 +114,4 @@ function isPartOf(domain: string, whole: string | undefined): boolean {
 
 function domainOf(value: string | undefined): string | undefined {
   return value?.slice(value.lastIndexOf("@") + 1).toLowerCase();
-}
-
-function hasOwnReturnPath(headers: readonly Header[]): boolean {
-  const path = headers.findIndex(({ name }) => name === "return-path");
-  const received = headers.findIndex(({ name }) => name === "received");
-  return path !== -1 && received !== -1 && path < received;
 }

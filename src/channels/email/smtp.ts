@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { ChannelError, messageOf } from "../../errors.js";
 import { linked } from "../../util/linked.js";
+import { untilAborted } from "../../util/until-aborted.js";
 import { readAccess } from "./access.js";
 import type { EmailOptions } from "./options.js";
 
@@ -24,7 +25,10 @@ export async function submit(
   signal: AbortSignal,
 ): Promise<void> {
   const { default: SMTPConnection } = await import("nodemailer/lib/smtp-connection");
-  const { accessToken, tls } = await readAccess(options);
+  const { accessToken, tls } = await untilAborted(readAccess(options), signal).catch((error: unknown) => {
+    // As with a password that is refused: the mail waits until somebody has put it right.
+    throw new ChannelError(messageOf(error), { cause: error, retryable: true });
+  });
   const { smtpHost: host, smtpPort: port, smtpUseSSL: secure, smtpUseTLS, smtpUsername, smtpPassword } = options;
   const connection = new SMTPConnection({
     host,
@@ -62,6 +66,7 @@ export async function submit(
     connection.quit();
   } catch (error) {
     connection.close();
+    if (isLoginRefused(error)) options.tokens?.forget(accessToken);
     throw toChannelError(error, host, progress.hasLeft);
   }
 }
@@ -83,6 +88,10 @@ function fixedToken(user: string, accessToken: string) {
   };
 }
 
+function isLoginRefused(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EAUTH";
+}
+
 function toChannelError(error: unknown, host: string, hasLeft: boolean): ChannelError {
   if (error instanceof ChannelError) return error;
   const { responseCode, code, response } = (error ?? {}) as {
@@ -93,7 +102,7 @@ function toChannelError(error: unknown, host: string, hasLeft: boolean): Channel
   const said = typeof response === "string" && response !== "" ? response.slice(0, 300) : messageOf(error);
   // An answer of the server to the text itself is a clear no.
   if (typeof responseCode === "number" && responseCode >= 400 && code !== "ECONNECTION") {
-    const isForGood = responseCode >= 500 && code !== "EAUTH";
+    const isForGood = responseCode >= 500 && !isLoginRefused(error);
     return new ChannelError(`The SMTP server ${host} refused the mail: ${said}`, {
       retryable: !isForGood,
       retryAfterMs: isForGood ? undefined : waitIn(said),
