@@ -9,6 +9,7 @@ import {
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf } from "../errors.js";
+import { cutText } from "../util/cut-text.js";
 import { linked } from "../util/linked.js";
 import { sleep } from "../util/sleep.js";
 import { untilAborted } from "../util/until-aborted.js";
@@ -19,11 +20,15 @@ import { createTransport, kindsOf, type TransportKind, type TransportOptions } f
 
 const maxTools = 1000;
 const maxPages = 50;
+/** Of one tool with its schemas. */
+const maxToolChars = 64_000;
 const pingMs = 5000;
 
 /** What a server offers. */
 export interface ServerCatalog {
   readonly tools: readonly ToolInfo[];
+  /** Names of tools that are too large to be offered. */
+  readonly tooLarge: readonly string[];
   readonly hasResources: boolean;
   readonly hasPrompts: boolean;
 }
@@ -35,6 +40,7 @@ export interface McpSession {
   readonly client: Client;
   /** Resolves with why it is over; undefined where nobody knows. */
   readonly closed: Promise<string | undefined>;
+  readonly isClosed: boolean;
   readonly pid: number | undefined;
   callTool(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
   /** Lists the tools again. */
@@ -82,8 +88,12 @@ async function openBy(
   const transport = await createTransport(kind, server, options);
   const client = new Client({ name: "maxclaw", version: options.version });
   let lost: string | undefined;
+  let isClosed = false;
   const closed = new Promise<string | undefined>((resolve) => {
-    client.onclose = () => resolve(reasonOf(transport) ?? lost);
+    client.onclose = () => {
+      isClosed = true;
+      resolve(reasonOf(transport) ?? lost);
+    };
   });
   client.onerror = (error) => {
     lost = messageOf(error);
@@ -116,6 +126,9 @@ async function openBy(
       catalog,
       client,
       closed,
+      get isClosed() {
+        return isClosed;
+      },
       pid: transport instanceof StdioTransport ? transport.pid : undefined,
       refresh: list,
       close,
@@ -141,19 +154,36 @@ async function openBy(
 async function readCatalog(client: Client, timeout: number, signal: AbortSignal): Promise<ServerCatalog> {
   const capabilities = client.getServerCapabilities() ?? {};
   const tools: ToolInfo[] = [];
+  const tooLarge: string[] = [];
+  const seen = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; capabilities.tools !== undefined && page < maxPages && tools.length < maxTools; page++) {
     const params = cursor === undefined ? {} : { cursor };
     const result = await client.request({ method: "tools/list", params }, ListToolsResultSchema, { timeout, signal });
-    tools.push(...result.tools.filter(({ execution }) => execution?.taskSupport !== "required"));
+    const fresh = result.tools.filter(({ name }) => !seen.has(name) && seen.add(name));
+    for (const tool of fresh) {
+      if (isTooLarge(tool)) tooLarge.push(cutText(tool.name, 80));
+      else if (tool.execution?.taskSupport !== "required") tools.push(tool);
+    }
     cursor = result.nextCursor;
-    if (cursor === undefined) break;
+    // Some servers give the first page for every cursor.
+    if (cursor === undefined || fresh.length === 0) break;
   }
   return {
     tools: tools.slice(0, maxTools),
+    tooLarge: tooLarge.slice(0, 10),
     hasResources: capabilities.resources !== undefined,
     hasPrompts: capabilities.prompts !== undefined,
   };
+}
+
+function isTooLarge(tool: ToolInfo): boolean {
+  try {
+    return JSON.stringify(tool).length > maxToolChars;
+  } catch {
+    // Nested deeper than can be written again, which would fail each request that offers it.
+    return true;
+  }
 }
 
 interface Phase {

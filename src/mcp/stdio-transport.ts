@@ -4,7 +4,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { sleep } from "../util/sleep.js";
 import { serverEnvironment } from "./environment.js";
-import { createFloodGuard } from "./flood.js";
+import { createFloodGuard, type FloodGuard } from "./flood.js";
 import { createLineReader } from "./lines.js";
 import type { McpLimits } from "./settings.js";
 
@@ -14,6 +14,9 @@ import type { McpLimits } from "./settings.js";
  */
 const supervised = `(trap '' HUP INT TERM; read -r _ <&3; kill -KILL 0) </dev/null >/dev/null 2>&1 &
 exec "$@" 3<&-`;
+
+/** Between two pieces of its stderr, so that one which pours there is slowed down instead of heard. */
+const stderrPauseMs = 5;
 
 /** What is kept of the server's stderr, to say why it ended. */
 const keptOfStderr = 2000;
@@ -36,6 +39,7 @@ export class StdioTransport implements Transport {
 
   readonly #server: StdioServer;
   readonly #limits: McpLimits;
+  readonly #flood: FloodGuard;
   #child: ChildProcess | undefined;
   #stderr = "";
   #why: string | undefined;
@@ -45,6 +49,7 @@ export class StdioTransport implements Transport {
   constructor(server: StdioServer, limits: McpLimits) {
     this.#server = server;
     this.#limits = limits;
+    this.#flood = createFloodGuard(limits.maxUnasked, limits.floodMs);
   }
 
   get pid(): number | undefined {
@@ -82,6 +87,7 @@ export class StdioTransport implements Transport {
     const stdin = this.#child?.stdin;
     if (stdin === undefined || stdin === null || this.#isClosed) throw new Error("the server has ended");
     if (stdin.writableLength > this.#limits.maxFrameBytes) throw new Error("the server does not read its input");
+    this.#flood.asked(message);
     stdin.write(`${JSON.stringify(message)}\n`);
   }
 
@@ -100,16 +106,12 @@ export class StdioTransport implements Transport {
   }
 
   #listen(child: ChildProcess): void {
-    const isExpected = createFloodGuard(this.#limits.maxUnasked, this.#limits.floodMs);
-    const unasked = (): void => {
-      if (!isExpected()) this.#end("it flooded the gateway with messages that nobody asked for");
-    };
     const read = createLineReader(
       this.#limits.maxFrameBytes,
       (line) => {
         if (this.#why !== undefined) return;
         const message = toMessage(line);
-        if (message === undefined || "method" in message) unasked();
+        if (!this.#flood.isExpected(message)) this.#end("it flooded the gateway with messages that nobody asked for");
         if (message !== undefined && this.#why === undefined) this.onmessage?.(message);
       },
       () => this.#end(`it sent a message of more than ${Math.round(this.#limits.maxFrameBytes / 1024)} kB`),
@@ -119,6 +121,8 @@ export class StdioTransport implements Transport {
     stdout.on("data", (chunk: Buffer) => read(chunk));
     stderr.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.subarray(-keptOfStderr).toString("utf8")).slice(-keptOfStderr);
+      stderr.pause();
+      setTimeout(() => stderr.resume(), stderrPauseMs).unref();
     });
     for (const stream of [stdin, stdout, stderr, lifeline]) stream.on("error", () => {});
     this.#exited = new Promise((resolve) => {

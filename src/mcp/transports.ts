@@ -26,8 +26,9 @@ export async function createTransport(
   { limits, folder, auth }: TransportOptions,
 ): Promise<Transport> {
   if (kind === "stdio") return new StdioTransport({ command, args, env, folder }, limits);
+  const bounded = boundedFetch(limits.maxFrameBytes);
   const options = {
-    fetch: boundedFetch(limits.maxFrameBytes),
+    fetch: bounded,
     requestInit: { headers },
     ...(auth === undefined ? {} : { authProvider: auth }),
   };
@@ -42,13 +43,18 @@ export async function createTransport(
 
 /** A server that says too much unasked is left. Must be called before the client hangs itself in. */
 function guarded(transport: Transport, limits: McpLimits): Transport {
-  const isExpected = createFloodGuard(limits.maxUnasked, limits.floodMs);
+  const flood = createFloodGuard(limits.maxUnasked, limits.floodMs);
+  const send = transport.send.bind(transport);
+  transport.send = async (message, options) => {
+    flood.asked(message);
+    await send(message, options);
+  };
   let listener: Transport["onmessage"];
   Object.defineProperty(transport, "onmessage", {
     get: () => listener,
     set(inner: Transport["onmessage"]) {
       listener = (message, extra) => {
-        if ("method" in message && !isExpected()) {
+        if (!flood.isExpected(message)) {
           transport.onerror?.(new Error("it flooded the gateway with messages that nobody asked for"));
           void transport.close();
           return;
