@@ -120,6 +120,8 @@ export class McpServer {
       try {
         return await work(session);
       } catch (error) {
+        // Its state then says what a person has to do.
+        if (isLoggedOut(error)) void session.close();
         if (!isForgotten(error)) throw error;
         await session.close();
         return await work(await this.#connected(signal, session));
@@ -270,6 +272,10 @@ type End =
 /** An HTTP server that was started again answers 404 to the session it gave before, and has done nothing. */
 function isForgotten(error: unknown): boolean {
   return (error instanceof StreamableHTTPError && error.code === 404) || (error instanceof Error && isRefused(error));
+}
+
+function isLoggedOut(error: unknown): boolean {
+  return error instanceof LoginNeeded || (error instanceof StreamableHTTPError && error.code === 401);
 }
 
 function isRefused({ cause }: Error): boolean {

@@ -2,6 +2,7 @@ import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { boundedFetch } from "./bounded-fetch.js";
 import { createFloodGuard } from "./flood.js";
+import { renewingFetch } from "./renewing-fetch.js";
 import type { McpLimits, McpServerSettings } from "./settings.js";
 import { StdioTransport } from "./stdio-transport.js";
 
@@ -28,7 +29,7 @@ export async function createTransport(
   if (kind === "stdio") return new StdioTransport({ command, args, env, folder }, limits);
   const bounded = boundedFetch(limits.maxFrameBytes);
   const options = {
-    fetch: bounded,
+    fetch: auth === undefined ? bounded : renewingFetch(bounded, auth, url),
     requestInit: { headers },
     ...(auth === undefined ? {} : { authProvider: auth }),
   };
