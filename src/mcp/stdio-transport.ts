@@ -10,9 +10,10 @@ import type { McpLimits } from "./settings.js";
 
 /**
  * Stands between the gateway and a server: the server takes the shell's place, and a watcher beside it ends the whole
- * process group as soon as the gateway's end of descriptor 3 is closed, which the system does even after `kill -9`.
+ * process group when the gateway's end of descriptor 3 is closed, which the system does even after `kill -9`. The server
+ * has a second to put its things in order.
  */
-const supervised = `(trap '' HUP INT TERM; read -r _ <&3; kill -KILL 0) </dev/null >/dev/null 2>&1 &
+const supervised = `(trap '' HUP INT TERM; read -r _ <&3; kill -TERM 0; sleep 1; kill -KILL 0) </dev/null >/dev/null 2>&1 &
 exec "$@" 3<&-`;
 
 /** Between two pieces of its stderr, so that one which pours there is slowed down instead of heard. */

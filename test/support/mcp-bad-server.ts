@@ -120,6 +120,14 @@ if (how === "stubborn") {
   const child = spawn("/bin/sh", ["-c", "trap '' TERM HUP INT; while :; do sleep 1; done"], { stdio: "ignore" });
   writeFileSync(file, `${process.pid} ${child.pid}\n`, { flag: "a" });
 }
+if (how === "tidy") {
+  process.on("SIGTERM", () => {
+    writeFileSync(file, "tidied up\n", { flag: "a" });
+    process.exit(0);
+  });
+  setInterval(() => {}, 1000);
+  writeFileSync(file, "begun\n", { flag: "a" });
+}
 if (how === "garbage") {
   process.stdout.write('Welcome to the server!\n{not json}\n[]\n{"jsonrpc":"1.0"}\n\u0000\u0001\n');
   setInterval(() => process.stdout.write("still here\n"), 20);
