@@ -11,6 +11,7 @@ import { linked } from "../util/linked.js";
 import { untilAborted } from "../util/until-aborted.js";
 import { boundedFetch } from "./bounded-fetch.js";
 import { createAuth, type LoginStore } from "./oauth.js";
+import { causeOf } from "./session.js";
 import { defaultLimits, type McpServerSettings } from "./settings.js";
 
 export interface LoginOptions {
@@ -91,7 +92,7 @@ function createFreshStore(url: string): LoginStore {
 /** An authorization server need not give more than the name of an error. */
 function reasonOf(error: unknown): string {
   const more = error instanceof OAuthError ? error.errorCode : "";
-  return [more, messageOf(error)].filter((part) => part !== "").join(": ");
+  return [more, causeOf(error) ?? messageOf(error)].filter((part) => part !== "").join(": ");
 }
 
 interface Callback {

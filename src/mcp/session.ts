@@ -215,7 +215,7 @@ function isFatal(reason: string): boolean {
 }
 
 /** `fetch failed` says nothing; its cause does. */
-function causeOf(error: unknown): string | undefined {
+export function causeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { cause } = error;
   if (cause instanceof Error && cause.message !== "") return cause.message;

@@ -59,8 +59,8 @@ export class StdioTransport implements Transport {
 
   /** Why it ended, as far as that is known. */
   get reason(): string | undefined {
-    const last = this.#stderr.trim().split("\n").at(-1)?.trim() ?? "";
-    return this.#why === undefined ? undefined : last === "" ? this.#why : `${this.#why}: ${last.slice(0, 300)}`;
+    const said = sayingOf(this.#stderr);
+    return this.#why === undefined || said === "" ? this.#why : `${this.#why}: ${said}`;
   }
 
   async start(): Promise<void> {
@@ -176,6 +176,13 @@ export class StdioTransport implements Transport {
     for (const stream of this.#child?.stdio ?? []) stream?.destroy();
     this.onclose?.();
   }
+}
+
+/** The line of a stderr that a person can make something of: the first that names an error, else the last. */
+function sayingOf(stderr: string): string {
+  const lines = stderr.split("\n").map((line) => line.trim());
+  const error = lines.find((line) => /^(\w*Error|fatal|npm err(or|!) (?!code ))\b/i.test(line));
+  return (error ?? lines.findLast((line) => line !== "") ?? "").slice(0, 300);
 }
 
 function toMessage(line: string): JSONRPCMessage | undefined {

@@ -48,6 +48,14 @@ describe("maxclaw mcp", () => {
     assert.match(tested.stdout, /^dead: failed: it ended with code 1: the database is on fire$/m);
     assert.equal((await cli.run(["mcp", "test", "memory"])).code, 0);
     assert.match((await cli.run(["mcp", "remove", "dead"])).stdout, /taken out/);
+    const unmarked = await cli.run(["mcp", "add", "x", "npx", "-y", "thing"]);
+    assert.deepEqual([unmarked.code, /Write -- before the command/.test(unmarked.stderr)], [2, true]);
+    const env = { LOST_TOKEN: "a-token-of-somebody" };
+    await cli.run(["mcp", "add", "lost", "--", "node", "/nonexistent.js", "--token", "$" + "{LOST_TOKEN}"], { env });
+    assert.match((await cli.run(["mcp", "list"], { env })).stdout, /nonexistent\.js --token \*\*\*/);
+    const lost = await cli.run(["mcp", "test", "lost"], { env });
+    assert.match(lost.stdout, /lost: failed: it ended with code 1: Error: Cannot find module '\/nonexistent\.js'/);
+    await cli.run(["mcp", "remove", "lost"]);
     assert.deepEqual(Object.keys(JSON.parse(await readFile(file, "utf8")).tools.mcpServers), ["memory"]);
     assert.equal((await cli.run(["mcp", "remove", "dead"])).code, 1);
   });
