@@ -9,6 +9,7 @@ import { startCliGateway, withModel } from "../support/cli-gateway.js";
 import { until } from "../support/engine-kit.js";
 import { startFakeOAuth } from "../support/fake-oauth.js";
 import { badServer, openTestServers, referenceServer, settingsOf } from "../support/mcp.js";
+import type { RecordedRequest } from "../support/model-script.js";
 import { projectFile } from "../support/project.js";
 import { createToolPlace } from "../support/tool-context.js";
 
@@ -73,7 +74,10 @@ describe("maxclaw mcp", () => {
 
   it("offers the gateway to other programs, and shows how it gets on with its own servers", async () => {
     await using cli = await openCli();
-    await using _model = await withModel(cli, { text: "tea at five" }, { tools: { mcpServers: { s: badServer() } } });
+    const say = [{ id: "c1", name: "mcp_s_say", input: { text: "hi" } }];
+    const answer = ({ userText }: RecordedRequest) =>
+      userText.includes("say it") ? { toolCalls: say } : { text: "tea at five" };
+    await using _model = await withModel(cli, answer, { tools: { mcpServers: { s: badServer() } } });
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [projectFile("bin/maxclaw.js"), "mcp", "serve"],
@@ -95,6 +99,8 @@ describe("maxclaw mcp", () => {
     assert.deepEqual([early.isError, /does not run/.test(early.text)], [true, true]);
     const { url } = await startCliGateway(cli);
     assert.deepEqual(await call("send_message", { text: "when?" }), { text: "tea at five", isError: false });
+    const asked = await call("send_message", { text: "say it", session: "cli:other" });
+    assert.match(asked.text, /^The assistant asks a person: May I use mcp_s_say\?[\s\S]*maxclaw answer /);
     assert.match((await call("list_sessions", {})).text, /"key": "cli:mcp"/);
     const events = await call("read_events", { session: "cli:mcp" });
     assert.match(events.text, /"type": "turn_execution_complete"/);
