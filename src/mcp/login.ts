@@ -6,12 +6,12 @@ import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { OAuthError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { ConfigError, messageOf } from "../errors.js";
+import { ConfigError } from "../errors.js";
 import { linked } from "../util/linked.js";
 import { untilAborted } from "../util/until-aborted.js";
 import { boundedFetch } from "./bounded-fetch.js";
 import { createAuth, type LoginStore } from "./oauth.js";
-import { causeOf } from "./session.js";
+import { causeOf, clauseOf } from "./session.js";
 import { defaultLimits, type McpServerSettings } from "./settings.js";
 
 export interface LoginOptions {
@@ -92,7 +92,7 @@ function createFreshStore(url: string): LoginStore {
 /** An authorization server need not give more than the name of an error. */
 function reasonOf(error: unknown): string {
   const more = error instanceof OAuthError ? error.errorCode : "";
-  return [more, causeOf(error) ?? messageOf(error)].filter((part) => part !== "").join(": ");
+  return [more, causeOf(error) ?? clauseOf(error)].filter((part) => part !== "").join(": ");
 }
 
 interface Callback {

@@ -14,7 +14,7 @@ import { inputOf } from "./check-input.js";
 import { toolNames } from "./names.js";
 import { type ServerContent, toResult } from "./result.js";
 import { type McpServer, NotConnected } from "./server.js";
-import type { McpSession } from "./session.js";
+import { causeOf, clauseOf, type McpSession } from "./session.js";
 
 /** A description is the server's own words in every request: no more of them than a model needs. */
 const maxDescription = 400;
@@ -191,7 +191,7 @@ async function answerOf(
     }
     // The server's own answer shows that it is there; anything else may mean that it knows nobody any more.
     if (used !== undefined && !(error instanceof McpError)) void server.suspect(used);
-    const text = cutText(messageOf(error), 1000);
+    const text = error instanceof McpError ? cutText(messageOf(error), 1000) : (causeOf(error) ?? clauseOf(error));
     return { ...failed(`${tool} failed: ${text}`, `${tool} failed`), outside };
   }
 }

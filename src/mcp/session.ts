@@ -67,15 +67,18 @@ export async function openSession(
   options: SessionOptions,
   signal: AbortSignal,
 ): Promise<McpSession> {
-  const kinds = kindsOf(server);
-  for (const kind of kinds) {
-    try {
-      return await openBy(kind, server, options, signal);
-    } catch (error) {
-      if (kind === kinds.at(-1) || !isUnknownHere(error)) throw error;
-    }
+  const [kind, older] = kindsOf(server);
+  try {
+    return await openBy(kind, server, options, signal);
+  } catch (error) {
+    if (!isUnknownHere(error)) throw error;
+    const first = new Error(clauseOf(error), { cause: error });
+    if (older === undefined) throw first;
+    // Where neither way is known, what was said to the first one tells more.
+    return await openBy(older, server, options, signal).catch((second: unknown) => {
+      throw /^SSE error: Non-200/.test(messageOf(second)) ? first : second;
+    });
   }
-  throw new Error("it cannot be reached in any way");
 }
 
 async function openBy(
@@ -96,7 +99,7 @@ async function openBy(
     };
   });
   client.onerror = (error) => {
-    lost = messageOf(error);
+    lost = clauseOf(error);
     if (isFatal(lost)) void client.close();
   };
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => options.onChanged());
@@ -202,7 +205,7 @@ function explain(error: unknown, transport: Transport, lost: string | undefined,
   if (reason !== undefined) return new Error(reason, { cause: error });
   if (timedOut || /timed out/i.test(messageOf(error)))
     return new Error(`${what} took more than ${ms / 1000} s`, { cause: error });
-  return new Error(causeOf(error) ?? lost ?? messageOf(error), { cause: error });
+  return new Error(causeOf(error) ?? lost ?? clauseOf(error), { cause: error });
 }
 
 function timeout(ms: number): Promise<void> {
@@ -212,6 +215,15 @@ function timeout(ms: number): Promise<void> {
 /** Only a new session helps: the SDK has given up on the stream, or, with SSE, comes back as somebody else, or it is too much. */
 function isFatal(reason: string): boolean {
   return /^Maximum reconnection attempts|^SSE error|the server sent a message of more than/.test(reason);
+}
+
+/** An error in one clause, whatever page of HTML or list of problems it holds. */
+export function clauseOf(error: unknown): string {
+  const text = messageOf(error).replace(/^Streamable HTTP error: (Error POSTing to endpoint: )?/, "");
+  const isNone = error instanceof SyntaxError || (error instanceof Error && error.name.endsWith("ZodError"));
+  if (isNone) return "what it answers is not MCP";
+  const isAnswer = error instanceof StreamableHTTPError && (error.code ?? 0) > 0;
+  return cutText(isAnswer ? `it answered with HTTP ${error.code}: ${text}` : text, 300);
 }
 
 /** `fetch failed` says nothing; its cause does. */

@@ -16,7 +16,7 @@ export interface TransportOptions {
 }
 
 /** The ways in which a server may be reached, in the order in which to try them. */
-export function kindsOf({ command, type }: McpServerSettings): readonly TransportKind[] {
+export function kindsOf({ command, type }: McpServerSettings): readonly [TransportKind, TransportKind?] {
   if (command !== undefined) return ["stdio"];
   return type === undefined ? ["http", "sse"] : [type];
 }

@@ -344,7 +344,7 @@ describe("a server that misbehaves", () => {
 });
 
 /** An MCP server over streamable HTTP, each call of which makes it pour out `piece` for ever, or answers where there is none. */
-async function startPouring(type: string, piece?: string) {
+async function startPouring(type: string, piece?: string, statusOfUnknown = 404) {
   let session = "";
   let calls = 0;
   const server = createServer((request, response) => {
@@ -360,7 +360,8 @@ async function startPouring(type: string, piece?: string) {
       if (method === "initialize") {
         session = `session-${performance.now()}`;
         response.setHeader("mcp-session-id", session);
-      } else if (request.headers["mcp-session-id"] !== session) return response.writeHead(404).end();
+      } else if (request.headers["mcp-session-id"] !== session)
+        return response.writeHead(statusOfUnknown).end("who are you?");
       if (method === "tools/call" && piece !== undefined) {
         response.writeHead(200, { "content-type": type });
         return pour();
@@ -414,6 +415,16 @@ describe("a server elsewhere that pours without end,", () => {
       await open.waitFor("far", "connected", 2);
     });
 
+  it("or answers 400 to a session that it has forgotten is asked whether it is there, and met anew", async () => {
+    await using far = await startPouring("application/json", undefined, 400);
+    await using open = await openTestServers([settingsOf("far", { url: far.url })], home);
+    await open.waitFor("far", "connected");
+    far.forget();
+    assert.match((await run(open, "mcp_far_pour", {})).text, /it answered with HTTP 400: who are you\?/);
+    await open.waitFor("far", "connected", 2);
+    assert.equal((await run(open, "mcp_far_pour", {})).text, "call 1");
+  });
+
   it("or has forgotten the session is met anew, and the call it has not done is done once", async () => {
     await using far = await startPouring("application/json");
     await using open = await openTestServers([settingsOf("far", { url: far.url })], home);
@@ -422,6 +433,36 @@ describe("a server elsewhere that pours without end,", () => {
     far.forget();
     assert.equal((await run(open, "mcp_far_pour", {})).text, "call 2");
   });
+});
+
+/** Answers everything in this way. */
+async function startAnswering(status: number, type: string, body: string) {
+  const server = createServer((_, response) => void response.writeHead(status, { "content-type": type }).end(body));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/mcp`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe("an address that is no MCP server", () => {
+  for (const [status, type, body, reason] of [
+    [400, "application/json", "missing X-Team header", /^it answered with HTTP 400: missing X-Team header$/],
+    [404, "text/html", "<html>".repeat(1000), /^it answered with HTTP 404: .{200,300}$/],
+    [500, "text/plain", "database down", /^it answered with HTTP 500: database down$/],
+    [200, "application/json", "{}", /^what it answers is not MCP$/],
+    [200, "application/json", "{oops", /^what it answers is not MCP$/],
+  ] as const)
+    it(`is told of in one clause: ${status} ${body.slice(0, 30)}`, async () => {
+      await using far = await startAnswering(status, type, body);
+      await using open = await openTestServers([settingsOf("far", { url: far.url })], home);
+      await open.waitFor("far", "reconnecting");
+      assert.match(open.servers.status()[0]?.reason ?? "", reason);
+    });
 });
 
 describe("a turn that begins while servers connect", () => {
