@@ -5,7 +5,14 @@ import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
  * A fetch that renews an access token which the server refuses, and asks once more. All requests that find out at the same
  * time share one renewal, because most refresh tokens may be used only once: the SDK by itself would spend it for each.
  */
-export function renewingFetch(inner: FetchLike, provider: OAuthClientProvider, serverUrl: string): FetchLike {
+export function renewingFetch(
+  inner: FetchLike,
+  provider: OAuthClientProvider,
+  serverUrl: string,
+  limitMs: number,
+): FetchLike {
+  // All calls wait for it, so that a login server may not hang.
+  const fetchFn: FetchLike = (url, init) => inner(url, { ...init, signal: AbortSignal.timeout(limitMs) });
   let renewal: Promise<unknown> | undefined;
   const tokenNow = async (): Promise<string | undefined> => (await provider.tokens())?.access_token;
   return async (url, init) => {
@@ -19,7 +26,7 @@ export function renewingFetch(inner: FetchLike, provider: OAuthClientProvider, s
         ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
         ...(scope === undefined ? {} : { scope }),
       };
-      renewal ??= auth(provider, { serverUrl, ...place, fetchFn: inner }).finally(() => {
+      renewal ??= auth(provider, { serverUrl, ...place, fetchFn }).finally(() => {
         renewal = undefined;
       });
       await renewal;

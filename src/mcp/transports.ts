@@ -29,7 +29,7 @@ export async function createTransport(
   if (kind === "stdio") return new StdioTransport({ command, args, env, folder }, limits);
   const bounded = boundedFetch(limits.maxFrameBytes);
   const options = {
-    fetch: auth === undefined ? bounded : renewingFetch(bounded, auth, url),
+    fetch: auth === undefined ? bounded : renewingFetch(bounded, auth, url, limits.initialiseMs),
     requestInit: { headers },
     ...(auth === undefined ? {} : { authProvider: auth }),
   };

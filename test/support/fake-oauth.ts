@@ -13,8 +13,8 @@ export interface FakeOAuth extends AsyncDisposable {
   forget(): void;
   /** From now on the client is not known any more either. */
   revoke(): void;
-  /** Whether tokens are given out: else the authorization server is out of order. */
-  isDown: boolean;
+  /** How the authorization server is out of order when it is asked for tokens: undefined is not at all. */
+  fault: "refuses" | "hangs" | undefined;
 }
 
 /** An MCP server (streamable HTTP, plain JSON answers) behind an authorization server that checks PKCE, both on loopback. */
@@ -43,7 +43,8 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
 
   const token = (response: ServerResponse, form: URLSearchParams) => {
     seen.push(`token ${form.get("grant_type")}`);
-    if (fake.isDown) return json(response, 503, "out of order");
+    if (fake.fault === "hangs") return;
+    if (fake.fault === "refuses") return json(response, 503, "out of order");
     if (form.get("grant_type") === "refresh_token") {
       if (refresh === "") return json(response, 401, { error: "invalid_client" });
       if (form.get("refresh_token") !== refresh) return json(response, 400, { error: "invalid_grant" });
@@ -135,7 +136,7 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
   const fake: FakeOAuth = {
     url: `${origin}/mcp`,
     seen,
-    isDown: false,
+    fault: undefined,
     expire: () => (access = ""),
     forget() {
       access = "";

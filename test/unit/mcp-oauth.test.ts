@@ -27,7 +27,7 @@ async function start() {
   const oauth = await startFakeOAuth();
   const server = settingsOf("guarded", { url: oauth.url });
   assert.equal(await login(server, home), true);
-  const open = await openTestServers([server], home);
+  const open = await openTestServers([server], home, { limits: { initialiseMs: 3000 } });
   await open.waitFor("guarded", "connected");
   const place = createToolPlace();
   const call = async (): Promise<string> => {
@@ -83,18 +83,19 @@ describe("a login at an MCP server", () => {
     assert.equal(await w.call(), "the secret");
   });
 
-  it("outlives a time in which the authorization server is out of order", async () => {
-    await using w = await start();
-    w.oauth.expire();
-    w.oauth.isDown = true;
-    assert.match(await w.call(), /its login cannot be renewed for now/);
-    w.open.servers.reconnect("guarded");
-    await w.open.waitFor("guarded", "reconnecting", 2);
-    assert.ok(!w.open.states.some((one) => one.startsWith("guarded off")), w.open.states.join("\n"));
-    w.oauth.isDown = false;
-    await w.open.waitFor("guarded", "connected", 2);
-    assert.equal(await w.call(), "the secret");
-  });
+  for (const fault of ["refuses", "hangs"] as const)
+    it(`outlives a time in which the authorization server ${fault}`, async () => {
+      await using w = await start();
+      w.oauth.expire();
+      w.oauth.fault = fault;
+      assert.match(await w.call(), /its login cannot be renewed for now/);
+      w.open.servers.reconnect("guarded");
+      await w.open.waitFor("guarded", "reconnecting", 2);
+      assert.ok(!w.open.states.some((one) => one.startsWith("guarded off")), w.open.states.join("\n"));
+      w.oauth.fault = undefined;
+      await w.open.waitFor("guarded", "connected", 2);
+      assert.equal(await w.call(), "the secret");
+    });
 
   it("counts until a new one is made: one that is refused, wrong or given up takes nothing away", async () => {
     await using w = await start();
