@@ -286,7 +286,10 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     listSkills: skills.list,
 
     async getSkill(name) {
-      const summary = (await skills.list()).find((skill) => skill.name.toLowerCase() === name.toLowerCase());
+      const known = await skills.list();
+      const isCalled = (other: string | undefined): boolean => other?.toLowerCase() === name.toLowerCase();
+      const summary =
+        known.find((skill) => isCalled(skill.name)) ?? known.find(({ displayName }) => isCalled(displayName));
       const content = summary === undefined ? undefined : await skills.text(summary.name);
       if (summary === undefined || content === undefined)
         throw new RequestError(`There is no skill ${name}`, { status: 404, code: "not_found" });
