@@ -3,7 +3,7 @@ import type { ChosenModel, ModelMessage, ModelRequest, ToolDeclaration } from ".
 import type { History } from "../sessions/history.js";
 
 export interface RequestSources {
-  readonly history: Pick<History, "toMessages">;
+  readonly history: Pick<History, "toMessages" | "mayHoldImages">;
   readonly turnId: string;
   readonly system: string;
   readonly tools: readonly ToolDeclaration[];
@@ -15,7 +15,8 @@ export function toModelRequest(model: ChosenModel, { history, turnId, system, to
   return {
     model: model.model,
     system,
-    messages: model.supportsImages ? messages : messages.map(withoutImages),
+    // A long conversation is walked as seldom as can be.
+    messages: model.supportsImages || !history.mayHoldImages ? messages : messages.map(withoutImages),
     tools,
     maxTokens: model.maxTokens,
     temperature: model.temperature,

@@ -1,7 +1,7 @@
 import { isAbortError } from "../errors.js";
 import { errorInBody, type FailureContext, garbage, toProviderError } from "./errors.js";
 import type { ProviderChunk } from "./provider.js";
-import { openWatch, type TimeLimits } from "./timeouts.js";
+import { openWatch, type TimeLimits, type Watch } from "./timeouts.js";
 
 /** What every provider behind an HTTP address is made from. */
 export interface HttpProviderOptions {
@@ -37,7 +37,7 @@ interface ModelCall {
   readonly reader: AnswerReader;
   /** Sends the request; the answer's body is still unread. */
   readonly send: (signal: AbortSignal) => Promise<Response>;
-  /** The events of a streamed body. */
+  /** The events of a streamed body; the response has no more than the headers and the body. */
   readonly events: (response: Response, controller: AbortController) => AsyncIterable<unknown>;
   /** The events that the same answer would have had as a stream. */
   readonly eventsOfWhole: (body: unknown) => Iterable<unknown>;
@@ -51,10 +51,7 @@ export async function* callModel(call: ModelCall, signal: AbortSignal): AsyncGen
   try {
     const response = await call.send(watch.signal);
     watch.touch();
-    for await (const event of eventsOf(
-      call,
-      watched(response, () => watch.touch()),
-    )) {
+    for await (const event of eventsOf(call, response, watch)) {
       for (const chunk of reader.read(event)) {
         watch.pause();
         yield chunk;
@@ -79,8 +76,9 @@ function cutShort({ provider }: FailureContext): Error {
   return garbage(`${provider} ended the stream in the middle of its answer.`, true);
 }
 
-async function* eventsOf(call: ModelCall, response: Response): AsyncGenerator<unknown> {
-  const type = response.headers.get("content-type")?.toLowerCase() ?? "";
+async function* eventsOf(call: ModelCall, response: Response, watch: Watch): AsyncGenerator<unknown> {
+  const { headers } = response;
+  const type = headers.get("content-type")?.toLowerCase() ?? "";
   if (type.includes("text/html")) {
     const { provider, apiBase } = call.failure;
     throw garbage(
@@ -88,27 +86,28 @@ async function* eventsOf(call: ModelCall, response: Response): AsyncGenerator<un
       false,
     );
   }
+  const body = response.body === null ? null : piecesOf(response.body, watch);
   if (!type.includes("json")) {
-    yield* call.events(response, new AbortController());
+    // The SDKs read any body that is an async iterable as it is, and no more of a response than this.
+    yield* call.events({ headers, body } as unknown as Response, new AbortController());
     return;
   }
-  const body: unknown = await response.json();
-  if (typeof body === "object" && body !== null && "error" in body && body.error) throw errorInBody(body);
-  yield* call.eventsOfWhole(body);
+  const whole: unknown = JSON.parse(await textOf(body ?? []));
+  if (typeof whole === "object" && whole !== null && "error" in whole && whole.error) throw errorInBody(whole);
+  yield* call.eventsOfWhole(whole);
 }
 
-/** The same response, telling of each piece of its body. */
-function watched(response: Response, onBytes: () => void): Response {
-  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = response.body?.getReader();
-  if (reader === undefined) return response;
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      onBytes();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-  return new Response(body, { status: response.status, headers: response.headers });
+/** The pieces of a body, each told to the watch. A stream around the stream would cost more than all the rest of the call. */
+async function* piecesOf(body: ReadableStream<Uint8Array>, watch: Watch): AsyncGenerator<Uint8Array> {
+  for await (const piece of body) {
+    watch.touch();
+    yield piece;
+  }
+  watch.end();
+}
+
+async function textOf(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return new TextDecoder().decode(Buffer.concat(all));
 }

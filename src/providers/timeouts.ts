@@ -18,7 +18,7 @@ const closingMs = 1500;
 
 /** Watches one call and closes its connection when it is too slow. */
 export interface Watch extends Disposable {
-  /** Aborts with the caller's signal, when a limit is passed, and when disposed. */
+  /** Aborts with the caller's signal, when a limit is passed, and when disposed before the body's end. */
   readonly signal: AbortSignal;
   /** The limit that was passed, if any. */
   readonly expired: ProviderError | undefined;
@@ -30,13 +30,22 @@ export interface Watch extends Disposable {
   resume(): void;
   /** Everything that matters has come. */
   close(): void;
+  /** The whole body has come: nothing is left to abort. */
+  end(): void;
 }
 
 /** Starts to watch a call to `provider`. */
 export function openWatch(provider: string, limits: TimeLimits, parent: AbortSignal): Watch {
   const scope = linked(parent);
   const startedAt = performance.now();
-  const state = { quietMs: limits.firstByteMs, since: startedAt, paused: false, began: false, closing: false };
+  const state = {
+    quietMs: limits.firstByteMs,
+    since: startedAt,
+    paused: false,
+    began: false,
+    closing: false,
+    ended: false,
+  };
   let expired: ProviderError | undefined;
   let timer: NodeJS.Timeout | undefined;
 
@@ -89,9 +98,12 @@ export function openWatch(provider: string, limits: TimeLimits, parent: AbortSig
       state.closing = true;
       restart(Math.min(closingMs, limits.idleMs));
     },
+    end() {
+      state.ended = true;
+    },
     [Symbol.dispose]() {
       clearTimeout(timer);
-      scope.abort();
+      if (!state.ended) scope.abort();
       scope[Symbol.dispose]();
     },
   };

@@ -11,45 +11,14 @@ import type {
 import type { StoredEvent } from "../events/event.js";
 import { cutText } from "../util/cut-text.js";
 import { tokensOf, tokensOfResult } from "./content-tokens.js";
-
-type UserContent = readonly (TextPart | ImagePart)[];
-type AssistantContent = readonly (TextPart | ThinkingPart | ToolUsePart)[];
-
-/** One message as a model may read it; structurally what providers take. */
-export type HistoryMessage =
-  | { readonly role: "user"; readonly content: UserContent }
-  | { readonly role: "assistant"; readonly content: AssistantContent }
-  | { readonly role: "tool"; readonly content: readonly ToolResultPart[] };
-
-interface UserEntry {
-  readonly role: "user";
-  readonly seq: number;
-  readonly turnId: string | undefined;
-  readonly content: UserContent;
-  /** Where those parts came from that the sender did not write. */
-  readonly outside: readonly string[];
-  readonly isSummary?: true;
-  readonly tokens: number;
-}
-
-interface AssistantEntry {
-  readonly role: "assistant";
-  readonly seq: number;
-  readonly turnId: string | undefined;
-  readonly isSummary?: never;
-  readonly model: string;
-  readonly content: AssistantContent;
-  readonly calls: readonly ToolUsePart[];
-  readonly results: Map<string, ToolResultPart>;
-  /** Where results came from that others wrote. */
-  readonly outside: string[];
-  /** The calls with such results. */
-  readonly foreign: Set<string>;
-  /** The message once its turn has ended: without thinking. */
-  readonly rested: { readonly role: "assistant"; readonly content: AssistantContent };
-  /** The message with the results of its calls. */
-  tokens: number;
-}
+import {
+  type AssistantEntry,
+  type HistoryMessage,
+  resultOf,
+  tokensOfResults,
+  type UserContent,
+  type UserEntry,
+} from "./history-entries.js";
 
 /** The messages of one turn, as many as are still there. */
 export interface TurnOfHistory {
@@ -77,10 +46,6 @@ const restOfResult = 600;
 const longResult = 1000;
 const untouchedAnswers = 2;
 
-/** What the model is told of a call that has no result: the process ended while it ran. */
-export const interruptedResult =
-  "interrupted: the gateway stopped while this call ran, so its outcome is unknown. Check before doing it again.";
-
 /**
  * A session as models see it: a fold over the session's events. Whatever the order of aborts, crashes and late
  * results, {@link toMessages} gives a list in which each call has exactly one result, directly behind it.
@@ -89,6 +54,7 @@ export class History {
   readonly #entries: (UserEntry | AssistantEntry)[] = [];
   #tokens = 0;
   #calibration: Calibration | undefined;
+  #hasImages = false;
   #thoughts: { readonly messageId: string; readonly content: readonly ContentPart[] } | undefined;
 
   /** The next answer with its thinking, where the log is to hold it without. */
@@ -142,6 +108,11 @@ export class History {
   /** The newest call whose provider told its usage. */
   get calibration(): Calibration | undefined {
     return this.#calibration;
+  }
+
+  /** False when no message holds an image; true also when one did that is gone. */
+  get mayHoldImages(): boolean {
+    return this.#hasImages;
   }
 
   get beginsWithSummary(): boolean {
@@ -261,6 +232,7 @@ export class History {
   #addUser(seq: number, turnId: string | undefined, content: UserContent, outside?: string): void {
     const tokens = tokensOf(content);
     this.#tokens += tokens;
+    this.#hasImages ||= content.some(({ type }) => type === "image");
     this.#entries.push({ role: "user", seq, turnId, content, tokens, outside: outside === undefined ? [] : [outside] });
   }
 
@@ -320,6 +292,7 @@ export class History {
       if (!entry.calls.some((call) => call.id === result.tool_call_id)) continue;
       if (entry.results.has(result.tool_call_id)) return;
       entry.results.set(result.tool_call_id, result);
+      this.#hasImages ||= result.images !== undefined;
       if (outside !== undefined) {
         entry.outside.push(outside);
         if (!result.is_error) entry.foreign.add(result.tool_call_id);
@@ -368,17 +341,6 @@ function acceptableName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown";
 }
 
-function resultOf(entry: AssistantEntry, call: ToolUsePart): ToolResultPart {
-  return (
-    entry.results.get(call.id) ?? {
-      type: "tool_result",
-      tool_call_id: call.id,
-      content: interruptedResult,
-      is_error: true,
-    }
-  );
-}
-
 function withoutImages({ images, ...result }: ToolResultPart): ToolResultPart {
   return result;
 }
@@ -386,8 +348,4 @@ function withoutImages({ images, ...result }: ToolResultPart): ToolResultPart {
 /** What stands in the place of the messages that were summarised. */
 function summaryText(summary: string): string {
   return `<summary>\nThe conversation before this, summarised because it had grown too long:\n${summary}\n</summary>`;
-}
-
-function tokensOfResults({ results }: AssistantEntry): number {
-  return [...results.values()].reduce((sum, result) => sum + tokensOfResult(result), 0);
 }

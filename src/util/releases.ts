@@ -9,16 +9,16 @@ export class Releases implements AsyncDisposable {
     this.#log = log;
   }
 
-  /** The log names a `part` now that it has started, and again when it has stopped. */
+  /** The log at level debug names a `part` now that it has started, and again when it has stopped. */
   defer(release: () => void | Promise<void>, part?: string): void {
     if (part === undefined) {
       this.#releases.push(release);
       return;
     }
-    this.#log.info(`started: ${part}`);
+    this.#log.debug(`started: ${part}`);
     this.#releases.push(async () => {
       await release();
-      this.#log.info(`stopped: ${part}`);
+      this.#log.debug(`stopped: ${part}`);
     });
   }
 

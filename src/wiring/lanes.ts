@@ -144,11 +144,11 @@ interface Part {
 /** One that is not `used` ends at once and is not named. What it rejects with before it is stopped ends the process. */
 function startPart(log: Logger, name: string, used: boolean, run: () => Promise<void>): Part {
   const done = run();
-  if (used) log.info(`started: ${name}`);
+  if (used) log.debug(`started: ${name}`);
   return {
     async stopped() {
       await Promise.allSettled([done]);
-      if (used) log.info(`stopped: ${name}`);
+      if (used) log.debug(`stopped: ${name}`);
     },
   };
 }

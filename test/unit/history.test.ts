@@ -4,7 +4,8 @@ import fc from "fast-check";
 import type { EventType, Payload } from "../../src/events/catalogue.js";
 import { noUsage } from "../../src/events/content.js";
 import { draft, type StoredEvent } from "../../src/events/event.js";
-import { History, interruptedResult } from "../../src/sessions/history.js";
+import { History } from "../../src/sessions/history.js";
+import { interruptedResult } from "../../src/sessions/history-entries.js";
 
 function stored<T extends EventType>(
   seq: number,

@@ -20,6 +20,8 @@ const callbackQuery = z.looseObject({
   }),
 });
 
+const pressUpdate = z.looseObject({ callback_query: callbackQuery });
+
 /** A pressed button, and the id by which Telegram waits for a word about it. */
 export interface TelegramPress {
   readonly callbackId: string;
@@ -28,7 +30,9 @@ export interface TelegramPress {
 
 /** Reads an update that tells of a pressed button; undefined for any other. */
 export function parsePress(update: unknown): TelegramPress | undefined {
-  const parsed = z.looseObject({ callback_query: callbackQuery }).safeParse(update);
+  // Nearly every update is a message: no schema has to say that it is no press.
+  if (typeof update !== "object" || update === null || !("callback_query" in update)) return undefined;
+  const parsed = pressUpdate.safeParse(update);
   if (!parsed.success) return undefined;
   const { id, from, data, message } = parsed.data.callback_query;
   const thread = message.is_topic_message === true ? message.message_thread_id : undefined;

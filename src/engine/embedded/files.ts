@@ -47,7 +47,12 @@ export function frozenCopy(value: unknown): unknown {
   if ((kind !== Object.prototype && kind !== null) || "toJSON" in value || Object.hasOwn(value, "__proto__"))
     return deepFreeze(JSON.parse(JSON.stringify(value)));
   const copy: Record<string, unknown> = {};
-  for (const [key, inner] of Object.entries(value)) if (!isOmitted(inner)) copy[key] = frozenCopy(inner);
+  // Without entries(), which would make an array for each pair of each event.
+  for (const key of Object.keys(value)) {
+    // A plain object: what is no own key of it has been ruled out above.
+    const inner = (value as Record<string, unknown>)[key];
+    if (!isOmitted(inner)) copy[key] = frozenCopy(inner);
+  }
   return Object.freeze(copy);
 }
 
