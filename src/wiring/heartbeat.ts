@@ -2,7 +2,7 @@ import { jobOwnerOf } from "../api/cron-operations.js";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { findExceeded } from "../budgets/limits.js";
 import { messageOf } from "../errors.js";
-import { draft, type GatewayEvent } from "../events/event.js";
+import type { GatewayEvent } from "../events/event.js";
 import { clientChannels } from "../events/session-key.js";
 import { heartbeatPrompt, nothingToSay, runHeartbeat } from "../schedule/heartbeat.js";
 import { heartbeatJob } from "../schedule/heartbeat-job.js";
@@ -14,7 +14,7 @@ import type { Releases } from "../util/releases.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
-import { endOfRun } from "./run-end.js";
+import { endOfRun, tellRun } from "./run-end.js";
 
 const prefix = "heartbeat:";
 const nobody: JobOwner = { channel: "webui", chatId: "heartbeat", senderId: "owner", sessionKey: "webui:heartbeat" };
@@ -40,18 +40,11 @@ export function startHeartbeat(
   const stopping = new AbortController();
   const followed = new Set<Promise<unknown>>();
   let cleared = "";
-  const tell = (due: string, status: "started" | "completed" | "failed", error?: string): void => {
-    const key = sessionAt(Date.parse(due));
-    const payload = {
-      job_id: heartbeatJob,
-      due_at: due,
-      status,
-      session_key: key,
-      ...(error === undefined ? {} : { error }),
-    };
-    void core.engine
-      .append(key, [draft("schedule_run_changed", payload, { source: "gateway" })], { durable: false })
-      .catch((cause: unknown) => log.warn(`A heartbeat was not told: ${messageOf(cause)}`));
+  const tell = (dueAt: string, status: "started" | "completed" | "failed", error?: string): void => {
+    const change = { jobId: heartbeatJob, dueAt, status, ...(error === undefined ? {} : { error }) };
+    tellRun(core, sessionAt(Date.parse(dueAt)), change).catch((cause: unknown) =>
+      log.warn(`A heartbeat was not told: ${messageOf(cause)}`),
+    );
   };
 
   const place = async (): Promise<JobOwner> => {
@@ -112,9 +105,7 @@ export function startHeartbeat(
   const ended = async (messageId: string, status: "completed" | "failed", result: string): Promise<void> => {
     const run = await history.end(heartbeatJob, messageId, { status, result, endedAt: new Date(now()).toISOString() });
     if (run === undefined) return;
-    // Nothing begins a deleted conversation anew.
-    if (await core.sessions.exists(sessionAt(Date.parse(run.dueAt))))
-      tell(run.dueAt, status, status === "failed" ? result : undefined);
+    tell(run.dueAt, status, status === "failed" ? result : undefined);
     const runs = history.of(heartbeatJob);
     const since = runs.findIndex((one) => one.status !== "failed");
     if ((since === -1 ? runs.length : since) !== maxFailures) return;

@@ -1,5 +1,7 @@
 import { waitForTurn } from "../api/wait-for-turn.js";
 import { messageOf } from "../errors.js";
+import { draft } from "../events/event.js";
+import type { RunChange } from "../schedule/scheduler.js";
 import type { Core } from "./core.js";
 
 /** How the turn of a message that the gateway gave itself has ended. */
@@ -23,4 +25,16 @@ export async function endOfRun(
   } catch (error) {
     return signal.aborted ? undefined : { status: "failed", result: messageOf(error) };
   }
+}
+
+/** Tells of a run in its conversation. Nothing begins a deleted one anew. */
+export async function tellRun(
+  { sessions, engine }: Pick<Core, "sessions" | "engine">,
+  sessionKey: string,
+  { jobId, dueAt, status, error }: Omit<RunChange, "job"> & { readonly jobId: string },
+): Promise<void> {
+  if (!(await sessions.exists(sessionKey))) return;
+  const more = error === undefined ? {} : { error };
+  const payload = { job_id: jobId, due_at: dueAt, status, session_key: sessionKey, ...more };
+  await engine.append(sessionKey, [draft("schedule_run_changed", payload, { source: "gateway" })], { durable: false });
 }

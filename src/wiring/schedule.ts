@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { InboundMessage } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
-import { draft } from "../events/event.js";
 import { channelOf, clientChannels, rootKeyOf, sessionKeyOf } from "../events/session-key.js";
 import type { Job } from "../schedule/job.js";
 import type { Scheduler } from "../schedule/scheduler.js";
@@ -11,7 +10,7 @@ import { derivedId, newId } from "../util/ids.js";
 import type { Releases } from "../util/releases.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
-import { endOfRun } from "./run-end.js";
+import { endOfRun, tellRun } from "./run-end.js";
 
 type JobPlace = Pick<ToolContext, "channel" | "chatId" | "thread" | "senderId" | "sessionKey">;
 
@@ -74,18 +73,10 @@ async function openScheduler(
       const message = toMessage(messageId, job, now());
       await core.messages.publishInbound(isFailureTold ? { ...message, silence: { failures: true } } : message);
     },
-    tell({ job, dueAt, status, error }) {
-      const key = sessionOf(job);
-      const payload = {
-        job_id: job.id,
-        due_at: dueAt,
-        status,
-        session_key: key,
-        ...(error === undefined ? {} : { error }),
-      };
-      void core.engine
-        .append(key, [draft("schedule_run_changed", payload, { source: "gateway" })], { durable: false })
-        .catch((cause: unknown) => log.warn(`A scheduled run was not told: ${messageOf(cause)}`));
+    tell({ job, ...change }) {
+      tellRun(core, sessionOf(job), { ...change, jobId: job.id }).catch((cause: unknown) =>
+        log.warn(`A scheduled run was not told: ${messageOf(cause)}`),
+      );
     },
     endOf: (messageId, job) => endOfRun(core, sessionOf(job), messageId, signal),
     async alert(job, text) {
