@@ -226,8 +226,6 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
     },
     async enable(id, isEnabled) {
       const job = find(id);
-      if (isEnabled && times.next(job.schedule, now()) === undefined)
-        throw badRequest("Its time has passed. Run it now, or give it another time.");
       // What passed while it was off is not made up for.
       const next =
         isEnabled && !job.enabled ? { ...job, enabled: true, lastDue: now() } : { ...job, enabled: isEnabled };

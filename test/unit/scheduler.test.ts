@@ -130,7 +130,6 @@ test("a single time runs once and is off then; a job that is off or removed does
   await t.look();
   assert.deepEqual(t.state.told, ["single started"]);
   assert.equal(t.scheduler.get(single.id).enabled, false);
-  await assert.rejects(t.scheduler.enable(single.id, true), /Its time has passed/);
   await t.scheduler.enable(off.id, true);
   await t.look();
   assert.deepEqual(t.state.told, ["single started"], "what passed while it was off is not made up for");
