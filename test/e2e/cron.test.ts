@@ -112,31 +112,23 @@ test("a job of a thread speaks in that thread", async () => {
   );
 });
 
-test("who deletes a conversation deletes its jobs; that of a job may go alone, and is not begun anew by what ends in it", async () => {
-  const telegram = await startFakeTelegram({ token });
-  await using model = await startFakeOpenAI({ answer: { hang: "start" } });
-  const channels = { telegram: { enabled: true, token, apiRoot: telegram.url, allowFrom: ["*"] } };
-  await using gateway = await startGateway({ config: openAIConfig(model.apiBase, { channels }) });
-  const { api } = gateway.gateway;
+test("who deletes a conversation deletes its jobs, and that of a job goes alone", async () => {
+  await using t = await start();
+  const { api } = t.gateway.gateway;
   const { id } = await api.cron.add({ prompt: "x", every: "1h", session: "alone", sessionKey: "telegram:7" });
   await api.cron.add({ prompt: "y", every: "1h", sessionKey: "telegram:8" });
   await api.cron.run(id);
-  await api.cron.run(id);
-  await until("one runs, and one waits", () => model.requests.length === 1);
-  await api.deleteSession(`cron:${id}`);
-  const ends = async () => (await api.cron.history({ limit: 5 })).map(({ status, error }) => `${status}: ${error}`);
-  await until("their ends are kept", async () => (await ends()).every((end) => end.startsWith("failed")));
-  telegram.pushText({ chatId: 7, userId: 7, text: "hello" });
-  const sessions = async () => (await api.listSessions({ limit: 9, offset: 0 })).sessions.map(({ key }) => key);
-  await until("that chat is there", async () => (await sessions()).includes("telegram:7"));
-  assert.deepEqual(await sessions(), ["telegram:7"]);
-  await assert.rejects(gateway.events(`cron:${id}`), /no session|unknown|not/i);
-  await api.deleteSession("telegram:7");
-  assert.deepEqual(
-    (await api.cron.list()).map(({ prompt }) => prompt),
-    ["y"],
+  await t.gateway.waitForEvent(
+    (event) => event.type === "schedule_run_changed" && event.payload.status === "completed",
+    `cron:${id}`,
   );
-  await telegram.stop();
+  const prompts = async () => (await api.cron.list()).map(({ prompt }) => prompt);
+  await api.deleteSession(`cron:${id}`);
+  assert.deepEqual(await prompts(), ["x", "y"]);
+  t.say("hello");
+  await until("it is answered", () => t.texts().includes("ok"));
+  await api.deleteSession("telegram:7");
+  assert.deepEqual(await prompts(), ["y"]);
 });
 
 test("what a job with a conversation of its own schedules is its chat's", async () => {
