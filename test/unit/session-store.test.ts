@@ -89,6 +89,7 @@ test("a session in the middle of a turn stays in memory, however long it takes",
   }
   assert.equal(await s.store.open(key), session);
   await s.engine.append(key, [{ ...answered(["msg_1"]), turn_id: "turn_1" }], { durable: false });
+  await until("its turn has ended for the store too", () => session.lastSequence === 2);
   t.mock.timers.tick(60_000);
   await s.store.open("webui:another");
   assert.notEqual(await s.store.open(key), session);
