@@ -133,7 +133,7 @@ test("a Go document becomes the first event, once, however many open it at the s
 test("a Go document is taken over once also where a message was accepted before anybody opened the session", async (t) => {
   const home = tempFolder(t);
   {
-    await using s = await openStore(home);
+    await using s = await openStore(home, { quietMs: 60_000 });
     await s.engine.append(key, [queued("msg_1")], { durable: true });
     goDocument(home, "webui_one.json", momo);
     assert.equal((await s.store.open(key)).history.size, 1);
