@@ -43,7 +43,7 @@ export function createUpload({ url, token }: Gateway): Upload {
       body = await response.json();
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new ClientError("lost", `${filename} could not be sent: the connection was lost`);
+      throw new ClientError("lost", `${filename} could not be sent. Is it still there, and the gateway too?`);
     }
     if (!response.ok) {
       const { error, code } = isRecord(body) ? body : {};
