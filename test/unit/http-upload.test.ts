@@ -221,6 +221,8 @@ test("nothing but uploaded files is given back", async () => {
   const [other] = await place.uploads.hand("webui_b", "msg_00000001", mine);
   await writeFile(handed?.path ?? "", "changed by a tool");
   assert.equal(await readFile(other?.path ?? "", "utf8"), "x", "what one session does to its copy no other sees");
+  await place.uploads.hand("webui_a", "msg_00000001", mine);
+  assert.equal(await readFile(handed?.path ?? "", "utf8"), "changed by a tool", "nor is it undone");
 });
 
 test("a full disk is told, and keeps its last room free", { skip: withoutSmallDisk() }, async (t: TestContext) => {
@@ -248,6 +250,7 @@ test("an upload may take longer than other requests", async () => {
   };
   const file = begin("/api/upload");
   assert.equal(await begin("/api/message").status, 408);
+  assert.equal(await begin("/api/message").status, 408, "and long enough for the server to look at the other one");
   file.end();
   assert.equal(await file.status, 201);
 });
