@@ -3,6 +3,7 @@ import type { Delivery } from "../engine/engine.js";
 import type { Payload } from "../events/catalogue.js";
 import type { EventDraft } from "../events/event.js";
 import type { Machines } from "../events/machines/run-machines.js";
+import { sessionKeyOf } from "../events/session-key.js";
 import { newId } from "../util/ids.js";
 import { linked } from "../util/linked.js";
 import { type Answer, isRefusal, type QuestionHandle, type Reservation } from "./open-questions.js";
@@ -153,9 +154,13 @@ export class HumanInput {
 
   #register(asked: Asked, take: (answer: Answer) => Promise<void>): QuestionHandle {
     const { delivery, ports } = this.#scope;
-    const { sessionKey, channel, senderId, senderName } = delivery.work.body;
+    const { sessionKey, channel, chatId, thread, senderId, senderName } = delivery.work.body;
+    const chatKey = sessionKeyOf(channel, chatId, thread);
     // Before it is told, so that no answer can come too early.
-    const handle = ports.questions.open({ sessionKey, asked, asker: { channel, senderId, name: senderName } }, take);
+    const handle = ports.questions.open(
+      { sessionKey, chatKey, asked, asker: { channel, senderId, name: senderName } },
+      take,
+    );
     this.#open = { requestId: asked.request_id, handle };
     return handle;
   }

@@ -7,6 +7,8 @@ import { type Choice, choiceOf, expectedAnswers, optionOf } from "./question-ans
 /** A question that waits for a person. */
 export interface OpenQuestion {
   readonly sessionKey: string;
+  /** The chat that it is asked in, as a session key: another one for sub-agents, and for jobs with a conversation of their own. */
+  readonly chatKey: string;
   readonly asked: Payload<"human_input_asked">;
   /** Whose turn it is. */
   readonly asker: { readonly channel: string; readonly senderId: string; readonly name?: string | undefined };
@@ -91,9 +93,14 @@ export class OpenQuestions {
     return [...this.#entries.values()].filter(({ state }) => state === "open");
   }
 
-  /** The session that an open question belongs to. */
-  sessionOf(requestId: string): string | undefined {
-    return this.#entries.get(requestId)?.sessionKey;
+  has(requestId: string): boolean {
+    return this.#entries.has(requestId);
+  }
+
+  /** True where an open question may be answered in the chat of this session. */
+  isAskedIn(requestId: string, sessionKey: string): boolean {
+    const entry = this.#entries.get(requestId);
+    return entry !== undefined && isAskedIn(entry, sessionKey);
   }
 
   /** The open question of a session. There is one at most. */
@@ -103,11 +110,11 @@ export class OpenQuestions {
 
   /**
    * The session whose question this text answers in the chat of `sessionKey`: its own, or the newest one that a
-   * sub-agent of it has asked there, if this reads like an answer.
+   * sub-agent or a job has asked there, if this reads like an answer.
    */
   routeOf(sessionKey: string, text: string, responder: Responder): string {
     if (this.of(sessionKey) !== undefined) return sessionKey;
-    const asking = this.list().findLast((entry) => isBelow(entry.sessionKey, sessionKey));
+    const asking = this.list().findLast((entry) => isAskedIn(entry, sessionKey));
     if (asking === undefined) return sessionKey;
     const { asked } = asking;
     if (isMeantAsAnswer(asked, text)) return asking.sessionKey;
@@ -225,6 +232,11 @@ export function isRefusal(outcome: Reservation | Refusal): outcome is Refusal {
 
 export function responderIdOf({ channel, senderId }: Pick<Responder, "channel" | "senderId">): string {
   return `${channel}:${senderId}`;
+}
+
+function isAskedIn(question: OpenQuestion, sessionKey: string): boolean {
+  const isOwn = question.sessionKey === sessionKey || question.chatKey === sessionKey;
+  return isOwn || isBelow(question.sessionKey, sessionKey);
 }
 
 /** Only the asker or an owner, whatever the route. */

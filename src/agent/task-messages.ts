@@ -48,9 +48,9 @@ export function reportMessage(
   };
 }
 
-/** Whose rights, platform and budgets count: those of who asked the parent. */
-function inTheNameOf({ channel, chatId, thread, senderId, senderName, internal, jobId }: InboundMessage) {
-  return { channel, chatId, thread, senderId, senderName, internal, jobId };
+/** Whose rights, platform and budgets count, and what they need not hear: as with what the parent was asked. */
+function inTheNameOf({ channel, chatId, thread, senderId, senderName, internal, jobId, silence }: InboundMessage) {
+  return { channel, chatId, thread, senderId, senderName, internal, jobId, silence };
 }
 
 /** What a sub-agent reads first. */

@@ -234,6 +234,7 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     sessionKey: message.sessionKey,
     channel: message.channel,
     chatId: message.chatId,
+    thread: message.thread,
     senderId: message.senderId,
     turnId: log.turnId,
     toolCallId: call.id,

@@ -1,5 +1,4 @@
 import type { OpenQuestions, Refusal, Reply, Responder } from "../agent/open-questions.js";
-import { isBelow } from "../events/session-key.js";
 import type { SessionStore } from "../sessions/session-store.js";
 import { linked } from "../util/linked.js";
 
@@ -48,13 +47,11 @@ export function createAnswers({ questions, sessions, saveSecrets }: AnswerPorts)
 
   return {
     async answer({ sessionKey, requestId, text, values = {} }, responder) {
-      if (questions.sessionOf(requestId) === undefined && (await isOpenInLog(sessionKey, requestId))) {
+      if (!questions.has(requestId) && (await isOpenInLog(sessionKey, requestId))) {
         using limit = linked(new AbortController().signal, turnBackMs);
         await questions.appears(requestId, limit.signal);
       }
-      const found = questions.sessionOf(requestId);
-      // Sub-agents ask in the chat that they work for.
-      if (found !== undefined && found !== sessionKey && !isBelow(found, sessionKey))
+      if (questions.has(requestId) && !questions.isAskedIn(requestId, sessionKey))
         return { status: "refused", code: "not_found", reason: "This question belongs to another chat." };
       const reply: Reply = { text, values: namesOf(values) };
       const outcome = questions.reserve(requestId, reply, responder);

@@ -177,6 +177,8 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       await mustExist(key);
       // Nothing that they still bring back may begin a new life of the session.
       await ports.tasks.forget(key);
+      const scheduler = await ports.schedule.scheduler();
+      for (const { id, owner } of scheduler.list()) if (owner.sessionKey === key) await scheduler.remove(id);
       await deleteOne(key);
       const children = (await sessions.list()).filter((each) => isBelow(each.key, key));
       for (const child of children) await deleteOne(child.key);
@@ -297,7 +299,10 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     listSkills: skills.list,
 
     async getSkill(name) {
-      const summary = (await skills.list()).find((skill) => skill.name.toLowerCase() === name.toLowerCase());
+      const known = await skills.list();
+      const isCalled = (other: string | undefined): boolean => other?.toLowerCase() === name.toLowerCase();
+      const summary =
+        known.find((skill) => isCalled(skill.name)) ?? known.find(({ displayName }) => isCalled(displayName));
       const content = summary === undefined ? undefined : await skills.text(summary.name);
       if (summary === undefined || content === undefined)
         throw new RequestError(`There is no skill ${name}`, { status: 404, code: "not_found" });

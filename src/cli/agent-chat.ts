@@ -1,10 +1,12 @@
-import { createInterface, type Interface } from "node:readline";
+import { clearLine, createInterface, cursorTo, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import { z } from "zod";
 import { messageOf } from "../errors.js";
+import { newId } from "../util/ids.js";
 import { linked } from "../util/linked.js";
 import { type AgentGateway, stopTurn } from "./agent-once.js";
 import { ask, type HumanQuestion } from "./answer.js";
+import { followNews } from "./chat-news.js";
 import { dim, harmless, tell } from "./output.js";
 import { promptFor, type ReadLine } from "./question-prompt.js";
 
@@ -37,40 +39,77 @@ export async function chat(
   const echo = createEcho(output);
   const terminal = createInterface({ input, output: echo.stream, prompt: "> ", terminal: true });
   const left = new AbortController();
-  let isAnswering = false;
+  const typed = new Set<string>();
+  let answering: Screen | undefined;
+  let questions: Promise<void> = Promise.resolve();
+  let isReading = false;
   let wantsToLeave = false;
   terminal.on("SIGINT", () => {
     if (wantsToLeave) return terminal.close();
     wantsToLeave = true;
-    if (isAnswering) return void stopTurn(gateway.client, sessionKey);
+    if (answering !== undefined) return void stopTurn(gateway.client, sessionKey);
     tell(dim("Ctrl+C once more to leave", process.stderr));
     terminal.prompt();
   });
   const lines = linesOf(terminal, left);
-  const nextLine = lines.next;
-  /** What was typed before the question was seen is no answer to it. */
-  const read: ReadLine = async (prompt, { isHidden }, signal) => {
-    terminal.setPrompt(prompt);
-    terminal.prompt();
-    echo.isMuted = isHidden;
-    try {
-      return await lines.fresh(signal);
-    } finally {
-      echo.isMuted = false;
-      if (isHidden) output.write("\n");
-      terminal.setPrompt("> ");
-    }
+  /** What was typed before the question was seen is no answer to it, and stands there again behind it. */
+  const readFor =
+    (mayLeave: boolean): ReadLine =>
+    async (prompt, { isHidden }, signal) => {
+      const begun = terminal.line;
+      terminal.write(null, { ctrl: true, name: "e" });
+      terminal.write(null, { ctrl: true, name: "u" });
+      terminal.setPrompt(prompt);
+      terminal.prompt();
+      echo.isMuted = isHidden;
+      isReading = true;
+      try {
+        return await lines.fresh(signal, mayLeave);
+      } finally {
+        isReading = false;
+        echo.isMuted = false;
+        if (isHidden) output.write("\n");
+        terminal.setPrompt("> ");
+        if (!left.signal.aborted) {
+          if (answering === undefined) terminal.prompt();
+          if (begun !== "") terminal.write(begun);
+        }
+      }
+    };
+  /** Above the line that is being typed, or among what is being answered. */
+  const show = (line: string, isActivity = false): void => {
+    if (left.signal.aborted) return;
+    const screen = isReading ? undefined : answering;
+    if (screen === undefined) {
+      clearLine(output, 0);
+      cursorTo(output, 0);
+      output.write(`${isActivity ? dim(`· ${harmless(line)}`, output) : harmless(line)}\n`);
+      terminal.prompt(true);
+    } else if (isActivity) screen.onActivity(line);
+    else screen.onNotice(line);
   };
+  const askHere = (key: string, question: HumanQuestion, closed: AbortSignal, mayLeave: boolean): void => {
+    const here = { read: readFor(mayLeave), show };
+    questions = questions.then(() => promptFor(key, question, gateway.client, here, closed, mayLeave));
+  };
+  const source = {
+    client: gateway.client,
+    address: async () => `http://${((await gateway.reconnect()) ?? gateway.client).address}`,
+    token: gateway.token,
+  };
+  using _news = followNews(sessionKey, source, (id) => typed.has(id), {
+    onAnswer: show,
+    onActivity: (line) => show(line, true),
+    onQuestion: (key, question, closed) => askHere(key, question, closed, true),
+  });
 
   terminal.prompt();
-  for (let line = await nextLine(); line !== undefined; line = await nextLine()) {
+  for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
     const content = line.trim();
     if (content === "/exit" || content === "/quit") break;
     wantsToLeave = false;
     if (content !== "") {
-      isAnswering = true;
       await answer(content);
-      isAnswering = false;
       wantsToLeave = false;
     }
     if (left.signal.aborted) break;
@@ -79,36 +118,43 @@ export async function chat(
   terminal.close();
 
   async function answer(content: string): Promise<void> {
-    const onQuestion = (question: HumanQuestion, closed: AbortSignal): void => {
-      const show = (line: string): void => screen.onNotice(line);
-      void promptFor(sessionKey, question, gateway.client, { read, show }, closed);
-    };
-    const screen = createScreen(output, onQuestion);
+    const messageId = newId("msg");
+    typed.add(messageId);
+    const screen = createScreen(output, (question, closed) => askHere(sessionKey, question, closed, false));
+    answering = screen;
     try {
-      const { text, isError } = await ask({ sessionKey, content }, screen, gateway, left.signal);
+      const { text, isError } = await ask({ sessionKey, content, messageId }, screen, gateway, left.signal);
       if (isError) screen.onNotice(text);
       else screen.finish(text);
     } catch (error) {
       if (left.signal.aborted) return;
       screen.onNotice(`maxclaw: ${messageOf(error)}`);
+    } finally {
+      answering = undefined;
     }
   }
 }
 
+type Screen = ReturnType<typeof createScreen>;
+
 interface Lines {
   /** One line after the other, and undefined once the terminal is closed. Lines typed during an answer wait. */
   next(): Promise<string | undefined>;
-  /** The first line typed from now on; rejects when `signal` aborts or the terminal is closed. */
-  fresh(signal: AbortSignal): Promise<string>;
+  /**
+   * The first line typed from now on; rejects when `signal` aborts or the terminal is closed. With `leavesCommands` a
+   * command is none, but for those that answer.
+   */
+  fresh(signal: AbortSignal, leavesCommands: boolean): Promise<string>;
 }
 
 /** The lines of a terminal, whose end also aborts `left`. */
 function linesOf(terminal: Interface, left: AbortController): Lines {
   const typed: string[] = [];
   let wake = (): void => {};
-  let taker: ((line: string) => void) | undefined;
+  let taker: { readonly take: (line: string) => void; readonly leavesCommands: boolean } | undefined;
   terminal.on("line", (line) => {
-    if (taker !== undefined) return taker(line);
+    const isCommand = /^\s*\/(?!approve\b|deny\b)/i.test(line);
+    if (taker !== undefined && !(isCommand && taker.leavesCommands)) return taker.take(line);
     typed.push(line);
     wake();
   });
@@ -121,13 +167,13 @@ function linesOf(terminal: Interface, left: AbortController): Lines {
       while (typed.length === 0 && !left.signal.aborted) await new Promise<void>((resolve) => (wake = resolve));
       return left.signal.aborted ? undefined : typed.shift();
     },
-    async fresh(signal) {
+    async fresh(signal, leavesCommands) {
       using scope = linked(signal);
       const onLeft = (): void => scope.abort();
       left.signal.addEventListener("abort", onLeft, { once: true });
       try {
         return await new Promise<string>((resolve, reject) => {
-          taker = resolve;
+          taker = { take: resolve, leavesCommands };
           if (scope.signal.aborted) reject(scope.signal.reason);
           scope.signal.addEventListener("abort", () => reject(scope.signal.reason), { once: true });
         });

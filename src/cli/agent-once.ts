@@ -6,6 +6,7 @@ import { dim, harmless, print, tell } from "./output.js";
 export interface AgentGateway {
   readonly client: ApiClient;
   readonly reconnect: () => Promise<ApiClient | undefined>;
+  readonly token?: string | undefined;
 }
 
 /** Sends one message and prints nothing but its answer on stdout. Resolves with the exit code. */

@@ -37,6 +37,8 @@ export interface Answer {
 export interface Question {
   readonly sessionKey: string;
   readonly content: string;
+  /** Its own id. Default: a new one. */
+  readonly messageId?: string;
 }
 
 const frame = z.object({
@@ -67,7 +69,7 @@ export async function ask(
   { client, reconnect }: { readonly client: ApiClient; readonly reconnect: () => Promise<ApiClient | undefined> },
   signal: AbortSignal,
 ): Promise<Answer> {
-  const body = { ...question, channel: "cli", messageId: newId("msg"), stream: true };
+  const body = { messageId: newId("msg"), ...question, channel: "cli", stream: true };
   const progress = createProgress(listener);
   using questions = createQuestions(listener);
   let current: ApiClient | undefined = client;

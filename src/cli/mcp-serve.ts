@@ -1,4 +1,5 @@
-import { ask } from "./answer.js";
+import { linked } from "../util/linked.js";
+import { ask, type HumanQuestion } from "./answer.js";
 import { type ApiClient, segment } from "./api-client.js";
 import { connectRunning } from "./connect.js";
 import { openContext } from "./context.js";
@@ -13,13 +14,26 @@ export async function serve(version: string): Promise<void> {
     if (client === undefined) throw new CommandError("The gateway does not run. Start it with: maxclaw gateway");
     return client;
   };
-  const silent = { onText() {}, onActivity() {}, onNotice() {}, onQuestion() {} };
+  const silent = { onText() {}, onActivity() {}, onNotice() {} };
   await serveGateway(version, {
     async send(session, text, signal) {
       const connection = { client: await gateway(), reconnect: () => connectRunning(context) };
-      const answer = await ask({ sessionKey: session, content: text }, silent, connection, signal);
-      if (answer.isError) throw new CommandError(answer.text);
-      return answer.text;
+      using following = linked(signal);
+      // Nobody sits here, and a person may take long: the program that asked is told, and the turn waits on.
+      let asked: string | undefined;
+      const onQuestion = ({ question, requestId }: HumanQuestion): void => {
+        asked = `The assistant asks a person: ${question}\nTo answer: the web page, or maxclaw answer ${requestId}. read_events shows how it goes on.`;
+        following.abort();
+      };
+      try {
+        const message = { sessionKey: session, content: text };
+        const answer = await ask(message, { ...silent, onQuestion }, connection, following.signal);
+        if (answer.isError) throw new CommandError(answer.text);
+        return answer.text;
+      } catch (error) {
+        if (asked !== undefined && !signal.aborted) return asked;
+        throw error;
+      }
     },
     sessions: async (limit) => await (await gateway()).get(`/api/sessions?limit=${limit}`),
     events: async (session, after, limit) =>

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { createMask } from "../log/mask.js";
 import { type McpServerSettings, toServerSettings } from "../mcp/settings.js";
 import { segment } from "./api-client.js";
 import { connectRunning } from "./connect.js";
@@ -27,6 +28,8 @@ export async function listServers({ json }: { readonly json?: true }): Promise<v
   const live = new Map(
     (client === undefined ? [] : answer.parse(await client.get("/api/mcp")).servers).map((one) => [one.name, one]),
   );
+  // Keys may have been filled in.
+  const mask = createMask(context.loaded.secrets);
   const rows = settings.map(({ name, command, args, url, type }) => {
     const now = live.get(name);
     return {
@@ -35,7 +38,7 @@ export async function listServers({ json }: { readonly json?: true }): Promise<v
       state: now?.state ?? (client === undefined ? "no gateway runs" : "not known to the gateway that runs"),
       ...(now?.reason === undefined ? {} : { reason: now.reason }),
       tools: now?.tools.length,
-      target: url ?? [command, ...args].join(" "),
+      target: mask(url ?? [command, ...args].join(" ")),
     };
   });
   if (json) return printJson({ servers: rows });

@@ -32,18 +32,24 @@ export function questionLines(question: HumanQuestion): readonly string[] {
   ];
 }
 
-/** Asks until there is an answer that counts, or until the question is answered elsewhere. Never rejects. */
+/**
+ * Asks until there is an answer that counts, or until the question is answered elsewhere. With `mayLeave` an empty line
+ * leaves it open. Never rejects.
+ */
 export async function promptFor(
   sessionKey: string,
   question: HumanQuestion,
   client: ApiClient,
   { read, show }: QuestionTerminal,
   closed: AbortSignal,
+  mayLeave = false,
 ): Promise<void> {
+  if (closed.aborted) return;
   for (const line of questionLines(question)) show(harmless(line));
   while (!closed.aborted) {
     try {
       const reply = await readReply(question, read, closed);
+      if (mayLeave && reply.answer === "") return show(`Left open. To answer: maxclaw answer ${question.requestId}`);
       await sendReply(client, sessionKey, question.requestId, reply);
       return;
     } catch (error) {

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { harmless, print, printTable } from "./output.js";
+import { harmless, print, printTable, tell } from "./output.js";
 
 const list = z.object({
   skills: z.array(z.object({ name: z.string(), description: z.string(), source: z.string(), enabled: z.boolean() })),
 });
-const skill = z.object({ content: z.string() });
+const skill = z.object({ name: z.string(), content: z.string(), enabled: z.boolean() });
 
 export function printSkills(answer: unknown): void {
   const { skills } = list.parse(answer);
@@ -22,6 +22,8 @@ export function printSkills(answer: unknown): void {
   );
 }
 
-export function textOfSkill(answer: unknown): string {
-  return harmless(skill.parse(answer).content).trimEnd();
+export function printSkill(answer: unknown): void {
+  const { name, content, enabled } = skill.parse(answer);
+  if (!enabled) tell(`${name} is off. To switch it on: maxclaw skills enable ${name}`);
+  print(harmless(content).trimEnd());
 }

@@ -20,12 +20,24 @@ const waiting = z.object({
     }),
   ),
 });
-type Waiting = z.output<typeof waiting>["questions"][number];
+
+/** A question with the session that asks it. */
+export interface WaitingQuestion extends HumanQuestion {
+  readonly sessionKey: string;
+}
 
 const sent = z.object({ answer: z.string() });
 
-export async function listQuestions(client: ApiClient): Promise<void> {
+/** All that wait for an answer. */
+export async function readQuestions(client: Pick<ApiClient, "get">): Promise<readonly WaitingQuestion[]> {
   const { questions } = waiting.parse(await client.get("/api/questions"));
+  return questions.map(({ input, ...question }) =>
+    input === undefined ? question : { ...question, input: JSON.stringify(input, null, 2) },
+  );
+}
+
+export async function listQuestions(client: ApiClient): Promise<void> {
+  const questions = await readQuestions(client);
   if (questions.length === 0) return print("Nothing waits for an answer.");
   const rows = questions.map((one) => [one.requestId, one.sessionKey, one.kind, one.question]);
   printTable(["ID", "SESSION", "KIND", "QUESTION"], rows);
@@ -33,7 +45,7 @@ export async function listQuestions(client: ApiClient): Promise<void> {
 
 /** @throws {CommandError} when the question does not wait, or the answer does not count */
 export async function answerOne(client: ApiClient, id: string, answer: string | undefined): Promise<void> {
-  const { questions } = waiting.parse(await client.get("/api/questions"));
+  const questions = await readQuestions(client);
   const found = questions.find(({ requestId }) => requestId === id);
   if (found === undefined) throw new CommandError(`No question ${id} waits for an answer. See: maxclaw answer`);
   const isSecret = found.fields.length > 0;
@@ -49,7 +61,7 @@ export async function answerOne(client: ApiClient, id: string, answer: string | 
 
 async function fromPipe({
   fields,
-}: Waiting): Promise<{ values?: Record<string, string>; answer?: string } | undefined> {
+}: HumanQuestion): Promise<{ values?: Record<string, string>; answer?: string } | undefined> {
   if (process.stdin.isTTY) return undefined;
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk);
@@ -62,8 +74,7 @@ async function fromPipe({
   return { values: { [name]: text } };
 }
 
-async function readHere({ input, ...found }: Waiting): Promise<QuestionReply> {
-  const question: HumanQuestion = input === undefined ? found : { ...found, input: JSON.stringify(input, null, 2) };
+async function readHere(question: HumanQuestion): Promise<QuestionReply> {
   for (const line of questionLines(question)) tell(harmless(line));
   return await readReply(question, askPerson, new AbortController().signal);
 }

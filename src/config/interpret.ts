@@ -23,7 +23,13 @@ export interface Interpreted {
 
 /** Turns the parsed file into a config: variables filled in, mistakes set aside and told, paths made absolute. */
 export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
-  const filled = substitute(raw, (name) => around.env[name] ?? around.secrets[name]);
+  // A key may stand where nothing else says so, e.g. in the arguments of a command.
+  const named = new Set(Object.values(around.secrets));
+  const filled = substitute(raw, (name) => {
+    const value = around.env[name] ?? around.secrets[name];
+    if (value !== undefined && isSecretKey(name)) named.add(value);
+    return value;
+  });
   const settled = settle(withMcpServers(isObject(filled) ? filled : {}));
   const problems = [...settled.problems];
   const off = [...settled.off];
@@ -54,7 +60,7 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
     providers: onlyKeyed(providers),
     tools: { ...tools, mcpServers },
   };
-  return { config, problems, off, secrets: secretsOf(config, around.secrets) };
+  return { config, problems, off, secrets: secretsOf(config, named) };
 }
 
 /** What a channel that is switched on cannot do without. */
@@ -148,8 +154,8 @@ function passwordsIn(address: string): readonly string[] {
   }
 }
 
-function secretsOf(config: Settled["config"], stored: Readonly<Record<string, string>>): readonly string[] {
-  const found = new Set(Object.values(stored));
+function secretsOf(config: Settled["config"], named: ReadonlySet<string>): readonly string[] {
+  const found = new Set(named);
   const walk = (value: unknown, isSecret: boolean): void => {
     if (typeof value === "string" && isSecret) found.add(value);
     if (typeof value === "string") for (const secret of passwordsIn(value)) found.add(secret);

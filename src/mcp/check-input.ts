@@ -1,9 +1,6 @@
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv";
 import { z } from "zod";
 
-/** A larger schema is not looked at: the server checks for itself then. */
-const maxSchemaChars = 64_000;
-
 /**
  * The input of a tool as its server's JSON schema wants it. Compiled when it is first used. Patterns are left to the
  * server, because a hostile one takes for ever to try.
@@ -18,7 +15,6 @@ export function inputOf(schema: object, onBadSchema: () => void): z.ZodType<Reco
 }
 
 function compile(schema: object, onBadSchema: () => void): (input: unknown) => string | undefined {
-  if (JSON.stringify(schema).length > maxSchemaChars) return () => undefined;
   try {
     const validate = new AjvJsonSchemaValidator().getValidator(withoutPatterns(schema));
     return (input) => {

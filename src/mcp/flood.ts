@@ -1,14 +1,31 @@
-/** Counts what a server says unasked: true while it is no more than somebody could want to hear. */
-export function createFloodGuard(max: number, windowMs: number): () => boolean {
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
+
+/** Counts what a server says unasked. */
+export interface FloodGuard {
+  /** A request that the server may answer, once. */
+  asked(message: JSONRPCMessage): void;
+  /** True while it is no more than somebody could want to hear; undefined is what is no message at all. */
+  isExpected(message: JSONRPCMessage | undefined): boolean;
+}
+
+export function createFloodGuard(max: number, windowMs: number): FloodGuard {
+  const open = new Set<RequestId>();
   let since = 0;
   let count = 0;
-  return () => {
-    const now = performance.now();
-    if (now - since > windowMs) {
-      since = now;
-      count = 0;
-    }
-    count += 1;
-    return count <= max;
+  return {
+    asked(message) {
+      if ("method" in message && "id" in message) open.add(message.id);
+    },
+    isExpected(message) {
+      if (message !== undefined && !("method" in message) && message.id !== undefined && open.delete(message.id))
+        return true;
+      const now = performance.now();
+      if (now - since > windowMs) {
+        since = now;
+        count = 0;
+      }
+      count += 1;
+      return count <= max;
+    },
   };
 }

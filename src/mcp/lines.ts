@@ -34,7 +34,7 @@ export function createLineReader(
       pieces = [];
       held = 0;
       start = end + 1;
-      if (line !== "") onLine(line);
+      onLine(line);
     }
   };
 }

@@ -4,12 +4,14 @@ import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { OAuthError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { ConfigError, messageOf } from "../errors.js";
+import { ConfigError } from "../errors.js";
 import { linked } from "../util/linked.js";
 import { untilAborted } from "../util/until-aborted.js";
 import { boundedFetch } from "./bounded-fetch.js";
 import { createAuth, type LoginStore } from "./oauth.js";
+import { causeOf, clauseOf } from "./session.js";
 import { defaultLimits, type McpServerSettings } from "./settings.js";
 
 export interface LoginOptions {
@@ -35,10 +37,10 @@ export async function logIn(server: McpServerSettings, options: LoginOptions, si
   const state = randomBytes(24).toString("base64url");
   const callback = await listen(options.port, state);
   try {
-    // A registration holds the address to come back to, and that one is new.
-    await options.store.write(server, { client: undefined, tokens: undefined });
+    // A registration holds the address to come back to, and that one is new. The login of before counts until this one is.
+    const fresh = createFreshStore(url);
     const browser = { redirectUrl: callback.url, state, open: options.open };
-    const authProvider = createAuth(server, options.store, () => {}, browser);
+    const authProvider = createAuth(server, fresh, () => {}, browser);
     const settings = {
       authProvider,
       fetch: boundedFetch(defaultLimits.maxFrameBytes),
@@ -59,15 +61,38 @@ export async function logIn(server: McpServerSettings, options: LoginOptions, si
       await client.close().catch(() => undefined);
     }
     await transport.finishAuth(await untilAborted(callback.code, limit.signal));
+    const { client: registered, tokens } = (await fresh.read(server)) ?? {};
+    await options.store.write(server, { client: registered, tokens });
     return true;
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     if (limit.signal.aborted && !signal.aborted) throw new ConfigError("Nobody has logged in within the time.");
-    throw new ConfigError(`The login at ${server.name} failed: ${messageOf(error)}`, { cause: error });
+    throw new ConfigError(`The login at ${server.name} failed: ${reasonOf(error)}`, { cause: error });
   } finally {
     callback.server.close();
     callback.server.closeAllConnections();
   }
+}
+
+/** Holds one login while it is made. */
+function createFreshStore(url: string): LoginStore {
+  const held: { now: Awaited<ReturnType<LoginStore["read"]>> } = { now: undefined };
+  return {
+    read: async () => held.now,
+    async write(_, change) {
+      held.now = { ...held.now, ...change, url };
+    },
+    async remove() {
+      held.now = undefined;
+      return true;
+    },
+  };
+}
+
+/** An authorization server need not give more than the name of an error. */
+function reasonOf(error: unknown): string {
+  const more = error instanceof OAuthError ? error.errorCode : "";
+  return [more, causeOf(error) ?? clauseOf(error)].filter((part) => part !== "").join(": ");
 }
 
 interface Callback {

@@ -122,9 +122,11 @@ export function createAuth(
       hide(secretsOf(tokens));
       await store.write(server, { tokens: { ...tokens } });
     },
-    redirectToAuthorization(url) {
-      if (browser === undefined) throw new LoginNeeded("its login has expired");
-      browser.open(url);
+    async redirectToAuthorization(url) {
+      if (browser !== undefined) return browser.open(url);
+      // A login that is over has been taken away before. With one still there, only the way to renew it is blocked.
+      const isOver = (await store.read(server))?.tokens?.refresh_token === undefined;
+      throw isOver ? new LoginNeeded("its login has expired") : new Error("its login cannot be renewed for now");
     },
     saveCodeVerifier(code) {
       verifier = code;

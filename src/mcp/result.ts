@@ -3,12 +3,10 @@ import type { ContentBlock, EmbeddedResource } from "@modelcontextprotocol/sdk/t
 import { outsideResults } from "../policy/zones.js";
 import { writeWhole } from "../tools/files/write.js";
 import type { ToolContext, ToolImage, ToolResult } from "../tools/tool.js";
+import { imageTypeOf } from "../util/image-type.js";
 
 const maxFiles = 8;
 const maxFileBytes = 12 * 1024 * 1024;
-
-/** What models can look at. */
-const seen: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 const extensions: Readonly<Record<string, string>> = {
   "image/png": "png",
@@ -96,8 +94,9 @@ class FileKeeper {
     const extension = extensions[mimeType.split(";", 1)[0]?.trim().toLowerCase() ?? ""] ?? "bin";
     const name = path.join(outsideResults, `${this.#tool}-${call}-${this.#count}.${extension}`);
     await writeWhole(path.join(folder, name), bytes, { within: folder });
-    if (seen.has(mimeType))
-      this.images.push({ path: path.join(folder, name), mimeType, filename: path.basename(name) });
+    const image = imageTypeOf(bytes);
+    if (image !== undefined)
+      this.images.push({ path: path.join(folder, name), mimeType: image, filename: path.basename(name) });
     return `[${what} (${mimeType}, ${bytes.length} bytes) saved as ${name}]`;
   }
 }

@@ -1,5 +1,7 @@
 import {
+  ErrorCode,
   GetPromptResultSchema,
+  McpError,
   type ReadResourceResult,
   type Tool as ToolInfo,
 } from "@modelcontextprotocol/sdk/types.js";
@@ -12,7 +14,7 @@ import { inputOf } from "./check-input.js";
 import { toolNames } from "./names.js";
 import { type ServerContent, toResult } from "./result.js";
 import { type McpServer, NotConnected } from "./server.js";
-import type { McpSession } from "./session.js";
+import { causeOf, clauseOf, type McpSession } from "./session.js";
 
 /** A description is the server's own words in every request: no more of them than a model needs. */
 const maxDescription = 400;
@@ -70,9 +72,12 @@ function calledTool(server: McpServer, info: ToolInfo, name: string, log: Logger
   });
 }
 
-/** Without what only costs tokens. */
+/** Providers refuse a whole request for one of these at the top of one tool's schema. The input is checked for them all the same. */
+const refused: ReadonlySet<string> = new Set(["$schema", "anyOf", "oneOf", "allOf", "not", "enum"]);
+
+/** Without what costs tokens or requests. */
 function shown(schema: ToolInfo["inputSchema"]): Readonly<Record<string, unknown>> {
-  const { $schema: _, ...rest } = schema;
+  const rest = Object.fromEntries(Object.entries(schema).filter(([key]) => !refused.has(key)));
   return { ...rest, type: "object", properties: schema.properties ?? {} };
 }
 
@@ -168,19 +173,30 @@ async function answerOf(
     return await toResult({ server: name, tool, ...outcome }, context);
   } catch (error) {
     context.signal.throwIfAborted();
-    if (error instanceof NotConnected)
-      return failed(`The MCP server ${name} is not connected: ${error.message}.`, `${tool}: ${name} is not connected`);
+    // Why it is away may be told in its own words.
+    const outside = `the MCP server ${name}`;
+    if (error instanceof NotConnected) {
+      const text = `The MCP server ${name} is not connected: ${error.message}.`;
+      return { ...failed(text, `${tool}: ${name} is not connected`), outside };
+    }
+    if (used?.isClosed === true && error instanceof McpError) {
+      const why = (await used.closed) ?? "it closed the connection";
+      const text = `The MCP server ${name} was lost in the middle of the call: ${why}. Whether it did anything is unknown.`;
+      return { ...failed(text, `${tool}: ${name} was lost`), outside };
+    }
     if (isTimeout(error)) {
       if (used !== undefined) void server.suspect(used);
       const text = `The MCP server ${name} did not answer within ${callMs / 1000} s; whether it did anything is unknown.`;
       return failed(text, `${tool} took too long`);
     }
-    const text = cutText(messageOf(error), 1000);
-    return { ...failed(`${tool} failed: ${text}`, `${tool} failed`), outside: `the MCP server ${name}` };
+    // The server's own answer shows that it is there; anything else may mean that it knows nobody any more.
+    if (used !== undefined && !(error instanceof McpError)) void server.suspect(used);
+    const text = error instanceof McpError ? cutText(messageOf(error), 1000) : (causeOf(error) ?? clauseOf(error));
+    return { ...failed(`${tool} failed: ${text}`, `${tool} failed`), outside };
   }
 }
 
-/** What the SDK calls a request that took too long. */
+/** What the SDK says of a request that took too long. A server may use the same number for something else. */
 function isTimeout(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === -32001;
+  return error instanceof McpError && error.code === ErrorCode.RequestTimeout && /timed out$/.test(error.message);
 }

@@ -1,3 +1,4 @@
+import { StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { createGate } from "../util/gate.js";
@@ -46,6 +47,8 @@ export class McpServer {
   #usedAt = performance.now();
   #wake = new AbortController();
   #changed = createGate();
+  #isStale = false;
+  #isRefreshing = false;
   readonly #tried = createGate();
 
   constructor(settings: McpServerSettings, options: ServerOptions) {
@@ -117,6 +120,8 @@ export class McpServer {
       try {
         return await work(session);
       } catch (error) {
+        // Its state then says what a person has to do.
+        if (isLoggedOut(error)) void session.close();
         if (!isForgotten(error)) throw error;
         await session.close();
         return await work(await this.#connected(signal, session));
@@ -141,7 +146,7 @@ export class McpServer {
     let session: McpSession;
     try {
       const auth = await this.#options.auth(settings);
-      const onChanged = (): void => void this.#refresh();
+      const onChanged = (): void => void this.#refresh(signal);
       session = await openSession(settings, { ...this.#options, auth, onChanged }, signal);
     } catch (error) {
       if (error instanceof LoginNeeded) {
@@ -156,7 +161,7 @@ export class McpServer {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     this.#session = session;
-    this.#catalog = session.catalog;
+    this.#learn(session.catalog);
     this.#usedAt = performance.now();
     this.#enter("connected", { toolCount: session.catalog.tools.length });
     this.#tried.open();
@@ -187,16 +192,37 @@ export class McpServer {
     return { timer, isOver: () => isOver };
   }
 
-  async #refresh(): Promise<void> {
-    const session = this.#session;
-    if (session === undefined) return;
-    try {
-      this.#catalog = await session.refresh();
-      this.#detail = { toolCount: this.#catalog.tools.length };
-      this.#options.onCatalog();
-    } catch (error) {
-      this.#options.log.warn(`MCP server ${this.settings.name} did not list its tools again: ${messageOf(error)}`);
+  /** However often the server says that its tools have changed: one list at a time, and a pause after each. */
+  async #refresh(signal: AbortSignal): Promise<void> {
+    this.#isStale = true;
+    if (this.#isRefreshing) return;
+    this.#isRefreshing = true;
+    const { limits, log } = this.#options;
+    while (this.#isStale && !signal.aborted) {
+      this.#isStale = false;
+      const session = this.#session;
+      try {
+        const catalog = await session?.refresh();
+        if (catalog !== undefined && session === this.#session) {
+          this.#learn(catalog);
+          this.#detail = { toolCount: catalog.tools.length };
+          this.#options.onCatalog();
+        }
+        await sleep(limits.listPauseMs, signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        log.warn(`MCP server ${this.settings.name} did not list its tools again: ${messageOf(error)}`);
+      }
     }
+    this.#isRefreshing = false;
+  }
+
+  #learn(catalog: ServerCatalog): void {
+    this.#catalog = catalog;
+    if (catalog.tooLarge.length > 0)
+      this.#options.log.warn(
+        `MCP server ${this.settings.name} has tools that are too large to be offered: ${catalog.tooLarge.join(", ")}`,
+      );
   }
 
   async #connected(signal: AbortSignal, not?: McpSession): Promise<McpSession> {
@@ -245,7 +271,11 @@ type End =
 
 /** An HTTP server that was started again answers 404 to the session it gave before, and has done nothing. */
 function isForgotten(error: unknown): boolean {
-  return error instanceof Error && (("code" in error && error.code === 404) || isRefused(error));
+  return (error instanceof StreamableHTTPError && error.code === 404) || (error instanceof Error && isRefused(error));
+}
+
+function isLoggedOut(error: unknown): boolean {
+  return error instanceof LoginNeeded || (error instanceof StreamableHTTPError && error.code === 401);
 }
 
 function isRefused({ cause }: Error): boolean {

@@ -9,6 +9,7 @@ import {
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf } from "../errors.js";
+import { cutText } from "../util/cut-text.js";
 import { linked } from "../util/linked.js";
 import { sleep } from "../util/sleep.js";
 import { untilAborted } from "../util/until-aborted.js";
@@ -19,11 +20,15 @@ import { createTransport, kindsOf, type TransportKind, type TransportOptions } f
 
 const maxTools = 1000;
 const maxPages = 50;
+/** Of one tool with its schemas. */
+const maxToolChars = 64_000;
 const pingMs = 5000;
 
 /** What a server offers. */
 export interface ServerCatalog {
   readonly tools: readonly ToolInfo[];
+  /** Names of tools that are too large to be offered. */
+  readonly tooLarge: readonly string[];
   readonly hasResources: boolean;
   readonly hasPrompts: boolean;
 }
@@ -35,6 +40,7 @@ export interface McpSession {
   readonly client: Client;
   /** Resolves with why it is over; undefined where nobody knows. */
   readonly closed: Promise<string | undefined>;
+  readonly isClosed: boolean;
   readonly pid: number | undefined;
   callTool(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
   /** Lists the tools again. */
@@ -61,15 +67,18 @@ export async function openSession(
   options: SessionOptions,
   signal: AbortSignal,
 ): Promise<McpSession> {
-  const kinds = kindsOf(server);
-  for (const kind of kinds) {
-    try {
-      return await openBy(kind, server, options, signal);
-    } catch (error) {
-      if (kind === kinds.at(-1) || !isUnknownHere(error)) throw error;
-    }
+  const [kind, older] = kindsOf(server);
+  try {
+    return await openBy(kind, server, options, signal);
+  } catch (error) {
+    if (!isUnknownHere(error)) throw error;
+    const first = new Error(clauseOf(error), { cause: error });
+    if (older === undefined) throw first;
+    // Where neither way is known, what was said to the first one tells more.
+    return await openBy(older, server, options, signal).catch((second: unknown) => {
+      throw /^SSE error: Non-200/.test(messageOf(second)) ? first : second;
+    });
   }
-  throw new Error("it cannot be reached in any way");
 }
 
 async function openBy(
@@ -82,11 +91,15 @@ async function openBy(
   const transport = await createTransport(kind, server, options);
   const client = new Client({ name: "maxclaw", version: options.version });
   let lost: string | undefined;
+  let isClosed = false;
   const closed = new Promise<string | undefined>((resolve) => {
-    client.onclose = () => resolve(reasonOf(transport) ?? lost);
+    client.onclose = () => {
+      isClosed = true;
+      resolve(reasonOf(transport) ?? lost);
+    };
   });
   client.onerror = (error) => {
-    lost = messageOf(error);
+    lost = clauseOf(error);
     if (isFatal(lost)) void client.close();
   };
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => options.onChanged());
@@ -116,6 +129,9 @@ async function openBy(
       catalog,
       client,
       closed,
+      get isClosed() {
+        return isClosed;
+      },
       pid: transport instanceof StdioTransport ? transport.pid : undefined,
       refresh: list,
       close,
@@ -141,19 +157,36 @@ async function openBy(
 async function readCatalog(client: Client, timeout: number, signal: AbortSignal): Promise<ServerCatalog> {
   const capabilities = client.getServerCapabilities() ?? {};
   const tools: ToolInfo[] = [];
+  const tooLarge: string[] = [];
+  const seen = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; capabilities.tools !== undefined && page < maxPages && tools.length < maxTools; page++) {
     const params = cursor === undefined ? {} : { cursor };
     const result = await client.request({ method: "tools/list", params }, ListToolsResultSchema, { timeout, signal });
-    tools.push(...result.tools.filter(({ execution }) => execution?.taskSupport !== "required"));
+    const fresh = result.tools.filter(({ name }) => !seen.has(name) && seen.add(name));
+    for (const tool of fresh) {
+      if (isTooLarge(tool)) tooLarge.push(cutText(tool.name, 80));
+      else if (tool.execution?.taskSupport !== "required") tools.push(tool);
+    }
     cursor = result.nextCursor;
-    if (cursor === undefined) break;
+    // Some servers give the first page for every cursor.
+    if (cursor === undefined || fresh.length === 0) break;
   }
   return {
     tools: tools.slice(0, maxTools),
+    tooLarge: tooLarge.slice(0, 10),
     hasResources: capabilities.resources !== undefined,
     hasPrompts: capabilities.prompts !== undefined,
   };
+}
+
+function isTooLarge(tool: ToolInfo): boolean {
+  try {
+    return JSON.stringify(tool).length > maxToolChars;
+  } catch {
+    // Nested deeper than can be written again, which would fail each request that offers it.
+    return true;
+  }
 }
 
 interface Phase {
@@ -172,7 +205,7 @@ function explain(error: unknown, transport: Transport, lost: string | undefined,
   if (reason !== undefined) return new Error(reason, { cause: error });
   if (timedOut || /timed out/i.test(messageOf(error)))
     return new Error(`${what} took more than ${ms / 1000} s`, { cause: error });
-  return new Error(causeOf(error) ?? lost ?? messageOf(error), { cause: error });
+  return new Error(causeOf(error) ?? lost ?? clauseOf(error), { cause: error });
 }
 
 function timeout(ms: number): Promise<void> {
@@ -184,8 +217,17 @@ function isFatal(reason: string): boolean {
   return /^Maximum reconnection attempts|^SSE error|the server sent a message of more than/.test(reason);
 }
 
+/** An error in one clause, whatever page of HTML or list of problems it holds. */
+export function clauseOf(error: unknown): string {
+  const text = messageOf(error).replace(/^Streamable HTTP error: (Error POSTing to endpoint: )?/, "");
+  const isNone = error instanceof SyntaxError || (error instanceof Error && error.name.endsWith("ZodError"));
+  if (isNone) return "what it answers is not MCP";
+  const isAnswer = error instanceof StreamableHTTPError && (error.code ?? 0) > 0;
+  return cutText(isAnswer ? `it answered with HTTP ${error.code}: ${text}` : text, 300);
+}
+
 /** `fetch failed` says nothing; its cause does. */
-function causeOf(error: unknown): string | undefined {
+export function causeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { cause } = error;
   if (cause instanceof Error && cause.message !== "") return cause.message;

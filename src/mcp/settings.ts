@@ -47,6 +47,8 @@ export function endpointOf({ command, url = "" }: McpServerSettings): string {
 export interface McpLimits {
   readonly initialiseMs: number;
   readonly listMs: number;
+  /** After a list that the server asked for by saying that its tools have changed. */
+  readonly listPauseMs: number;
   /** One message of the server. */
   readonly maxFrameBytes: number;
   /** Messages that nobody asked for, and lines that are none, within `floodMs`. */
@@ -64,6 +66,7 @@ export interface McpLimits {
 export const defaultLimits: McpLimits = {
   initialiseMs: 10_000,
   listMs: 10_000,
+  listPauseMs: 1000,
   maxFrameBytes: 16 * 1024 * 1024,
   maxUnasked: 2000,
   floodMs: 10_000,

@@ -4,16 +4,20 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { sleep } from "../util/sleep.js";
 import { serverEnvironment } from "./environment.js";
-import { createFloodGuard } from "./flood.js";
+import { createFloodGuard, type FloodGuard } from "./flood.js";
 import { createLineReader } from "./lines.js";
 import type { McpLimits } from "./settings.js";
 
 /**
  * Stands between the gateway and a server: the server takes the shell's place, and a watcher beside it ends the whole
- * process group as soon as the gateway's end of descriptor 3 is closed, which the system does even after `kill -9`.
+ * process group when the gateway's end of descriptor 3 is closed, which the system does even after `kill -9`. The server
+ * has a second to put its things in order.
  */
-const supervised = `(trap '' HUP INT TERM; read -r _ <&3; kill -KILL 0) </dev/null >/dev/null 2>&1 &
+const supervised = `(trap '' HUP INT TERM; read -r _ <&3; kill -TERM 0; sleep 1; kill -KILL 0) </dev/null >/dev/null 2>&1 &
 exec "$@" 3<&-`;
+
+/** Between two pieces of its stderr, so that one which pours there is slowed down instead of heard. */
+const stderrPauseMs = 5;
 
 /** What is kept of the server's stderr, to say why it ended. */
 const keptOfStderr = 2000;
@@ -36,6 +40,7 @@ export class StdioTransport implements Transport {
 
   readonly #server: StdioServer;
   readonly #limits: McpLimits;
+  readonly #flood: FloodGuard;
   #child: ChildProcess | undefined;
   #stderr = "";
   #why: string | undefined;
@@ -45,6 +50,7 @@ export class StdioTransport implements Transport {
   constructor(server: StdioServer, limits: McpLimits) {
     this.#server = server;
     this.#limits = limits;
+    this.#flood = createFloodGuard(limits.maxUnasked, limits.floodMs);
   }
 
   get pid(): number | undefined {
@@ -53,8 +59,8 @@ export class StdioTransport implements Transport {
 
   /** Why it ended, as far as that is known. */
   get reason(): string | undefined {
-    const last = this.#stderr.trim().split("\n").at(-1)?.trim() ?? "";
-    return this.#why === undefined ? undefined : last === "" ? this.#why : `${this.#why}: ${last.slice(0, 300)}`;
+    const said = sayingOf(this.#stderr);
+    return this.#why === undefined || said === "" ? this.#why : `${this.#why}: ${said}`;
   }
 
   async start(): Promise<void> {
@@ -82,6 +88,7 @@ export class StdioTransport implements Transport {
     const stdin = this.#child?.stdin;
     if (stdin === undefined || stdin === null || this.#isClosed) throw new Error("the server has ended");
     if (stdin.writableLength > this.#limits.maxFrameBytes) throw new Error("the server does not read its input");
+    this.#flood.asked(message);
     stdin.write(`${JSON.stringify(message)}\n`);
   }
 
@@ -100,16 +107,12 @@ export class StdioTransport implements Transport {
   }
 
   #listen(child: ChildProcess): void {
-    const isExpected = createFloodGuard(this.#limits.maxUnasked, this.#limits.floodMs);
-    const unasked = (): void => {
-      if (!isExpected()) this.#end("it flooded the gateway with messages that nobody asked for");
-    };
     const read = createLineReader(
       this.#limits.maxFrameBytes,
       (line) => {
         if (this.#why !== undefined) return;
         const message = toMessage(line);
-        if (message === undefined || "method" in message) unasked();
+        if (!this.#flood.isExpected(message)) this.#end("it flooded the gateway with messages that nobody asked for");
         if (message !== undefined && this.#why === undefined) this.onmessage?.(message);
       },
       () => this.#end(`it sent a message of more than ${Math.round(this.#limits.maxFrameBytes / 1024)} kB`),
@@ -119,6 +122,8 @@ export class StdioTransport implements Transport {
     stdout.on("data", (chunk: Buffer) => read(chunk));
     stderr.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.subarray(-keptOfStderr).toString("utf8")).slice(-keptOfStderr);
+      stderr.pause();
+      setTimeout(() => stderr.resume(), stderrPauseMs).unref();
     });
     for (const stream of [stdin, stdout, stderr, lifeline]) stream.on("error", () => {});
     this.#exited = new Promise((resolve) => {
@@ -171,6 +176,13 @@ export class StdioTransport implements Transport {
     for (const stream of this.#child?.stdio ?? []) stream?.destroy();
     this.onclose?.();
   }
+}
+
+/** The line of a stderr that a person can make something of: the first that names an error, else the last. */
+function sayingOf(stderr: string): string {
+  const lines = stderr.split("\n").map((line) => line.trim());
+  const error = lines.find((line) => /^(\w*Error|fatal|npm err(or|!) (?!code ))\b/i.test(line));
+  return (error ?? lines.findLast((line) => line !== "") ?? "").slice(0, 300);
 }
 
 function toMessage(line: string): JSONRPCMessage | undefined {

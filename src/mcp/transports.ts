@@ -2,6 +2,7 @@ import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { boundedFetch } from "./bounded-fetch.js";
 import { createFloodGuard } from "./flood.js";
+import { renewingFetch } from "./renewing-fetch.js";
 import type { McpLimits, McpServerSettings } from "./settings.js";
 import { StdioTransport } from "./stdio-transport.js";
 
@@ -15,7 +16,7 @@ export interface TransportOptions {
 }
 
 /** The ways in which a server may be reached, in the order in which to try them. */
-export function kindsOf({ command, type }: McpServerSettings): readonly TransportKind[] {
+export function kindsOf({ command, type }: McpServerSettings): readonly [TransportKind, TransportKind?] {
   if (command !== undefined) return ["stdio"];
   return type === undefined ? ["http", "sse"] : [type];
 }
@@ -26,8 +27,9 @@ export async function createTransport(
   { limits, folder, auth }: TransportOptions,
 ): Promise<Transport> {
   if (kind === "stdio") return new StdioTransport({ command, args, env, folder }, limits);
+  const bounded = boundedFetch(limits.maxFrameBytes);
   const options = {
-    fetch: boundedFetch(limits.maxFrameBytes),
+    fetch: auth === undefined ? bounded : renewingFetch(bounded, auth, url, limits.initialiseMs),
     requestInit: { headers },
     ...(auth === undefined ? {} : { authProvider: auth }),
   };
@@ -42,13 +44,18 @@ export async function createTransport(
 
 /** A server that says too much unasked is left. Must be called before the client hangs itself in. */
 function guarded(transport: Transport, limits: McpLimits): Transport {
-  const isExpected = createFloodGuard(limits.maxUnasked, limits.floodMs);
+  const flood = createFloodGuard(limits.maxUnasked, limits.floodMs);
+  const send = transport.send.bind(transport);
+  transport.send = async (message, options) => {
+    flood.asked(message);
+    await send(message, options);
+  };
   let listener: Transport["onmessage"];
   Object.defineProperty(transport, "onmessage", {
     get: () => listener,
     set(inner: Transport["onmessage"]) {
       listener = (message, extra) => {
-        if ("method" in message && !isExpected()) {
+        if (!flood.isExpected(message)) {
           transport.onerror?.(new Error("it flooded the gateway with messages that nobody asked for"));
           void transport.close();
           return;

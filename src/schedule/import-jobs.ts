@@ -18,6 +18,8 @@ const goJob = z.object({
 });
 
 export interface FoundJob {
+  /** Its place in the file, which is the same at each look. */
+  readonly key: string;
   readonly wish: JobWish;
   readonly owner: JobOwner;
   readonly enabled: boolean;
@@ -55,7 +57,7 @@ export async function readGoJobs(path: string, now: number): Promise<FoundJobs |
       );
       return [];
     }
-    return [{ wish, owner: ownerOf(parsed.data), enabled: parsed.data.enabled ?? true }];
+    return [{ key: id, wish, owner: ownerOf(parsed.data), enabled: parsed.data.enabled ?? true }];
   });
   return { jobs, problems };
 }

@@ -17,6 +17,11 @@ export interface SchedulePorts {
    */
   readonly accept: (messageId: string, job: Job, isFailureTold: boolean) => Promise<void>;
   readonly tell: (change: RunChange) => void;
+  /** Resolves with how a run has ended, also when an earlier process saw that; undefined when this process stops before. */
+  readonly endOf: (
+    messageId: string,
+    job: Job,
+  ) => Promise<{ readonly status: "completed" | "failed"; readonly result: string } | undefined>;
   /** Says something in the job's chat that is no answer. */
   readonly alert: (job: Job, text: string) => Promise<void>;
   readonly now: () => number;
@@ -42,8 +47,12 @@ export interface Scheduler {
   list(): readonly JobState[];
   /** @throws {RequestError} 404 */
   get(id: string): JobState;
-  /** @throws {RequestError} 400 with a sentence for whoever wrote it */
-  add(wish: JobWish, owner: JobOwner): Promise<JobState>;
+  /**
+   * A job that is there under this id already is left as it is.
+   *
+   * @throws {RequestError} 400 with a sentence for whoever wrote it
+   */
+  add(wish: JobWish, owner: JobOwner, id?: string): Promise<JobState>;
   /** Another schedule, message or name for a job that stays where it is. @throws {RequestError} 400, 404 */
   update(id: string, wish: JobWish): Promise<JobState>;
   remove(id: string): Promise<void>;
@@ -52,8 +61,6 @@ export interface Scheduler {
   runNow(id: string): Promise<Run>;
   /** Newest first. */
   history(id: string): readonly Run[];
-  /** A run's message has come to its end. */
-  ended(messageId: string, end: { readonly status: "completed" | "failed"; readonly result: string }): Promise<void>;
   /** Until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -71,6 +78,7 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
   const { times, log, now } = ports;
   const history = createRunHistory(ports.runs);
   let wake = new AbortController();
+  const followed = new Set<Promise<unknown>>();
 
   const all = (): readonly Job[] =>
     ports.jobs.list().flatMap(({ id, value }) => {
@@ -101,8 +109,33 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
     await ports.accept(messageId, job, !isAsked && hasFailed(job));
     const dueAt = new Date(due).toISOString();
     const run: Run = { messageId, dueAt, startedAt: new Date(now()).toISOString(), status: "running" };
-    if (await history.begin(job.id, run)) ports.tell({ job, dueAt, status: "started" });
+    if (await history.begin(job.id, run)) {
+      ports.tell({ job, dueAt, status: "started" });
+      follow(job, messageId);
+    }
     return run;
+  };
+
+  /** Keeps how a run ends, once it does. */
+  const follow = (job: Job, messageId: string): void => {
+    const following = ports
+      .endOf(messageId, job)
+      .then((end) => end && ended(job.id, messageId, end))
+      .catch((error: unknown) => log.warn(`The end of a scheduled run was not kept: ${messageOf(error)}`))
+      .finally(() => followed.delete(following));
+    followed.add(following);
+  };
+
+  const ended = async (
+    id: string,
+    messageId: string,
+    { status, result }: { readonly status: "completed" | "failed"; readonly result: string },
+  ): Promise<void> => {
+    const run = await history.end(id, messageId, { status, result, endedAt: new Date(now()).toISOString() });
+    const parsed = jobSchema.safeParse(ports.jobs.get(id));
+    if (run === undefined || !parsed.success) return;
+    ports.tell({ job: parsed.data, dueAt: run.dueAt, status, ...(status === "failed" ? { error: result } : {}) });
+    await restAfterFailures(parsed.data);
   };
 
   /** Deals with the newest time that has come; the ones before it are gone. */
@@ -146,15 +179,17 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
   return {
     list: () => all().map(stateOf),
     get: (id) => stateOf(find(id)),
-    async add(wish, owner) {
+    async add(wish, owner, id = newId("job")) {
       const known = all();
+      const same = known.find((job) => job.id === id);
+      if (same !== undefined) return stateOf(same);
       const inChat = known.filter(({ owner: other }) => other.sessionKey === owner.sessionKey);
       if (known.length >= maxJobs || inChat.length >= maxJobsInChat)
         throw badRequest("There are too many scheduled jobs already. Remove one first.");
       const message = messageIn(wish);
       const createdAt = now();
       const job: Job = {
-        id: newId("job"),
+        id,
         name: (wish.name?.trim() || message).slice(0, 80),
         schedule: times.parse(wish, createdAt),
         message,
@@ -202,18 +237,12 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
       return await start(job, `${prefix}${job.id}:now-${newId("run")}`, now(), true);
     },
     history: (id) => history.of(find(id).id),
-    async ended(messageId, { status, result }) {
-      const jobId = jobIdOf(messageId);
-      if (jobId === undefined) return;
-      const run = await history.end(jobId, messageId, { status, result, endedAt: new Date(now()).toISOString() });
-      const parsed = jobSchema.safeParse(ports.jobs.get(jobId));
-      if (run === undefined || !parsed.success) return;
-      ports.tell({ job: parsed.data, dueAt: run.dueAt, status, ...(status === "failed" ? { error: result } : {}) });
-      await restAfterFailures(parsed.data);
-    },
     async run(signal) {
       const stop = (): void => wake.abort(changed);
       signal.addEventListener("abort", stop, { once: true });
+      // What an earlier process began, and did not see or did not keep the end of.
+      for (const job of all())
+        for (const { messageId, status } of history.of(job.id)) if (status === "running") follow(job, messageId);
       while (!signal.aborted) {
         wake = new AbortController();
         for (const job of all()) {
@@ -227,6 +256,7 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
         await sleep(restMs(all(), times, now()), wake.signal).catch(() => undefined);
       }
       signal.removeEventListener("abort", stop);
+      await Promise.all(followed);
     },
   };
 }
@@ -237,11 +267,6 @@ const changed = new DOMException("The schedule has changed", "AbortError");
 function restMs(jobs: readonly Job[], times: Times, now: number): number {
   const dues = jobs.flatMap((job) => (job.enabled ? (times.next(job.schedule, now) ?? []) : []));
   return Math.max(50, Math.min(lookMs, ...dues.map((due) => due - now)));
-}
-
-/** The job whose run a message is. */
-export function jobIdOf(messageId: string): string | undefined {
-  return messageId.startsWith(prefix) ? messageId.slice(prefix.length).split(":")[0] : undefined;
 }
 
 function messageIn(wish: JobWish): string {

@@ -30,6 +30,8 @@ export interface Skills {
   find(): Promise<FoundSkills>;
   /** An enabled skill for the model, or undefined. */
   read(name: string): Promise<LoadedSkill | undefined>;
+  /** The text of a skill for people, whether it is on or off; undefined where there is none of that name. */
+  text(name: string): Promise<string | undefined>;
   /**
    * Switches a skill on or off for good; undefined where there is none of that name.
    *
@@ -106,6 +108,10 @@ export function createSkills(options: SkillsOptions): Skills {
 
   return {
     find,
+    async text(name) {
+      const skill = findByName((await find()).skills, name);
+      return skill && toText(skill);
+    },
     async switchTo(name, isEnabled) {
       const skill = findByName((await find()).skills, name);
       if (skill === undefined) return undefined;

@@ -11,9 +11,9 @@ export interface SkillSource {
   list(): Promise<
     readonly (SkillSummary & { readonly displayName: string; readonly allowedTools: readonly string[] })[]
   >;
-  /** The text of an enabled skill for the model, or undefined. */
+  /** The text of a skill for people, whether it is on or off; undefined where there is none of that name. */
   text(name: string): Promise<string | undefined>;
-  /** The same with what is known of the skill. */
+  /** An enabled skill for the model, or undefined. */
   read(name: string): Promise<LoadedSkill | undefined>;
   /** What a message brings along, by its own words, the client's choice and the configuration. */
   select(
@@ -61,7 +61,7 @@ export function createSkillSource(skills: Skills, selector: DefaultSelector): Sk
         allowedTools,
       }));
     },
-    text: async (name) => (await skills.read(name))?.text,
+    text: (name) => skills.text(name),
     read: (name) => skills.read(name),
     async select(text, selected) {
       const selection = selectSkills(text, selected, await find(), selector);

@@ -95,7 +95,7 @@ export function createToolRegistry(
     try {
       const refusal = await untilAborted(context.permit({ kind: "call", input: checked.input }), context.signal);
       if (refusal !== undefined) return failed(refusal, `${name} was not allowed`);
-      const result = await untilAborted(entry.tool.run(checked.input, context), context.signal);
+      const result = wholeResult(await untilAborted(entry.tool.run(checked.input, context), context.signal));
       const cut = await cutResult(name, result, context, log);
       return cut.outside === undefined ? cut : { ...cut, text: fenceUntrusted(cut.outside, cut.text) };
     } catch (error) {
@@ -117,6 +117,21 @@ export function createToolRegistry(
     check,
     run,
   };
+}
+
+const toolResult = z.object({
+  text: z.string(),
+  isError: z.boolean().default(false),
+  summary: z.string().default(""),
+  outside: z.string().optional(),
+  images: z.array(z.object({ path: z.string(), mimeType: z.string(), filename: z.string() })).optional(),
+});
+
+/** A tool may be anybody's, and what it gives stands in the session's log for good and goes to the model again and again. */
+function wholeResult(result: unknown): ToolResult {
+  const { data } = toolResult.safeParse(result);
+  if (data === undefined) throw new Error("its result is not of the form { text, isError, summary }");
+  return data;
 }
 
 interface Shown {

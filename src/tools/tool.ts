@@ -108,6 +108,7 @@ export interface ToolContext {
   readonly sessionKey: string;
   readonly channel: string;
   readonly chatId: string;
+  readonly thread?: string | undefined;
   readonly senderId: string;
   readonly turnId: string;
   readonly toolCallId: string;

@@ -98,8 +98,9 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
   /** Shows a session; the address follows, so that reload and back button work. */
   function go(key: string): void {
     shell.closeDrawer();
-    if (location.hash === hashOf(key)) show(key);
-    else location.hash = hashOf(key);
+    // At once: what is typed before a hashchange is told would go to the chat of before.
+    if (location.hash !== hashOf(key)) history.pushState(null, "", hashOf(key));
+    show(key);
     composer.focus();
   }
 

@@ -72,7 +72,7 @@ export function createChats(options: ChatsOptions): Chats {
   async function remove(entry: SessionEntry): Promise<void> {
     const answer = await ask({
       title: "Delete this chat?",
-      text: `“${titleOf(entry)}” and all its messages will be gone.`,
+      text: `“${titleOf(entry)}” and all its messages and scheduled jobs will be gone.`,
       action: "Delete",
       isDangerous: true,
     });

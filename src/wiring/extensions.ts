@@ -50,29 +50,6 @@ function isTool(value: unknown): boolean {
   }
 }
 
-const toolResult = z.object({
-  text: z.string(),
-  isError: z.boolean().default(false),
-  summary: z.string().default(""),
-  outside: z.string().optional(),
-  images: z.array(z.object({ path: z.string(), mimeType: z.string(), filename: z.string() })).optional(),
-});
-
-/** Whatever it gives stands in the session's log for good, and goes to the model again and again. */
-function withWholeResults(tool: NonNullable<Extension["tools"]>[number]): Tool {
-  return {
-    ...tool,
-    effect: tool.effect ?? "write",
-    risk: tool.risk ?? "call",
-    origin: tool.origin ?? "builtin",
-    async run(input, context) {
-      const { data } = toolResult.safeParse(await tool.run(input, context));
-      if (data === undefined) throw new Error("its result is not of the form { text, isError, summary }");
-      return data;
-    },
-  };
-}
-
 const shape = z.strictObject({
   tools: z
     .array(
@@ -167,7 +144,15 @@ function joined(options: GatewayOptions, extension: Extension, onProblem: (why: 
   const { platforms } = options;
   return {
     ...options,
-    tools: [...(options.tools ?? []), ...tools.map(withWholeResults)],
+    tools: [
+      ...(options.tools ?? []),
+      ...tools.map((tool) => ({
+        ...tool,
+        effect: tool.effect ?? "write",
+        risk: tool.risk ?? "call",
+        origin: tool.origin ?? "builtin",
+      })),
+    ],
     providers: [...(options.providers ?? []), ...providers],
     machines: [...(options.machines ?? []), ...machines],
     reactors: [...(options.reactors ?? []), ...reactors.map((reactor) => guarded(reactor, onProblem))],

@@ -1,7 +1,8 @@
 import { jobOwnerOf } from "../api/cron-operations.js";
+import type { GatewayApi } from "../api/gateway-api.js";
 import { findExceeded } from "../budgets/limits.js";
 import { messageOf } from "../errors.js";
-import { draft, type GatewayEvent } from "../events/event.js";
+import type { GatewayEvent } from "../events/event.js";
 import { clientChannels } from "../events/session-key.js";
 import { heartbeatPrompt, nothingToSay, runHeartbeat } from "../schedule/heartbeat.js";
 import { heartbeatJob } from "../schedule/heartbeat-job.js";
@@ -13,33 +14,37 @@ import type { Releases } from "../util/releases.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
-import { endOf } from "./schedule.js";
+import { endOfRun, tellRun } from "./run-end.js";
 
 const prefix = "heartbeat:";
 const nobody: JobOwner = { channel: "webui", chatId: "heartbeat", senderId: "owner", sessionKey: "webui:heartbeat" };
 /** So many beats that fail one after the other are told once. */
 const maxFailures = 5;
+/** Conversations of beats are kept for so long. */
+const keptMs = 30 * 24 * 3600 * 1000;
 
 /** Lets the assistant look through memory/heartbeat.md again and again, as the config says. */
-export function startHeartbeat(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): void {
+export function startHeartbeat(
+  options: GatewayOptions,
+  core: Core,
+  assistant: Assistant,
+  api: Pick<GatewayApi, "deleteSession">,
+  releases: Releases,
+): void {
   const { log, now = Date.now } = options;
   const { heartbeat, owners } = options.config.config;
   const { calendar } = assistant.budgets;
   const records = core.engine.records("heartbeat");
   const history = createRunHistory(core.engine.records("cron_runs"));
   const sessionAt = (due: number): string => `cron:${heartbeatJob}-${calendar.dayOf(due)}`;
-  const tell = (due: string, status: "started" | "completed" | "failed", error?: string): void => {
-    const key = sessionAt(Date.parse(due));
-    const payload = {
-      job_id: heartbeatJob,
-      due_at: due,
-      status,
-      session_key: key,
-      ...(error === undefined ? {} : { error }),
-    };
-    void core.engine
-      .append(key, [draft("schedule_run_changed", payload, { source: "gateway" })], { durable: false })
-      .catch((cause: unknown) => log.warn(`A heartbeat was not told: ${messageOf(cause)}`));
+  const stopping = new AbortController();
+  const followed = new Set<Promise<unknown>>();
+  let cleared = "";
+  const tell = (dueAt: string, status: "started" | "completed" | "failed", error?: string): void => {
+    const change = { jobId: heartbeatJob, dueAt, status, ...(error === undefined ? {} : { error }) };
+    tellRun(core, sessionAt(Date.parse(dueAt)), change).catch((cause: unknown) =>
+      log.warn(`A heartbeat was not told: ${messageOf(cause)}`),
+    );
   };
 
   const place = async (): Promise<JobOwner> => {
@@ -56,10 +61,9 @@ export function startHeartbeat(options: GatewayOptions, core: Core, assistant: A
     const { channel, chatId, thread, senderId } = await place();
     const dueAt = new Date(due).toISOString();
     const startedAt = new Date(now()).toISOString();
-    // Before it is accepted, because a beat that is refused at once ends at once.
-    await history.begin(heartbeatJob, { messageId: `${prefix}${dueAt}`, dueAt, startedAt, status: "running" });
-    const { status } = await core.messages.publishInbound({
-      id: `${prefix}${dueAt}`,
+    const messageId = `${prefix}${dueAt}`;
+    await core.messages.publishInbound({
+      id: messageId,
       channel,
       chatId,
       ...(thread === undefined ? {} : { thread }),
@@ -73,7 +77,29 @@ export function startHeartbeat(options: GatewayOptions, core: Core, assistant: A
       silence: { failures: true, word: nothingToSay },
       receivedAt: now(),
     });
-    if (status === "accepted") tell(dueAt, "started");
+    if (await history.begin(heartbeatJob, { messageId, dueAt, startedAt, status: "running" })) {
+      tell(dueAt, "started");
+      follow(messageId, dueAt);
+    }
+    if (cleared !== calendar.dayOf(due)) {
+      cleared = calendar.dayOf(due);
+      await clear(sessionAt(due - keptMs));
+    }
+  };
+
+  /** Deletes the conversations of the days before this one's. */
+  const clear = async (oldest: string): Promise<void> => {
+    const known = await core.sessions.list();
+    for (const { key } of known) if (key < oldest && /^cron:heartbeat-[\d-]+$/.test(key)) await api.deleteSession(key);
+  };
+
+  /** Keeps how a beat ends, once it does. */
+  const follow = (messageId: string, dueAt: string): void => {
+    const following = endOfRun(core, sessionAt(Date.parse(dueAt)), messageId, stopping.signal)
+      .then((end) => end && ended(messageId, end.status, end.result))
+      .catch((error: unknown) => log.warn(`The end of a heartbeat was not kept: ${messageOf(error)}`))
+      .finally(() => followed.delete(following));
+    followed.add(following);
   };
 
   const ended = async (messageId: string, status: "completed" | "failed", result: string): Promise<void> => {
@@ -101,15 +127,13 @@ export function startHeartbeat(options: GatewayOptions, core: Core, assistant: A
     const chat = ownersChat(event, assistant.isOwner);
     if (chat !== undefined && JSON.stringify(records.get("chat")) !== JSON.stringify(chat))
       await records.put("chat", chat);
-    const end = endOf(event);
-    for (const id of end?.messageIds ?? [])
-      if (end !== undefined && id.startsWith(prefix)) await ended(id, end.status, end.result);
   };
   const unsubscribe = core.events.onAny((event) => {
     onEvent(event).catch((error: unknown) => log.warn(`The heartbeat did not keep what it saw: ${messageOf(error)}`));
   });
 
-  const stopping = new AbortController();
+  for (const { messageId, dueAt, status } of history.of(heartbeatJob))
+    if (status === "running") follow(messageId, dueAt);
   const running = runHeartbeat(
     {
       everyMs: heartbeat.everyMinutes * 60_000,
@@ -119,7 +143,10 @@ export function startHeartbeat(options: GatewayOptions, core: Core, assistant: A
       isBusy() {
         const used = assistant.budgets.measure({ sender: undefined, job: heartbeatJob }, undefined);
         const isUsedUp = findExceeded(used, { tokens: 0, usd: 0, turns: 1 }) !== undefined;
-        return isUsedUp || assistant.running.has(sessionAt(now()));
+        const [last] = history.of(heartbeatJob);
+        const isAtWork =
+          last !== undefined && core.engine.waiting("inbound", sessionAt(Date.parse(last.dueAt))).length > 0;
+        return isUsedUp || isAtWork;
       },
       accept,
       lastDue: {
@@ -138,6 +165,7 @@ export function startHeartbeat(options: GatewayOptions, core: Core, assistant: A
     unsubscribe();
     stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
     await running;
+    await Promise.all(followed);
   });
 }
 

@@ -103,7 +103,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     startMemory(options, core, assistant, releases);
     if (config.heartbeat.enabled && options.work !== false) {
       const { startHeartbeat } = await import("./heartbeat.js");
-      startHeartbeat(options, core, assistant, releases);
+      startHeartbeat(options, core, assistant, api, releases);
     }
     const stopping = new AbortController();
     const door =

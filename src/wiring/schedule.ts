@@ -2,18 +2,18 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { InboundMessage } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
-import { draft, type GatewayEvent } from "../events/event.js";
-import { clientChannels, rootKeyOf } from "../events/session-key.js";
+import { channelOf, clientChannels, rootKeyOf, sessionKeyOf } from "../events/session-key.js";
 import type { Job } from "../schedule/job.js";
-import { jobIdOf, type Scheduler } from "../schedule/scheduler.js";
+import type { Scheduler } from "../schedule/scheduler.js";
 import { type ChatJobs, cronTool } from "../tools/schedule/cron.js";
 import type { Tool, ToolContext } from "../tools/tool.js";
-import { newId } from "../util/ids.js";
+import { derivedId, newId } from "../util/ids.js";
 import type { Releases } from "../util/releases.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
+import { endOfRun, tellRun } from "./run-end.js";
 
-type JobPlace = Pick<ToolContext, "channel" | "chatId" | "senderId" | "sessionKey">;
+type JobPlace = Pick<ToolContext, "channel" | "chatId" | "thread" | "senderId" | "sessionKey">;
 
 /** Scheduled jobs. The code that reads cron expressions is loaded when there is a job, or when one is asked for. */
 export interface Schedule {
@@ -31,22 +31,13 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
     running: Promise.resolve(),
   };
   const scheduler = (): Promise<Scheduler> => {
-    state.opening ??= openScheduler(options, core).then((opened) => {
+    state.opening ??= openScheduler(options, core, stopping.signal).then((opened) => {
       if (options.work !== false) state.running = opened.run(stopping.signal);
       return opened;
     });
     return state.opening;
   };
 
-  const unsubscribe = core.events.onAny((event) => {
-    const end = endOf(event);
-    if (end === undefined) return;
-    for (const id of end.messageIds)
-      if (jobIdOf(id) !== undefined)
-        void scheduler()
-          .then((opened) => opened.ended(id, end))
-          .catch((error: unknown) => log.warn(`The end of a scheduled run was not kept: ${messageOf(error)}`));
-  });
   if (options.work !== false)
     void takeOverJobs(options, core, scheduler)
       .then(async () => {
@@ -54,7 +45,6 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
       })
       .catch((error: unknown) => log.error(`Scheduled jobs do not run: ${messageOf(error)}`, { error }));
   releases.defer(async () => {
-    unsubscribe();
     stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
     await state.opening?.catch(() => undefined);
     await state.running;
@@ -63,7 +53,11 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
   return { scheduler, jobsOf, tool: cronTool(jobsOf) };
 }
 
-async function openScheduler({ log, now = Date.now, config }: GatewayOptions, core: Core): Promise<Scheduler> {
+async function openScheduler(
+  { log, now = Date.now, config }: GatewayOptions,
+  core: Core,
+  signal: AbortSignal,
+): Promise<Scheduler> {
   const [{ Cron }, { createTimes }, { createScheduler }] = await Promise.all([
     import("croner"),
     import("../schedule/times.js"),
@@ -80,19 +74,12 @@ async function openScheduler({ log, now = Date.now, config }: GatewayOptions, co
       const message = toMessage(messageId, job, now());
       await core.messages.publishInbound(isFailureTold ? { ...message, silence: { failures: true } } : message);
     },
-    tell({ job, dueAt, status, error }) {
-      const key = sessionOf(job);
-      const payload = {
-        job_id: job.id,
-        due_at: dueAt,
-        status,
-        session_key: key,
-        ...(error === undefined ? {} : { error }),
-      };
-      void core.engine
-        .append(key, [draft("schedule_run_changed", payload, { source: "gateway" })], { durable: false })
-        .catch((cause: unknown) => log.warn(`A scheduled run was not told: ${messageOf(cause)}`));
+    tell({ job, ...change }) {
+      tellRun(core, sessionOf(job), { ...change, jobId: job.id }).catch((cause: unknown) =>
+        log.warn(`A scheduled run was not told: ${messageOf(cause)}`),
+      );
     },
+    endOf: (messageId, job) => endOfRun(core, sessionOf(job), messageId, signal),
     async alert(job, text) {
       if (clientChannels.has(job.owner.channel)) return;
       const { channel, chatId, thread } = job.owner;
@@ -133,26 +120,6 @@ function toMessage(id: string, job: Job, receivedAt: number): InboundMessage {
   };
 }
 
-/** How a turn that some messages began has ended. */
-export interface RunEnd {
-  readonly messageIds: readonly string[];
-  readonly status: "completed" | "failed";
-  readonly result: string;
-}
-
-export function endOf(event: GatewayEvent): RunEnd | undefined {
-  switch (event.type) {
-    case "turn_execution_complete":
-      return { messageIds: event.payload.message_ids, status: "completed", result: event.payload.stop_reason };
-    case "turn_execution_failed":
-      return { messageIds: event.payload.message_ids, status: "failed", result: event.payload.message };
-    case "turn_execution_cancelled":
-      return { messageIds: event.payload.message_ids, status: "failed", result: "It was stopped." };
-    default:
-      return undefined;
-  }
-}
-
 /** The jobs of the Go maxclaw, and those that `maxclaw migrate` put beside them: each file once. */
 async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () => Promise<Scheduler>): Promise<void> {
   const taken = core.engine.records("cron_import");
@@ -166,10 +133,11 @@ async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () =
     const found = await readGoJobs(path, Date.now());
     if (found === undefined) continue;
     for (const problem of found.problems) options.log.warn(problem);
-    for (const { wish, owner, enabled } of found.jobs) {
+    for (const { key, wish, owner, enabled } of found.jobs) {
       const opened = await scheduler();
       try {
-        const { id } = await opened.add(wish, owner);
+        // A kill before the record below is written: the file is read again, and each job is known by its id.
+        const { id } = await opened.add(wish, owner, derivedId("job", record, key));
         if (!enabled) await opened.enable(id, false);
       } catch (error) {
         options.log.warn(`${path}: ${wish.name ?? wish.message} is not taken over: ${messageOf(error)}`);
@@ -182,9 +150,10 @@ async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () =
 
 /** A chat sees and changes its own jobs only. */
 function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace): ChatJobs {
-  const { channel, chatId, senderId } = context;
-  // What a sub-agent schedules is its chat's.
-  const sessionKey = rootKeyOf(context.sessionKey);
+  const { channel, chatId, thread, senderId } = context;
+  // What a sub-agent schedules is its chat's, and so is what a heartbeat or a job with a conversation of its own does.
+  const root = rootKeyOf(context.sessionKey);
+  const sessionKey = channelOf(root) === "cron" ? sessionKeyOf(channel, chatId, thread) : root;
   const own = async (id: string): Promise<Scheduler> => {
     const opened = await scheduler();
     if (opened.get(id).owner.sessionKey !== sessionKey)
@@ -210,7 +179,7 @@ function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace): Cha
     },
     async add(wish) {
       const { describeSchedule } = await import("../schedule/times.js");
-      const job = await (await scheduler()).add(wish, { channel, chatId, senderId, sessionKey });
+      const job = await (await scheduler()).add(wish, { channel, chatId, thread, senderId, sessionKey });
       const next = job.nextDue === undefined ? "" : `, next ${new Date(job.nextDue).toISOString().slice(0, 16)}Z`;
       return `Scheduled ${job.id} "${job.name}": ${describeSchedule(job.schedule)}${next}`;
     },

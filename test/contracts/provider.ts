@@ -394,9 +394,18 @@ export function providerContract(name: string, wire: WireUnderTest): void {
       }
     });
 
-    test("one that is gone, or of a type that models cannot see, is told in its place", async () => {
+    test("one that is gone, or is none whatever it is said to be, is told in its place", async () => {
       assert.match(await sent("/nowhere/photo.png", "image/png"), /photo\.png cannot be shown: the file is gone/);
-      assert.match(await sent("/nowhere/photo.tiff", "image/tiff"), /photo\.png cannot be shown: .*image\/tiff/);
+      const folder = await mkdtemp(join(tmpdir(), "maxclaw-image-"));
+      try {
+        const file = join(folder, "photo.png");
+        await writeFile(file, "<html>not found</html>");
+        const body = await sent(file, "image/png");
+        assert.match(body, /photo\.png cannot be shown: it is no JPEG, PNG, GIF or WebP/);
+        assert.doesNotMatch(body, /image\/png/);
+      } finally {
+        await rm(folder, { recursive: true });
+      }
     });
   });
 

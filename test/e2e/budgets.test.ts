@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { UsageReport, UsageRow } from "../../src/budgets/report.js";
@@ -346,6 +346,31 @@ test("what the gateway asks by itself is counted as well: titles and summaries",
   const session = await api.sessionUsage("webui:test");
   assert.deepEqual([session.usage.input_tokens, session.usage.output_tokens], [input, output]);
   assert.equal(session.conversation.usage.input_tokens, input);
+});
+
+test("the summary of a day is counted among what the day has used", async (t) => {
+  // It waits a minute after the start.
+  const later = globalThis.setTimeout;
+  t.mock.method(globalThis, "setTimeout", (run: () => void, ms?: number) => later(run, ms === 60_000 ? 20 : ms));
+  const answer = ({ bodyText }: RecordedRequest): ScriptedAnswer =>
+    bodyText.includes("Summarise this day")
+      ? { text: "- plums were wanted", usage: { input: 700, output: 70 } }
+      : { text: "ok", usage: { input: 100, output: 10 } };
+  await using model = await startFakeOpenAI({ answer });
+  const home = await tempHome();
+  let ahead = Date.parse("2026-11-19T12:00:00Z") - Date.now();
+  const now = (): number => Date.now() + ahead;
+  const config = { memory: { titles: "first", dailySummary: "model" }, prices };
+  let gateway = await startGateway({ home, now, config: openAIConfig(model.apiBase, config) });
+  const history = (): Promise<string> => readFile(join(gateway.workspace, "memory/HISTORY.md"), "utf8").catch(() => "");
+  await gateway.ask("plums");
+  ahead += 24 * 3_600_000;
+  gateway = await gateway.restart();
+  await until("the day is summarised", async () => /## 2026-11-19\n\n- plums were wanted/.test(await history()));
+  const { total } = gateway.gateway.api.usage(1);
+  assert.deepEqual([total.usage.input_tokens, total.usage.output_tokens], [700, 70]);
+  assert.ok(Math.abs(total.costUsd - (700 * 1 + 70 * 4) / 1_000_000) < 1e-9);
+  await gateway[Symbol.asyncDispose]();
 });
 
 test("a title is not asked for once the day's budget is used up", async () => {

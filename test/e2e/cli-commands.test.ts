@@ -77,6 +77,9 @@ describe("commands that look at and change what a gateway holds", () => {
     await startCliGateway(cli);
     assert.equal((await cli.run(["skills", "disable", "tea"])).stdout, "tea is off from the next message on\n");
     assert.match((await cli.run(["skills", "list"])).stdout, /^tea +workspace, off +How tea is made$/m);
+    const off = await cli.run(["skills", "show", "tea"]);
+    assert.match(off.stdout, /step by step/);
+    assert.match(off.stderr, /tea is off\. To switch it on: maxclaw skills enable tea/);
     assert.equal((await cli.run(["skills", "enable", "tea"])).code, 0);
     assert.match((await cli.run(["skills", "disable", "coffee"])).stderr, /^maxclaw: There is no skill coffee/);
 

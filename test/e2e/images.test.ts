@@ -7,7 +7,7 @@ import { startFakeOpenAI } from "../support/fake-openai.js";
 import { startGateway } from "../support/gateway.js";
 import { conversationIn } from "../support/wire-messages.js";
 
-const bytes = Buffer.from("not really a PNG, but nobody looks");
+const bytes = Buffer.from("\x89PNG\r\n\x1a\n only its beginning counts", "latin1");
 
 for (const [apiFormat, startFake] of [
   ["openai", startFakeOpenAI],

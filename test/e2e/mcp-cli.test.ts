@@ -9,6 +9,7 @@ import { startCliGateway, withModel } from "../support/cli-gateway.js";
 import { until } from "../support/engine-kit.js";
 import { startFakeOAuth } from "../support/fake-oauth.js";
 import { badServer, openTestServers, referenceServer, settingsOf } from "../support/mcp.js";
+import type { RecordedRequest } from "../support/model-script.js";
 import { projectFile } from "../support/project.js";
 import { createToolPlace } from "../support/tool-context.js";
 
@@ -48,6 +49,14 @@ describe("maxclaw mcp", () => {
     assert.match(tested.stdout, /^dead: failed: it ended with code 1: the database is on fire$/m);
     assert.equal((await cli.run(["mcp", "test", "memory"])).code, 0);
     assert.match((await cli.run(["mcp", "remove", "dead"])).stdout, /taken out/);
+    const unmarked = await cli.run(["mcp", "add", "x", "npx", "-y", "thing"]);
+    assert.deepEqual([unmarked.code, /Write -- before the command/.test(unmarked.stderr)], [2, true]);
+    const env = { LOST_TOKEN: "a-token-of-somebody" };
+    await cli.run(["mcp", "add", "lost", "--", "node", "/nonexistent.js", "--token", "$" + "{LOST_TOKEN}"], { env });
+    assert.match((await cli.run(["mcp", "list"], { env })).stdout, /nonexistent\.js --token \*\*\*/);
+    const lost = await cli.run(["mcp", "test", "lost"], { env });
+    assert.match(lost.stdout, /lost: failed: it ended with code 1: Error: Cannot find module '\/nonexistent\.js'/);
+    await cli.run(["mcp", "remove", "lost"]);
     assert.deepEqual(Object.keys(JSON.parse(await readFile(file, "utf8")).tools.mcpServers), ["memory"]);
     assert.equal((await cli.run(["mcp", "remove", "dead"])).code, 1);
   });
@@ -65,7 +74,10 @@ describe("maxclaw mcp", () => {
 
   it("offers the gateway to other programs, and shows how it gets on with its own servers", async () => {
     await using cli = await openCli();
-    await using _model = await withModel(cli, { text: "tea at five" }, { tools: { mcpServers: { s: badServer() } } });
+    const say = [{ id: "c1", name: "mcp_s_say", input: { text: "hi" } }];
+    const answer = ({ userText }: RecordedRequest) =>
+      userText.includes("say it") ? { toolCalls: say } : { text: "tea at five" };
+    await using _model = await withModel(cli, answer, { tools: { mcpServers: { s: badServer() } } });
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [projectFile("bin/maxclaw.js"), "mcp", "serve"],
@@ -87,6 +99,8 @@ describe("maxclaw mcp", () => {
     assert.deepEqual([early.isError, /does not run/.test(early.text)], [true, true]);
     const { url } = await startCliGateway(cli);
     assert.deepEqual(await call("send_message", { text: "when?" }), { text: "tea at five", isError: false });
+    const asked = await call("send_message", { text: "say it", session: "cli:other" });
+    assert.match(asked.text, /^The assistant asks a person: May I use mcp_s_say\?[\s\S]*maxclaw answer /);
     assert.match((await call("list_sessions", {})).text, /"key": "cli:mcp"/);
     const events = await call("read_events", { session: "cli:mcp" });
     assert.match(events.text, /"type": "turn_execution_complete"/);

@@ -165,7 +165,9 @@ for (const trusted of [false, true])
     await using model = await startFakeOpenAI({ answer: callThenDone("mcp_s_slow", { text: "once" }) });
     const s = { ...badServer("good", file), trusted };
     const stubborn = badServer("stubborn", pids);
-    const config = openAIConfig(model.apiBase, { ...auto, tools: { mcpServers: { s, stubborn } } });
+    const begun = join(home, "tidy");
+    const tidy = badServer("tidy", begun);
+    const config = openAIConfig(model.apiBase, { ...auto, tools: { mcpServers: { s, stubborn, tidy } } });
     await writeFile(join(home, "config.json"), JSON.stringify(config));
     const lines = async (path: string): Promise<readonly string[]> =>
       (await readFile(path, "utf8").catch(() => "")).split("\n").filter(Boolean);
@@ -178,8 +180,10 @@ for (const trusted of [false, true])
       }).catch(() => undefined);
       await until("the call has begun", async () => (await lines(file)).length === 1, 20_000);
       await until("the other server runs", async () => (await lines(pids)).length === 1, 20_000);
+      await until("the third runs", async () => (await lines(begun)).length === 1, 20_000);
       await daemon.end("SIGKILL");
     }
+    await until("a server could put its things in order", async () => (await lines(begun)).length === 2, 20_000);
     for (const pid of (await lines(pids)).join(" ").split(" ").map(Number))
       await until(`${pid} has ended`, async () => !(await isAlive(pid)), 20_000);
     await using _daemon = await startDaemon({ home });

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { validateSkill } from "../../src/skills/validate.js";
+import { visit } from "../../src/tools/web/web-fetch.js";
 import { tempFolder, until } from "../support/engine-kit.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { openAIConfig, startGateway } from "../support/gateway.js";
@@ -136,6 +137,16 @@ test("the addresses of the weather skill are whole, for places in any writing", 
     ["31.2", "121.5", "auto", "3"],
   );
   assert.doesNotMatch(weather.href, /%3C|%3E/, "nothing is left to be filled in");
+  const sends = (url: string): boolean => visit(url, { wasShown: () => false }).sends;
+  for (const { href } of [place, weather])
+    assert.equal(sends(href), false, "nobody has to allow each of its questions");
+  for (const other of [
+    "http://api.open-meteo.com/",
+    "https://api.open-meteo.com.evil.org/",
+    "https://evil.org/api.open-meteo.com/",
+  ])
+    assert.equal(sends(other), true, other);
+  assert.equal(sends(new URL("https://api.open-meteo.com@evil.org/x").href), true);
 });
 
 test("a skill of the form that write-skill gives is one", async () => {

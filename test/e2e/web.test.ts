@@ -260,6 +260,28 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
     }),
   );
 
+  pageTest("sends what is typed right after a change of chat to the new one, and goes back to the old", () =>
+    onPage(async (page) => {
+      await send(page, "greet me");
+      await waitUntilIdle(page);
+      const before = page.url();
+      // In one task: nothing that the browser tells later comes between.
+      await page.evaluate(`(() => {
+        document.querySelector(".new-chat").click();
+        const area = document.getElementById("message");
+        area.value = "me too";
+        area.dispatchEvent(new Event("input", { bubbles: true }));
+        area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+      })()`);
+      await page.locator(".message.user", { hasText: "me too" }).waitFor();
+      assert.notEqual(page.url(), before);
+      assert.equal(await page.locator(".message.user").count(), 1);
+      await page.goBack();
+      await page.locator(".message.user", { hasText: "greet me" }).waitFor();
+      assert.deepEqual([page.url(), await page.locator(".message.user").count()], [before, 1]);
+    }),
+  );
+
   pageTest("stops a running turn and says so", () =>
     onPage(async (page) => {
       await send(page, "write a long story");

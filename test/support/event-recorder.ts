@@ -27,7 +27,9 @@ export async function readPast(
   const past = new Map<string, readonly StoredEvent[]>();
   for (const key of new Set(recorded.map((event) => event.session_key))) {
     if (key.startsWith("system:")) continue;
-    const first = recorded.filter(isStored).find((event) => event.session_key === key)?.seq ?? 1;
+    const first = recorded.filter(isStored).find((event) => event.session_key === key)?.seq;
+    // Nothing but its deletion, of one that an earlier process has written.
+    if (first === undefined) continue;
     const earlier = first === 1 ? [] : await readUpTo(api, key, first);
     if (earlier.length === first - 1) past.set(key, earlier);
   }

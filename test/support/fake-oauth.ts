@@ -9,8 +9,12 @@ export interface FakeOAuth extends AsyncDisposable {
   readonly seen: readonly string[];
   /** From now on the access tokens given so far are refused. */
   expire(): void;
+  /** From now on the refresh token is refused too. */
+  forget(): void;
   /** From now on the client is not known any more either. */
   revoke(): void;
+  /** How the authorization server is out of order when it is asked for tokens: undefined is not at all. */
+  fault: "refuses" | "hangs" | undefined;
 }
 
 /** An MCP server (streamable HTTP, plain JSON answers) behind an authorization server that checks PKCE, both on loopback. */
@@ -39,6 +43,8 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
 
   const token = (response: ServerResponse, form: URLSearchParams) => {
     seen.push(`token ${form.get("grant_type")}`);
+    if (fake.fault === "hangs") return;
+    if (fake.fault === "refuses") return json(response, 503, "out of order");
     if (form.get("grant_type") === "refresh_token") {
       if (refresh === "") return json(response, 401, { error: "invalid_client" });
       if (form.get("refresh_token") !== refresh) return json(response, 400, { error: "invalid_grant" });
@@ -127,10 +133,15 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   // A server that listens on TCP has an object as its address.
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
+  const fake: FakeOAuth = {
     url: `${origin}/mcp`,
     seen,
+    fault: undefined,
     expire: () => (access = ""),
+    forget() {
+      access = "";
+      refresh = `refresh-${randomUUID()}`;
+    },
     revoke() {
       access = "";
       refresh = "";
@@ -140,4 +151,5 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return fake;
 }

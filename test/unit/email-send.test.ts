@@ -292,6 +292,15 @@ mailTest("the model gets what an author wrote, apart from what they quote", asyn
   );
 });
 
+mailTest("a mail that was written to somebody else and sent on as it is counts as text of others", async (world) => {
+  const tagged = world.bot.toUpperCase().replace("@", "+list@");
+  await world.write({ to: "friend@elsewhere.example", text: "pay him", messageId: "1@x" });
+  await world.write({ to: "friend@elsewhere.example", headers: [`Cc: Bo <bo@x>, <${tagged}>`], messageId: "2@x" });
+  await world.write({ to: `x${world.bot}`, messageId: "3@x" });
+  const outside = (await world.receive(3)).map((message) => message.outside !== undefined);
+  assert.deepEqual(outside, [true, false, true]);
+});
+
 mailTest(
   "a mail of 40 MB is verified and read without being in memory, and its file is fetched when it is wanted",
   async (world) => {

@@ -15,6 +15,7 @@ import {
   settingsOf,
   startEverything,
 } from "../support/mcp.js";
+import { startBridge } from "../support/mcp-bridge.js";
 import { createToolPlace, type ToolPlace } from "../support/tool-context.js";
 
 let home = "";
@@ -144,6 +145,29 @@ describe("servers over HTTP", () => {
   }
 });
 
+describe("the reference servers that only speak stdio, behind a bridge", () => {
+  for (const kind of ["http", "sse"] as const)
+    it(`are used over ${kind} as well`, async () => {
+      await writeFile(join(home, "far.txt"), "far away");
+      await using files = await startBridge(kind, referenceServer("filesystem", home));
+      const env = { PATH: process.env.PATH ?? "", MEMORY_FILE_PATH: join(home, `memory-${kind}.jsonl`) };
+      await using memory = await startBridge(kind, { ...referenceServer("memory"), env });
+      const far = (name: string, { url }: { readonly url: string }) => settingsOf(name, { url });
+      await using open = await openTestServers([far("files", files), far("memory", memory)], home);
+      for (const name of ["files", "memory"]) await open.waitFor(name, "connected");
+      assert.deepEqual(
+        open.servers.status().map(({ type }) => type),
+        [kind, kind],
+      );
+      assert.equal((await run(open, "mcp_files_read_text_file", { path: join(home, "far.txt") })).text, "far away");
+      const refused = await run(open, "mcp_files_read_text_file", { path: "/etc/passwd" });
+      assert.deepEqual([refused.isError, /denied/i.test(refused.text)], [true, true]);
+      const entities = [{ name: "Bob", entityType: "person", observations: ["likes rain"] }];
+      await run(open, "mcp_memory_create_entities", { entities });
+      assert.match((await run(open, "mcp_memory_search_nodes", { query: "rain" })).text, /Bob/);
+    });
+});
+
 describe("a server that misbehaves", () => {
   it("is told of in status, and harms no other", async () => {
     await using open = await openTestServers(
@@ -178,11 +202,32 @@ describe("a server that misbehaves", () => {
     assert.equal((await run(open, "mcp_noisy_say", { text: "hi" })).text, "hi");
   });
 
+  it("may pour into its stderr, and is slowed down there", async () => {
+    await using open = await openTestServers([settingsOf("loud", badServer("loud"))], home);
+    await open.waitFor("loud", "connected");
+    let kilobytesPerSecond = 0;
+    await until(
+      "it has poured",
+      async () => {
+        const { text } = await run(open, "mcp_loud_say", { text: "poured" });
+        const [bytes = 0, ms = 0] = text.split(" in ").map(Number);
+        kilobytesPerSecond = bytes / ms;
+        return bytes > 5e6;
+      },
+      20_000,
+    );
+    assert.ok(kilobytesPerSecond < 30_000, `${kilobytesPerSecond} kB/s`);
+  });
+
   it("is started again after it has died, and what it did not finish is told", async () => {
     await using open = await openTestServers([settingsOf("s", badServer())], home);
     await open.waitFor("s", "connected");
     const died = await run(open, "mcp_s_die", { text: "x" });
     assert.equal(died.isError, true);
+    assert.match(
+      died.text,
+      /was lost in the middle of the call: it ended with code 3\. Whether it did anything is unknown/,
+    );
     await open.waitFor("s", "connected", 2);
     assert.match(open.states.find((one) => one.startsWith("s reconnecting")) ?? "", /ended with code 3/);
     assert.equal((await run(open, "mcp_s_say", { text: "back" })).text, "back");
@@ -193,14 +238,17 @@ describe("a server that misbehaves", () => {
       limits: { maxFrameBytes: 2 * 1024 * 1024 },
     });
     await open.waitFor("s", "connected");
-    assert.equal((await run(open, "mcp_s_say", { text: "flood" })).isError, true);
-    await open.waitFor("s", "connected", 2);
+    for (const [index, flood] of ["flood", "flood of answers", "flood of nothing"].entries()) {
+      const { isError, text } = await run(open, "mcp_s_say", { text: flood });
+      assert.deepEqual([isError, /it flooded the gateway/.test(text)], [true, true], text);
+      await open.waitFor("s", "connected", index + 2);
+    }
     const before = process.memoryUsage().rss;
     assert.equal((await run(open, "mcp_s_say", { text: "huge" })).isError, true);
-    await open.waitFor("s", "connected", 3);
+    await open.waitFor("s", "connected", 5);
     assert.ok(process.memoryUsage().rss - before < 100e6);
     const reasons = open.states.filter((one) => one.startsWith("s reconnecting")).join("\n");
-    assert.match(reasons, /flooded.*\n.*more than 2048 kB/s);
+    assert.match(reasons, /(flooded[^\n]*\n.*){3}more than 2048 kB/);
   });
 
   it("that does not answer is told of after its time, and left when it is not even there", async () => {
@@ -218,6 +266,43 @@ describe("a server that misbehaves", () => {
     assert.equal(open.servers.find("mcp_s_grown"), undefined);
     await run(open, "mcp_s_say", { text: "grow" });
     await until("the new tool is offered", () => open.servers.find("mcp_s_grown") !== undefined, 10_000);
+  });
+
+  it("that says so a thousand times is asked a few times, the last time after all of them", async () => {
+    await using open = await openTestServers([settingsOf("s", badServer())], home, { limits: { listPauseMs: 300 } });
+    await open.waitFor("s", "connected");
+    await run(open, "mcp_s_say", { text: "storm" });
+    await until("the new tool is offered", () => open.servers.find("mcp_s_grown") !== undefined, 10_000);
+    const lists = Number((await run(open, "mcp_s_say", { text: "lists" })).text);
+    assert.ok(lists >= 2 && lists <= 5, `${lists} lists`);
+  });
+
+  it("that refuses a call with numbers of its own is heard, called once, and kept", async () => {
+    await using open = await openTestServers([settingsOf("s", badServer())], home);
+    await open.waitFor("s", "connected");
+    for (const [index, code] of [404, -32000, -32001].entries()) {
+      const result = await run(open, "mcp_s_say", { text: `refuse ${code}` });
+      assert.match(result.text, new RegExp(`refused ${index + 1}$`));
+    }
+    assert.deepEqual(open.states, ["s connecting", "s connected"]);
+  });
+
+  it("whose tools are too deep, too large, named twice or of a refused kind leaves the others and the requests whole", async () => {
+    await using open = await openTestServers(
+      [settingsOf("odd", badServer("odd")), settingsOf("good", badServer())],
+      home,
+    );
+    await open.waitFor("odd", "connected");
+    await open.waitFor("good", "connected");
+    const declared = open.servers.declared();
+    assert.deepEqual(
+      declared.map(({ name }) => name),
+      ["mcp_good_die", "mcp_good_say", "mcp_good_slow", "mcp_odd_one"],
+    );
+    assert.equal(declared.at(-1)?.inputSchema?.anyOf, undefined);
+    assert.ok(
+      open.log.lines.some(({ message }) => /tools that are too large to be offered: deep, wide$/.test(message)),
+    );
   });
 
   it("gets nothing of the gateway's environment but what its section names", async () => {
@@ -259,7 +344,7 @@ describe("a server that misbehaves", () => {
 });
 
 /** An MCP server over streamable HTTP, each call of which makes it pour out `piece` for ever, or answers where there is none. */
-async function startPouring(type: string, piece?: string) {
+async function startPouring(type: string, piece?: string, statusOfUnknown = 404) {
   let session = "";
   let calls = 0;
   const server = createServer((request, response) => {
@@ -275,7 +360,8 @@ async function startPouring(type: string, piece?: string) {
       if (method === "initialize") {
         session = `session-${performance.now()}`;
         response.setHeader("mcp-session-id", session);
-      } else if (request.headers["mcp-session-id"] !== session) return response.writeHead(404).end();
+      } else if (request.headers["mcp-session-id"] !== session)
+        return response.writeHead(statusOfUnknown).end("who are you?");
       if (method === "tools/call" && piece !== undefined) {
         response.writeHead(200, { "content-type": type });
         return pour();
@@ -329,6 +415,16 @@ describe("a server elsewhere that pours without end,", () => {
       await open.waitFor("far", "connected", 2);
     });
 
+  it("or answers 400 to a session that it has forgotten is asked whether it is there, and met anew", async () => {
+    await using far = await startPouring("application/json", undefined, 400);
+    await using open = await openTestServers([settingsOf("far", { url: far.url })], home);
+    await open.waitFor("far", "connected");
+    far.forget();
+    assert.match((await run(open, "mcp_far_pour", {})).text, /it answered with HTTP 400: who are you\?/);
+    await open.waitFor("far", "connected", 2);
+    assert.equal((await run(open, "mcp_far_pour", {})).text, "call 1");
+  });
+
   it("or has forgotten the session is met anew, and the call it has not done is done once", async () => {
     await using far = await startPouring("application/json");
     await using open = await openTestServers([settingsOf("far", { url: far.url })], home);
@@ -337,6 +433,36 @@ describe("a server elsewhere that pours without end,", () => {
     far.forget();
     assert.equal((await run(open, "mcp_far_pour", {})).text, "call 2");
   });
+});
+
+/** Answers everything in this way. */
+async function startAnswering(status: number, type: string, body: string) {
+  const server = createServer((_, response) => void response.writeHead(status, { "content-type": type }).end(body));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/mcp`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe("an address that is no MCP server", () => {
+  for (const [status, type, body, reason] of [
+    [400, "application/json", "missing X-Team header", /^it answered with HTTP 400: missing X-Team header$/],
+    [404, "text/html", "<html>".repeat(1000), /^it answered with HTTP 404: .{200,300}$/],
+    [500, "text/plain", "database down", /^it answered with HTTP 500: database down$/],
+    [200, "application/json", "{}", /^what it answers is not MCP$/],
+    [200, "application/json", "{oops", /^what it answers is not MCP$/],
+  ] as const)
+    it(`is told of in one clause: ${status} ${body.slice(0, 30)}`, async () => {
+      await using far = await startAnswering(status, type, body);
+      await using open = await openTestServers([settingsOf("far", { url: far.url })], home);
+      await open.waitFor("far", "reconnecting");
+      assert.match(open.servers.status()[0]?.reason ?? "", reason);
+    });
 });
 
 describe("a turn that begins while servers connect", () => {

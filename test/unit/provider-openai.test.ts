@@ -100,7 +100,7 @@ describe("openai: requests", () => {
     const folder = await mkdtemp(path.join(tmpdir(), "maxclaw-"));
     try {
       const image = path.join(folder, "dot.png");
-      await writeFile(image, "PNG");
+      await writeFile(image, "GIF89a");
       await using setup = await open(wire, { text: "ok" });
       await collect(setup.provider, {
         ...hello,
@@ -121,7 +121,7 @@ describe("openai: requests", () => {
           role: "user",
           content: [
             { type: "text", text: "look" },
-            { type: "image_url", image_url: { url: "data:image/png;base64,UE5H" } },
+            { type: "image_url", image_url: { url: "data:image/gif;base64,R0lGODlh" } },
             { type: "text", text: "[gone.png cannot be shown: the file is gone]" },
           ],
         },

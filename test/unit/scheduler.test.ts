@@ -34,6 +34,9 @@ function setUp() {
     silent: [] as boolean[],
     alerts: 0,
   };
+  type End = { readonly status: "completed" | "failed"; readonly result: string };
+  const ends = new Map<string, End>();
+  const waiting = new Set<() => void>();
   const open = () => {
     const stop = new AbortController();
     const scheduler = createScheduler({
@@ -44,6 +47,15 @@ function setUp() {
         if (!state.accepted.includes(`${job.name} ${messageId}`)) state.accepted.push(`${job.name} ${messageId}`);
       },
       tell: ({ job, status }) => void state.told.push(`${job.name} ${status}`),
+      endOf: (messageId) =>
+        new Promise((resolve) => {
+          const look = (): void => {
+            if (ends.has(messageId) || stop.signal.aborted) resolve(ends.get(messageId));
+          };
+          waiting.add(look);
+          stop.signal.addEventListener("abort", look);
+          look();
+        }),
       alert: async () => {
         state.alerts += 1;
       },
@@ -61,7 +73,17 @@ function setUp() {
     stop.abort();
     await running;
   };
-  return { state, kept, look, scheduler: open().scheduler };
+  const { scheduler } = open();
+  /** The run's turn ends; resolves once that is kept, by who saw its begin or by who runs next. */
+  const end = async (jobId: string, messageId: string, how: End): Promise<void> => {
+    ends.set(messageId, how);
+    for (const one of waiting) one();
+    const isKept = (): boolean =>
+      scheduler.history(jobId).every((run) => run.messageId !== messageId || run.status !== "running");
+    await until("the end is kept", isKept, 200).catch(look);
+    assert.ok(isKept(), messageId);
+  };
+  return { state, kept, look, end, scheduler };
 }
 
 test("each time runs once, however often the gateway is started", async () => {
@@ -119,8 +141,8 @@ test("a run's end is kept once; five failures in a row switch a job off, and its
   const { id } = await t.scheduler.add({ message: "x", every: "1h" }, owner);
   for (let n = 0; n < 5; n++) {
     const run = await t.scheduler.runNow(id);
-    await t.scheduler.ended(run.messageId, { status: n === 0 ? "completed" : "failed", result: `r${n}` });
-    await t.scheduler.ended(run.messageId, { status: "failed", result: "again" });
+    await t.end(id, run.messageId, { status: n === 0 ? "completed" : "failed", result: `r${n}` });
+    await t.end(id, run.messageId, { status: "failed", result: "again" });
   }
   assert.deepEqual(
     t.scheduler.history(id).map(({ status, result }) => `${status} ${result}`),
@@ -128,9 +150,28 @@ test("a run's end is kept once; five failures in a row switch a job off, and its
   );
   assert.equal(t.scheduler.get(id).enabled, true);
   const run = await t.scheduler.runNow(id);
-  await t.scheduler.ended(run.messageId, { status: "failed", result: "r5" });
-  assert.equal(t.scheduler.get(id).enabled, false);
+  await t.end(id, run.messageId, { status: "failed", result: "r5" });
+  await until("it is off", () => !t.scheduler.get(id).enabled);
   assert.equal(t.state.alerts, 1);
+});
+
+test("the end of a run that an earlier process began is kept by the next one", async () => {
+  const t = setUp();
+  const { id } = await t.scheduler.add({ message: "x", every: "1h" }, owner);
+  t.state.now += hour;
+  await t.look();
+  const [run] = t.scheduler.history(id);
+  assert.equal(run?.status, "running");
+  await t.end(id, run?.messageId ?? "", { status: "completed", result: "it rains" });
+  assert.deepEqual(t.state.told, ["x started", "x completed"]);
+  assert.equal(t.scheduler.history(id)[0]?.result, "it rains");
+});
+
+test("a job that is added again under its id, as after a kill, is left as it is", async () => {
+  const t = setUp();
+  await t.scheduler.add({ message: "x", every: "1h" }, owner, "job_same");
+  const again = await t.scheduler.add({ message: "y", every: "2h" }, owner, "job_same");
+  assert.deepEqual([again.message, t.scheduler.list().length], ["x", 1]);
 });
 
 test("a job that cannot be read is left alone and harms no other", async () => {
@@ -181,7 +222,7 @@ test("of runs that fail one after the other the chat hears of the first, and of 
     t.state.now += hour;
     await t.look();
     const [run] = t.scheduler.history(id);
-    await t.scheduler.ended(run?.messageId ?? "", { status, result: "r" });
+    await t.end(id, run?.messageId ?? "", { status, result: "r" });
   }
   assert.deepEqual(t.state.silent, [false, true, true, false]);
   await t.scheduler.runNow(id);

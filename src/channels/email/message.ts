@@ -41,7 +41,7 @@ export function toReceived(
             name: split.isForward ? "a forwarded mail" : calendar === "" ? "an earlier mail" : "a calendar entry",
           },
         }),
-    ...outsideOf(split, isKnown, isVerified),
+    ...outsideOf(split, { isKnown, isVerified, isToUs: isAddressedTo(ownAddresses(options), head) }),
     files,
     platformMessageId: head.messageId,
     replyTo: head.references.at(-1),
@@ -57,9 +57,29 @@ function contentOf({ subject, references }: MailHead, own: string, others: strin
   return references.length > 0 || subject === "" || own.startsWith("/") ? own : `Subject: ${subject}\n\n${own}`;
 }
 
-function outsideOf({ own }: SplitText, isKnown: boolean, isVerified: boolean): { readonly outside?: string } {
+interface Standing {
+  readonly isKnown: boolean;
+  readonly isVerified: boolean;
+  readonly isToUs: boolean;
+}
+
+function outsideOf({ own }: SplitText, { isKnown, isVerified, isToUs }: Standing): { readonly outside?: string } {
   if (!isVerified) return { outside: "a mail whose sender is not verified" };
+  // Whoever got it from its author could have sent it on as it is, signature and all.
+  if (!isToUs) return { outside: "a mail that names somebody else as its recipient" };
   return !isKnown && /^>/m.test(own) ? { outside: "a mail that quotes others" } : {};
+}
+
+function ownAddresses({ fromAddress, imapUsername }: EmailOptions): readonly string[] {
+  return [fromAddress, imapUsername].filter((address) => address.includes("@"));
+}
+
+/** True when one of the addresses stands in To or Cc, with or without a `+tag`. */
+function isAddressedTo(addresses: readonly string[], { headers }: MailHead): boolean {
+  const named = headers.filter(({ name }) => name === "to" || name === "cc").map(({ value }) => value);
+  const found = named.join(",").match(/[^\s<>,;:"()]+@[^\s<>,;:"()]+/g) ?? [];
+  const plain = new Set(found.map((address) => address.toLowerCase().replace(/\+[^@]*@/, "@")));
+  return addresses.some((address) => plain.has(address.toLowerCase().replace(/\+[^@]*@/, "@")));
 }
 
 function cut(text: string, longest: number): string {

@@ -30,6 +30,7 @@ export function addAgentCommand(program: Command, version: string): void {
       const gateway = {
         client: connection.client,
         reconnect: async () => (connection.isOwn ? undefined : await connectRunning(context)),
+        token: context.loaded.config.gateway.token,
       };
       const sessionKey = flags.session.includes(":") ? flags.session : `cli:${flags.session}`;
       if (message !== undefined) {

@@ -36,6 +36,7 @@ export function addMcpCommand(program: Command, version: string): void {
     .option("--header <Name: value>", "sent with each request", pairs(":"), [])
     .option("--trusted", "believe what the server says of its own tools")
     .option("--force", "replace one of the same name")
+    .showHelpAfterError("Write -- before the command that starts the server: maxclaw mcp add <name> -- <command ...>")
     .action(async (name: string, command: readonly string[], flags: AddFlags) =>
       (await import("../mcp-config.js")).addServer(name, command, flags),
     );

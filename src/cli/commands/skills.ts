@@ -29,8 +29,8 @@ export function addSkillsCommand(program: Command, version: string): void {
     .action(async (name: string, { json }: { readonly json?: true }) => {
       const skill = await withClient(version, (client) => client.get(`/api/skills/${segment(name)}`));
       if (json) return printJson(skill);
-      const { textOfSkill } = await import("../skill-text.js");
-      print(textOfSkill(skill));
+      const { printSkill } = await import("../skill-text.js");
+      printSkill(skill);
     });
   for (const action of ["enable", "disable"] as const)
     skills

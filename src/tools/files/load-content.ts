@@ -1,9 +1,9 @@
 import { extractText } from "../../documents/extract-text.js";
 import { documentKindOf } from "../../documents/kind.js";
 import { openReal } from "../../policy/paths.js";
+import { imageTypeOf } from "../../util/image-type.js";
 import { failed, type ToolResult } from "../tool.js";
 import { fileFailure } from "./failure.js";
-import { imageTypeOf } from "./image-type.js";
 import { loadText } from "./load.js";
 import type { Place } from "./locate.js";
 

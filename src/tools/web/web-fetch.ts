@@ -68,14 +68,13 @@ export function webFetchTool(options: WebFetchOptions): Tool {
   });
 }
 
+/** What the bundled weather skill reads. Nobody who writes for the assistant to read it sees what is asked there. */
+const weatherService = /^https:\/\/(?:geocoding-)?api\.open-meteo\.com\//;
+
 /** A visit to an address for policy: what nobody but the model has named could carry something out in itself. */
 export function visit(url: string, { wasShown }: Pick<ToolContext, "wasShown">) {
-  const isKnown = [
-    url,
-    url.replace(/\/$/, ""),
-    url.replace(/^https?:\/\//, ""),
-    url.replace(/^https?:\/\/|\/$/g, ""),
-  ].some(wasShown);
+  const names = [url, url.replace(/\/$/, ""), url.replace(/^https?:\/\//, ""), url.replace(/^https?:\/\/|\/$/g, "")];
+  const isKnown = weatherService.test(url) || names.some(wasShown);
   return isKnown
     ? ({ kind: "network", url, sends: false } as const)
     : ({ kind: "network", url, sends: true, isAddressOnly: true } as const);
