@@ -30,7 +30,8 @@ export function createUpload({ url, token }: Gateway): Upload {
   return async (content, filename, { mimeType, signal } = {}) => {
     const type = mimeType ?? (content instanceof Blob ? content.type : "");
     const headers = {
-      "x-filename": encodeURIComponent(filename.toWellFormed()),
+      // Half a character would be refused; the encoder has none.
+      "x-filename": encodeURIComponent(new TextDecoder().decode(new TextEncoder().encode(filename))),
       "content-type": type === "" ? "application/octet-stream" : type,
       ...(token === undefined || token === "" ? {} : { authorization: `Bearer ${token}` }),
     };

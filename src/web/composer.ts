@@ -124,11 +124,11 @@ export function createComposer(actions: ComposerActions): Composer {
     area.focus();
   });
   area.addEventListener("paste", (event) => {
-    const { files, types } = event.clipboardData ?? { files: [], types: [] };
+    const pasted = event.clipboardData;
     // Word processors put a picture of the text beside the text.
-    if (files.length === 0 || types.includes("text/plain")) return;
+    if (pasted === null || pasted.files.length === 0 || pasted.types.includes("text/plain")) return;
     event.preventDefault();
-    tray.add(files);
+    tray.add(pasted.files);
   });
   // Anywhere on the page: beside the field the browser would leave the page for the file.
   window.addEventListener("dragover", (event) => {

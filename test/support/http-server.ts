@@ -33,7 +33,7 @@ export async function openTestServer(
   const stop = new AbortController();
   const server = await openHttpServer(
     { host: "127.0.0.1", port: 0, webRoot, log: silentLog, ...options },
-    { ...gateway.api, ...api },
+    Object.assign(gateway.api, api),
     stop.signal,
   );
   return {
