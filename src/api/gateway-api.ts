@@ -38,6 +38,17 @@ export interface ArtifactContent {
   readonly handle: FileHandle;
 }
 
+/** A file on its way to the gateway. */
+export interface UploadRequest {
+  /** As its owner calls it. */
+  readonly filename: string;
+  /** Default: what the name's end stands for. */
+  readonly mimeType?: string | undefined;
+  /** What its sender says, so that a file that is too large is refused before it is sent. */
+  readonly sizeBytes?: number | undefined;
+  readonly content: AsyncIterable<Uint8Array>;
+}
+
 /** What a session has used. */
 export interface SessionUsage {
   /** All its life. */
@@ -299,6 +310,19 @@ export interface GatewayApi {
    * @throws {RequestError} 404
    */
   openArtifact(sessionKey: string, artifactId: string): Promise<ArtifactContent>;
+  /**
+   * Keeps a file for the `attachments` of a message that is sent later. Resolves once it is durable; one that does not
+   * come whole leaves nothing behind.
+   *
+   * @throws {RequestError} 413 when it is larger than `inbound.maxFileMegabytes`, 507 on a full disk, 503 when the disk fails
+   */
+  upload(file: UploadRequest): Promise<Attachment>;
+  /**
+   * An uploaded file, by the last part of its path. The caller closes it.
+   *
+   * @throws {RequestError} 404
+   */
+  openUpload(name: string): Promise<ArtifactContent>;
   listSkills(): Promise<readonly SkillSummary[]>;
   /** @throws {RequestError} 404 */
   getSkill(name: string): Promise<SkillSummary & { readonly content: string }>;

@@ -1,6 +1,6 @@
 import type { OpenQuestions } from "../agent/open-questions.js";
 import type { MessageBus } from "../bus/message-bus.js";
-import type { InboundMessage } from "../bus/messages.js";
+import type { Attachment, InboundMessage } from "../bus/messages.js";
 import type { PressOutcome, PublishOutcome, ReceivedMessage, ReceivedPress } from "../channels/channel.js";
 import type { Acceptance, Engine } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
@@ -39,8 +39,13 @@ export interface Intake {
   receive(channel: string, received: ReceivedMessage, signal: AbortSignal): Promise<PublishOutcome>;
   /** A pressed button: the answer to a question. Never rejects. */
   press(channel: string, press: ReceivedPress): Promise<PressOutcome>;
-  /** A message of an owner who has been identified otherwise (page, terminal, HTTP). @throws {EngineError} */
-  submit(message: InboundMessage): Promise<"accepted" | "duplicate">;
+  /**
+   * A message of an owner who has been identified otherwise (page, terminal, HTTP). `take` brings its files to where tools
+   * can read them; what it throws keeps the message out.
+   *
+   * @throws {EngineError}
+   */
+  submit(message: InboundMessage, take?: () => Promise<readonly Attachment[]>): Promise<"accepted" | "duplicate">;
 }
 
 const busy = "I have too much waiting at the moment. Please send this again in a minute.";
@@ -221,7 +226,16 @@ export function createIntake(ports: IntakePorts): Intake {
         return { status: "busy", text: "I could not write this down. Please press it again in a moment." };
       }
     },
-    submit: async (message) => (await publish(message, undefined)).status,
+    async submit(message, take) {
+      const { sessionKey } = message;
+      // Of its own order: nobody at a screen waits for what a channel fetches.
+      const acceptance = await inOrder(`client ${sessionKey}`, take !== undefined, async () => {
+        if (take === undefined) return await publish(message, undefined);
+        await prepareSession(sessionKey).catch(() => undefined);
+        return await publish({ ...message, attachments: await take() }, undefined);
+      });
+      return acceptance.status;
+    },
   };
 }
 

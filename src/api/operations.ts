@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { OpenQuestions } from "../agent/open-questions.js";
 import type { RunningTurns } from "../agent/running-turns.js";
 import type { Budgets } from "../budgets/budgets.js";
+import type { Attachment } from "../bus/messages.js";
 import type { Engine, LedgerEntry } from "../engine/engine.js";
 import { EngineError, messageOf, RequestError } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
@@ -24,6 +25,7 @@ import type {
   PolicyView,
   SessionStatus,
   SkillSummary,
+  UploadRequest,
 } from "./gateway-api.js";
 import type { Intake } from "./intake.js";
 import { createPolicyOperations } from "./policy-operations.js";
@@ -70,8 +72,12 @@ export interface OperationPorts {
   readonly readLedger: () => Promise<readonly LedgerEntry[]>;
   /** The session of the gateway's own events. */
   readonly systemKey: string;
-  /** Where received files are. */
-  readonly uploads: string;
+  readonly uploads: {
+    readonly folder: string;
+    keep(file: UploadRequest): Promise<Attachment>;
+    open(name: string): Promise<ArtifactContent>;
+    hand(sessionKey: string, messageId: string, files: readonly Attachment[]): Promise<readonly Attachment[]>;
+  };
   /** What `/metrics` shows. */
   readonly metrics: () => string;
   /** Unix ms. */
@@ -231,11 +237,13 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     usage: (days) => ports.budgets.report(days),
 
     async send(request) {
-      checkSend(request, ports.uploads);
+      checkSend(request, ports.uploads.folder);
       await lifecycle.assertTakes(request);
       const message = toInbound(request, ports.now());
+      const { id, sessionKey, attachments } = message;
+      const take = attachments.length === 0 ? undefined : () => ports.uploads.hand(sessionKey, id, attachments);
       try {
-        return { messageId: message.id, status: await intake.submit(message) };
+        return { messageId: id, status: await intake.submit(message, take) };
       } catch (error) {
         if (error instanceof EngineError && error.kind === "buffer_full")
           throw new RequestError("Too many messages are waiting. Try again in a minute.", {
@@ -284,6 +292,9 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       await mustExist(key);
       return await ports.artifacts.open(key, artifactId);
     },
+
+    upload: ports.uploads.keep,
+    openUpload: ports.uploads.open,
 
     listSkills: skills.list,
 

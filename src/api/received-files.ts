@@ -44,7 +44,8 @@ export interface ReceivedFiles {
 const fetchAttempts = 3;
 const fetchMs = 120_000;
 const transcribeMs = 60_000;
-const longestName = 100;
+/** In bytes. */
+const longestName = 160;
 
 export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFiles {
   const { folderOf, maxBytes, transcribe, log, retryDelayMs = 1000 } = options;
@@ -117,8 +118,8 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
       await makeFolder(folder);
       const taken: TakenFiles[] = [];
       for (const [index, file] of files.entries()) {
-        const mark = createHash("sha256").update(`${messageId}\n${index}`).digest("hex").slice(0, 8);
-        taken.push(await takeOne(file, join(folder, `${mark}-${plainName(file.filename)}`), signal));
+        const path = join(folder, receivedName(messageId, index, plainName(file.filename)));
+        taken.push(await takeOne(file, path, signal));
       }
       return {
         attachments: taken.flatMap(({ attachments }) => attachments),
@@ -129,8 +130,14 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
   };
 }
 
-/** A command may have put a link there, which would lead the files elsewhere. */
-async function makeFolder(folder: string): Promise<void> {
+/** Under this name a message's file lies in its session's folder, the same each time the message comes. */
+export function receivedName(messageId: string, index: number, plain: string): string {
+  const mark = createHash("sha256").update(`${messageId}\n${index}`).digest("hex").slice(0, 8);
+  return `${mark}-${plain}`;
+}
+
+/** Makes a session's folder for files. A command may have put a link there, which would lead the files elsewhere. */
+export async function makeFolder(folder: string): Promise<void> {
   const isFolder = await lstat(folder).then(
     (stats) => stats.isDirectory(),
     () => true,
@@ -148,13 +155,18 @@ function left(name: string, refusal: string, why: string): TakenFiles {
 }
 
 /** A stranger chose this name: one short part of a path that shows itself and hides nothing. */
-function plainName(filename: string): string {
+export function plainName(filename: string): string {
   const last = wellFormed(filename).split(/[/\\]/).at(-1) ?? "";
   const plain = last.replace(/[\p{Cc}\p{Cf}<>:"|?*]+/gu, "_").replace(/^[.\s]+|[.\s]+$/g, "");
   if (plain === "") return "file";
-  const ending = extname(plain).slice(0, 16);
-  const stem = plain.slice(0, plain.length - ending.length);
-  return wellFormed([...stem].slice(0, longestName - ending.length).join("")) + ending;
+  const ending = wellFormed(extname(plain).slice(0, 16));
+  let stem = "";
+  // File systems count bytes, of which a letter has up to four.
+  for (const letter of plain.slice(0, plain.length - ending.length)) {
+    if (Buffer.byteLength(stem + letter + ending) > longestName) break;
+    stem += letter;
+  }
+  return stem + ending;
 }
 
 function megabytes(bytes: number): string {

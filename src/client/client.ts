@@ -16,6 +16,7 @@ import {
   type SubscribeOptions,
   type Undo,
 } from "./subscriptions.js";
+import { createUpload, type UploadedFile, type UploadOptions } from "./upload.js";
 
 export type { EventType } from "../events/catalogue.js";
 export type { EventOf, GatewayEvent, StoredEvent } from "../events/event.js";
@@ -32,6 +33,7 @@ export type {
 export type { CloseInfo, ConnectionState, SocketConstructor, SocketLike } from "./connection.js";
 export type { ServerFrame } from "./frames.js";
 export type { EventsOf, SubscribeOptions, Undo } from "./subscriptions.js";
+export type { UploadedFile, UploadOptions } from "./upload.js";
 
 export interface ClientTiming extends RetryTiming {
   readonly commandTimeoutMs: number;
@@ -66,6 +68,12 @@ export interface Client extends Commands {
    * @throws {ClientError} refused, connection lost before the answer, no answer in time, closed, or 1000 are waiting
    */
   command(type: string, payload: object): Promise<unknown>;
+  /**
+   * Brings a file to the gateway, for the `attachments` of a message.
+   *
+   * @throws {ClientError} `refused`: too large, no room on the disk; `lost`: nobody knows
+   */
+  upload(content: Blob | Uint8Array, filename: string, options?: UploadOptions): Promise<UploadedFile>;
   /**
    * Calls `onEvent` with each event after `fromSequence`: stored ones in seq order, none twice, none left out, also over
    * cuts. Who joins in the middle of an answer gets message_stream_start and its text so far as one delta; a repeated
@@ -229,6 +237,7 @@ export function createClient(options: ClientOptions): Client {
       return connection.state;
     },
     command,
+    upload: createUpload(options),
     subscribe: (key, onEvent, subscribeOptions = {}) => subscriptions.add(key, onEvent, subscribeOptions),
     onOpen: (listener) => add(listeners.open, listener),
     onClose: (listener) => add(listeners.close, listener),

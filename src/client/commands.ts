@@ -1,5 +1,6 @@
 import { ClientError } from "./client-error.js";
 import { isRecord } from "./frames.js";
+import type { UploadedFile } from "./upload.js";
 
 export interface SendMessage {
   readonly sessionKey: string;
@@ -8,6 +9,8 @@ export interface SendMessage {
   readonly messageId?: string | undefined;
   readonly chatId?: string | undefined;
   readonly selectedSkills?: readonly string[] | undefined;
+  /** What `upload` resolved with. At most 20. */
+  readonly attachments?: readonly UploadedFile[] | undefined;
   /**
    * For a message that comes while a turn runs: `next` waits for its end, `append` joins it, `cancel` ends it. Default
    * `next`.
@@ -102,13 +105,14 @@ export function createCommands(command: Command): Commands {
   };
 
   return {
-    async sendMessage({ sessionKey, content, messageId = newMessageId(), chatId, selectedSkills, mode }) {
+    async sendMessage({ sessionKey, content, messageId = newMessageId(), chatId, selectedSkills, attachments, mode }) {
       const payload = {
         session_key: sessionKey,
         content,
         message_id: messageId,
         chat_id: chatId,
         selected_skills: selectedSkills,
+        attachments,
         mode,
       };
       for (;;) {

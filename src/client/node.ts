@@ -1,5 +1,6 @@
 import { WebSocket } from "ws";
 import { type Client, type ClientOptions, createClient as createPlainClient } from "./client.js";
+import { createUpload } from "./upload.js";
 
 export type {
   Client,
@@ -24,6 +25,8 @@ export type {
   StoredEvent,
   SubscribeOptions,
   Undo,
+  UploadedFile,
+  UploadOptions,
 } from "./client.js";
 export { ClientError } from "./client.js";
 
@@ -36,5 +39,7 @@ export function createClient({ token, ...options }: ClientOptions): Client {
       super(url, { headers, perMessageDeflate: false });
     }
   }
-  return createPlainClient({ ...options, WebSocket: NodeSocket });
+  return Object.assign(createPlainClient({ ...options, WebSocket: NodeSocket }), {
+    upload: createUpload({ url: options.url, token }),
+  });
 }

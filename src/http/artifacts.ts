@@ -1,9 +1,15 @@
 import { pipeline } from "node:stream/promises";
+import type { ArtifactContent } from "../api/gateway-api.js";
 import { type Exchange, paramOf } from "./exchange.js";
 
-/** A file that people were given, as a download: nothing in it runs in the name of the page. */
+/** A file that people were given. */
 export async function sendArtifact(x: Exchange): Promise<void> {
-  const { filename, mimeType, sizeBytes, handle } = await x.api.openArtifact(paramOf(x, "key"), paramOf(x, "id"));
+  await sendDownload(x, await x.api.openArtifact(paramOf(x, "key"), paramOf(x, "id")));
+}
+
+/** A file as a download: nothing in it runs in the name of the page. Closes it. */
+export async function sendDownload(x: Exchange, file: ArtifactContent): Promise<void> {
+  const { filename, mimeType, sizeBytes, handle } = file;
   await using _file = handle;
   const { request, response } = x;
   response.writeHead(200, {

@@ -44,13 +44,14 @@ export function sendFault(
   }
   if (fault.retryAfterMs !== undefined)
     response.setHeader("Retry-After", Math.max(1, Math.ceil(fault.retryAfterMs / 1000)));
+  if (fault.status === 408) response.setHeader("Connection", "close");
   if (fault.status === 401) response.setHeader("WWW-Authenticate", "Bearer");
   sendJson(response, fault.status, toBody(fault));
 }
 
 /** The request's body, checked. @throws {RequestError} 400, 413 */
 export function bodyOf<T>(exchange: Exchange, schema: z.ZodType<T>): Promise<T> {
-  return readJson(exchange.request, schema, exchange.settings.maxBodyBytes);
+  return readJson(exchange.request, schema, exchange.settings);
 }
 
 /** The same where a request without a body counts as one with an empty object. */

@@ -20,9 +20,14 @@ export function requireJsonIfBody(request: IncomingMessage): void {
     });
 }
 
-/** @throws {RequestError} 413 too large, 400 when it is no JSON or does not fit the schema */
-export async function readJson<T>(request: IncomingMessage, schema: z.ZodType<T>, maxBytes: number): Promise<T> {
-  return parseJson(await readBody(request, maxBytes), schema);
+export interface BodyLimits {
+  readonly maxBodyBytes: number;
+  readonly requestTimeoutMs: number;
+}
+
+/** @throws {RequestError} 413 too large, 408 too slow, 400 when it is no JSON or does not fit the schema */
+export async function readJson<T>(request: IncomingMessage, schema: z.ZodType<T>, limits: BodyLimits): Promise<T> {
+  return parseJson(await readBody(request, limits), schema);
 }
 
 /** @throws {RequestError} 400, naming the field */
@@ -46,10 +51,15 @@ export function checked<T>(value: unknown, schema: z.ZodType<T>): T {
   throw invalid(`${field === undefined || field === "" ? "body" : field}: ${issue?.message ?? "not valid"}`);
 }
 
-async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
+async function readBody(
+  request: IncomingMessage,
+  { maxBodyBytes: maxBytes, requestTimeoutMs }: BodyLimits,
+): Promise<string> {
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let size = 0;
+  const tooSlow = new RequestError("The request took too long to arrive.", { status: 408, code: "timeout" });
+  let timer: NodeJS.Timeout | undefined;
   // Listeners rather than iteration: leaving a loop would cut the connection before the answer is out.
   const whole = await new Promise<Buffer>((resolve, reject) => {
     request.on("data", (chunk: Buffer) => {
@@ -57,12 +67,13 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<str
       if (size <= maxBytes) chunks.push(chunk);
       else reject(tooLarge(maxBytes));
     });
+    timer = setTimeout(() => reject(tooSlow), requestTimeoutMs);
     request.once("end", () => resolve(Buffer.concat(chunks)));
     request.once("error", reject);
     request.once("close", () =>
       reject(new RequestError("The request was cut off.", { status: 400, code: "bad_request" })),
     );
-  });
+  }).finally(() => clearTimeout(timer));
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(whole);
   } catch {

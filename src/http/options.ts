@@ -27,6 +27,8 @@ export interface HttpOptions {
   readonly headersTimeoutMs?: number | undefined;
   /** Until a whole request is in. Default 30 s. */
   readonly requestTimeoutMs?: number | undefined;
+  /** The same for one that brings a file. Default 15 min. */
+  readonly uploadTimeoutMs?: number | undefined;
   /** What may wait for one slow reader before it is disconnected. Default 8 MB. */
   readonly maxBufferedBytes?: number | undefined;
   /** How long a stop waits for answers under way. Default 2 s. */
@@ -46,6 +48,7 @@ type Defaulted =
   | "heartbeatMs"
   | "headersTimeoutMs"
   | "requestTimeoutMs"
+  | "uploadTimeoutMs"
   | "maxBufferedBytes"
   | "graceMs";
 
@@ -66,6 +69,7 @@ export function withDefaults(options: HttpOptions): HttpSettings {
     heartbeatMs: options.heartbeatMs ?? 15_000,
     headersTimeoutMs: options.headersTimeoutMs ?? 10_000,
     requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
+    uploadTimeoutMs: options.uploadTimeoutMs ?? 900_000,
     maxBufferedBytes: options.maxBufferedBytes ?? 8 * 1024 * 1024,
     graceMs: options.graceMs ?? 2000,
   };

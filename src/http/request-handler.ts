@@ -20,6 +20,7 @@ import { sessionRoutes } from "./session-routes.js";
 import { skillRoutes } from "./skill-routes.js";
 import { serveFile } from "./static-files.js";
 import { parseTarget, type Target } from "./target.js";
+import { uploadRoutes } from "./upload-routes.js";
 
 /** Answers requests, and knows which ones are under way. */
 export interface RequestHandler {
@@ -48,6 +49,7 @@ export function createRequestHandler(
     ...cronRoutes,
     ...skillRoutes,
     ...filesRoutes,
+    ...uploadRoutes,
     ...openAIRoutes,
   ]);
   const underWay = new Map<AbortController, Promise<void>>();
@@ -77,7 +79,7 @@ export function createRequestHandler(
       return answerPage(request, response, target, settings.webRoot);
     const { route, params } = routeOf(request, target);
     guard.checkToken(request, target, { inQuery: route.tokenInQuery === true });
-    if (route.method !== "GET") requireJsonIfBody(request);
+    if (route.method !== "GET" && route.takesFile !== true) requireJsonIfBody(request);
     // A streamed answer to a post is a request like any other; who gets a stream stays.
     const client = request.method === "GET" ? "sse" : undefined;
     const holdOpen = (): void => void response.once("close", places.take(client));

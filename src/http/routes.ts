@@ -7,6 +7,8 @@ export interface Route {
   readonly path: string;
   /** The token may stand in the query: for browsers' EventSource. */
   readonly tokenInQuery?: boolean;
+  /** The body is no JSON, and may take `uploadTimeoutMs`. */
+  readonly takesFile?: boolean;
   readonly handle: (exchange: Exchange) => Promise<void> | void;
 }
 

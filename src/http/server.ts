@@ -51,7 +51,8 @@ export async function openHttpServer(
   const server = createServer(
     {
       headersTimeout: settings.headersTimeoutMs,
-      requestTimeout: settings.requestTimeoutMs,
+      // Where no file is brought the reader of the body is stricter.
+      requestTimeout: Math.max(settings.requestTimeoutMs, settings.uploadTimeoutMs),
       connectionsCheckingInterval: Math.min(1000, settings.requestTimeoutMs / 2),
     },
     handler.handle,

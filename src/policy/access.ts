@@ -54,8 +54,6 @@ export interface ToolUse {
   };
   /** The session's own folder, `<workspace>/.sessions/<name>`. */
   readonly folder: string;
-  /** Single files that this session may read although they lie in a hidden place: what it was sent. */
-  readonly readable?: readonly string[] | undefined;
   /** Where those parts of the context came from that others wrote: pages, mails, files that were sent. */
   readonly outside?: readonly string[] | undefined;
   /** A plan is being made and the person has not said go: nothing may be changed yet. */

@@ -25,7 +25,6 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
       case "steering":
         return undefined;
       case "hidden":
-        if (use.readable?.some((file) => zones.toReal(file) === target)) return undefined;
         return hiddenPlace(zones.nameOf(target));
       case "private":
         return "The gateway's own files are not shown to tools.";

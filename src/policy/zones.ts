@@ -87,9 +87,7 @@ export function createZones(places: Places): Zones {
     return isInside(skills, target) || name.startsWith("skills/") || steeringFiles.has(name) ? "steering" : "workspace";
   };
 
-  const uploads = path.join(workspace, ".uploads");
   const outsideOf = (target: string, folder: string): string | undefined => {
-    if (isInside(uploads, target)) return `the file ${path.basename(target)}`;
     const own = resolveFolderSync(folder);
     if (isInside(path.join(own, receivedFiles), target)) return `the file ${path.basename(target)}`;
     const kept = path.join(own, outsideResults);

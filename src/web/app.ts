@@ -2,7 +2,7 @@ import { type Client, createClient } from "../client/client.js";
 import type { GatewayEvent } from "../events/event.js";
 import { createBanners } from "./banners.js";
 import { createChats } from "./chats.js";
-import { type Activity, createComposer } from "./composer.js";
+import { type Activity, createComposer, type MessageDraft } from "./composer.js";
 import { ask } from "./dialogs.js";
 import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
 import { createJobsPane } from "./jobs-pane.js";
@@ -15,16 +15,16 @@ import { createShell } from "./shell.js";
 import { createStrangers } from "./strangers.js";
 import type { TokenStore } from "./token-store.js";
 import { createTranscript } from "./transcript.js";
-import { isWorking, type PendingMessage, type SendMode, type ViewState } from "./view-state.js";
+import { isWorking, type PendingMessage, type ViewState } from "./view-state.js";
 
 /** Builds the page into `root` and keeps it up to date. */
 export function startApp(root: HTMLElement, tokens: TokenStore): void {
   const http = createGatewayHttp(tokens.get);
   /** Chats that begin on this page and that the gateway does not know yet. */
   const freshKeys = new Set<string>();
-  const drafts = new Map<string, string>();
+  const drafts = new Map<string, MessageDraft>();
   /** Written before the page knew where to send it. */
-  const early: { readonly text: string; readonly mode: SendMode }[] = [];
+  const early: Parameters<SessionView["send"]>[] = [];
   const unsent = new Map<string, readonly PendingMessage[]>();
   let client: Client | undefined;
   let session: SessionView | undefined;
@@ -39,12 +39,15 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     },
   });
   const composer = createComposer({
-    send(text, mode) {
-      if (session === undefined) early.push({ text, mode });
-      else session.send(text, mode);
+    send(...message) {
+      if (session === undefined) early.push(message);
+      else session.send(...message);
       transcript.stick();
     },
     stop: () => session?.stop(),
+    upload(file, signal) {
+      return client?.upload(file, file.name, { signal }) ?? Promise.reject(new Error("The gateway is not there yet"));
+    },
   });
   const question = createQuestionPanel({
     async answer(requestId, reply) {
@@ -107,7 +110,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     transcript.clear();
     question.show(undefined);
     plan.show(undefined);
-    composer.draft = drafts.get(key) ?? "";
+    composer.draft = drafts.get(key) ?? { text: "", files: [] };
     session = openSessionView({
       key,
       isNew: freshKeys.has(key),
@@ -118,7 +121,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
       onLive,
       onFailure: failed,
     });
-    for (const { text, mode } of early.splice(0)) session.send(text, mode);
+    for (const message of early.splice(0)) session.send(...message);
     chats.showCurrent(key);
     draw();
   }
@@ -153,7 +156,8 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     if (view.title) return view.title;
     const first = hasOlder ? undefined : (view.items.find((item) => item.kind === "user") ?? view.pending[0]);
     return (
-      chats.titleOf(view.sessionKey) ?? (first !== undefined && "text" in first ? first.text.slice(0, 80) : "New chat")
+      chats.titleOf(view.sessionKey) ??
+      ((first !== undefined && "text" in first ? first.text.slice(0, 80) : "") || "New chat")
     );
   }
 

@@ -1,9 +1,18 @@
+import type { UploadedFile } from "../client/upload.js";
 import { h, icon, setText } from "./dom.js";
+import { type ChosenFile, createTray, type UploadFile } from "./tray.js";
 import type { SendMode } from "./view-state.js";
 
 interface ComposerActions {
-  send(text: string, mode: SendMode): void;
+  send(text: string, mode: SendMode, files: readonly UploadedFile[]): void;
   stop(): void;
+  readonly upload: UploadFile;
+}
+
+/** What is written but not sent. */
+export interface MessageDraft {
+  readonly text: string;
+  readonly files: readonly ChosenFile[];
 }
 
 /** What the assistant does while the reader writes. */
@@ -11,8 +20,7 @@ export type Activity = "idle" | "working" | "asking";
 
 export interface Composer {
   readonly element: HTMLElement;
-  /** What is written but not sent. */
-  draft: string;
+  draft: MessageDraft;
   showActivity(activity: Activity): void;
   focus(): void;
 }
@@ -48,14 +56,32 @@ export function createComposer(actions: ComposerActions): Composer {
     { type: "button", class: "round stop", "aria-label": "Stop", onclick: actions.stop },
     icon("stop"),
   );
-  const box = h("form", { class: "composer-box" }, area, stop, add, send);
+  const chooser = h("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": "Files" });
+  const attach = h(
+    "button",
+    {
+      type: "button",
+      class: "round attach",
+      "aria-label": "Attach files",
+      title: "Attach files",
+      onclick: () => chooser.click(),
+    },
+    icon("attach"),
+  );
+  const tray = createTray(actions.upload, (isRemoval) => {
+    update();
+    // The focus would vanish with the button.
+    if (isRemoval) area.focus();
+  });
+  const box = h("form", { class: "composer-box" }, tray.element, chooser, attach, area, stop, add, send);
   const hint = h("p", { class: "hint" });
   const element = h("div", { class: "composer" }, h("div", { class: "column" }, box, hint));
   let activity: Activity = "idle";
 
   function update(): void {
-    const isEmpty = area.value.trim() === "";
-    send.disabled = isEmpty;
+    const isEmpty = area.value.trim() === "" && tray.uploaded.length === 0;
+    send.disabled = isEmpty || tray.isBusy;
+    add.disabled = tray.isBusy;
     stop.hidden = activity === "idle";
     add.hidden = activity !== "working" || isEmpty;
     setText(hint, hints[activity]);
@@ -69,11 +95,12 @@ export function createComposer(actions: ComposerActions): Composer {
 
   function submit(mode: SendMode): void {
     const text = area.value.trim();
-    if (text === "") return;
+    if (tray.isBusy || (text === "" && tray.uploaded.length === 0)) return;
+    const files = tray.take();
     area.value = "";
     update();
     // A command is nothing that could be answered in place of the running answer.
-    actions.send(text, text.startsWith("/") ? undefined : mode);
+    actions.send(text, text.startsWith("/") ? undefined : mode, files);
   }
 
   function onAdd(): void {
@@ -90,6 +117,35 @@ export function createComposer(actions: ComposerActions): Composer {
     event.preventDefault();
     submit(activity === "working" ? "cancel" : undefined);
   });
+  chooser.addEventListener("change", () => {
+    tray.add(chooser.files ?? []);
+    // Else the same file could not be chosen again.
+    chooser.value = "";
+    area.focus();
+  });
+  area.addEventListener("paste", (event) => {
+    const pasted = event.clipboardData;
+    // Word processors put a picture of the text beside the text.
+    if (pasted === null || pasted.files.length === 0 || pasted.types.includes("text/plain")) return;
+    event.preventDefault();
+    tray.add(pasted.files);
+  });
+  // Anywhere on the page: beside the field the browser would leave the page for the file.
+  window.addEventListener("dragover", (event) => {
+    if (event.dataTransfer?.types.includes("Files") !== true) return;
+    event.preventDefault();
+    box.classList.add("dropping");
+  });
+  window.addEventListener("dragleave", (event) => {
+    if (event.relatedTarget === null) box.classList.remove("dropping");
+  });
+  window.addEventListener("drop", (event) => {
+    box.classList.remove("dropping");
+    if (event.dataTransfer?.types.includes("Files") !== true) return;
+    event.preventDefault();
+    tray.add(event.dataTransfer.files);
+    area.focus();
+  });
   area.addEventListener("input", update);
   area.addEventListener("keydown", (event) => {
     // While an input method composes a character, Enter belongs to it.
@@ -105,10 +161,11 @@ export function createComposer(actions: ComposerActions): Composer {
   return {
     element,
     get draft() {
-      return area.value;
+      return { text: area.value, files: tray.files };
     },
-    set draft(text) {
+    set draft({ text, files }) {
       area.value = text;
+      tray.files = files;
       update();
     },
     showActivity(next) {

@@ -69,12 +69,23 @@ export function pendingView(actions: {
   drop(message: PendingMessage): void;
 }): ItemView<PendingMessage> {
   const text = h("div", { class: "bubble" });
+  const files = h("ul", { class: "files", "aria-label": "Files" });
   const state = h("div", { class: "message-state", role: "status" });
-  const element = h("article", { class: "message user pending", "aria-label": "You, not sent yet" }, text, state);
+  const element = h(
+    "article",
+    { class: "message user pending", "aria-label": "You, not sent yet" },
+    text,
+    files,
+    state,
+  );
   return {
     element,
     update(message) {
-      setText(text, message.text);
+      show(text, message.text);
+      showFiles(
+        files,
+        message.files.map(({ filename }) => filename),
+      );
       element.classList.toggle("failed", message.error !== undefined);
       if (message.error === undefined) return setText(state, "Sending …");
       state.replaceChildren(

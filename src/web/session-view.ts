@@ -1,6 +1,7 @@
 import type { Client } from "../client/client.js";
 import { ClientError } from "../client/client-error.js";
 import { newMessageId } from "../client/commands.js";
+import type { UploadedFile } from "../client/upload.js";
 import type { GatewayEvent } from "../events/event.js";
 import { followChildren } from "./child-questions.js";
 import type { GatewayHttp } from "./gateway-http.js";
@@ -32,7 +33,7 @@ export interface SessionView {
   readonly question: OpenQuestion | undefined;
   loadOlder(): void;
   loadFile(artifactId: string): Promise<Blob>;
-  send(text: string, mode: SendMode): void;
+  send(text: string, mode: SendMode, files?: readonly UploadedFile[]): void;
   /** Rejects with the reason when the answer does not count. */
   answer(requestId: string, reply: QuestionReply): Promise<void>;
   retry(message: PendingMessage): void;
@@ -155,8 +156,8 @@ export function openSessionView(options: SessionViewOptions): SessionView {
         isKnown = true;
         if (!isClosed && unsubscribe === undefined) follow(0);
       }
-      const { text, messageId, mode } = message;
-      await client.sendMessage({ sessionKey: key, content: text, messageId, ...(mode === undefined ? {} : { mode }) });
+      const { text, messageId, mode, files } = message;
+      await client.sendMessage({ sessionKey: key, content: text, messageId, mode, attachments: files });
     } catch (error) {
       creation = undefined;
       // Nobody knows whether it arrived: it stays on its way and is sent again, under the same id, by `resume`.
@@ -192,7 +193,9 @@ export function openSessionView(options: SessionViewOptions): SessionView {
     },
     loadOlder: () => whileLoading(loadOlder),
     loadFile: (artifactId) => http.file(key, artifactId),
-    send: (text, mode) => void deliver({ messageId: newMessageId(), text, mode, at: new Date().toISOString() }),
+    send(text, mode, files = []) {
+      void deliver({ messageId: newMessageId(), text, mode, files, at: new Date().toISOString() });
+    },
     async answer(requestId, reply) {
       await client.command("human_input_reply", {
         session_key: children.sessionOf(requestId) ?? key,

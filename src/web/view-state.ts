@@ -1,4 +1,5 @@
 import type { Tone } from "../client/notices.js";
+import type { UploadedFile } from "../client/upload.js";
 import type { AgentState } from "../events/catalogue.js";
 
 interface ItemBase {
@@ -92,6 +93,7 @@ export type SendMode = "cancel" | "append" | undefined;
 export interface PendingMessage {
   readonly messageId: string;
   readonly text: string;
+  readonly files: readonly UploadedFile[];
   readonly mode: SendMode;
   readonly at: string;
   /** Why it could not be sent; absent while it is on its way. */

@@ -5,6 +5,7 @@ import { createOperations } from "../api/operations.js";
 import { repliesOf } from "../bus/replies.js";
 import { readLedger } from "../engine/embedded/ledger.js";
 import type { EventDraft } from "../events/event.js";
+import { receivedFiles } from "../policy/zones.js";
 import { createAnsweredReactor } from "../reactors/answered-questions.js";
 import { createLiveAnswersReactor } from "../reactors/live-answers.js";
 import { createLogReactor } from "../reactors/log-events.js";
@@ -26,6 +27,7 @@ import type { GatewayOptions } from "./options.js";
 import { openSchedule } from "./schedule.js";
 import { createStatus } from "./status.js";
 import { openTasks } from "./tasks.js";
+import { createUploads } from "./uploads.js";
 import { openWeb } from "./web.js";
 
 /** All parts at work. Disposing drains them without grace. */
@@ -86,7 +88,12 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       systemKey: gatewayKey,
       policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
       workspace,
-      uploads: join(workspace, ".uploads"),
+      uploads: createUploads({
+        folder: join(workspace, ".uploads"),
+        receivedOf: (key) => join(core.files.folder(key), receivedFiles),
+        maxBytes: config.inbound.maxFileMegabytes * 1024 * 1024,
+        log: options.log,
+      }),
       metrics: () => metrics?.prometheusText() ?? "",
       now: options.now ?? Date.now,
       log: options.log,

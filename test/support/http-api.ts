@@ -276,6 +276,12 @@ export function createMemoryGateway(): MemoryGateway {
       revokeGrant: async (id) => {
         throw new RequestError(`There is no approval ${id}`, { status: 404, code: "not_found" });
       },
+      upload: async () => {
+        throw new RequestError("There is no disk here", { status: 501, code: "not_implemented" });
+      },
+      openUpload: async (name) => {
+        throw new RequestError(`There is no file ${name}`, { status: 404, code: "not_found" });
+      },
       openArtifact: async () => {
         throw new RequestError("There is no such file", { status: 404, code: "not_found" });
       },

@@ -3,6 +3,7 @@ import { type IncomingHttpHeaders, type RequestOptions, request } from "node:htt
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { GatewayApi } from "../../src/api/gateway-api.js";
 import type { HttpOptions } from "../../src/http/options.js";
 import { type HttpServer, openHttpServer } from "../../src/http/server.js";
 import { silentLog } from "../../src/log.js";
@@ -17,7 +18,10 @@ export interface TestServer extends AsyncDisposable {
 }
 
 /** The real server on a free port, over a gateway in memory and a small built page. */
-export async function openTestServer(options: Partial<HttpOptions> = {}): Promise<TestServer> {
+export async function openTestServer(
+  options: Partial<HttpOptions> = {},
+  api: Partial<GatewayApi> = {},
+): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), "maxclaw-http-"));
   const webRoot = join(folder, "web");
   await mkdir(join(webRoot, "assets"), { recursive: true });
@@ -29,7 +33,7 @@ export async function openTestServer(options: Partial<HttpOptions> = {}): Promis
   const stop = new AbortController();
   const server = await openHttpServer(
     { host: "127.0.0.1", port: 0, webRoot, log: silentLog, ...options },
-    gateway.api,
+    Object.assign(gateway.api, api),
     stop.signal,
   );
   return {

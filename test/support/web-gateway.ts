@@ -21,6 +21,10 @@ export interface Backend {
 
 export interface BackendOptions {
   readonly token?: string;
+  /** Default: what `web-answers.ts` has. */
+  readonly answer?: (request: RecordedRequest) => ScriptedAnswer;
+  /** More of the config. */
+  readonly config?: Record<string, unknown>;
   /** No model and a channel without its token. */
   readonly isUnfinished?: boolean;
   /** Sessions that exist already, each with so many questions and answers. */
@@ -29,13 +33,13 @@ export interface BackendOptions {
 
 /** A whole gateway with the built page, and a model that plays `web-answers.ts`. */
 export async function startBackend(options: BackendOptions = {}): Promise<Backend> {
-  const model = await startFakeOpenAI({ answer: nextAnswer });
+  const model = await startFakeOpenAI({ answer: options.answer ?? nextAnswer });
   const home = await tempHome();
   for (const [key, turns] of Object.entries(options.history ?? {})) await writeHistory(home, key, turns);
   const gateway = options.token === undefined ? {} : { token: options.token };
   const config = options.isUnfinished
     ? { gateway, channels: { telegram: { enabled: true } } }
-    : openAIConfig(model.apiBase, { gateway });
+    : openAIConfig(model.apiBase, { gateway, ...options.config });
   // Its past is made up.
   const running = await startGateway({ config, home, isRuled: false });
   return {

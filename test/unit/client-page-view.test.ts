@@ -309,7 +309,7 @@ describe("the page's view of a session", () => {
 
   it("holds a sent message as pending until the gateway has it", () => {
     const { events, tell } = story();
-    const message = { messageId: "msg_1", text: "Hello", mode: undefined, at: "2026-01-01T00:00:00.000Z" };
+    const message = { messageId: "msg_1", text: "Hello", files: [], mode: undefined, at: "2026-01-01T00:00:00.000Z" };
     const sent = addPending(emptyView(key), message);
     assert.deepEqual(sent.pending, [{ ...message, error: undefined }]);
     const failed = failPending(sent, "msg_1", "busy");

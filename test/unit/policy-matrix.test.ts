@@ -489,13 +489,13 @@ test("a denial names the setting that decides, and a question what would be done
 test("what others wrote is known by its place: files that were sent, and results kept from outside", () => {
   const policy = createPolicy(defaults);
   const of = (file: string) => policy.outsideOf(file, folder);
-  assert.equal(of(`${workspace}/.uploads/ab/report.pdf`), "the file report.pdf");
+  assert.equal(of(`${folder}/received/1a2b3c4d-report.pdf`), "the file 1a2b3c4d-report.pdf");
   assert.equal(of(`${folder}/tool-results/outside/web_fetch-1.txt`), "the result in web_fetch-1.txt");
   for (const ours of [
     `${folder}/notes.txt`,
     `${folder}/tool-results/read_file-1.txt`,
     `${workspace}/AGENTS.md`,
-    `${workspace}/.uploads-not/x`,
+    `${folder}/received-not/x`,
     `${workspace}/.sessions/telegram_43/tool-results/outside/x`,
   ])
     assert.equal(of(ours), undefined, ours);
@@ -523,13 +523,6 @@ test("a folder that is no session's own opens nothing", () => {
     `${workspace}/.sessions/a/b`,
   ])
     assert.equal(mayRead({}, target, { folder: wide }), false, wide);
-});
-
-test("what a chat was sent may be read by that chat, and only that file", () => {
-  const more = { speaker: speakerOf("guest"), readable: [`${workspace}/.uploads/a/mine.pdf`] };
-  assert.equal(mayRead({}, `${workspace}/.uploads/a/mine.pdf`, more), true);
-  assert.equal(mayRead({}, `${workspace}/.uploads/a/other.pdf`, more), false);
-  assert.equal(mayRead({}, `${workspace}/.uploads/a`, more), false);
 });
 
 test("when the home is the workspace, or in it, what is the gateway's own stays closed", () => {

@@ -1,0 +1,65 @@
+import { basename } from "node:path";
+import { addAbortSignal, PassThrough } from "node:stream";
+import { RequestError } from "../errors.js";
+import { sendDownload } from "./artifacts.js";
+import { type Exchange, paramOf, sendJson } from "./exchange.js";
+import type { Route } from "./routes.js";
+
+/** Files of people: in, for the `attachments` of a message, and out again. */
+export const uploadRoutes: readonly Route[] = [
+  { method: "POST", path: "/api/upload", takesFile: true, handle: upload },
+  {
+    method: "GET",
+    path: "/api/uploads/:file",
+    handle: async (x) => sendDownload(x, await x.api.openUpload(paramOf(x, "file"))),
+  },
+];
+
+const maxNameChars = 1000;
+
+/** The body is the file. */
+async function upload(x: Exchange): Promise<void> {
+  const { request, response, api, signal } = x;
+  const filename = filenameOf(request.headers["x-filename"]);
+  const mimeType = mimeTypeOf(request.headers["content-type"], request.headers["content-encoding"]);
+  // Between the two, because a writer that gives up ends its source, and this connection still has to bring the answer.
+  const content = new PassThrough();
+  content.on("error", () => undefined);
+  addAbortSignal(signal, content);
+  request.pipe(content);
+  try {
+    const sizeBytes = Number(request.headers["content-length"] ?? 0);
+    const file = await api.upload({ filename, mimeType, sizeBytes, content });
+    sendJson(response, 201, { ...file, url: `/api/uploads/${encodeURIComponent(basename(file.path))}` });
+  } finally {
+    request.unpipe(content);
+    content.destroy();
+  }
+}
+
+/** The header is needed, and not the query: no form of a foreign page can send it. @throws {RequestError} 400 */
+function filenameOf(header: string | readonly string[] | undefined): string {
+  const encoded = typeof header === "string" ? header : "";
+  try {
+    const name = decodeURIComponent(encoded);
+    if (name.trim() !== "" && name.length <= maxNameChars) return name;
+  } catch {
+    // Told below.
+  }
+  throw new RequestError("Send the file's name, percent-encoded, in the header X-Filename.", {
+    status: 400,
+    code: "bad_request",
+  });
+}
+
+/** What is said in earnest. @throws {RequestError} 415 for what would not be the file itself */
+function mimeTypeOf(type: string | undefined, coding: string | undefined): string | undefined {
+  const plain = type?.split(";")[0]?.trim().toLowerCase() ?? "";
+  const isForm = plain.startsWith("multipart/") || plain === "application/x-www-form-urlencoded";
+  if (isForm || (coding !== undefined && coding !== "identity"))
+    throw new RequestError("Send the file itself as the body: no form, not compressed.", {
+      status: 415,
+      code: "unsupported_media_type",
+    });
+  return /^[\w.+-]{1,80}\/[\w.+-]{1,100}$/.test(plain) && plain !== "application/octet-stream" ? plain : undefined;
+}

@@ -1,0 +1,177 @@
+import { randomBytes } from "node:crypto";
+import { lstat, mkdir, open, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { basename, extname, join, sep } from "node:path";
+import type { ArtifactContent, UploadRequest } from "../api/gateway-api.js";
+import { makeFolder, plainName, receivedName } from "../api/received-files.js";
+import type { Attachment } from "../bus/messages.js";
+import { messageOf, RequestError } from "../errors.js";
+import { contentTypeOf } from "../http/content-types.js";
+import type { Logger } from "../log.js";
+import { openReal } from "../policy/paths.js";
+
+/** Files that people give to the gateway before the message that they belong to: `<id>-<name>` in one folder. */
+export interface Uploads {
+  /** Where they are. No tool looks into it. */
+  readonly folder: string;
+  /**
+   * Keeps a file durably, or leaves nothing of it behind.
+   *
+   * @throws {RequestError} 413 too large, 507 or 503 when it cannot be written; and whatever the content throws
+   */
+  keep(file: UploadRequest): Promise<Attachment>;
+  /** @throws {RequestError} 404 */
+  open(name: string): Promise<ArtifactContent>;
+  /**
+   * Gives a session its own copies, where its tools can read them. The same message finds them where they are.
+   *
+   * @throws {RequestError} 400 for one that is not there, 413 too large, 507 or 503 when it cannot be written
+   */
+  hand(sessionKey: string, messageId: string, files: readonly Attachment[]): Promise<readonly Attachment[]>;
+}
+
+const unfinished = ".part";
+
+export function createUploads(options: {
+  readonly folder: string;
+  /** The folder for a session's files; may not exist yet. */
+  readonly receivedOf: (sessionKey: string) => string;
+  readonly maxBytes: number;
+  readonly log: Logger;
+}): Uploads {
+  const { folder, receivedOf, maxBytes, log } = options;
+  let cleaning: Promise<void> | undefined;
+
+  const write = async (target: string, name: string, content: AsyncIterable<Uint8Array>): Promise<number> => {
+    const part = `${target}.${randomBytes(4).toString("hex")}${unfinished}`;
+    let broken: unknown;
+    const bytes = limited(content, maxBytes, name, (error) => {
+      broken = error;
+    });
+    try {
+      await using file = await open(part, "wx", 0o600);
+      await writeFile(file, bytes);
+      await file.sync();
+      await rename(part, target);
+      return (await file.stat()).size;
+    } catch (error) {
+      await rm(part, { force: true }).catch(() => undefined);
+      if (error === broken) throw error;
+      log.warn(`A file could not be written: ${messageOf(error)}`, { file: name, error });
+      throw diskFault(error, name);
+    }
+  };
+
+  /** Opens what is in the folder, also over a link of the folder itself. */
+  const openInside = async (path: string): Promise<ArtifactContent | undefined> => {
+    try {
+      const real = await realpath(path);
+      if (!real.startsWith((await realpath(folder)) + sep) || real.endsWith(unfinished)) return undefined;
+      const handle = await openReal(real);
+      const stats = await handle.stat();
+      const filename = basename(real).replace(/^[0-9a-f]{12}-/, "");
+      if (stats.isFile()) return { filename, mimeType: typeOf(filename), sizeBytes: stats.size, handle };
+      await handle.close();
+    } catch (error) {
+      log.debug(`A file was not opened: ${messageOf(error)}`, { path });
+    }
+    return undefined;
+  };
+
+  const copy = async (from: string, name: string, target: string): Promise<number> => {
+    const source = await openInside(from);
+    if (source === undefined)
+      throw new RequestError(`${name} is not there any more. Please attach it again.`, {
+        status: 400,
+        code: "bad_request",
+      });
+    await using handle = source.handle;
+    return await write(target, name, handle.createReadStream({ autoClose: false, start: 0 }));
+  };
+
+  return {
+    folder,
+
+    async keep({ filename, mimeType, sizeBytes = 0, content }) {
+      const name = plainName(filename);
+      if (sizeBytes > maxBytes) throw tooLarge(name, maxBytes);
+      await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+        throw diskFault(error, name);
+      });
+      cleaning ??= removeUnfinished(folder);
+      await cleaning;
+      const path = join(folder, `${randomBytes(6).toString("hex")}-${name}`);
+      const size = await write(path, name, content);
+      return { path, filename: name, mimeType: mimeType ?? typeOf(name), sizeBytes: size };
+    },
+
+    async open(name) {
+      const found = /^\.|[/\\]/.test(name) ? undefined : await openInside(join(folder, name));
+      if (found === undefined)
+        throw new RequestError(`There is no file ${name.slice(0, 80)}.`, { status: 404, code: "not_found" });
+      return found;
+    },
+
+    async hand(sessionKey, messageId, files) {
+      const received = receivedOf(sessionKey);
+      await makeFolder(received).catch((error: unknown) => {
+        throw diskFault(error, "The message");
+      });
+      const handed: Attachment[] = [];
+      for (const [index, file] of files.entries()) {
+        const filename = plainName(file.filename);
+        const path = join(received, receivedName(`${messageId}\n${file.path}`, index, filename));
+        const known = await lstat(path).catch(() => undefined);
+        const sizeBytes = known?.isFile() === true ? known.size : await copy(file.path, filename, path);
+        handed.push({ path, filename, mimeType: file.mimeType, sizeBytes });
+      }
+      return handed;
+    },
+  };
+}
+
+async function* limited(
+  content: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  name: string,
+  onError: (error: unknown) => void,
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  try {
+    for await (const chunk of content) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLarge(name, maxBytes);
+      yield chunk;
+    }
+  } catch (error) {
+    onError(error);
+    throw error;
+  }
+}
+
+/** What a gateway that ended in the middle has left. */
+async function removeUnfinished(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names)
+    if (name.endsWith(unfinished)) await rm(join(folder, name), { force: true }).catch(() => undefined);
+}
+
+function typeOf(filename: string): string {
+  return contentTypeOf(extname(filename)).split(";")[0] ?? "";
+}
+
+function tooLarge(name: string, maxBytes: number): RequestError {
+  const megabytes = Math.floor(maxBytes / 1024 / 1024);
+  const message = `${name} is larger than the ${megabytes} MB that are taken (setting inbound.maxFileMegabytes).`;
+  return new RequestError(message, { status: 413, code: "too_large" });
+}
+
+function diskFault(error: unknown, name: string): RequestError {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const isFull = code === "ENOSPC" || code === "EDQUOT";
+  const why = isFull ? "The gateway's disk is full" : "The gateway cannot use its disk right now";
+  return new RequestError(`${why}. ${name} was not kept.`, {
+    status: isFull ? 507 : 503,
+    code: "PERSISTENCE_FAILED",
+    cause: error,
+  });
+}
