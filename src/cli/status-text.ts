@@ -56,7 +56,7 @@ function agoOf(moment: string): string {
 function sandboxText({ state, name = "", reason = "" }: NonNullable<z.output<typeof status>["sandbox"]>): string {
   switch (state) {
     case "ready":
-      return `${name}; commands see and change their chat's folder only`;
+      return `${name}; commands can change their chat's folder only, and reach no network`;
     case "unavailable":
       return `none, so every command asks. ${reason}`;
     case "off":
