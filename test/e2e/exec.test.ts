@@ -66,7 +66,7 @@ test("in the sandbox a command runs without a question, in the chat's own folder
   assert.equal(readFileSync(join(t.gateway.home, folder, "made.txt"), "utf8"), "made\n");
   assert.deepEqual(t.gateway.gateway.api.status().sandbox, { state: "ready", name: "bubblewrap" });
   const status = await runMaxclaw(["status"], t.gateway.home);
-  assert.match(status.stdout, /^Sandbox: {3}bubblewrap; commands see/m);
+  assert.match(status.stdout, /^Sandbox: {3}bubblewrap; commands can change/m);
   assertSound(await t.gateway.events());
 });
 
