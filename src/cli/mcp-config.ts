@@ -3,7 +3,8 @@ import { CommandError, exitCodes } from "./exit.js";
 import { existingConfig } from "./first-config.js";
 import { print } from "./output.js";
 
-interface NewServer {
+/** What `mcp add` is told beside a name and a command. */
+export interface NewServer {
   readonly url?: string;
   readonly type?: "http" | "sse";
   readonly env: readonly (readonly [string, string])[];

@@ -3,11 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openChromium, pageTest } from "../support/chromium.js";
+import { openChromium, pageTest, withPage } from "../support/chromium.js";
 import { withoutChromium } from "../support/needs.js";
 import { type Backend, startBackend } from "../support/web-gateway.js";
 
-const limitMs = 20_000;
 /** One red dot. */
 const png = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8Dwn4EIwDiqkL4KAcT9GO0U4BxoAAAAAElFTkSuQmCC",
@@ -30,26 +29,9 @@ describe("files and sub-agents on the web page", { timeout: 120_000, skip: witho
     await backend?.stop();
   });
 
-  async function onPage(scenario: (page: Page) => Promise<void>): Promise<void> {
-    const opened = await browser.newContext({ viewport: { width: 1200, height: 800 } });
-    const complaints: string[] = [];
-    try {
-      const page = await opened.newPage();
-      page.setDefaultTimeout(limitMs);
-      page.on("pageerror", (error) => complaints.push(String(error)));
-      page.on("console", (message) => {
-        // That the first look needs a token is told by the browser too.
-        if (message.type() === "error" && !message.text().includes("401")) complaints.push(message.text());
-      });
-      await page.goto(backend.url);
-      await page.getByRole("textbox", { name: "Token" }).fill("page-token");
-      await page.getByRole("button", { name: "Connect" }).click();
-      await scenario(page);
-    } finally {
-      await opened.close();
-    }
-    assert.deepEqual(complaints, [], "the browser's console stays empty");
-  }
+  // That the first look needs a token is told by the browser too.
+  const onPage = (scenario: (page: Page) => Promise<void>): Promise<void> =>
+    withPage(browser, backend.url, scenario, { token: "page-token", expected: /401/ });
 
   pageTest(
     "a picture is shown and every file can be saved, after a reload too; without the token nobody reads it",

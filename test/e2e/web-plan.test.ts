@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openChromium, pageTest } from "../support/chromium.js";
+import { openChromium, pageTest, withPage } from "../support/chromium.js";
 import { withoutChromium } from "../support/needs.js";
 import { type Backend, startBackend } from "../support/web-gateway.js";
 
@@ -19,23 +19,8 @@ describe("a plan on the web page", { timeout: 120_000, skip: withoutChromium() }
     await backend?.stop();
   });
 
-  async function onPage(width: number, scenario: (page: Page) => Promise<void>): Promise<void> {
-    const opened = await browser.newContext({ viewport: { width, height: 800 } });
-    const complaints: string[] = [];
-    try {
-      const page = await opened.newPage();
-      page.setDefaultTimeout(20_000);
-      page.on("console", (message) => {
-        if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-      });
-      page.on("pageerror", (error) => complaints.push(String(error)));
-      await page.goto(backend.url);
-      await scenario(page);
-    } finally {
-      await opened.close();
-    }
-    assert.deepEqual(complaints, [], "the browser's console stays empty");
-  }
+  const onPage = (width: number, scenario: (page: Page) => Promise<void>): Promise<void> =>
+    withPage(browser, backend.url, scenario, { context: { viewport: { width, height: 800 } } });
 
   pageTest(
     "stands above the composer, moves as it is worked on, is paused and continued there, and goes when it is done",

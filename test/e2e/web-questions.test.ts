@@ -3,11 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { openChromium, pageTest } from "../support/chromium.js";
+import { openChromium, pageTest, withPage } from "../support/chromium.js";
 import { withoutChromium } from "../support/needs.js";
 import { type Backend, startBackend } from "../support/web-gateway.js";
-
-const limitMs = 20_000;
 
 describe("questions and interrupts on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
   let browser: Browser;
@@ -22,23 +20,8 @@ describe("questions and interrupts on the web page", { timeout: 120_000, skip: w
     await backend?.stop();
   });
 
-  async function onPage(scenario: (page: Page) => Promise<void>, context: BrowserContextOptions = {}): Promise<void> {
-    const opened = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...context });
-    const complaints: string[] = [];
-    try {
-      const page = await opened.newPage();
-      page.setDefaultTimeout(limitMs);
-      page.on("console", (message) => {
-        if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-      });
-      page.on("pageerror", (error) => complaints.push(String(error)));
-      await page.goto(backend.url);
-      await scenario(page);
-    } finally {
-      await opened.close();
-    }
-    assert.deepEqual(complaints, [], "the browser's console stays empty");
-  }
+  const onPage = (scenario: (page: Page) => Promise<void>, context?: BrowserContextOptions): Promise<void> =>
+    withPage(browser, backend.url, scenario, { context });
 
   pageTest("a question is a card above the composer; it survives a reload, and a click answers it", () =>
     onPage(async (page) => {

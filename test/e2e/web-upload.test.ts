@@ -3,13 +3,12 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openChromium, pageTest } from "../support/chromium.js";
+import { openChromium, pageTest, withPage } from "../support/chromium.js";
 import { makePdf } from "../support/documents.js";
 import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
 import { withoutChromium } from "../support/needs.js";
 import { type Backend, startBackend } from "../support/web-gateway.js";
 
-const limitMs = 20_000;
 const pdf = makePdf(["BT /F1 12 Tf 72 720 Td (The harvest was good.) Tj ET"]);
 
 /** Reads the file that the newest message names, and says what it saw. */
@@ -40,19 +39,9 @@ describe("files that the reader attaches on the web page", { timeout: 120_000, s
     await backend?.stop();
   });
 
-  async function onPage(scenario: (page: Page) => Promise<void>): Promise<void> {
-    const opened = await browser.newContext({ viewport: { width: 1200, height: 800 } });
-    try {
-      const page = await opened.newPage();
-      page.setDefaultTimeout(limitMs);
-      await page.goto(backend.url);
-      await page.getByRole("textbox", { name: "Token" }).fill("page-token");
-      await page.getByRole("button", { name: "Connect" }).click();
-      await scenario(page);
-    } finally {
-      await opened.close();
-    }
-  }
+  // That the first look needs a token, and a file is too large, is told by the browser too.
+  const onPage = (scenario: (page: Page) => Promise<void>): Promise<void> =>
+    withPage(browser, backend.url, scenario, { token: "page-token", expected: /401|413/ });
 
   pageTest(
     "a PDF that is attached is read by the model's tool, and its name stands at the message, after a reload too",

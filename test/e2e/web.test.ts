@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, BrowserContextOptions, Page, WebSocketRoute } from "playwright-core";
-import { openChromium, pageTest } from "../support/chromium.js";
+import { openChromium, pageTest, withPage } from "../support/chromium.js";
 import { withoutChromium } from "../support/needs.js";
 import { type Backend, startBackend } from "../support/web-gateway.js";
 
@@ -20,27 +20,14 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
     await backend?.stop();
   });
 
-  /** Runs a scenario on a fresh page and fails when the browser complained about anything. */
-  async function onPage(
+  const onPage = (
     scenario: (page: Page) => Promise<void>,
-    options: { readonly context?: BrowserContextOptions; readonly path?: string; readonly url?: string } = {},
-  ): Promise<void> {
-    const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options.context });
-    const complaints: string[] = [];
-    try {
-      const page = await context.newPage();
-      page.setDefaultTimeout(15_000);
-      page.on("console", (message) => {
-        if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-      });
-      page.on("pageerror", (error) => complaints.push(String(error)));
-      await page.goto((options.url ?? backend.url) + (options.path ?? ""));
-      await scenario(page);
-    } finally {
-      await context.close();
-    }
-    assert.deepEqual(complaints, [], "the browser's console stays empty");
-  }
+    {
+      context,
+      path = "",
+      url = backend.url,
+    }: { readonly context?: BrowserContextOptions; readonly path?: string; readonly url?: string } = {},
+  ): Promise<void> => withPage(browser, url + path, scenario, { context, limitMs: 15_000 });
 
   pageTest("lists the scheduled jobs when somebody asks for them", () =>
     onPage(async (page) => {

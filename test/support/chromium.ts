@@ -1,5 +1,6 @@
+import assert from "node:assert/strict";
 import { it } from "node:test";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { findChromium } from "./needs.js";
 
 /** The system's Chromium without a window, kept from calling anybody but the test's own server. */
@@ -29,4 +30,43 @@ export function pageTest(name: string, run: () => Promise<void>): void {
       await run();
     }
   });
+}
+
+interface PageOptions {
+  readonly context?: BrowserContextOptions | undefined;
+  /** How long the scenario waits for anything. Default 20 s. */
+  readonly limitMs?: number | undefined;
+  /** Typed in where the page asks for it. */
+  readonly token?: string | undefined;
+  /** What the browser itself says of a refused request that the scenario is about. */
+  readonly expected?: RegExp | undefined;
+}
+
+/** Runs a scenario on a fresh page and fails when the browser complained about anything. */
+export async function withPage(
+  browser: Browser,
+  url: string,
+  scenario: (page: Page) => Promise<void>,
+  { context, limitMs = 20_000, token, expected }: PageOptions = {},
+): Promise<void> {
+  const opened = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...context });
+  const complaints: string[] = [];
+  try {
+    const page = await opened.newPage();
+    page.setDefaultTimeout(limitMs);
+    page.on("console", (message) => {
+      const isComplaint = message.type() === "error" || message.type() === "warning";
+      if (isComplaint && expected?.test(message.text()) !== true) complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    await page.goto(url);
+    if (token !== undefined) {
+      await page.getByRole("textbox", { name: "Token" }).fill(token);
+      await page.getByRole("button", { name: "Connect" }).click();
+    }
+    await scenario(page);
+  } finally {
+    await opened.close();
+  }
+  assert.deepEqual(complaints, [], "the browser's console stays empty");
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { openServers, type Servers, type ServersOptions } from "../../src/mcp/servers.js";
 import { defaultLimits, type McpLimits, type McpServerSettings } from "../../src/mcp/settings.js";
 import { until } from "./engine-kit.js";
+import { freePort } from "./free-port.js";
 import { keepLog } from "./log.js";
 import { compiledFile } from "./project.js";
 
@@ -100,14 +100,6 @@ export async function startEverything(kind: "streamableHttp" | "sse", port?: num
       await gone;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 /** Whether a process of this id is there; a zombie is not. */

@@ -11,12 +11,12 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { loadDriver, type StorageSettings } from "../../src/sessions/storage/packages.js";
 import { createUnstorage } from "../../src/sessions/storage/unstorage.js";
 import { until } from "./engine-kit.js";
+import { freePort } from "./free-port.js";
 
 /** A database server of its own on loopback, with its data in a temp folder. */
 export interface StorageServer extends AsyncDisposable {
@@ -250,13 +250,4 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** A port that nobody has at this moment. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -170,11 +170,14 @@ test("text is read in the encoding that the page, its mark or the server names",
     "/json": [Buffer.from('{"a":"你好"}'), "application/json"],
   };
   await using site = await startSite((request, response) => {
-    const [body, type] = cases[request.url ?? ""] ?? [Buffer.from("Gr\xfc\xdfe", "latin1"), "text/plain"];
+    const western = Buffer.from("Gr\xfc\xdfe \x96 \x935 \x80\x94", "latin1");
+    const westernType = request.url === "/named" ? "text/plain; charset=iso-8859-1" : "text/plain";
+    const [body, type] = cases[request.url ?? ""] ?? [western, westernType];
     html(response, body, type);
   });
   for (const path of Object.keys(cases)) assert.match((await fetchPage(site.url + path)).text, /你好/, path);
-  assert.match((await fetchPage(`${site.url}/latin`)).text, /Grüße/);
+  for (const path of ["/latin", "/named"])
+    assert.match((await fetchPage(`${site.url}${path}`)).text, /Grüße – “5 €”/, path);
 });
 
 test("documents are read, pictures and programs are named, errors of servers say so", async () => {

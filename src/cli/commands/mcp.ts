@@ -1,14 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { NewServer } from "../mcp-config.js";
 import { print } from "../output.js";
-
-interface AddFlags {
-  readonly url?: string;
-  readonly type?: "http" | "sse";
-  readonly env: readonly (readonly [string, string])[];
-  readonly header: readonly (readonly [string, string])[];
-  readonly trusted?: true;
-  readonly force?: true;
-}
 
 export function addMcpCommand(program: Command, version: string): void {
   const mcp = program.command("mcp").description("Servers that offer tools, and the gateway as such a server");
@@ -37,7 +29,7 @@ export function addMcpCommand(program: Command, version: string): void {
     .option("--trusted", "believe what the server says of its own tools")
     .option("--force", "replace one of the same name")
     .showHelpAfterError("Write -- before the command that starts the server: maxclaw mcp add <name> -- <command ...>")
-    .action(async (name: string, command: readonly string[], flags: AddFlags) =>
+    .action(async (name: string, command: readonly string[], flags: NewServer) =>
       (await import("../mcp-config.js")).addServer(name, command, flags),
     );
   mcp

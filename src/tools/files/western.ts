@@ -13,10 +13,16 @@ export function decodeWestern(bytes: Uint8Array): string | undefined {
     if (isControl || special[byte - 0x80] === " ") return undefined;
     if (byte >= 0x80) high += 1;
   }
-  if (high * 3 > bytes.length) return undefined;
-  return Buffer.from(bytes)
-    .toString("latin1")
-    .replace(/[\x80-\x9f]/g, (character) => special[character.charCodeAt(0) - 0x80] ?? character);
+  return high * 3 > bytes.length ? undefined : westernText(bytes);
+}
+
+/** The text of bytes that are said to be such a text. */
+export function westernText(bytes: Uint8Array): string {
+  const latin = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+  return latin.replace(/[\x80-\x9f]/g, (character) => {
+    const meant = special[character.charCodeAt(0) - 0x80] ?? " ";
+    return meant === " " ? character : meant;
+  });
 }
 
 /** Undefined when the encoding lacks one of the characters. */

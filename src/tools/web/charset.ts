@@ -1,3 +1,5 @@
+import { westernText } from "../files/western.js";
+
 /** The text of a page: by its byte order mark, what the server says, what the page says, or what fits. */
 export function decodePage(body: Uint8Array, contentType: string): string {
   const labels = [markOf(body), charsetOf(contentType), metaCharset(body)];
@@ -9,7 +11,7 @@ export function decodePage(body: Uint8Array, contentType: string): string {
     // The end may have been cut in the middle of a character.
     return new TextDecoder("utf-8", { fatal: true }).decode(body, { stream: true });
   } catch {
-    return new TextDecoder("windows-1252").decode(body);
+    return westernText(body);
   }
 }
 
@@ -33,7 +35,9 @@ function metaCharset(body: Uint8Array): string | undefined {
 
 function decoderFor(label: string): { decode(bytes: Uint8Array): string } | undefined {
   try {
-    return new TextDecoder(label);
+    const decoder = new TextDecoder(label);
+    // Some versions of Node take it for Latin 1, and pages that say Latin 1 mean it.
+    return decoder.encoding === "windows-1252" ? { decode: westernText } : decoder;
   } catch {
     return undefined;
   }
