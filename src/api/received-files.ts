@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { lstat, mkdir, rm } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 import type { Attachment } from "../bus/messages.js";
 import type { ReceivedFile } from "../channels/channel.js";
 import { ChannelError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
+import { plainName } from "../util/file-name.js";
 import { linked } from "../util/linked.js";
 import { replaceFile } from "../util/replace-file.js";
 import { sleep } from "../util/sleep.js";
-import { wellFormed } from "../util/well-formed.js";
 
 export interface ReceivedFilesOptions {
   /** The folder for a session's files; may not exist yet. */
@@ -44,8 +44,6 @@ export interface ReceivedFiles {
 const fetchAttempts = 3;
 const fetchMs = 120_000;
 const transcribeMs = 60_000;
-/** In bytes. */
-const longestName = 160;
 
 export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFiles {
   const { folderOf, maxBytes, transcribe, log, retryDelayMs = 1000 } = options;
@@ -152,21 +150,6 @@ function left(name: string, refusal: string, why: string): TakenFiles {
     notes: [`[the file ${name} did not come: ${why}; its sender was told]`],
     refusals: [refusal],
   };
-}
-
-/** A stranger chose this name: one short part of a path that shows itself and hides nothing. */
-export function plainName(filename: string): string {
-  const last = wellFormed(filename).split(/[/\\]/).at(-1) ?? "";
-  const plain = last.replace(/[\p{Cc}\p{Cf}<>:"|?*]+/gu, "_").replace(/^[.\s]+|[.\s]+$/g, "");
-  if (plain === "") return "file";
-  const ending = wellFormed(extname(plain).slice(0, 16));
-  let stem = "";
-  // File systems count bytes, of which a letter has up to four.
-  for (const letter of plain.slice(0, plain.length - ending.length)) {
-    if (Buffer.byteLength(stem + letter + ending) > longestName) break;
-    stem += letter;
-  }
-  return stem + ending;
 }
 
 function megabytes(bytes: number): string {

@@ -72,7 +72,8 @@ export async function fetchOrigin(origin: SkillOrigin, into: string, signal: Abo
       const clone = `${into}.git`;
       await cloneOnce(origin, clone, signal);
       const from = path.resolve(clone, origin.below ?? ".");
-      const isThere = from.startsWith(clone) && (await stat(from).catch(() => undefined))?.isDirectory() === true;
+      const isInside = `${from}${path.sep}`.startsWith(`${clone}${path.sep}`);
+      const isThere = isInside && (await stat(from).catch(() => undefined))?.isDirectory() === true;
       if (!isThere) throw badRequest(`${origin.url} has no folder ${origin.below ?? ""}.`);
       return await copyTree(from, into);
     }

@@ -9,11 +9,10 @@ import { messageOf, RequestError } from "../errors.js";
 import { contentTypeOf } from "../http/content-types.js";
 import type { Logger } from "../log.js";
 import { openReal, PathChangedError } from "../policy/paths.js";
-import { cutText } from "../util/cut-text.js";
+import { plainName } from "../util/file-name.js";
 
 /** What a platform's people are sent at once has a limit everywhere; this is Telegram's. */
 const maxMegabytes = 50;
-const maxNameLength = 120;
 
 export interface Artifacts extends ArtifactKeeper {
   /** @throws {RequestError} 404 when this session has no such file */
@@ -29,7 +28,7 @@ export function createArtifacts(options: {
   const { folderOf, log, maxBytes = maxMegabytes * 1024 * 1024 } = options;
   return {
     describe(path, wanted) {
-      const filename = fileNameOf(wanted ?? path);
+      const filename = plainName(wanted ?? path);
       const [mimeType = ""] = contentTypeOf(extname(filename)).split(";");
       return { filename, mimeType };
     },
@@ -63,17 +62,6 @@ export function createArtifacts(options: {
       return found;
     },
   };
-}
-
-/** The last part of a path, as every file system and header takes it. */
-function fileNameOf(path: string): string {
-  const plain = basename(path.replaceAll("\\", "/"))
-    .toWellFormed()
-    .replace(/[\p{Cc}\p{Cf}\u2028\u2029/:*?"<>|]/gu, "_")
-    .replace(/^\.+/, "_");
-  if (plain.length <= maxNameLength) return plain || "file";
-  const end = extname(plain).slice(0, 20);
-  return `${cutText(plain, maxNameLength - end.length)}${end}`;
 }
 
 /** @throws {PathChangedError} when something in the session's folder leads elsewhere: tools write there */

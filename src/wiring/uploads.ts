@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto";
 import { lstat, mkdir, open, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { basename, extname, join, sep } from "node:path";
 import type { ArtifactContent, UploadRequest } from "../api/gateway-api.js";
-import { makeFolder, plainName, receivedName } from "../api/received-files.js";
+import { makeFolder, receivedName } from "../api/received-files.js";
 import type { Attachment } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
 import { contentTypeOf } from "../http/content-types.js";
 import type { Logger } from "../log.js";
 import { openReal } from "../policy/paths.js";
+import { plainName } from "../util/file-name.js";
 
 /** Files that people give to the gateway before the message that they belong to: `<id>-<name>` in one folder. */
 export interface Uploads {

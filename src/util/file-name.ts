@@ -1,0 +1,20 @@
+import { extname } from "node:path";
+import { wellFormed } from "./well-formed.js";
+
+/** In bytes. */
+const longestName = 160;
+
+/** A stranger chose this name: one short part of a path that shows itself and hides nothing. */
+export function plainName(filename: string): string {
+  const last = wellFormed(filename).split(/[/\\]/).at(-1) ?? "";
+  const plain = last.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"|?*]+/gu, "_").replace(/^[.\s]+|[.\s]+$/g, "");
+  if (plain === "") return "file";
+  const ending = wellFormed(extname(plain).slice(0, 16));
+  let stem = "";
+  // File systems count bytes, of which a letter has up to four.
+  for (const letter of plain.slice(0, plain.length - ending.length)) {
+    if (Buffer.byteLength(stem + letter + ending) > longestName) break;
+    stem += letter;
+  }
+  return stem + ending;
+}
