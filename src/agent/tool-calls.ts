@@ -244,14 +244,21 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     signal: scope.signal,
     permit: (access) => waiting(() => permit(access)),
     ask: (question) => waiting(() => askFor(call, question, human)),
-    outsideOf: (path) => ports.outsideOf(path, folder),
+    outsideOf: async (path) => ports.outsideOf(path, folder),
+    wrote: async () => undefined,
     allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
     wasShown: scope.wasShown,
+    knowsAddress: (url) => namesOfAddress(url).some(scope.wasShown),
     ...createOutgoing({ ports, message, log, executionId, toolName: call.name }),
     tasks: ports.tasks.of({ message, executionId, outside }),
     readSkill,
     changePlan,
   };
+}
+
+/** The ways in which people and pages write an address. */
+function namesOfAddress(url: string): readonly string[] {
+  return [url, url.replace(/\/$/, ""), url.replace(/^https?:\/\//, ""), url.replace(/^https?:\/\/|\/$/g, "")];
 }
 
 function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCallScope): boolean {

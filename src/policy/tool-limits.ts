@@ -21,6 +21,7 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
     const zone = zones.zoneOf(target, use.folder);
     switch (zone) {
       case "own":
+      case "kept":
       case "workspace":
       case "steering":
         return undefined;
@@ -45,6 +46,8 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
         return use.speaker.role === "owner"
           ? undefined
           : `${zones.nameOf(target)} steers the assistant: ${onlyOwners} may change it.`;
+      case "kept":
+        return `${zones.nameOf(target)} is kept by the gateway and cannot be changed; write a copy of it.`;
       case "hidden":
         return hiddenPlace(zones.nameOf(target));
       case "private":

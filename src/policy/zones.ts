@@ -3,10 +3,11 @@ import { isInside, resolveFolderSync } from "./paths.js";
 
 /**
  * What a place means to the gateway.
- * `own`: the session's folder. `private`: the gateway's config, secrets and journal. `hidden`: other sessions and every
+ * `own`: the session's folder. `kept`: what the gateway itself keeps of this session, for tools to read. `private`: the
+ * gateway's config, secrets and journal. `hidden`: other sessions and every
  * other name with a dot in front. `steering`: what the assistant is told by. `workspace`: the rest of it.
  */
-export type Zone = "own" | "private" | "hidden" | "steering" | "workspace" | "outside";
+export type Zone = "own" | "kept" | "private" | "hidden" | "steering" | "workspace" | "outside";
 
 export interface Places {
   readonly workspace: string;
@@ -29,6 +30,16 @@ export const outsideResults = "tool-results/outside";
 
 /** Below a session's folder: the files that came with messages. */
 export const receivedFiles = "received";
+
+const keptFolders = ".kept";
+
+/**
+ * Where the gateway keeps what it writes of a session itself (files that came, files for people, long results): beside
+ * all session folders, out of reach of everything that may write in those. `folder` is the session's own.
+ */
+export function keptFolderOf(folder: string): string {
+  return path.join(path.dirname(folder), keptFolders, path.basename(folder));
+}
 
 // Compared in lower case, because some file systems do not tell AGENTS.md from agents.md.
 const steeringFiles: ReadonlySet<string> = new Set([
@@ -77,7 +88,9 @@ export function createZones(places: Places): Zones {
     if (isPrivate(target)) return "private";
     if (isInside(sessions, target)) {
       const name = sessionFolderName(path.relative(path.join(workspace, ".sessions"), toReal(folder)));
-      return name !== undefined && isInside(path.join(sessions, name), target) ? "own" : "hidden";
+      if (name === undefined) return "hidden";
+      if (isInside(keptFolderOf(path.join(sessions, name)), target)) return "kept";
+      return isInside(path.join(sessions, name), target) ? "own" : "hidden";
     }
     if (!isInside(workspace, target)) return "outside";
     const parts = path.relative(workspace, target).split(path.sep);
@@ -89,9 +102,10 @@ export function createZones(places: Places): Zones {
 
   const outsideOf = (target: string, folder: string): string | undefined => {
     const own = resolveFolderSync(folder);
-    if (isInside(path.join(own, receivedFiles), target)) return `the file ${path.basename(target)}`;
-    const kept = path.join(own, outsideResults);
-    return isInside(kept, target) ? `the result in ${path.basename(target)}` : undefined;
+    const lies = (name: string): boolean =>
+      [own, keptFolderOf(own)].some((root) => isInside(path.join(root, name), target));
+    if (lies(receivedFiles)) return `the file ${path.basename(target)}`;
+    return lies(outsideResults) ? `the result in ${path.basename(target)}` : undefined;
   };
 
   return {
@@ -104,5 +118,5 @@ export function createZones(places: Places): Zones {
 
 /** Only a folder directly in `.sessions` is a session's own: a wider one would open what belongs to others. */
 function sessionFolderName(relative: string): string | undefined {
-  return relative === "" || relative === ".." || relative.includes(path.sep) ? undefined : relative;
+  return relative === "" || relative.startsWith(".") || relative.includes(path.sep) ? undefined : relative;
 }

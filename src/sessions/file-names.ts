@@ -40,6 +40,8 @@ export interface SessionFiles {
   logPath(key: string): string;
   /** The session's own folder; may not exist. */
   folder(key: string): string;
+  /** What the gateway itself keeps of the session; may not exist. No tool can write there. */
+  kept(key: string): string;
 }
 
 export function createSessionFiles(dir: string): SessionFiles {
@@ -58,6 +60,7 @@ export function createSessionFiles(dir: string): SessionFiles {
     documentName: (key) => `${nameOf(key)}${documentSuffix}`,
     logPath: (key) => join(dir, `${nameOf(key)}${logSuffix}`),
     folder: (key) => join(dir, nameOf(key)),
+    kept: (key) => join(dir, ".kept", nameOf(key)),
   };
 }
 

@@ -129,7 +129,12 @@ export interface ToolContext {
   /** Asks a person and waits. */
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
   /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
-  readonly outsideOf: (path: string) => string | undefined;
+  readonly outsideOf: (path: string) => Promise<string | undefined>;
+  /**
+   * To be told of each file that a tool has written, by its absolute and resolved path, before the call ends: what the
+   * context holds of others may stand in it now.
+   */
+  readonly wrote: (path: string) => Promise<void>;
   /** Whether policy allows this without asking anybody. */
   readonly allows: (access: ToolAccess) => boolean;
   /**
@@ -137,6 +142,8 @@ export interface ToolContext {
    * it up.
    */
   readonly wasShown: (text: string) => boolean;
+  /** Whether this web address, as a whole, came from people or from outside: then the model did not make it up. */
+  readonly knowsAddress: (url: string) => boolean;
   /**
    * Shows a text and files at once, ahead of the answer: in the turn's chat, or in another one. Resolves with the number
    * of messages once they are durable: 0 where people read the session's events themselves, and find the text there. A

@@ -137,7 +137,7 @@ test("the addresses of the weather skill are whole, for places in any writing", 
     ["31.2", "121.5", "auto", "3"],
   );
   assert.doesNotMatch(weather.href, /%3C|%3E/, "nothing is left to be filled in");
-  const sends = (url: string): boolean => visit(url, { wasShown: () => false }).sends;
+  const sends = (url: string): boolean => visit(url, { knowsAddress: () => false }).sends;
   for (const { href } of [place, weather])
     assert.equal(sends(href), false, "nobody has to allow each of its questions");
   for (const other of [

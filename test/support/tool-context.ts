@@ -36,6 +36,8 @@ export interface ContextOptions {
   /** What others wrote in the context. */
   readonly outside?: readonly string[];
   readonly wasShown?: ToolContext["wasShown"];
+  readonly knowsAddress?: ToolContext["knowsAddress"];
+  readonly wrote?: ToolContext["wrote"];
 }
 
 const noTask = () => Promise.reject(new Error("nobody starts sub-agents here"));
@@ -78,7 +80,8 @@ export function createToolPlace(): ToolPlace {
         return decision.verdict === "allow" ? undefined : decision.sentence;
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
-      outsideOf: (file) => policy.outsideOf(file, own),
+      outsideOf: async (file) => policy.outsideOf(file, own),
+      wrote: options.wrote ?? (async () => undefined),
       isSubAgent: options.isSubAgent ?? false,
       send: options.send ?? (async () => 1),
       artifact: options.artifact ?? (async () => ({ ok: false, sentence: "nobody keeps files here" })),
@@ -89,6 +92,7 @@ export function createToolPlace(): ToolPlace {
         return policy.mayUseTool({ tool, access, folder: own, speaker, outside: options.outside }).verdict === "allow";
       },
       wasShown: options.wasShown ?? (() => true),
+      knowsAddress: options.knowsAddress ?? (() => true),
       readSkill: options.readSkill ?? (async () => undefined),
     };
   };

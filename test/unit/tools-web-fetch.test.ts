@@ -204,10 +204,10 @@ test("documents are read, pictures and programs are named, errors of servers say
 
 test("an address that the model made up asks while others have a say, and one that was shown does not", async () => {
   await using site = await startSite((_, response) => html(response, "fine", "text/plain"));
-  const others = { outside: ["a page"], wasShown: (text: string) => text === `${site.host}/known` };
+  const others = { outside: ["a page"], knowsAddress: (url: string) => url === `${site.url}/known` };
   assert.match((await fetchPage(`${site.url}/?secret=1`, others)).text, /Nobody allowed/);
   assert.equal((await fetchPage(`${site.url}/known`, others)).text, "fine");
-  assert.equal((await fetchPage(`${site.url}/?q=1`, { wasShown: () => false })).text, "fine");
+  assert.equal((await fetchPage(`${site.url}/?q=1`, { knowsAddress: () => false })).text, "fine");
 });
 
 test("a page that takes for ever to be read as one is given up", async () => {

@@ -49,7 +49,7 @@ export const grepTool = defineTool({
       const endsAt = performance.now() + timeoutMs;
       const walk = await candidates(place, context, matches, endsAt);
       const search = await searchFiles(walk, { source: pattern, flags: source.flags }, context, endsAt);
-      return report(search, walk, place, context);
+      return await report(search, walk, place, context);
     } catch (error) {
       return fileFailure(error, place.shown);
     }
@@ -138,7 +138,7 @@ function skippedNote({ skipped }: Search, { files }: Walk, isNamed: boolean): re
   return isNamed && skipped.length > 0 ? ["[not searched: it is no text file]"] : [];
 }
 
-function report(search: Search, walk: Walk, place: Place, context: ToolContext) {
+async function report(search: Search, walk: Walk, place: Place, context: ToolContext) {
   const { found: matches, isCut, why } = search;
   const lines: string[] = [];
   let characters = 0;
@@ -151,7 +151,7 @@ function report(search: Search, walk: Walk, place: Place, context: ToolContext) 
     if (characters > maxCharacters) break;
     lines.push(shownLine);
     shown += 1;
-    const origin = context.outsideOf(path.resolve(full));
+    const origin = await context.outsideOf(path.resolve(full));
     if (origin !== undefined) outside.add(origin);
   }
   if (shown === 0) lines.push("Nothing matches.", ...workspaceHint(place, context));

@@ -30,7 +30,7 @@ export async function locate(input: string, kind: "read" | "write", context: Too
   }
   const own = await allowed(path.resolve(context.folder, shown), kind, context);
   if (!own.ok) return no(own.sentence);
-  const outside = context.outsideOf(own.path);
+  const outside = await context.outsideOf(own.path);
   if (own.exists || path.isAbsolute(shown) || kind === "write") return { ok: true, place: { ...own, shown, outside } };
 
   const shared = await resolveReal(path.resolve(context.workspace, shown));
@@ -38,7 +38,7 @@ export async function locate(input: string, kind: "read" | "write", context: Too
   const sentence = await context.permit({ kind, path: shared.path });
   if (sentence !== undefined) return no(sentence);
   const note = `[from the workspace: ${shared.path}]`;
-  return { ok: true, place: { ...shared, shown, note, outside: context.outsideOf(shared.path) } };
+  return { ok: true, place: { ...shared, shown, note, outside: await context.outsideOf(shared.path) } };
 }
 
 /** The same for a folder to search; the session's own may not be there yet. */

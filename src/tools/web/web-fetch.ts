@@ -72,9 +72,8 @@ export function webFetchTool(options: WebFetchOptions): Tool {
 const weatherService = /^https:\/\/(?:geocoding-)?api\.open-meteo\.com\//;
 
 /** A visit to an address for policy: what nobody but the model has named could carry something out in itself. */
-export function visit(url: string, { wasShown }: Pick<ToolContext, "wasShown">) {
-  const names = [url, url.replace(/\/$/, ""), url.replace(/^https?:\/\//, ""), url.replace(/^https?:\/\/|\/$/g, "")];
-  const isKnown = weatherService.test(url) || names.some(wasShown);
+export function visit(url: string, { knowsAddress }: Pick<ToolContext, "knowsAddress">) {
+  const isKnown = weatherService.test(url) || knowsAddress(url);
   return isKnown
     ? ({ kind: "network", url, sends: false } as const)
     : ({ kind: "network", url, sends: true, isAddressOnly: true } as const);
