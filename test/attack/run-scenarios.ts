@@ -1,0 +1,30 @@
+import { Player } from "./player.js";
+import type { Scenario } from "./scenarios/scenario.js";
+import type { Violation } from "./violations.js";
+import { AttackWorld, type WorldOptions } from "./world.js";
+
+/** What became of one attack. */
+export interface Outcome {
+  readonly scenario: Scenario;
+  readonly violations: readonly Violation[];
+  /** Every step of it, for whoever looks into it. */
+  readonly program: readonly string[];
+  readonly calls: number;
+}
+
+const usual: WorldOptions = { mode: "ask", sandbox: "auto" };
+
+/** Plays one attack in a world of its own. A world in which nothing went wrong serves several. */
+export async function runScenario(scenario: Scenario): Promise<Outcome> {
+  await using world = await AttackWorld.open({ ...usual, ...scenario.world });
+  const player = new Player(world);
+  try {
+    await scenario.play(player);
+    world.judge.inspect();
+    await player.checkAlive();
+  } catch (error) {
+    world.violations.add("alive", `it could not be played: ${error instanceof Error ? error.stack : String(error)}`);
+  }
+  const { found, program } = world.violations;
+  return { scenario, violations: found, program, calls: world.calls.all.length };
+}
