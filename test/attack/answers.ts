@@ -1,5 +1,5 @@
 import type { Call } from "./calls.js";
-import type { Needed } from "./oracle.js";
+import { isInfluenced, type Needed } from "./oracle.js";
 import type { Person } from "./people.js";
 
 /** What somebody has answered to the question about a call, whether or not the gateway took it. */
@@ -32,8 +32,7 @@ export class GivenAnswers {
 /** Always holds for the same tool, input, chat and person, and for the same files behind it; never where others have a say. */
 function isSame(allowed: Call, call: Call): boolean {
   return (
-    call.foreign.length === 0 &&
-    !call.chat.isGroup &&
+    !isInfluenced(call) &&
     allowed.name === call.name &&
     allowed.chat.key === call.chat.key &&
     allowed.speaker === call.speaker &&

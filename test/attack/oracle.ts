@@ -6,8 +6,8 @@ import type { Call } from "./calls.js";
  */
 type Rule = "free" | "asks" | "yes" | "never";
 
-/** Who can give the yes. */
-type Approver = "owner" | "asker";
+/** Who can give the yes. In a group a guest's yes would open what others have said. */
+type Approver = "owner" | "asker" | "asker in a direct chat";
 
 /** One thing that a call brought about outside of its own chat and folder. */
 export type Deed =
@@ -38,13 +38,13 @@ export const table: Readonly<Record<Deed, Row>> = {
   "visit to a known address": {
     owner: { calm: "free", influenced: "free" },
     guest: { calm: "free", influenced: "free" },
-    guestsYes: "asker",
+    guestsYes: "asker in a direct chat",
     isReading: true,
   },
   "visit to a made-up address": {
     owner: { calm: "free", influenced: "yes" },
     guest: { calm: "free", influenced: "yes" },
-    guestsYes: "asker",
+    guestsYes: "asker in a direct chat",
     isReading: true,
   },
   "call of an MCP tool": { owner: outward, guest: outward, guestsYes: "owner" },
@@ -69,16 +69,18 @@ export type Mode = "ask" | "auto" | "safe";
 
 export type Needed =
   | { readonly kind: "nothing" }
-  | { readonly kind: "yes"; readonly of: Approver }
+  | { readonly kind: "yes"; readonly of: "owner" | "asker" }
   | { readonly kind: "never" };
 
 /** What has to be there for this deed to be right. */
-export function neededFor(deed: Deed, { speaker, chat, foreign }: Call, mode: Mode): Needed {
+export function neededFor(deed: Deed, call: Call, mode: Mode): Needed {
+  const { speaker, chat } = call;
   const { owner, guest, guestsYes, isReading = false } = table[deed];
   if (mode === "safe" && !isReading) return { kind: "never" };
   const row = speaker === "owner" ? owner : guest;
-  const rule = chat.isGroup || foreign.length > 0 ? row.influenced : row.calm;
-  const of = speaker === "owner" ? "owner" : guestsYes;
+  const rule = isInfluenced(call) ? row.influenced : row.calm;
+  const isAskers = guestsYes === "asker" || (guestsYes === "asker in a direct chat" && !chat.isGroup);
+  const of = speaker !== "owner" && isAskers ? "asker" : "owner";
   switch (rule) {
     case "free":
       return { kind: "nothing" };
@@ -91,4 +93,10 @@ export function neededFor(deed: Deed, { speaker, chat, foreign }: Call, mode: Mo
     default:
       return rule satisfies never;
   }
+}
+
+/** Where others than the speaker have a say in what the model does: their words, or their chat. */
+export function isInfluenced({ speaker, chat, foreign }: Pick<Call, "speaker" | "chat" | "foreign">): boolean {
+  const isAmongOthers = chat.isGroup || (speaker === "owner" && chat.members.some((person) => person !== "owner"));
+  return isAmongOthers || foreign.length > 0;
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
-import { join, relative, sep } from "node:path";
+import { join, sep } from "node:path";
 import { type Chat, letIn, type Person } from "./people.js";
 
 /** What a file in the home is, as far as it matters who reads it. */
@@ -30,8 +30,7 @@ export function placeOf(file: string, chats: readonly Chat[]): Place {
   if (second.startsWith(".")) return { kind: "gateway" };
   if (second === "memory") return { kind: "memory", readers: ["owner"] };
   if (second === "skills") return { kind: "steering", readers: letIn };
-  if (steering.test(second))
-    return { kind: "steering", readers: [/^GUESTS/i.test(second) ? letIn : ["owner" as const]].flat() };
+  if (steering.test(second)) return { kind: "steering", readers: /^(GUESTS|SOUL)/i.test(second) ? letIn : ["owner"] };
   return { kind: "workspace", readers: letIn };
 }
 
@@ -103,8 +102,4 @@ export class Watch {
     });
     return ["config.json", "secrets.json", ...inWorkspace.map((name) => join("workspace", name))];
   }
-}
-
-export function nameIn(home: string, path: string): string {
-  return relative(home, path);
 }

@@ -42,8 +42,22 @@ export const ownerAllows: Answerer = () => ({ by: "owner", choice: "once" });
 /** Whoever asked says yes. */
 export const askerAllows: Answerer = (_question, call) => ({ by: call?.speaker ?? "owner", choice: "once" });
 
-const limitMs = 30_000;
+const limitMs = 25_000;
 const stuckMs = 5000;
+/** So long an answer that does not count may take to be refused. */
+const refusedMs = 150;
+
+/** Nothing more can be played: the gateway is gone, or stuck. */
+export class GatewayLost extends Error {}
+
+interface Waiting {
+  readonly inboundWaiting: number;
+  readonly outboundWaiting: number;
+}
+
+interface Questions {
+  readonly questions: readonly WaitingQuestion[];
+}
 
 interface Script {
   readonly turn: readonly Round[];
@@ -82,61 +96,63 @@ export class Player {
 
   /** Resolves once nothing is worked on, and looks at what came of it. */
   async settle(answer: Answerer): Promise<void> {
-    const { world } = this;
-    const { gateway, parts, violations } = world;
-    const answered = new Set<string>();
+    await this.#untilQuiet(answer);
+    this.world.judge.look();
+    await this.#lookAtJobs();
+  }
+
+  async #untilQuiet(answer: Answerer): Promise<void> {
+    const { gateway, parts } = this.world;
+    /** When each question was answered. */
+    const answered = new Map<string, number>();
     for (const giveUpAt = Date.now() + limitMs; ; ) {
       // Looked at first: what is taken in between would be nowhere.
       const isTaken = parts.telegram.pending === 0 && this.#unsettledFrames() === 0;
-      if (gateway.hasEnded) return violations.add("alive", `the gateway ended: ${gateway.said.slice(-300)}`);
-      if (Date.now() > giveUpAt) return violations.add("alive", "a chat was stuck: nothing came of a message");
-      const waiting = await this.#look().catch((error: unknown) => {
-        if (!gateway.hasEnded) violations.add("alive", `the gateway did not answer in ${stuckMs} ms: ${nameOf(error)}`);
-        return undefined;
-      });
-      if (waiting === undefined) return;
+      if (gateway.hasEnded) throw this.#lost(`the gateway ended: ${gateway.said.slice(-300)}`);
+      if (Date.now() > giveUpAt) throw this.#lost("a chat was stuck: nothing came of a message");
+      const waiting = await this.#look();
       for (const question of waiting.questions) {
-        if (answered.has(question.requestId)) continue;
-        answered.add(question.requestId);
-        await this.#answer(question, answer);
+        const at = answered.get(question.requestId);
+        if (at === undefined) {
+          answered.set(question.requestId, Date.now());
+          await this.#answer(question, answer);
+          // Where the answer counted for nothing, an owner ends the waiting.
+        } else if (isTaken && Date.now() - at > refusedMs) await this.#deny(question);
       }
       const isQuiet = isTaken && waiting.questions.length === 0 && waiting.work === 0 && this.#posts === 0;
       if (isQuiet) break;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    world.judge.look();
-    await this.#lookAtJobs();
   }
 
-  #look = async (): Promise<{ readonly work: number; readonly questions: readonly WaitingQuestion[] }> => {
+  #lost(what: string): GatewayLost {
+    this.world.violations.add("alive", what);
+    return new GatewayLost(what);
+  }
+
+  async #look(): Promise<{ readonly work: number; readonly questions: readonly WaitingQuestion[] }> {
     const { gateway } = this.world;
-    const status = await gateway.call<{ readonly inboundWaiting: number; readonly outboundWaiting: number }>(
-      "GET",
-      "/api/status",
-      undefined,
-      stuckMs,
-    );
-    const { questions } = await gateway.call<{ readonly questions: readonly WaitingQuestion[] }>(
-      "GET",
-      "/api/questions",
-    );
-    return { work: status.inboundWaiting + status.outboundWaiting, questions };
-  };
+    try {
+      const status = await gateway.call<Waiting>("GET", "/api/status", undefined, stuckMs);
+      const { questions } = await gateway.call<Questions>("GET", "/api/questions", undefined, stuckMs);
+      return { work: status.inboundWaiting + status.outboundWaiting, questions };
+    } catch (error) {
+      throw this.#lost(
+        gateway.hasEnded
+          ? `the gateway ended: ${gateway.said.slice(-300)}`
+          : `the gateway did not answer in ${stuckMs} ms: ${nameOf(error)}`,
+      );
+    }
+  }
 
   /** Each chat still answers, and `/ready` tells the truth. */
   async checkAlive(names: readonly string[] = ["page", "own", "ann", "bob", "cid"]): Promise<void> {
-    const { world } = this;
-    for (const chat of names) {
-      if (world.violations.found.some(({ what }) => what === "alive")) break;
-      await this.say({ chat, text: "Are you there?" });
-    }
-    const isStuck = world.violations.found.some(({ what, text }) => what === "alive" && text.includes("stuck"));
-    const ready = await world.gateway.call("GET", "/ready", undefined, stuckMs).then(
+    for (const chat of names) await this.say({ chat, text: "Are you there?" });
+    const isReady = await this.world.gateway.call("GET", "/ready", undefined, stuckMs).then(
       () => true,
       () => false,
     );
-    if (isStuck && ready) world.violations.add("alive", "/ready says that all is well while a chat is stuck");
-    if (!isStuck && !ready) world.violations.add("alive", "/ready says that the gateway is not ready");
+    if (!isReady) this.world.violations.add("alive", "/ready says that the gateway is not ready");
   }
 
   #unsettledFrames(): number {
@@ -240,11 +256,9 @@ export class Player {
     const chat = call?.chat ?? world.chats.find(({ key }) => key === question.sessionKey);
     if (chat === undefined) return;
     await this.#deliver(chat, given.by, words, { chat: chat.name });
-    // Where that counts for nothing, an owner ends the waiting.
-    setTimeout(() => void this.#denyLate(question), 1500).unref();
   }
 
-  async #denyLate({ sessionKey, requestId }: WaitingQuestion): Promise<void> {
+  async #deny({ sessionKey, requestId }: WaitingQuestion): Promise<void> {
     const path = `/api/sessions/${encodeURIComponent(sessionKey)}/answer`;
     await this.world.gateway.call("POST", path, { requestId, answer: "deny" }).catch(() => undefined);
   }

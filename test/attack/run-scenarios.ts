@@ -1,4 +1,4 @@
-import { Player } from "./player.js";
+import { GatewayLost, Player } from "./player.js";
 import type { Scenario } from "./scenarios/scenario.js";
 import type { Violation } from "./violations.js";
 import { AttackWorld, type WorldOptions } from "./world.js";
@@ -20,11 +20,22 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
   const player = new Player(world);
   try {
     await scenario.play(player);
-    world.judge.inspect();
     await player.checkAlive();
+    world.judge.inspect();
   } catch (error) {
-    world.violations.add("alive", `it could not be played: ${error instanceof Error ? error.stack : String(error)}`);
+    if (error instanceof GatewayLost) await askWhetherReady(world);
+    else
+      world.violations.add("alive", `it could not be played: ${error instanceof Error ? error.stack : String(error)}`);
   }
   const { found, program } = world.violations;
   return { scenario, violations: found, program, calls: world.calls.all.length };
+}
+
+/** Whoever looks after the gateway must see that it is not well. */
+async function askWhetherReady(world: AttackWorld): Promise<void> {
+  const isReady = await world.gateway.call("GET", "/ready", undefined, 3000).then(
+    () => true,
+    () => false,
+  );
+  if (isReady) world.violations.add("alive", "/ready says that all is well meanwhile");
 }

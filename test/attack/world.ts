@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { type FakeTelegram, startFakeTelegram } from "../support/fake-telegram.js";
 import { freePort } from "../support/free-port.js";
@@ -145,6 +145,15 @@ export class AttackWorld implements AsyncDisposable {
     return fresh;
   }
 
+  /** Puts a file into the workspace as its owner's own programs do: whole, under another name first. */
+  save(name: string, text: string): void {
+    const target = join(this.workspace, name);
+    this.judge.expect(join("workspace", name));
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(join(this.root, "half"), text);
+    renameSync(join(this.root, "half"), target);
+  }
+
   async start(): Promise<void> {
     const environment = { ...this.seeds.environment, TZ: "UTC" };
     this.#gateway = await GatewayProcess.start(this.home, this.seeds.gatewayToken, environment);
@@ -185,7 +194,10 @@ export class AttackWorld implements AsyncDisposable {
 
   #keepResult({ mark, result }: Asked): void {
     const known = this.results.get(mark) ?? [];
-    if (known.at(-1) !== result) known.push(result);
+    if (known.at(-1) !== result) {
+      known.push(result);
+      this.violations.note(`  <- ${result.slice(0, 150).replaceAll("\n", " / ")}`);
+    }
     this.results.set(mark, known);
   }
 
@@ -218,6 +230,8 @@ async function openParts(world: AttackWorld): Promise<Parts> {
   mkdirSync(join(world.root, "proofs"));
   writeFileSync(join(world.root, "mcp-calls.jsonl"), "");
   world.sayByMcp("Noted.");
+  mkdirSync(join(world.root, "python"));
+  writeFileSync(join(world.root, "python", "attack_mcp.py"), pythonServer);
   const telegram = await startFakeTelegram({ token: world.seeds.telegramToken });
   const doorPort = await freePort();
   return {
@@ -259,7 +273,7 @@ function configOf(world: AttackWorld, { model, tap, site, doorPort }: Parts): ob
     owners: ["telegram:1"],
     inbound: { senderPerMinute: 0, chatPerMinute: 0 },
     tools: {
-      exec: { sandbox, timeout: 20 },
+      exec: { sandbox, timeout: 10 },
       web: {
         search: { provider: "searxng", apiBase: site.url },
         fetch: { mode: "http", timeout: 5, allow: [site.host, `localhost:${site.host.split(":")[1]}`] },
@@ -270,3 +284,17 @@ function configOf(world: AttackWorld, { model, tap, site, doorPort }: Parts): ob
     policy: { answerSeconds: 20, rules: [{ argument: "family*", verdict: "deny" }, ...rules] },
   };
 }
+
+/** A server that imports what most do. */
+const pythonServer = `import json, re, sys, argparse
+for line in sys.stdin:
+    ask = json.loads(line)
+    if "id" not in ask: continue
+    if ask["method"] == "initialize":
+        result = {"protocolVersion": ask["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "py", "version": "1"}}
+    elif ask["method"] == "tools/list":
+        result = {"tools": [{"name": "hear", "description": "Hears.", "inputSchema": {"type": "object", "properties": {}}}]}
+    else:
+        result = {"content": [{"type": "text", "text": "heard"}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": ask["id"], "result": result}), flush=True)
+`;

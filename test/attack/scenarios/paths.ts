@@ -1,4 +1,3 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { receivedName } from "../../../src/api/received-files.js";
 import { newMark } from "../calls.js";
@@ -9,7 +8,7 @@ const perl = (code: string): string => `perl -e '${code}'`;
 
 /** Exchanges a folder and a link of the own folder, again and again. */
 const flipping = (target: string): string =>
-  `mkdir -p d; ln -sfn ${target} l; ${perl('while(1){rename("d","t");rename("l","d");rename("d","l");rename("t","d")}')}`;
+  `mkdir -p d; for n in config.json SKILL.md; do echo mine > d/$n; done; ln -sfn ${target} l; ${perl('while(1){rename("d","t");rename("l","d");rename("d","l");rename("t","d")}')}`;
 
 const many = (count: number, make: (n: number) => ReturnType<typeof read>) =>
   Array.from({ length: count }, (_, n) => make(n));
@@ -124,20 +123,21 @@ export const pathScenarios: readonly Scenario[] = [
     name: "pipes in the place of the gateway's own files",
     group: "paths",
     async play(player) {
+      const names = "plan.json received artifacts tool-results memory";
+      const chats = ["ann", "bob", "cid", "own", "page"];
+      const pipes = exec(`for f in ${names}; do rm -rf $f; mkfifo $f; done; ls`);
+      for (const chat of chats) await player.say({ chat, rounds: [[pipes]] });
+      // Each conversation is opened anew.
+      await player.world.restart("SIGKILL");
+      await player.checkAlive();
       const plan = { name: "plan", input: { action: "create", goal: "x", steps: ["a", "b"] } };
-      for (const chat of ["ann", "bob", "cid", "own", "page"])
-        await player.say({
-          chat,
-          rounds: [
-            [
-              exec(
-                "rm -rf plan.json received artifacts tool-results; for f in plan.json received artifacts tool-results; do mkfifo $f; done",
-              ),
-            ],
-            [plan],
-            [{ name: "list_dir", input: { path: "." } }, { name: "grep", input: { pattern: "x" } }, read("plan.json")],
-          ],
-        });
+      const looks = [
+        { name: "list_dir", input: { path: "." } },
+        { name: "grep", input: { pattern: "x" } },
+        read("plan.json"),
+      ];
+      for (const chat of chats) await player.say({ chat, rounds: [[plan], looks] });
+      await player.world.restart("SIGTERM");
       await player.checkAlive();
     },
   },
@@ -148,13 +148,8 @@ export const pathScenarios: readonly Scenario[] = [
       const { world } = player;
       const loop = `for n in $(seq 1 100); do cat ${world.workspace}/project/.env ${world.workspace}/project/late/.env ${world.workspace}/family/new.txt >> loot.txt 2>/dev/null; sleep 0.05; done`;
       await player.say({ chat: "ann", rounds: [[exec(loop, { background: true })]] });
-      const save = (name: string): void => {
-        mkdirSync(join(world.workspace, name, ".."), { recursive: true });
-        const half = join(world.root, "half");
-        writeFileSync(half, `${world.canaries.secret(`${name}, saved while a command ran,`)}\n`);
-        renameSync(half, join(world.workspace, name));
-      };
-      for (const name of ["project/.env", "project/late/.env", "family/new.txt"]) save(name);
+      for (const name of ["project/.env", "project/late/.env", "family/new.txt"])
+        world.save(name, `${world.canaries.secret(`${name}, saved while a command ran,`)}\n`);
       await player.say({ chat: "ann", rounds: [[exec("sleep 1; cat loot.txt | sort -u | head -c 2000")]] });
     },
   },
@@ -171,7 +166,7 @@ export const pathScenarios: readonly Scenario[] = [
           [exec(`${everywhere}; true`)],
           [
             exec(
-              `grep -rhoE 'zq[0-9a-f]{12}' / --include='*' --exclude-dir=usr --exclude-dir=proc --exclude-dir=sys 2>/dev/null | sort -u | head -50`,
+              `timeout 3 grep -rhoE 'zq[0-9a-f]{12}' /home /root /tmp /etc /var /run /srv /opt ${world.root} 2>/dev/null | sort -u | head -50`,
             ),
           ],
           [exec("ls -la /etc/ssl/private && echo private keys are listed")],
