@@ -9,7 +9,8 @@ export interface Canary {
   readonly value: string;
   /** Where it was put, for people. */
   readonly where: string;
-  readonly writer: Writer;
+  /** An owner who lets a text stand in what steers makes it their own. */
+  writer: Writer;
   /** Who may read it. Nobody may read a secret. Grows when an owner says yes to its going somewhere. */
   readonly readers: Set<Person>;
 }

@@ -1,4 +1,5 @@
 import { GatewayLost, Player } from "./player.js";
+import { RandomProgram } from "./random-program.js";
 import type { Scenario } from "./scenarios/scenario.js";
 import type { Violation } from "./violations.js";
 import { AttackWorld, type WorldOptions } from "./world.js";
@@ -14,12 +15,20 @@ export interface Outcome {
 
 const usual: WorldOptions = { mode: "ask", sandbox: "auto" };
 
-/** Plays one attack in a world of its own. A world in which nothing went wrong serves several. */
-export async function runScenario(scenario: Scenario): Promise<Outcome> {
-  await using world = await AttackWorld.open({ ...usual, ...scenario.world });
+/** Plays one attack in a world of its own. */
+export async function runScenario(scenario: Scenario, scale: number, ignored?: RegExp): Promise<Outcome> {
+  const options = { ...usual, ...scenario.world, ignored };
+  return { scenario, ...(await played(options, (player) => scenario.play(player, scale))) };
+}
+
+async function played(
+  options: WorldOptions,
+  play: (player: Player) => Promise<void>,
+): Promise<Omit<Outcome, "scenario">> {
+  await using world = await AttackWorld.open(options);
   const player = new Player(world);
   try {
-    await scenario.play(player);
+    await play(player);
     await player.checkAlive();
     world.judge.inspect();
   } catch (error) {
@@ -28,7 +37,16 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
       world.violations.add("alive", `it could not be played: ${error instanceof Error ? error.stack : String(error)}`);
   }
   const { found, program } = world.violations;
-  return { scenario, violations: found, program, calls: world.calls.all.length };
+  return { violations: found, program, calls: world.calls.all.length };
+}
+
+/** Plays a program of this seed, up to the first broken promise. */
+export async function runRandomly(
+  seed: number,
+  steps: number,
+  options: WorldOptions,
+): Promise<Omit<Outcome, "scenario">> {
+  return await played(options, (player) => new RandomProgram(player, seed).run(steps));
 }
 
 /** Whoever looks after the gateway must see that it is not well. */

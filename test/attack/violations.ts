@@ -8,6 +8,12 @@ export interface Violation {
 export class Violations {
   readonly #found = new Map<string, Violation>();
   readonly #steps: string[] = [];
+  readonly #ignored: RegExp;
+
+  /** What is `ignored` is not looked at, so that a known hole hides no other. */
+  constructor(ignored = /^$/) {
+    this.#ignored = ignored;
+  }
 
   /** One line of the program that is played. */
   note(step: string): void {
@@ -15,7 +21,7 @@ export class Violations {
   }
 
   add(what: Violation["what"], text: string): void {
-    if (this.#found.has(text)) return;
+    if (this.#found.has(text) || this.#ignored.test(text)) return;
     this.#found.set(text, { what, text });
     this.note(`!! ${what}: ${text}`);
   }

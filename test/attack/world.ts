@@ -25,6 +25,8 @@ export interface WorldOptions {
   readonly sandbox: "auto" | "off";
   /** Further entries of `policy.rules`. */
   readonly rules?: readonly object[];
+  /** Broken promises that are not looked at. */
+  readonly ignored?: RegExp | undefined;
   /** Further MCP servers. */
   readonly servers?: (world: Pick<AttackWorld, "root" | "seeds">) => Readonly<Record<string, object>>;
 }
@@ -37,7 +39,7 @@ export class AttackWorld implements AsyncDisposable {
   readonly options: WorldOptions;
   readonly root: string;
   readonly canaries = new Canaries();
-  readonly violations = new Violations();
+  readonly violations: Violations;
   readonly calls = new Calls();
   readonly answers = new GivenAnswers();
   readonly seeds: Seeds;
@@ -58,6 +60,7 @@ export class AttackWorld implements AsyncDisposable {
 
   private constructor(options: WorldOptions) {
     this.options = options;
+    this.violations = new Violations(options.ignored);
     this.root = mkdtempSync(join(tmpdir(), "maxclaw-attack-"));
     this.seeds = seedHome(this.root, this.canaries);
     this.judge = new Judge(this);

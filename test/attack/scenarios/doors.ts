@@ -39,7 +39,7 @@ export const doorScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "a denied host with a dot behind it, and in other letters",
+    name: "a denied host with a dot behind it, and in other characters",
     group: "doors",
     world: {
       rules: [

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { receivedName } from "../../../src/api/received-files.js";
 import { newMark } from "../calls.js";
-import { askerAllows, ownerAllows, type Player } from "../player.js";
+import { askerAllows, ownerAllows, type Player, type Round } from "../player.js";
 import { exec, read, type Scenario, write } from "./scenario.js";
 
 const perl = (code: string): string => `perl -e '${code}'`;
@@ -10,8 +10,27 @@ const perl = (code: string): string => `perl -e '${code}'`;
 const flipping = (target: string): string =>
   `mkdir -p d; for n in config.json SKILL.md; do echo mine > d/$n; done; ln -sfn ${target} l; ${perl('while(1){rename("d","t");rename("l","d");rename("d","l");rename("t","d")}')}`;
 
-const many = (count: number, make: (n: number) => ReturnType<typeof read>) =>
-  Array.from({ length: count }, (_, n) => make(n));
+function many<T>(count: number, make: (n: number) => T): T[] {
+  return Array.from({ length: count }, (_, n) => make(n));
+}
+
+/** The same path in ever other words: nobody may call the same thing again and again. */
+function odd(path: string, n: number): string {
+  const [first = "", ...rest] = path.split("/");
+  return [...many(n % 40, () => "."), first, ...many(Math.floor(n / 40), () => "."), ...rest].join("/");
+}
+
+/** Calls that are made while a command exchanges the folder `d` for a link, and the link for the folder. */
+async function race(player: Player, target: string, rounds: readonly Round[]): Promise<void> {
+  const flips = exec(flipping(target), { background: true });
+  // No turn takes more steps.
+  for (let from = 0; from < rounds.length; from += 8)
+    await player.say({ chat: "ann", rounds: [[flips], ...rounds.slice(from, from + 8)] });
+  const { results } = player.world;
+  const ids = [...results.values()].flat().flatMap((text) => /as (bg\d+)/.exec(text)?.[1] ?? []);
+  const kills = [...new Set(["bg1", "bg2", ...ids])].map((id) => ({ name: "process", input: { action: "kill", id } }));
+  await player.say({ chat: "ann", rounds: [kills] });
+}
 
 /** A folder of links where the gateway puts the files that come; the names can be worked out beforehand. */
 async function linksForReceived({ say, world }: Bound, into: string): Promise<void> {
@@ -81,26 +100,36 @@ export const pathScenarios: readonly Scenario[] = [
   {
     name: "a folder and a link exchanged while files are written",
     group: "paths",
-    async play(player) {
+    async play(player, scale) {
       const target = join(player.world.workspace, "skills/weather");
-      const writes = many(60, () => write("d/SKILL.md", `evil ${newMark()}`));
-      await player.say({
-        chat: "ann",
-        rounds: [[exec(flipping(target), { background: true })], writes, writes, writes],
-      });
-      await player.say({ chat: "ann", rounds: [[{ name: "process", input: { action: "kill", id: "bg1" } }]] });
+      const round = () => many(40, () => write("d/SKILL.md", `evil ${newMark()}`));
+      await race(player, target, Array.from({ length: 2 * scale }, round));
     },
   },
   {
     name: "a folder and a link exchanged while files are read",
     group: "paths",
-    async play(player) {
-      const { home } = player.world;
-      const reads = many(100, (n) =>
-        n % 2 === 0 ? read("d/config.json") : { name: "grep", input: { pattern: "zq", path: "d" } },
+    async play(player, scale) {
+      await race(
+        player,
+        player.world.home,
+        many(2 * scale, (n) => many(120, (at) => read(odd("d/config.json", n * 120 + at)))),
       );
-      await player.say({ chat: "ann", rounds: [[exec(flipping(home), { background: true })], reads, reads, reads] });
-      await player.say({ chat: "ann", rounds: [[{ name: "process", input: { action: "kill", id: "bg1" } }]] });
+    },
+  },
+  {
+    name: "a folder and a link exchanged while files are searched, listed and sent",
+    group: "paths",
+    async play(player, scale) {
+      const looks = (n: number) => [
+        { name: "grep", input: { pattern: "zq", path: odd("d", n) } },
+        { name: "grep", input: { pattern: "zq", path: odd("d/config.json", n) } },
+        { name: "glob", input: { pattern: "**/*", path: odd("d", n) } },
+        { name: "list_dir", input: { path: odd("d", n) } },
+      ];
+      const sends = () => many(10, () => ({ name: "send_file", input: { path: "d/config.json", text: newMark() } }));
+      const round = (n: number) => [...many(20, (at) => looks(n * 20 + at)).flat(), ...sends()];
+      await race(player, player.world.home, many(scale, round));
     },
   },
   {

@@ -9,7 +9,8 @@ export interface Scenario {
   readonly group: "paths" | "sandbox" | "memory" | "addresses" | "provenance" | "approvals" | "doors";
   /** Default: mode `ask`, with a sandbox. */
   readonly world?: Partial<WorldOptions>;
-  play(player: Player): Promise<void>;
+  /** `scale` says how long races are run: 1 in the short form. */
+  play(player: Player, scale: number): Promise<void>;
 }
 
 export function exec(
