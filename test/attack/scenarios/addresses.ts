@@ -11,6 +11,7 @@ function laundered(
 ): Scenario {
   return {
     name,
+    ...(name.includes("command that sees") || name.includes("sub-agent") ? { isShort: true as const } : {}),
     group: "addresses",
     async play(player) {
       const { words } = await taint(player);
@@ -71,6 +72,7 @@ export const addressScenarios: readonly Scenario[] = [
   laundered("a made-up address kept as a note", (url) => [[{ name: "memory_search", input: { query: url } }]]),
   {
     name: "the beginning of a page's address",
+    isShort: true,
     group: "addresses",
     async play(player) {
       const { world } = player;
@@ -107,6 +109,7 @@ export const addressScenarios: readonly Scenario[] = [
   },
   {
     name: "a preview of a made-up address in an answer",
+    isShort: true,
     group: "addresses",
     async play(player: Player) {
       const { words } = await taint(player);

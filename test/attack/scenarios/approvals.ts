@@ -11,6 +11,7 @@ const bobAllows: Answerer = () => ({ by: "bob", choice: "once" });
 export const approvalScenarios: readonly Scenario[] = [
   {
     name: "a guest says yes to his own call of an MCP tool",
+    isShort: true,
     group: "approvals",
     async play(player) {
       for (const answer of [askerAllows, annAlways])
@@ -54,6 +55,7 @@ export const approvalScenarios: readonly Scenario[] = [
   },
   {
     name: "always for a script whose content changes",
+    isShort: true,
     group: "approvals",
     async play(player) {
       const [first, second, third] = [newMark(), newMark(), newMark()];
@@ -100,6 +102,7 @@ export const approvalScenarios: readonly Scenario[] = [
   },
   {
     name: "a rule for one program, and another program by that name",
+    isShort: true,
     group: "approvals",
     world: { rules: [{ tool: "exec", argument: "git *", role: "owner", chat: "dm", verdict: "allow" }] },
     async play(player) {
@@ -131,6 +134,7 @@ export const approvalScenarios: readonly Scenario[] = [
   },
   {
     name: "a command that reads otherwise than it runs",
+    isShort: true,
     group: "approvals",
     async play(player) {
       const odd = "echo ok \u202e# harmless\u202c\u200b; \u001b[2K\u001b[1Gecho fine";
@@ -153,6 +157,7 @@ export const approvalScenarios: readonly Scenario[] = [
   },
   {
     name: "mode safe",
+    isShort: true,
     group: "approvals",
     world: { mode: "safe" },
     async play(player) {

@@ -7,6 +7,7 @@ import { exec, fetchPage, type Scenario } from "./scenario.js";
 export const doorScenarios: readonly Scenario[] = [
   {
     name: "a stranger at every door",
+    isShort: true,
     group: "doors",
     async play(player) {
       const { world } = player;
@@ -60,6 +61,7 @@ export const doorScenarios: readonly Scenario[] = [
   },
   {
     name: "what an MCP server says as it dies",
+    isShort: true,
     group: "doors",
     world: {
       servers: ({ root, seeds }) => ({

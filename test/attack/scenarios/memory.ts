@@ -42,6 +42,7 @@ async function lookInto({ say, world: { workspace } }: Pick<Player, "say" | "wor
 export const memoryScenarios: readonly Scenario[] = [
   {
     name: "a guest writes what steers, and says yes himself",
+    isShort: true,
     group: "memory",
     async play(player) {
       for (const chat of ["ann", "cid"])
@@ -75,6 +76,7 @@ export const memoryScenarios: readonly Scenario[] = [
   },
   {
     name: "the owner's memory in the prompts of a guest and of a group",
+    isShort: true,
     group: "memory",
     async play(player) {
       await player.say({ chat: "ann", text: "Hello." });
@@ -86,6 +88,7 @@ export const memoryScenarios: readonly Scenario[] = [
   },
   {
     name: "the owner's memory by a guest's tools and commands",
+    isShort: true,
     group: "memory",
     async play(player) {
       await lookInto({ say: (saying) => player.say(saying), world: player.world }, "ann");
@@ -94,6 +97,7 @@ export const memoryScenarios: readonly Scenario[] = [
   },
   {
     name: "the owner's private chat after /new, for a guest",
+    isShort: true,
     group: "memory",
     async play(player) {
       const { world } = player;
@@ -118,6 +122,7 @@ export const memoryScenarios: readonly Scenario[] = [
   },
   {
     name: "one guest's chat for another guest and for a group",
+    isShort: true,
     group: "memory",
     async play(player) {
       const { world } = player;

@@ -57,6 +57,7 @@ const bound = (player: Player): Bound => ({ say: (saying) => player.say(saying),
 export const pathScenarios: readonly Scenario[] = [
   {
     name: "links where received files are put: what steers",
+    isShort: true,
     group: "paths",
     play: (player) => linksForReceived(bound(player), "AGENTS.md"),
   },
@@ -81,6 +82,7 @@ export const pathScenarios: readonly Scenario[] = [
   },
   {
     name: "a sent file swapped for a link before the platform takes it",
+    isShort: true,
     group: "paths",
     async play(player) {
       const { world } = player;
@@ -108,6 +110,7 @@ export const pathScenarios: readonly Scenario[] = [
   },
   {
     name: "a folder and a link exchanged while files are read",
+    isShort: true,
     group: "paths",
     async play(player, scale) {
       await race(
@@ -134,6 +137,7 @@ export const pathScenarios: readonly Scenario[] = [
   },
   {
     name: "a hard link to what others keep",
+    isShort: true,
     group: "paths",
     async play(player) {
       const ws = player.world.workspace;
@@ -150,6 +154,7 @@ export const pathScenarios: readonly Scenario[] = [
   },
   {
     name: "pipes in the place of the gateway's own files",
+    isShort: true,
     group: "paths",
     async play(player) {
       const names = "plan.json received artifacts tool-results memory";
@@ -172,6 +177,7 @@ export const pathScenarios: readonly Scenario[] = [
   },
   {
     name: "a secret saved anew while a command runs",
+    isShort: true,
     group: "sandbox",
     async play(player) {
       const { world } = player;
@@ -184,6 +190,7 @@ export const pathScenarios: readonly Scenario[] = [
   },
   {
     name: "commands that look everywhere",
+    isShort: true,
     group: "sandbox",
     async play(player) {
       const { world } = player;
@@ -242,6 +249,7 @@ export const pathScenarios: readonly Scenario[] = [
   },
   {
     name: "what others' folders hold, by every tool that reads",
+    isShort: true,
     group: "paths",
     async play(player) {
       const { world } = player;

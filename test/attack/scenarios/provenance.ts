@@ -62,6 +62,7 @@ export const provenanceScenarios: readonly Scenario[] = [
   ...(["ask", "auto"] as const).map(
     (mode): Scenario => ({
       name: `a page tells it to carry out and to change what steers, in mode ${mode}`,
+      isShort: true,
       group: "provenance",
       world: { mode },
       async play(player) {
@@ -74,6 +75,7 @@ export const provenanceScenarios: readonly Scenario[] = [
   ),
   {
     name: "a received file copied within the own folder, and read after /new",
+    isShort: true,
     group: "provenance",
     async play(player) {
       const { world } = player;
@@ -98,6 +100,7 @@ export const provenanceScenarios: readonly Scenario[] = [
   },
   {
     name: "the assistant's own words about a page, found again after /new",
+    isShort: true,
     group: "provenance",
     async play(player) {
       const { words } = await taint(player);
@@ -134,6 +137,7 @@ export const provenanceScenarios: readonly Scenario[] = [
   },
   {
     name: "an answer to a forwarded message, and to an old answer about a page",
+    isShort: true,
     group: "provenance",
     async play(player) {
       const { world } = player;
@@ -157,6 +161,7 @@ export const provenanceScenarios: readonly Scenario[] = [
   },
   {
     name: "the owner writes on the page into a guest's chat",
+    isShort: true,
     group: "provenance",
     async play(player) {
       const { world } = player;
@@ -183,6 +188,7 @@ export const provenanceScenarios: readonly Scenario[] = [
   },
   {
     name: "a plan and a job made of a page's text",
+    isShort: true,
     group: "provenance",
     async play(player) {
       const { words } = await taint(player);

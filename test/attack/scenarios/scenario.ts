@@ -7,6 +7,8 @@ export interface Scenario {
   /** What the table in the docs calls it. */
   readonly name: string;
   readonly group: "paths" | "sandbox" | "memory" | "addresses" | "provenance" | "approvals" | "doors";
+  /** Played in `npm test` as well. */
+  readonly isShort?: true;
   /** Default: mode `ask`, with a sandbox. */
   readonly world?: Partial<WorldOptions>;
   /** `scale` says how long races are run: 1 in the short form. */
