@@ -145,6 +145,11 @@ export class Player {
     }
   }
 
+  /** Those that wait for an answer now. */
+  async questions(): Promise<readonly WaitingQuestion[]> {
+    return (await this.#look()).questions;
+  }
+
   /** Each chat still answers, and `/ready` tells the truth. */
   async checkAlive(names: readonly string[] = ["page", "own", "ann", "bob", "cid"]): Promise<void> {
     for (const chat of names) await this.say({ chat, text: "Are you there?" });

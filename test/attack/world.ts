@@ -1,10 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { type FakeTelegram, startFakeTelegram } from "../support/fake-telegram.js";
 import { freePort } from "../support/free-port.js";
 import type { FakeModelServer, RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
+import { browserArgs } from "../support/needs.js";
 import { compiledFile } from "../support/project.js";
 import { startProgram, type WebSocketProgram } from "../support/websocket-program.js";
 import { GivenAnswers } from "./answers.js";
@@ -25,6 +27,7 @@ export interface WorldOptions {
   readonly sandbox: "auto" | "off";
   /** Further entries of `policy.rules`. */
   readonly rules?: readonly object[];
+  readonly hasBrowser?: boolean;
   /** Broken promises that are not looked at. */
   readonly ignored?: RegExp | undefined;
   /** Further MCP servers. */
@@ -205,13 +208,14 @@ export class AttackWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#gateway?.end("SIGKILL");
+    // A browser that is left alone goes on writing for a while.
+    await this.#gateway?.end(this.options.hasBrowser === true ? "SIGTERM" : "SIGKILL");
     await this.#parts?.program[Symbol.asyncDispose]();
     await this.#parts?.tap[Symbol.asyncDispose]();
     await this.#parts?.telegram.stop();
     await this.#parts?.site[Symbol.asyncDispose]();
     await this.#parts?.model[Symbol.asyncDispose]();
-    rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
+    await rm(this.root, { recursive: true, force: true, maxRetries: 20 });
   }
 }
 
@@ -249,7 +253,7 @@ async function openParts(world: AttackWorld): Promise<Parts> {
 }
 
 function configOf(world: AttackWorld, { model, tap, site, doorPort }: Parts): object {
-  const { mode, sandbox, rules = [], servers = () => ({}) } = world.options;
+  const { mode, sandbox, rules = [], servers = () => ({}), hasBrowser = false } = world.options;
   const { seeds, root } = world;
   const script = compiledFile("test/attack/mcp-child.js");
   const outer = {
@@ -281,7 +285,7 @@ function configOf(world: AttackWorld, { model, tap, site, doorPort }: Parts): ob
         search: { provider: "searxng", apiBase: site.url },
         fetch: { mode: "http", timeout: 5, allow: [site.host, `localhost:${site.host.split(":")[1]}`] },
       },
-      browser: { enabled: false },
+      browser: { enabled: hasBrowser, args: browserArgs },
       mcpServers: { outer, ...servers(world) },
     },
     policy: { answerSeconds: 20, rules: [{ argument: "family*", verdict: "deny" }, ...rules] },

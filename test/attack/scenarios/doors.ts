@@ -1,8 +1,9 @@
 import { join } from "node:path";
+import { until } from "../../support/engine-kit.js";
 import { newMark } from "../calls.js";
 import { telegramIds } from "../people.js";
 import { ownerAllows } from "../player.js";
-import { exec, fetchPage, type Scenario } from "./scenario.js";
+import { exec, fetchPage, read, type Scenario } from "./scenario.js";
 
 export const doorScenarios: readonly Scenario[] = [
   {
@@ -89,6 +90,29 @@ export const doorScenarios: readonly Scenario[] = [
       for (const { where, readers } of world.canaries.in(shown))
         if (readers.size === 0) world.violations.add("leak", `${where} is in the status`);
       world.judge.inspect();
+    },
+  },
+  {
+    name: "a secret that a person types in",
+    group: "doors",
+    async play(player) {
+      const { world } = player;
+      const value = world.canaries.secret("a secret that was typed in");
+      const asking = player.say({
+        chat: "own",
+        rounds: [
+          [{ name: "ask_human", input: { question: "Your key?", env: ["BANK_KEY"] } }],
+          [read("/proc/self/environ"), read(join(world.home, "secrets.json")), exec("env; cat ../../../secrets.json")],
+        ],
+        answer: () => undefined,
+      });
+      await until("it is asked", async () => (await player.questions()).length > 0, 10_000);
+      const [question] = await player.questions();
+      const path = `/api/sessions/${encodeURIComponent(question?.sessionKey ?? "")}/answer`;
+      await world.gateway.call("POST", path, { requestId: question?.requestId, values: { BANK_KEY: value } });
+      await asking;
+      await world.restart("SIGTERM");
+      await player.say({ chat: "own", rounds: [[exec("env"), read(join(world.home, "secrets.json"))]] });
     },
   },
   {

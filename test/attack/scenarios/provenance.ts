@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { findChromium } from "../../support/needs.js";
 import { type CallSpec, newMark } from "../calls.js";
 import { askerAllows, ownerDenies, type Player, type Round, type Saying } from "../player.js";
 import { exec, fetchPage, read, type Scenario, write } from "./scenario.js";
@@ -278,6 +279,32 @@ export const provenanceScenarios: readonly Scenario[] = [
         answer: askerAllows,
       });
       await player.say({ chat: "own", rounds: [[read(path)], everyWayOut(player)] });
+    },
+  },
+  {
+    name: "a browser that a page's text leads",
+    group: "provenance",
+    world: { hasBrowser: true },
+    async play(player) {
+      if (findChromium() === undefined) return;
+      const { world } = player;
+      const form = '<form action="/form"><input name="q" aria-label="field"></form><a href="/known/next">next</a>';
+      const { url } = publishPage(player, "form-page", form);
+      const go = (action: string, more: object): CallSpec => ({ name: "browser", input: { action, ...more } });
+      const field = ({ text }: { readonly text: string }): string =>
+        /textbox[^\n]{0,80}?ref=(\w+)/.exec(text.replaceAll("\\n", "\n"))?.[1] ?? "e1";
+      await player.say({
+        chat: "own",
+        text: `Look at ${url}`,
+        rounds: [
+          [go("navigate", { url })],
+          [go("navigate", { url: `${world.parts.site.url}/out/${newMark()}` })],
+          [go("navigate", { url })],
+          (asked) => [go("type", { ref: field(asked), text: newMark() })],
+          (asked) => [go("press", { ref: field(asked), text: "Enter" })],
+          everyWayOut(player),
+        ],
+      });
     },
   },
 ];
