@@ -49,6 +49,8 @@ export class Judge {
 
   visited({ url, text }: Visit): void {
     const { calls, violations } = this.#world;
+    // Browsers ask every site for it.
+    if (url.endsWith("/favicon.ico")) return;
     const causes = [...new Set([...calls.visiting(url), ...calls.marked(text)])].filter((call) =>
       ["web_fetch", "browser", "exec", "process"].includes(call.name),
     );

@@ -292,7 +292,7 @@ export const provenanceScenarios: readonly Scenario[] = [
       const { url } = publishPage(player, "form-page", form);
       const go = (action: string, more: object): CallSpec => ({ name: "browser", input: { action, ...more } });
       const field = ({ text }: { readonly text: string }): string =>
-        /textbox[^\n]{0,80}?ref=(\w+)/.exec(text.replaceAll("\\n", "\n"))?.[1] ?? "e1";
+        [...text.matchAll(/textbox.{0,80}?ref=(\w+)/g)].at(-1)?.[1] ?? "e1";
       await player.say({
         chat: "own",
         text: `Look at ${url}`,
