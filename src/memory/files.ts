@@ -3,6 +3,7 @@ import { open, stat } from "node:fs/promises";
 import path from "node:path";
 import { messageOf } from "../errors.js";
 import { cutText } from "../util/cut-text.js";
+import { readOnly } from "../util/real-path.js";
 
 /** What people wrote about the assistant, themselves and the past. A file that is missing, empty or still the template is absent. */
 export interface ContextFiles {
@@ -81,7 +82,7 @@ export function createContextFiles(
 
 async function readStart(file: string, stats: Stats): Promise<string> {
   if (!stats.isFile()) throw new Error("it is not a regular file");
-  const handle = await open(file, "r");
+  const handle = await open(file, readOnly);
   try {
     const length = Math.min(stats.size, maxBytes);
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, 0);

@@ -1,5 +1,5 @@
 import { constants, type Dirent, type Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rmdir, unlink } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rmdir, unlink } from "node:fs/promises";
 import path from "node:path";
 import {
   assertStays,
@@ -89,6 +89,12 @@ export class HeldFolder implements AsyncDisposable {
     return entries;
   }
 
+  /** For its owner, who may have taken the right from everybody. */
+  async makeWritable(): Promise<void> {
+    const { mode } = this.#stats;
+    if ((mode & 0o700) !== 0o700 && this.#handle !== undefined) await chmod(pathOfHandle(this.#handle), mode | 0o700);
+  }
+
   /** @throws {PathChangedError} when it is not where it was when it was opened */
   async assertUnmoved(): Promise<void> {
     if (this.#handle === undefined) await assertStays(this.path, this.#stats);
@@ -137,6 +143,7 @@ class Emptying {
   }
 
   async #empty(folder: HeldFolder, depth: number): Promise<void> {
+    await folder.makeWritable();
     for (const entry of await folder.entries()) {
       if (!entry.isDirectory()) await unlink(folder.at(entry.name)).catch(ifGone);
       else if (depth >= maxDepth) await this.#bringUp(folder, entry.name);

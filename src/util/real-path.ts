@@ -27,6 +27,9 @@ export const noLinks =
   process.platform === "darwin" ? constants.O_NOFOLLOW | O_NOFOLLOW_ANY : (constants.O_NOFOLLOW ?? 0);
 /** Neither a pipe nor a lease of another program holds up a thread of ours. */
 const nonBlocking = constants.O_NONBLOCK ?? 0;
+/** Flags for files of our own places, where somebody may have put a pipe all the same. */
+export const readOnly = constants.O_RDONLY | nonBlocking;
+export const appendOnly = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | nonBlocking;
 /** One look can be deceived by a folder that is renamed to and fro; so many in a row cannot. */
 const rounds = process.platform === "darwin" ? 3 : 10;
 /** A file that programs save without a pause is found within so many looks. */
@@ -80,7 +83,7 @@ export async function openReal(resolved: string, options: OpenOptions = {}): Pro
   if (wayOf(options) === "checks") return await openChecked(resolved, options);
   await using held = await holdReal(resolved);
   assertFile(await held.stat(), resolved, options);
-  return await open(pathOfHandle(held), constants.O_RDONLY | nonBlocking);
+  return await open(pathOfHandle(held), readOnly);
 }
 
 /** What is at a resolved path. @throws {PathChangedError} when a link leads elsewhere by now; errors of the file system */
@@ -155,7 +158,7 @@ export class LinkedFileError extends Error {
 
 async function openChecked(resolved: string, options: OpenOptions): Promise<FileHandle> {
   assertFile(await lstat(resolved), resolved, options);
-  const handle = await open(resolved, constants.O_RDONLY | noLinks | nonBlocking).catch((error: unknown) => {
+  const handle = await open(resolved, readOnly | noLinks).catch((error: unknown) => {
     throw codeOf(error) === "ELOOP" ? new PathChangedError(resolved) : error;
   });
   try {

@@ -20,6 +20,7 @@ import { type Assistant, openAssistant } from "./assistant.js";
 import { chatCommands } from "./chat-commands.js";
 import { createChatDirectory } from "./chats.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
+import { DiskProbe } from "./disk-probe.js";
 import { openExec } from "./exec.js";
 import { startLanes } from "./lanes.js";
 import { openMcp } from "./mcp.js";
@@ -76,6 +77,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       folderOf: core.files.folder,
       log: options.log,
     });
+    const probe = releases.use(new DiskProbe({ path: options.home, log: options.log }));
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
     const schedule = openSchedule(options, core, releases);
     const operations = createOperations({
@@ -89,6 +91,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       owners: config.owners,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
       status: status.read,
+      diskProblem: () => probe.problem(),
       readLedger: () => readLedger(options.home, core.files.dir),
       systemKey: gatewayKey,
       policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
