@@ -7,10 +7,12 @@ import type { Target } from "./target.js";
 /** Decides who may call. Without a token only this machine may, which browsers are kept from abusing. */
 export interface Guard {
   /**
+   * A link of another site may open the page, and nothing else.
+   *
    * @throws {RequestError} 403 when the name in Host is not ours (a foreign name that was pointed at this machine) or
    *   a page from elsewhere calls
    */
-  checkSource(request: IncomingMessage): void;
+  checkSource(request: IncomingMessage, options: { readonly isPage: boolean }): void;
   /** @throws {RequestError} 401. `?token=` counts only where a browser cannot send headers. */
   checkToken(request: IncomingMessage, target: Target, options: { readonly inQuery: boolean }): void;
   /** The calling page's origin if it is one of the allowed ones. */
@@ -28,15 +30,16 @@ export function createGuard(settings: HttpSettings, port: () => number): Guard {
 
   return {
     allowedOriginOf,
-    checkSource(request) {
+    checkSource(request, { isPage }) {
       const host = request.headers.host?.toLowerCase() ?? "";
       if (token === undefined && !isOurLoopbackName(host, port()))
         throw forbidden(`This gateway is not called "${host}". Use http://127.0.0.1:${port()}.`);
       const origin = request.headers.origin?.toLowerCase();
       if (origin === undefined) {
-        // Browsers name the relation also where they leave Origin out. Following a link here is harmless.
-        const { "sec-fetch-site": site, "sec-fetch-mode": mode } = request.headers;
-        const isLink = mode === "navigate" && request.method === "GET";
+        // Browsers name the relation also where they leave Origin out. Following a link to the page is harmless.
+        const { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination } = request.headers;
+        const isWindow = mode === "navigate" && (destination === undefined || destination === "document");
+        const isLink = isPage && isWindow && request.method === "GET";
         if ((site === "cross-site" || site === "same-site") && !isLink)
           throw forbidden("Pages from elsewhere may not call this gateway.");
       } else if (
