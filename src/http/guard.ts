@@ -4,6 +4,9 @@ import { RequestError } from "../errors.js";
 import type { HttpSettings } from "./options.js";
 import type { Target } from "./target.js";
 
+/** Begins the name of a WebSocket protocol that is the token, in base64url: browsers can set no other header there. */
+export const tokenProtocol = "maxclaw.token.";
+
 /** Decides who may call. Without a token only this machine may, which browsers are kept from abusing. */
 export interface Guard {
   /**
@@ -13,8 +16,12 @@ export interface Guard {
    *   a page from elsewhere calls
    */
   checkSource(request: IncomingMessage, options: { readonly isPage: boolean }): void;
-  /** @throws {RequestError} 401. `?token=` counts only where a browser cannot send headers. */
-  checkToken(request: IncomingMessage, target: Target, options: { readonly inQuery: boolean }): void;
+  /** @throws {RequestError} 401. `?token=` counts only where a browser cannot send headers of its own. */
+  checkToken(
+    request: IncomingMessage,
+    target: Target,
+    options: { readonly inQuery: boolean; readonly inProtocol?: boolean },
+  ): void;
   /** The calling page's origin if it is one of the allowed ones. */
   allowedOriginOf(request: IncomingMessage): string | undefined;
 }
@@ -50,10 +57,11 @@ export function createGuard(settings: HttpSettings, port: () => number): Guard {
         throw forbidden(`Pages from ${origin} may not call this gateway. Add it to the allowed origins if it should.`);
       }
     },
-    checkToken(request, target, { inQuery }) {
+    checkToken(request, target, { inQuery, inProtocol = false }) {
       if (token === undefined) return;
       const bearer = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? "")?.[1]?.trim();
-      const given = bearer ?? (inQuery ? (target.query.get("token") ?? undefined) : undefined);
+      const named = inProtocol ? tokenAmong(request.headers["sec-websocket-protocol"]) : undefined;
+      const given = bearer ?? named ?? (inQuery ? (target.query.get("token") ?? undefined) : undefined);
       if (given === undefined || !isEqual(given, token))
         throw new RequestError(
           given === undefined ? "A token is needed: send it as Authorization: Bearer <token>." : "The token is wrong.",
@@ -73,6 +81,11 @@ function isOurLoopbackName(hostHeader: string, port: number): boolean {
     hostHeader.startsWith("[") ? hostHeader.replace(/^\[::1\]/, "localhost") : hostHeader,
   );
   return match !== null && isLoopbackHost(match[1] ?? "") && Number(match[2] ?? 80) === port;
+}
+
+function tokenAmong(protocols: string | undefined): string | undefined {
+  const name = protocols?.split(",").find((each) => each.trim().startsWith(tokenProtocol));
+  return name === undefined ? undefined : Buffer.from(name.trim().slice(tokenProtocol.length), "base64url").toString();
 }
 
 function isEqual(a: string, b: string): boolean {

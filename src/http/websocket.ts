@@ -5,7 +5,7 @@ import type { GatewayApi } from "../api/gateway-api.js";
 import { RequestError } from "../errors.js";
 import type { Places } from "./connection-places.js";
 import { type FaultReply, toFaultReply } from "./faults.js";
-import type { Guard } from "./guard.js";
+import { type Guard, tokenProtocol } from "./guard.js";
 import type { HttpSettings } from "./options.js";
 import { answerHeaders } from "./security-headers.js";
 import { parseTarget } from "./target.js";
@@ -26,12 +26,14 @@ export function createWebSockets(settings: HttpSettings, api: GatewayApi, guard:
     maxPayload: settings.maxBodyBytes,
     perMessageDeflate: false,
     clientTracking: true,
+    // A browser wants one of the names it gave back, and the token is none to be said again.
+    handleProtocols: (names) => [...names].find((name) => !name.startsWith(tokenProtocol)) ?? false,
   });
   const encodeEvent = createEventEncoder();
   const check = (request: IncomingMessage): void => {
     const target = parseTarget(request.url ?? "");
     guard.checkSource(request, { isPage: false });
-    guard.checkToken(request, target, { inQuery: true });
+    guard.checkToken(request, target, { inQuery: true, inProtocol: true });
     if (target.segments.join("/") !== "ws")
       throw new RequestError("Only /ws can be upgraded.", { status: 404, code: "not_found" });
   };
