@@ -1,5 +1,5 @@
 import { type ExecutionMode, isOpenCommand, type ToolAccess, type ToolUse, unknownAccess } from "./access.js";
-import type { Zones } from "./zones.js";
+import type { Zone, Zones } from "./zones.js";
 
 /** What is denied whatever rules say, and what is risky. */
 export interface ToolLimits {
@@ -7,6 +7,8 @@ export interface ToolLimits {
   limitOf(use: ToolUse): string | undefined;
   /** Why it is asked before it is done, for a person; undefined for what is harmless. */
   riskOf(use: ToolUse): string | undefined;
+  /** True for writing what speaks to every later conversation: steering files, memory, skills. */
+  steers(use: ToolUse): boolean;
   /** What it would do, for a person. */
   nameOf(use: ToolUse): string;
 }
@@ -23,8 +25,11 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
       case "own":
       case "kept":
       case "workspace":
-      case "steering":
+      case "skills":
         return undefined;
+      case "steering":
+      case "memory":
+        return ownersLimit(use, target);
       case "hidden":
         return hiddenPlace(zones.nameOf(target));
       case "private":
@@ -42,10 +47,13 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
       case "own":
       case "workspace":
         return undefined;
-      case "steering":
+      case "skills":
         return use.speaker.role === "owner"
           ? undefined
           : `${zones.nameOf(target)} steers the assistant: ${onlyOwners} may change it.`;
+      case "steering":
+      case "memory":
+        return ownersLimit(use, target);
       case "kept":
         return `${zones.nameOf(target)} is kept by the gateway and cannot be changed; write a copy of it.`;
       case "hidden":
@@ -66,19 +74,33 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
     return `${tool.name} may ${verb} outside of the workspace for ${onlyOwners} only.`;
   };
 
-  /** What an owner tells in private is not for guests, nor for a group that reads along. */
-  const memoryLimit = ({ tool, speaker }: ToolUse, access: "read" | "write"): string | undefined => {
-    if (speaker.role !== "owner") return `${tool.name} uses the memory for ${onlyOwners} only.`;
-    return access === "read" && speaker.chatType === "group"
-      ? "In a group only what was said in it can be searched."
-      : undefined;
-  };
+  /** What an owner tells in private is not for guests, nor for any chat in which others read along. */
+  const ownersLimit = ({ speaker }: ToolUse, target: string): string | undefined =>
+    isPrivate(speaker) ? undefined : `${zones.nameOf(target)} is the owner's: ${inPrivate}.`;
+
+  const memoryLimit = ({ speaker }: ToolUse, of: "owner" | "chat"): string | undefined =>
+    of === "chat" || isPrivate(speaker) ? undefined : `That memory is the owner's: ${inPrivate}.`;
 
   const writeRisk = ({ folder }: ToolUse, target: string): string | undefined => {
     const zone = zones.zoneOf(target, folder);
-    if (zone === "own") return undefined;
-    if (zone === "steering") return "that steers the assistant";
-    return zone === "outside" ? "that is outside of the workspace" : "that is outside of this chat's own folder";
+    switch (zone) {
+      case "own":
+        return undefined;
+      case "skills":
+      case "steering":
+        return "that steers the assistant";
+      case "memory":
+        return "that speaks to every later conversation";
+      case "outside":
+        return "that is outside of the workspace";
+      case "kept":
+      case "private":
+      case "hidden":
+      case "workspace":
+        return "that is outside of this chat's own folder";
+      default:
+        return zone satisfies never;
+    }
   };
 
   return {
@@ -103,7 +125,7 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
             ? undefined
             : `${tool.name} may run commands ${wayOf(access)} for ${onlyOwners} only.`;
         case "memory":
-          return memoryLimit(use, access.access);
+          return memoryLimit(use, access.of);
         case "call":
         case "network":
         case "schedule":
@@ -140,6 +162,8 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
       }
     },
 
+    steers: ({ access, folder }) => access.kind === "write" && steeringZones.has(zones.zoneOf(access.path, folder)),
+
     nameOf({ tool, access }) {
       switch (access.kind) {
         case "read":
@@ -153,7 +177,7 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
         case "command":
           return `run ${access.command}`;
         case "memory":
-          return access.access === "read" ? "search the memory" : "change the memory";
+          return `${access.access === "read" ? "search" : "change"} the memory${access.of === "chat" ? " of this chat" : ""}`;
         case "schedule":
           return `${access.detail} a scheduled job`;
         case "call":
@@ -171,7 +195,14 @@ function wayOf({ isSandboxed }: Extract<ToolAccess, { kind: "command" }>): strin
   return isSandboxed ? "with the network, this machine's own ports included" : "without a sandbox";
 }
 
+const steeringZones: ReadonlySet<Zone> = new Set<Zone>(["skills", "steering", "memory"]);
+
+function isPrivate({ role, audience }: ToolUse["speaker"]): boolean {
+  return role === "owner" && audience === "owner";
+}
+
 const onlyOwners = 'an owner (setting "owners")';
+const inPrivate = `only ${onlyOwners} may use it, and only where nobody else reads along`;
 
 function hiddenPlace(name: string): string {
   return `${name} is not for this chat: only its own folder is, of all names that begin with a dot.`;

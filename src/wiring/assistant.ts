@@ -16,6 +16,7 @@ import type { Channel, Press } from "../channels/channel.js";
 import type { Config } from "../config/schema.js";
 import { saveSecrets } from "../config/secrets-file.js";
 import { draft, type EventDraft } from "../events/event.js";
+import { type ChatMemory, createChatMemory } from "../memory/chat-memory.js";
 import { type ContextFileLoader, createContextFiles } from "../memory/files.js";
 import { createGrants, type Grants } from "../policy/grants.js";
 import { createPairing, type Pairing } from "../policy/pairing.js";
@@ -30,7 +31,9 @@ import { createSkillSource, type SkillSource } from "../skills/source.js";
 import { workspaceTemplates } from "../templates/workspace.js";
 import { shared } from "../util/shared.js";
 import type { Core } from "./core.js";
+import { createGuestProblems } from "./guest-problems.js";
 import type { GatewayOptions } from "./options.js";
+import { openReadership, type Readership } from "./readers.js";
 
 const commandMenu = Object.entries(commands).map(([command, description]) => ({ command, description }));
 /** Shorter than anybody needs to save a file and send a message. */
@@ -50,6 +53,11 @@ export interface Assistant {
   readonly budgets: Budgets;
   readonly skills: SkillSource;
   readonly contextFiles: ContextFileLoader;
+  /** What guests and groups have in the place of the owner's memory. */
+  readonly chatMemory: ChatMemory;
+  readonly readers: Readership;
+  /** What of the files that shape the assistant does not reach those it is for, as sentences. */
+  readonly guestProblems: () => readonly string[];
   readonly channels: ReadonlyMap<string, Channel>;
   /** What is wrong with channels of the config: why one is off, and what people should know, as sentences. */
   readonly channelFaults: ChannelFaults;
@@ -79,7 +87,8 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     grants,
   });
   const pairing = createPairing(core.engine.records("pairing"), { now });
-  const contextFiles = createContextFiles(workspace, { templates: workspaceTemplates });
+  const loader = createContextFiles(workspace, { templates: workspaceTemplates });
+  const contextFiles = { load: shared(() => loader.load(), sharedMs) };
   const skills = createSkills({ workspace, bundled: bundledSkills, enableGlobalSkills });
   const questions = new OpenQuestions();
   const answers = createAnswers({
@@ -113,6 +122,10 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     core,
     (channel) => (press) => intake.press(channel, press),
   );
+  const isOwner: Assistant["isOwner"] = (channel, senderId) => {
+    const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
+    return decision.allowed && decision.role === "owner";
+  };
   return {
     policy,
     pairing,
@@ -144,14 +157,14 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
       now,
     }),
     skills: createSkillSource(skills, config.skills.default),
-    contextFiles: { load: shared(() => contextFiles.load(), sharedMs) },
+    contextFiles,
+    chatMemory: createChatMemory(core.files.kept),
+    readers: openReadership(options, core, channels.keys(), isOwner),
+    guestProblems: createGuestProblems(config, { pairing, contextFiles, isOwner }),
     channels,
     channelFaults,
     previews: createPreviews(core.engine, channels, log),
-    isOwner(channel, senderId) {
-      const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
-      return decision.allowed && decision.role === "owner";
-    },
+    isOwner,
   };
 }
 
