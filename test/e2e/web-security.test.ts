@@ -125,6 +125,18 @@ describe("the web page against other sites, files and itself", { timeout: 120_00
     ),
   );
 
+  pageTest("the page is made of its own files, which bring no source maps and name no other host", async () => {
+    const page = await (await fetch(open.url)).text();
+    const names = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name = ""]) => name);
+    assert.ok(names.length >= 3 && names.every((name) => name.startsWith("./")), names.join());
+    for (const name of names.filter((each) => /\.(js|css)$/.test(each))) {
+      const file = await fetch(new URL(name, open.url));
+      assert.equal(file.status, 200, name);
+      assert.doesNotMatch(await file.text(), /sourceMappingURL/, name);
+      assert.equal((await fetch(new URL(`${name}.map`, open.url))).status, 404, name);
+    }
+  });
+
   pageTest("the token is in no address that the page asks for, in no cookie and in no lasting store", () =>
     withPage(
       browser,
