@@ -125,6 +125,18 @@ describe("the web page against other sites, files and itself", { timeout: 120_00
     ),
   );
 
+  pageTest("the page is made of its own files, which bring no source maps and name no other host", async () => {
+    const page = await (await fetch(open.url)).text();
+    const names = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name = ""]) => name);
+    assert.ok(names.length >= 3 && names.every((name) => name.startsWith("./")), names.join());
+    for (const name of names.filter((each) => /\.(js|css)$/.test(each))) {
+      const file = await fetch(new URL(name, open.url));
+      assert.equal(file.status, 200, name);
+      assert.doesNotMatch(await file.text(), /sourceMappingURL/, name);
+      assert.equal((await fetch(new URL(`${name}.map`, open.url))).status, 404, name);
+    }
+  });
+
   pageTest("the token is in no address that the page asks for, in no cookie and in no lasting store", () =>
     withPage(
       browser,
@@ -173,6 +185,74 @@ describe("the web page against other sites, files and itself", { timeout: 120_00
             URL.createObjectURL = (blob) => (window.made.push(blob.type), make.call(URL, blob));`),
       },
     ),
+  );
+
+  pageTest(
+    "a token that counts no longer takes all that was said out of sight, and the next one brings it back",
+    () => {
+      let isRevoked = false;
+      let cut = (): unknown => undefined;
+      return withPage(
+        browser,
+        guarded.url,
+        async (page) => {
+          await write(page, "greet me");
+          const answer = page.locator(".message.assistant .markdown").filter({ hasText: "friend" });
+          await answer.waitFor();
+          await page.locator(".session-open").first().waitFor();
+          await page.getByLabel("Message", { exact: true }).fill("not sent yet");
+          isRevoked = true;
+          cut();
+          const dialog = page.getByRole("dialog");
+          await dialog.waitFor();
+          assert.equal(await page.locator(".message, .session-open").count(), 0);
+          assert.doesNotMatch(await page.evaluate<string>("document.documentElement.outerHTML"), /friend|greet me/);
+          assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "");
+          isRevoked = false;
+          await dialog.getByRole("textbox", { name: "Token" }).fill("page-token");
+          await dialog.getByRole("button", { name: "Connect" }).click();
+          await answer.waitFor();
+          await page.locator(".session-open").first().waitFor();
+          assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "not sent yet");
+        },
+        {
+          token: "page-token",
+          expected: /401|WebSocket/,
+          async onPage(page) {
+            const refusal = { status: 401, json: { error: "no", code: "unauthorized" } };
+            await page.route("**/api/status", (route) => (isRevoked ? route.fulfill(refusal) : route.continue()));
+            await page.routeWebSocket(/\/ws/, (socket) => {
+              if (isRevoked) return void socket.close();
+              socket.connectToServer();
+              cut = () => socket.close({ code: 1012 });
+            });
+          },
+        },
+      );
+    },
+  );
+
+  pageTest(
+    "signing out leaves neither the token nor a word in the tab; without a token there is nothing to sign out of",
+    async () => {
+      await withPage(
+        browser,
+        guarded.url,
+        async (page) => {
+          await write(page, "greet me");
+          await page.locator(".message.assistant .markdown").filter({ hasText: "friend" }).waitFor();
+          await page.getByRole("button", { name: "Sign out" }).click();
+          await page.getByRole("dialog").waitFor();
+          assert.doesNotMatch(await page.evaluate<string>("document.documentElement.outerHTML"), /friend|greet me/);
+          assert.equal(await page.evaluate("JSON.stringify([{ ...sessionStorage }, location.hash])"), '[{},""]');
+        },
+        { token: "page-token", expected: /401/ },
+      );
+      await withPage(browser, open.url, async (page) => {
+        await page.getByLabel("Message", { exact: true }).waitFor();
+        assert.equal(await page.getByRole("button", { name: "Sign out" }).count(), 0);
+      });
+    },
   );
 });
 

@@ -160,6 +160,26 @@ test("headers that ask for another method, name or address than the request's ow
   }
 });
 
+test("a body that names __proto__, or a parameter that comes twice, changes nothing else", async () => {
+  await using served = await openTestServer({ token: "s3cret-token" });
+  const { url, gateway } = served;
+  const headers = { ...json, authorization: "Bearer s3cret-token" };
+  const hostile = '{"content":"hi","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
+  assert.equal((await fetch(`${url}/api/message`, { method: "POST", headers, body: hostile })).status, 200);
+  assert.equal(Reflect.get({}, "polluted"), undefined);
+  assert.deepEqual(
+    Object.keys(gateway.sent[0] ?? {}).filter((key) => /proto|constructor/.test(key)),
+    [],
+  );
+  const twice = await fetch(`${url}/api/sessions?limit=1&limit=100000`, { headers });
+  assert.equal(twice.status, 200, "the first one counts");
+  const streams = `${url}/api/sessions/webui:1/stream`;
+  assert.equal((await fetch(`${streams}?token=wrong&token=s3cret-token`)).status, 401);
+  const stream = await fetch(`${streams}?token=s3cret-token&token=wrong`);
+  assert.equal(stream.status, 200);
+  await stream.body?.cancel();
+});
+
 test("a request with two lengths, or with a length beside chunks, is refused", async () => {
   await using served = await openTestServer();
   const { port } = served.server;
