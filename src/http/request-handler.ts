@@ -119,9 +119,14 @@ export function createRequestHandler(
 
 /** For supervisors and load balancers, which have neither our name nor a token. */
 function answerProbe(path: string, api: GatewayApi, response: ServerResponse): void {
-  const ready = api.isReady();
+  const reason = api.whyNotReady();
   if (path === "/health") sendJson(response, 200, { status: "ok" });
-  else sendJson(response, ready ? 200 : 503, { ready });
+  else
+    sendJson(
+      response,
+      reason === undefined ? 200 : 503,
+      reason === undefined ? { ready: true } : { ready: false, reason },
+    );
 }
 
 function answerPreflight(request: IncomingMessage, response: ServerResponse, isAllowedOrigin: boolean): void {
