@@ -126,6 +126,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
     return decision.allowed && decision.role === "owner";
   };
+  const readers = openReadership(options, core, channels.keys(), isOwner);
   return {
     policy,
     pairing,
@@ -159,8 +160,13 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     skills: createSkillSource(skills, config.skills.default),
     contextFiles,
     chatMemory: createChatMemory(core.files.kept),
-    readers: openReadership(options, core, channels.keys(), isOwner),
-    guestProblems: createGuestProblems(config, { pairing, contextFiles, isOwner }),
+    readers,
+    guestProblems: createGuestProblems(config, {
+      pairing,
+      contextFiles,
+      isOwner,
+      isOwnersChat: (key) => readers.ofSession(key).audience === "owner",
+    }),
     channels,
     channelFaults,
     previews: createPreviews(core.engine, channels, log),
