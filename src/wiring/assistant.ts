@@ -28,7 +28,7 @@ import { createModels, type Models } from "../providers/models.js";
 import { heartbeatJob } from "../schedule/heartbeat-job.js";
 import { createSkills } from "../skills/find.js";
 import { createSkillSource, type SkillSource } from "../skills/source.js";
-import { workspaceTemplates } from "../templates/workspace.js";
+import { isTemplate } from "../templates/workspace.js";
 import { shared } from "../util/shared.js";
 import type { Core } from "./core.js";
 import { createGuestProblems } from "./guest-problems.js";
@@ -87,7 +87,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     grants,
   });
   const pairing = createPairing(core.engine.records("pairing"), { now });
-  const loader = createContextFiles(workspace, { templates: workspaceTemplates });
+  const loader = createContextFiles(workspace, { isTemplate });
   const contextFiles = { load: shared(() => loader.load(), sharedMs) };
   const skills = createSkills({ workspace, bundled: bundledSkills, enableGlobalSkills });
   const questions = new OpenQuestions();
