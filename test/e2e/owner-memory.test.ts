@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { loadConfig } from "../../src/config/load.js";
+import { silentLog } from "../../src/log.js";
+import { Releases } from "../../src/util/releases.js";
+import { openCore } from "../../src/wiring/core.js";
+import { readDay } from "../../src/wiring/memory.js";
+import { openReadership } from "../../src/wiring/readers.js";
 import {
   askedIn,
   type ChatWorld,
@@ -12,6 +18,8 @@ import {
   startWorld,
 } from "../support/chat-world.js";
 import { until } from "../support/engine-kit.js";
+import { startFakeOpenAI } from "../support/fake-openai.js";
+import { openAIConfig, startGateway, tempHome } from "../support/gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
 
 /** What each file says that is the owner's alone. */
@@ -289,4 +297,70 @@ test("the status says once that guests are told nothing, until GUESTS.md says so
   await until("it says so", () => /into GUESTS\.md/.test(problems()));
   writeFileSync(join(w.home, "workspace/GUESTS.md"), "Be kind to guests.");
   await until("it is content", () => !/GUESTS\.md/.test(problems()));
+});
+
+test("a day's summary is made of what owners said in private, not of what others said", async () => {
+  const w = await startWorld({ text: "hello" }, { config: { memory: { titles: "off" } } });
+  const { home } = w;
+  try {
+    for (const [chat, key] of [
+      [1, owner],
+      [2, guest],
+    ] as const) {
+      w.say(chat, `zebra of ${chat}`);
+      await idle(w, key, 1);
+    }
+    w.sayInGroup(1, "Owner", "zebra of the group");
+    await idle(w, group, 1);
+    await w.gateway.ask("zebra of the page");
+    const { key } = await w.gateway.gateway.api.forkSession(guest, undefined);
+    const { key: again } = await w.gateway.gateway.api.forkSession(key, undefined);
+    for (const copy of [key, again]) await w.gateway.ask("zebra of a copy", { key: copy });
+    const restarted = await w.gateway.restart(undefined, 1000);
+    await restarted.gateway.drain(1000);
+    await restarted.gateway[Symbol.asyncDispose]();
+
+    const options = {
+      home,
+      config: await loadConfig({ home, env: { HOME: home } }),
+      log: silentLog,
+      version: "0.0.0-test",
+    };
+    const releases = new Releases(silentLog);
+    try {
+      const core = await openCore(options, releases);
+      const isOwner = (channel: string, sender: string): boolean => `${channel}:${sender}` === owner;
+      const days = await readDay(core, openReadership(options, core, [], isOwner), 0, Date.now() + 1000);
+      const said = days.flatMap(({ messages }) => messages.map(({ content }) => content)).join("\n");
+      assert.match(said, /zebra of 1\n[\s\S]*zebra of the page/);
+      assert.doesNotMatch(said, /zebra of (?:2|the group|a copy)/);
+    } finally {
+      await releases[Symbol.asyncDispose]();
+    }
+  } finally {
+    await w.telegram.stop();
+    await w.model[Symbol.asyncDispose]();
+    rmSync(home, { recursive: true, force: true });
+  }
+});
+
+test("a heartbeat that is to speak where others read has nothing to look through, and the status says why", async () => {
+  const due = Date.parse("2026-11-21T12:00:00Z");
+  for (const chat of [owner, guest, group]) {
+    await using model = await startFakeOpenAI({ answer: { text: "HEARTBEAT_OK" } });
+    const home = await tempHome();
+    fill(home);
+    const ahead = due - 300 - Date.now();
+    const now = (): number => Date.now() + ahead;
+    const heartbeat = { enabled: true, chat };
+    const config = openAIConfig(model.apiBase, { owners: [owner], heartbeat, memory: { titles: "off" } });
+    await using gateway = await startGateway({ home, config, now });
+    const beats = (): number => model.requests.filter(({ userText }) => userText.includes("[Heartbeat]")).length;
+    await until("the beat is due", () => now() > due + 200 && (chat !== owner || beats() === 1), 10_000);
+    await gateway.ask("hello");
+    assert.equal(beats(), chat === owner ? 1 : 0, chat);
+    const problems = gateway.gateway.api.status().problems.join("\n");
+    assert.equal(/heartbeat\.chat: others read along/.test(problems), chat !== owner, chat);
+    if (chat === owner) assert.match(model.requests[0]?.bodyText ?? "", /canary-heartbeat/);
+  }
 });
