@@ -135,20 +135,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     answers,
     running: new RunningTurns(),
     intake,
-    models: createModels({
-      providers: config.providers,
-      own: options.providers,
-      defaults: config.agents.defaults,
-      prices: config.prices,
-      needsPrices: counts(config.budgets, "usd"),
-      circuits: createCircuits({ now, onChange: (change) => core.tell(circuitEvent(change)) }),
-      ollamaAddress: options.ollamaAddress,
-      onConnection: ({ name, ...change }) =>
-        core.tell(
-          draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),
-        ),
-      log,
-    }),
+    models: openModels(options, core, now),
     budgets: createBudgets({
       limits: config.budgets,
       jobs: { [heartbeatJob]: config.heartbeat.budget },
@@ -172,6 +159,27 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     previews: createPreviews(core.engine, channels, log),
     isOwner,
   };
+}
+
+function openModels(
+  { config: { config }, providers, ollamaAddress, log }: GatewayOptions,
+  core: Core,
+  now: () => number,
+): Models {
+  return createModels({
+    providers: config.providers,
+    own: providers,
+    defaults: config.agents.defaults,
+    prices: config.prices,
+    needsPrices: counts(config.budgets, "usd"),
+    circuits: createCircuits({ now, onChange: (change) => core.tell(circuitEvent(change)) }),
+    ollamaAddress,
+    onConnection: ({ name, ...change }) =>
+      core.tell(
+        draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),
+      ),
+    log,
+  });
 }
 
 /** The SDK is loaded with the first voice message. */
