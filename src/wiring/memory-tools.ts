@@ -31,9 +31,13 @@ export function memoryTools(options: GatewayOptions, core: Core, { readers, chat
     const isHere = (id: string): boolean => id === chat || id.startsWith(`${chat}:`) || id === `${notesOf}${chat}`;
     const isOwners = (id: string): boolean =>
       id.startsWith("memory/") || (/^(?!cron:)[a-z0-9-]+:/.test(id) && readers.ofSession(id).audience === "owner");
+    const outsideOf = (id: string): string | undefined => {
+      if (isHere(id) || isOwners(id)) return undefined;
+      return id.startsWith(notesOf) ? id : `the conversation ${id}`;
+    };
     return audience === "owner"
-      ? { of: "owner", allows: () => true, isForeign: (id) => !isHere(id) && !isOwners(id) }
-      : { of: "chat", allows: isHere, isForeign: () => false };
+      ? { of: "owner", allows: () => true, outsideOf }
+      : { of: "chat", allows: isHere, outsideOf: () => undefined };
   };
   return [
     memorySearchTool(search, scopeOf),
