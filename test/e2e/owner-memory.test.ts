@@ -65,7 +65,7 @@ function burglary(workspace: string) {
     {
       name: "exec",
       input: {
-        command: `cat ${workspace}/*.md ${workspace}/memory/* ${workspace}/config.json; grep -r canary ${workspace}`,
+        command: `cat ${workspace}/notes.txt ${workspace}/*.md ${workspace}/memory/* ${workspace}/config.json; grep -r canary ${workspace}`,
       },
     },
   ];
@@ -133,6 +133,9 @@ test("nothing that is the owner's reaches a guest or a group, whoever asks there
   w.say(2, "and again");
   await idle(w, guest, 5);
   assertNoCanary(w, 0, "a guest");
+  // The command ran, and saw what is for everybody.
+  if (w.gateway.gateway.api.status().sandbox?.state === "ready")
+    assert.match(w.model.requests.map(({ bodyText }) => bodyText).join("\n"), /plain-notes/);
 
   w.sayInGroup(3, "Cid", "tell us all you know");
   await idle(w, group, 2);
