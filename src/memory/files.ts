@@ -36,10 +36,10 @@ interface Cached {
   readonly text: string;
 }
 
-/** `templates`: the default text of each file by its path in the workspace. */
+/** `isTemplate`: nobody has written anything of their own into the file of this path in the workspace. */
 export function createContextFiles(
   workspace: string,
-  options: { readonly templates?: Readonly<Record<string, string>> } = {},
+  options: { readonly isTemplate?: (name: string, text: string) => boolean } = {},
 ): ContextFileLoader {
   const cache = new Map<string, Cached>();
 
@@ -51,8 +51,7 @@ export function createContextFiles(
       const known = cache.get(name);
       const text = known?.stamp === stamp ? known.text : await readStart({ root: workspace, name });
       cache.set(name, { stamp, text });
-      const template = options.templates?.[name];
-      return text === "" || (template !== undefined && text === tidy(template)) ? undefined : text;
+      return text === "" || options.isTemplate?.(name, text) === true ? undefined : text;
     } catch (error) {
       cache.delete(name);
       if (!isMissing(error)) problems.push(`${file} cannot be read: ${messageOf(error)}`);

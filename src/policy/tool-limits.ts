@@ -1,5 +1,6 @@
 import { type ExecutionMode, isOpenCommand, type ToolAccess, type ToolUse, unknownAccess } from "./access.js";
-import type { Zone, Zones } from "./zones.js";
+import { createPlaceLimits, inPrivate, isPrivate, onlyOwners, type PlaceLimits } from "./place-limits.js";
+import type { Zones } from "./zones.js";
 
 /** What is denied whatever rules say, and what is risky. */
 export interface ToolLimits {
@@ -18,194 +19,104 @@ interface LimitOptions {
   readonly restrictToWorkspace: boolean;
 }
 
-export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimits {
-  const readLimit = (use: ToolUse, target: string): string | undefined => {
-    const zone = zones.zoneOf(target, use.folder);
-    switch (zone) {
-      case "own":
-      case "kept":
-      case "workspace":
-      case "skills":
-        return undefined;
-      case "steering":
-      case "memory":
-        return ownersLimit(use, target);
-      case "hidden":
-        return hiddenPlace(zones.nameOf(target));
-      case "private":
-        return "The gateway's own files are not shown to tools.";
-      case "outside":
-        return leaveLimit(use, "read");
-      default:
-        return zone satisfies never;
-    }
-  };
-
-  const writeLimit = (use: ToolUse, target: string): string | undefined => {
-    const zone = zones.zoneOf(target, use.folder);
-    switch (zone) {
-      case "own":
-      case "workspace":
-        return undefined;
-      case "skills":
-        return use.speaker.role === "owner"
-          ? undefined
-          : `${zones.nameOf(target)} steers the assistant: ${onlyOwners} may change it.`;
-      case "steering":
-      case "memory":
-        return ownersLimit(use, target);
-      case "kept":
-        return `${zones.nameOf(target)} is kept by the gateway and cannot be changed; write a copy of it.`;
-      case "hidden":
-        return hiddenPlace(zones.nameOf(target));
-      case "private":
-        return "The gateway's own files cannot be changed by tools.";
-      case "outside":
-        return leaveLimit(use, "write");
-      default:
-        return zone satisfies never;
-    }
-  };
-
-  const leaveLimit = ({ tool, speaker }: ToolUse, verb: "read" | "write"): string | undefined => {
-    if (options.restrictToWorkspace)
-      return `${tool.name} may not ${verb} outside of the workspace (setting tools.restrictToWorkspace).`;
-    if (speaker.role === "owner") return undefined;
-    return `${tool.name} may ${verb} outside of the workspace for ${onlyOwners} only.`;
-  };
-
-  /** What an owner tells in private is not for guests, nor for any chat in which others read along. */
-  const ownersLimit = ({ speaker }: ToolUse, target: string): string | undefined =>
-    isPrivate(speaker) ? undefined : `${zones.nameOf(target)} is the owner's: ${inPrivate}.`;
-
-  const memoryLimit = ({ speaker }: ToolUse, of: "owner" | "chat"): string | undefined =>
-    of === "chat" || isPrivate(speaker) ? undefined : `That memory is the owner's: ${inPrivate}.`;
-
-  const writeRisk = ({ folder }: ToolUse, target: string): string | undefined => {
-    const zone = zones.zoneOf(target, folder);
-    switch (zone) {
-      case "own":
-        return undefined;
-      case "skills":
-      case "steering":
-        return "that steers the assistant";
-      case "memory":
-        return "that speaks to every later conversation";
-      case "outside":
-        return "that is outside of the workspace";
-      case "kept":
-      case "private":
-      case "hidden":
-      case "workspace":
-        return "that is outside of this chat's own folder";
-      default:
-        return zone satisfies never;
-    }
-  };
-
+export function createToolLimits({ executionMode, restrictToWorkspace }: LimitOptions, zones: Zones): ToolLimits {
+  const places = createPlaceLimits(restrictToWorkspace, zones);
   return {
     limitOf(use) {
-      const { tool, access, speaker } = use;
+      const { tool, access } = use;
       const isReading = tool.effect === "read" && access.kind !== "write" && !isSending(access);
-      if (options.executionMode === "safe" && !isReading)
+      if (executionMode === "safe" && !isReading)
         return `${tool.name} is not allowed while agents.defaults.executionMode is "safe": it may change something.`;
       if (use.isPlanning === true && !isReading && tool.risk !== "none")
         return `${tool.name} waits for the person's go (/plan go): while a plan is being made, tools may only read.`;
-      switch (access.kind) {
-        case "read":
-          return readLimit(use, access.path);
-        case "write":
-          return writeLimit(use, access.path);
-        case "chat":
-          return access.isOwn || speaker.role === "owner"
-            ? undefined
-            : `${tool.name} may write to other chats for ${onlyOwners} only.`;
-        case "command":
-          return !isOpenCommand(access) || speaker.role === "owner"
-            ? undefined
-            : `${tool.name} may run commands ${wayOf(access)} for ${onlyOwners} only.`;
-        case "memory":
-          return memoryLimit(use, access.of);
-        case "call":
-        case "network":
-        case "schedule":
-        case "other":
-          return undefined;
-        default:
-          return unknownAccess(access);
-      }
+      return limitOfAccess(use, places);
     },
-
-    riskOf(use) {
-      const { tool, access } = use;
-      switch (access.kind) {
-        case "read":
-          return undefined;
-        case "write":
-          return writeRisk(use, access.path);
-        case "network":
-          return isPosting(access) ? "that sends something out" : undefined;
-        case "chat":
-          return access.isOwn ? undefined : "that is another chat";
-        case "command":
-          return isOpenCommand(access) ? `that runs ${wayOf(access)}` : undefined;
-        case "memory":
-        case "schedule":
-          // It only ever brings this chat back to this chat, and runs with the rights of whoever asked for it.
-          return undefined;
-        case "call":
-          return tool.risk === "call" && tool.effect !== "read" ? "nobody knows what it may change" : undefined;
-        case "other":
-          return tool.effect === "read" ? undefined : "it may change something";
-        default:
-          return unknownAccess(access);
-      }
-    },
-
-    steers: ({ access, folder }) => access.kind === "write" && steeringZones.has(zones.zoneOf(access.path, folder)),
-
-    nameOf({ tool, access }) {
-      switch (access.kind) {
-        case "read":
-          return `read ${zones.nameOf(access.path)}`;
-        case "write":
-          return `write ${zones.nameOf(access.path)}`;
-        case "network":
-          return `${isPosting(access) ? "send to" : "fetch"} ${access.url}`;
-        case "chat":
-          return `write to ${access.chat}`;
-        case "command":
-          return `run ${access.command}`;
-        case "memory":
-          return `${access.access === "read" ? "search" : "change"} the memory${access.of === "chat" ? " of this chat" : ""}`;
-        case "schedule":
-          return `${access.detail} a scheduled job`;
-        case "call":
-          return `use ${tool.name}`;
-        case "other":
-          return access.detail;
-        default:
-          return unknownAccess(access);
-      }
-    },
+    riskOf: (use) => riskOf(use, places),
+    steers: (use) => use.access.kind === "write" && places.steers(use, use.access.path),
+    nameOf: (use) => nameOf(use, zones),
   };
+}
+
+function limitOfAccess(use: ToolUse, places: PlaceLimits): string | undefined {
+  const { tool, access, speaker } = use;
+  switch (access.kind) {
+    case "read":
+      return places.readLimit(use, access.path);
+    case "write":
+      return places.writeLimit(use, access.path);
+    case "chat":
+      return access.isOwn || speaker.role === "owner"
+        ? undefined
+        : `${tool.name} may write to other chats for ${onlyOwners} only.`;
+    case "command":
+      return !isOpenCommand(access) || speaker.role === "owner"
+        ? undefined
+        : `${tool.name} may run commands ${wayOf(access)} for ${onlyOwners} only.`;
+    case "memory":
+      return access.of === "chat" || isPrivate(speaker) ? undefined : `That memory is the owner's: ${inPrivate}.`;
+    case "call":
+    case "network":
+    case "schedule":
+    case "other":
+      return undefined;
+    default:
+      return unknownAccess(access);
+  }
+}
+
+function riskOf(use: ToolUse, places: PlaceLimits): string | undefined {
+  const { tool, access } = use;
+  switch (access.kind) {
+    case "read":
+      return undefined;
+    case "write":
+      return places.writeRisk(use, access.path);
+    case "network":
+      return isPosting(access) ? "that sends something out" : undefined;
+    case "chat":
+      return access.isOwn ? undefined : "that is another chat";
+    case "command":
+      return isOpenCommand(access) ? `that runs ${wayOf(access)}` : undefined;
+    case "memory":
+    case "schedule":
+      // It only ever brings this chat back to this chat, and runs with the rights of whoever asked for it.
+      return undefined;
+    case "call":
+      return tool.risk === "call" && tool.effect !== "read" ? "nobody knows what it may change" : undefined;
+    case "other":
+      return tool.effect === "read" ? undefined : "it may change something";
+    default:
+      return unknownAccess(access);
+  }
+}
+
+function nameOf({ tool, access }: ToolUse, zones: Zones): string {
+  switch (access.kind) {
+    case "read":
+      return `read ${zones.nameOf(access.path)}`;
+    case "write":
+      return `write ${zones.nameOf(access.path)}`;
+    case "network":
+      return `${isPosting(access) ? "send to" : "fetch"} ${access.url}`;
+    case "chat":
+      return `write to ${access.chat}`;
+    case "command":
+      return `run ${access.command}`;
+    case "memory":
+      return `${access.access === "read" ? "search" : "change"} the memory${access.of === "chat" ? " of this chat" : ""}`;
+    case "schedule":
+      return `${access.detail} a scheduled job`;
+    case "call":
+      return `use ${tool.name}`;
+    case "other":
+      return access.detail;
+    default:
+      return unknownAccess(access);
+  }
 }
 
 function wayOf({ isSandboxed }: Extract<ToolAccess, { kind: "command" }>): string {
   return isSandboxed ? "with the network, this machine's own ports included" : "without a sandbox";
-}
-
-const steeringZones: ReadonlySet<Zone> = new Set<Zone>(["skills", "steering", "memory"]);
-
-function isPrivate({ role, audience }: ToolUse["speaker"]): boolean {
-  return role === "owner" && audience === "owner";
-}
-
-const onlyOwners = 'an owner (setting "owners")';
-const inPrivate = `only ${onlyOwners} may use it, and only where nobody else reads along`;
-
-function hiddenPlace(name: string): string {
-  return `${name} is not for this chat: only its own folder is, of all names that begin with a dot.`;
 }
 
 /** Not reading, even where the tool as such only reads. */

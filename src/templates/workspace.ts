@@ -45,6 +45,27 @@ const heartbeat = `# Heartbeat
 What should be looked after from time to time, one task a line. Nothing happens while there is none.
 `;
 
+/** What templates were before: a file that still reads so says nothing either. */
+const former: Readonly<Record<string, readonly string[]>> = {
+  "AGENTS.md": [agents.replace(" Only you see the effect: guests and\ngroups have GUESTS.md.", "")],
+  "SOUL.md": [soul.replace(" Everybody who talks to it meets this character: write nothing\nprivate here.", "")],
+  "memory/MEMORY.md": ["# Memory\n\nWhat should be remembered over all chats, one fact a line.\n"],
+};
+
+/** True while nobody has written anything of their own into this file. */
+export function isTemplate(name: string, text: string): boolean {
+  const known = [workspaceTemplates[name], ...(former[name] ?? [])];
+  const words = tidy(text);
+  return known.some((template) => template !== undefined && tidy(template) === words);
+}
+
+function tidy(text: string): string {
+  return text
+    .replace(/^\uFEFF/, "")
+    .replace(/\r\n/g, "\n")
+    .trim();
+}
+
 /** The files that steer the assistant as a new workspace has them, by their path in it. */
 export const workspaceTemplates: Readonly<Record<string, string>> = {
   "AGENTS.md": agents,

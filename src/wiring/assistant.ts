@@ -28,7 +28,7 @@ import { createModels, type Models } from "../providers/models.js";
 import { heartbeatJob } from "../schedule/heartbeat-job.js";
 import { createSkills } from "../skills/find.js";
 import { createSkillSource, type SkillSource } from "../skills/source.js";
-import { workspaceTemplates } from "../templates/workspace.js";
+import { isTemplate } from "../templates/workspace.js";
 import { shared } from "../util/shared.js";
 import type { Core } from "./core.js";
 import { createGuestProblems } from "./guest-problems.js";
@@ -87,7 +87,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     grants,
   });
   const pairing = createPairing(core.engine.records("pairing"), { now });
-  const loader = createContextFiles(workspace, { templates: workspaceTemplates });
+  const loader = createContextFiles(workspace, { isTemplate });
   const contextFiles = { load: shared(() => loader.load(), sharedMs) };
   const skills = createSkills({ workspace, bundled: bundledSkills, enableGlobalSkills });
   const questions = new OpenQuestions();
@@ -126,6 +126,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
     return decision.allowed && decision.role === "owner";
   };
+  const readers = openReadership(options, core, channels.keys(), isOwner);
   return {
     policy,
     pairing,
@@ -134,20 +135,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     answers,
     running: new RunningTurns(),
     intake,
-    models: createModels({
-      providers: config.providers,
-      own: options.providers,
-      defaults: config.agents.defaults,
-      prices: config.prices,
-      needsPrices: counts(config.budgets, "usd"),
-      circuits: createCircuits({ now, onChange: (change) => core.tell(circuitEvent(change)) }),
-      ollamaAddress: options.ollamaAddress,
-      onConnection: ({ name, ...change }) =>
-        core.tell(
-          draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),
-        ),
-      log,
-    }),
+    models: openModels(options, core, now),
     budgets: createBudgets({
       limits: config.budgets,
       jobs: { [heartbeatJob]: config.heartbeat.budget },
@@ -159,13 +147,39 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     skills: createSkillSource(skills, config.skills.default),
     contextFiles,
     chatMemory: createChatMemory(core.files.kept),
-    readers: openReadership(options, core, channels.keys(), isOwner),
-    guestProblems: createGuestProblems(config, { pairing, contextFiles, isOwner }),
+    readers,
+    guestProblems: createGuestProblems(config, {
+      pairing,
+      contextFiles,
+      isOwner,
+      isOwnersChat: (key) => readers.ofSession(key).audience === "owner",
+    }),
     channels,
     channelFaults,
     previews: createPreviews(core.engine, channels, log),
     isOwner,
   };
+}
+
+function openModels(
+  { config: { config }, providers, ollamaAddress, log }: GatewayOptions,
+  core: Core,
+  now: () => number,
+): Models {
+  return createModels({
+    providers: config.providers,
+    own: providers,
+    defaults: config.agents.defaults,
+    prices: config.prices,
+    needsPrices: counts(config.budgets, "usd"),
+    circuits: createCircuits({ now, onChange: (change) => core.tell(circuitEvent(change)) }),
+    ollamaAddress,
+    onConnection: ({ name, ...change }) =>
+      core.tell(
+        draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),
+      ),
+    log,
+  });
 }
 
 /** The SDK is loaded with the first voice message. */

@@ -56,8 +56,9 @@ export function chatCommands(
       try {
         return await run(operation, message);
       } catch (error) {
-        if (error instanceof ConfigError) return error.message;
-        throw error;
+        if (!(error instanceof ConfigError)) throw error;
+        // It names files.
+        return readers.of(message).audience === "owner" ? error.message : "That cannot be done now.";
       }
     },
   };

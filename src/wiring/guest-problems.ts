@@ -12,6 +12,7 @@ export function createGuestProblems(
     readonly pairing: Pick<Pairing, "list">;
     readonly contextFiles: ContextFileLoader;
     readonly isOwner: (channel: string, senderId: string) => boolean;
+    readonly isOwnersChat: (sessionKey: string) => boolean;
   },
 ): () => readonly string[] {
   const latest: { files: ContextFiles } = { files: { problems: [] } };
@@ -25,8 +26,14 @@ export function createGuestProblems(
     look();
     const { agents, guests, problems } = latest.files;
     const isUntold = agents !== undefined && guests === undefined && hasGuests(config, ports);
-    return isUntold ? [...problems, untold] : problems;
+    const { enabled, chat } = config.heartbeat;
+    const isSilent = enabled && chat !== undefined && !ports.isOwnersChat(chat);
+    return [...problems, ...(isUntold ? [untold] : []), ...(isSilent ? [silentHeartbeat(chat)] : [])];
   };
+}
+
+function silentHeartbeat(chat: string): string {
+  return `heartbeat.chat: others read along in ${chat}, so the list of the heartbeat is not used there. Name an owner's direct chat.`;
 }
 
 const untold =

@@ -18,7 +18,7 @@ import { sleep } from "../util/sleep.js";
 import type { Assistant } from "./assistant.js";
 import { createChatContext } from "./chat-context.js";
 import type { Core } from "./core.js";
-import { memoryTools } from "./memory.js";
+import { memoryTools } from "./memory-tools.js";
 import type { GatewayOptions } from "./options.js";
 import type { Status } from "./status.js";
 

@@ -24,8 +24,8 @@ export interface SearchScope {
   readonly of: "owner" | "chat";
   /** Of the conversation or file that a passage comes from. */
   readonly allows: (sourceId: string) => boolean;
-  /** Others than those who are here now have a say in what stands there. */
-  readonly isForeign: (sourceId: string) => boolean;
+  /** What it is, where others than those who are here now have a say in what stands there. */
+  readonly outsideOf: (sourceId: string) => string | undefined;
 }
 
 const excerptLength = 600;
@@ -40,7 +40,7 @@ export function memorySearchTool(past: PastFinder, scopeOf: (context: ToolContex
     origin: "builtin",
 
     async run({ query, limit = 8 }, context) {
-      const { of, allows, isForeign } = scopeOf(context);
+      const { of, allows, outsideOf } = scopeOf(context);
       const refusal = await context.permit({ kind: "memory", access: "read", of });
       if (refusal !== undefined) return failed(refusal);
       const found = await past.search(query, { limit, allows, signal: context.signal });
@@ -49,9 +49,7 @@ export function memorySearchTool(past: PastFinder, scopeOf: (context: ToolContex
         ({ sourceId, from, text, at }) =>
           `[${at === undefined ? "" : `${new Date(at).toISOString().slice(0, 16)} `}${sourceId}, ${from}] ${excerpt(text, query)}`,
       );
-      const outside = found
-        .map((one) => one.outside ?? (isForeign(one.sourceId) ? `the conversation ${one.sourceId}` : undefined))
-        .find((source) => source !== undefined);
+      const outside = found.map((one) => one.outside ?? outsideOf(one.sourceId)).find((source) => source !== undefined);
       return {
         text: lines.join("\n\n"),
         isError: false,
