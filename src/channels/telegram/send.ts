@@ -18,6 +18,9 @@ export interface TelegramText {
 /** Telegram's limit, which the plain text may exceed because it writes out addresses. */
 const longestMessage = 4096;
 
+/** Nobody has clicked yet: what the model has put into an address must not reach its host by itself. */
+const noPreview = { link_preview_options: { is_disabled: true } } as const;
+
 /** Sends Markdown as Telegram HTML, or plain when Telegram cannot parse that. Resolves with the message id. */
 export async function sendMarkdown(api: Api, text: TelegramText, signal: GrammySignal): Promise<string> {
   return await whereverItIs(text.chatId, (chatId) => sendTo(api, chatId, text, signal));
@@ -69,7 +72,7 @@ export async function sendFile(
 
 async function sendTo(api: Api, chatId: string, text: TelegramText, signal: GrammySignal): Promise<string> {
   const { content } = text;
-  const where = whereOf(text);
+  const where = { ...whereOf(text), ...noPreview };
   try {
     const html = { ...where, parse_mode: "HTML" as const };
     return String((await api.sendMessage(chatId, toTelegramHtml(content), html, signal)).message_id);
@@ -98,11 +101,12 @@ export async function editMarkdown(
   const id = Number(message.platformMessageId);
   const { chatId, content } = message;
   try {
-    await api.editMessageText(chatId, id, toTelegramHtml(content), { parse_mode: "HTML" }, signal);
+    const html = { parse_mode: "HTML" as const, ...noPreview };
+    await api.editMessageText(chatId, id, toTelegramHtml(content), html, signal);
   } catch (error) {
     if (isUnchanged(error)) return;
     if (!isParseError(error)) throw error;
-    await api.editMessageText(chatId, id, toPlainText(content, longestMessage), {}, signal);
+    await api.editMessageText(chatId, id, toPlainText(content, longestMessage), noPreview, signal);
   }
 }
 
