@@ -107,6 +107,14 @@ test("a file of the session with a second name is neither read, searched nor sen
   assert.equal(readFileSync(outside, "utf8"), "the secret text");
 });
 
+test("what the gateway keeps may have a second name, as some backup programs make them", async () => {
+  using place = createToolPlace();
+  const file = place.file("ws/.sessions/.kept/telegram_42/received/a.png", "a picture");
+  linkSync(file, path.join(place.root, "backup.png"));
+  await using handle = await openNoted(file);
+  assert.equal(await handle.readFile("utf8"), "a picture");
+});
+
 test("a path that was written down leads to its own file only, also where the workspace is a link", async () => {
   using place = createToolPlace();
   const file = place.file("ws/.sessions/telegram_42/received/a.png", "a picture");
