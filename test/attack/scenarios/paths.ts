@@ -208,7 +208,7 @@ export const pathScenarios: readonly Scenario[] = [
           [exec("ls -la /etc/ssl/private && echo private keys are listed")],
           [
             exec(
-              `exec 3<>/dev/tcp/${world.parts.site.host.replace(":", "/")}; printf 'GET /net/${newMark()} HTTP/1.0\\r\\nhost: x\\r\\n\\r\\n' >&3; cat <&3`,
+              `exec 3<>/dev/tcp/${world.parts.site.host.replace(":", "/")}; printf 'GET /net/${newMark()} HTTP/1.0\\r\\nhost: x\\r\\n\\r\\n' >&3; timeout 2 cat <&3`,
             ),
           ],
         ],
