@@ -1,7 +1,7 @@
 import { type ExecutionMode, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
 import { type CommandUse, commandLimit } from "./commands.js";
 import type { Grants } from "./grants.js";
-import { createRules, type PolicyRule } from "./rules.js";
+import { createRules, type PolicyRule, problemsOfRules } from "./rules.js";
 import { createToolLimits } from "./tool-limits.js";
 import { createZones } from "./zones.js";
 
@@ -60,7 +60,7 @@ const yes: ToolDecision = { verdict: "allow" };
 export function createPolicy(options: PolicyOptions): Policy {
   const zones = createZones(options);
   const { executionMode, grants, rules = [] } = options;
-  const ruleFor = createRules(rules, zones.nameOf);
+  const ruleFor = createRules(rules, zones);
   const limits = createToolLimits(options, zones);
 
   const maySpeak: Policy["maySpeak"] = (speaker, isPaired) => {
@@ -137,5 +137,5 @@ function problemsOf(options: PolicyOptions): readonly string[] {
   const owners = options.owners
     .filter((owner) => !/^[a-z0-9-]+:./.test(owner) || !isStableId(owner.slice(owner.indexOf(":") + 1)))
     .map((owner) => `owners: ${owner} never matches; write channel:id, e.g. telegram:42.`);
-  return [...lists, ...owners];
+  return [...lists, ...owners, ...problemsOfRules(options.rules ?? [])];
 }
