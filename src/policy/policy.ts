@@ -1,6 +1,8 @@
+import { visible } from "../util/visible.js";
 import { type ExecutionMode, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
+import { approverOf } from "./approvers.js";
 import { type CommandUse, commandLimit } from "./commands.js";
-import type { Grants } from "./grants.js";
+import { type Grants, scopeOf } from "./grants.js";
 import { createRules, type PolicyRule, problemsOfRules } from "./rules.js";
 import { createToolLimits } from "./tool-limits.js";
 import { createZones } from "./zones.js";
@@ -87,16 +89,19 @@ export function createPolicy(options: PolicyOptions): Policy {
     if (rule?.verdict === "deny") return { verdict: "deny", sentence: `${use.tool.name} is denied by ${rule.name}.` };
     // Such a tool names what it does one by one; asking about the call as well would ask twice.
     if (use.access.kind === "call" && use.tool.risk === "access") return yes;
-    if (rule?.verdict === "allow") return yes;
+    if (rule?.verdict === "allow") return { verdict: "allow", by: "rule" };
+    const approver = approverOf(use, rule?.verdict === "ask");
     const ask = (because: string, canGrant: boolean): ToolDecision => {
-      return { verdict: "ask", what: limits.nameOf(use), because, canGrant };
+      return { verdict: "ask", what: limits.nameOf(use), because: visible(because), canGrant, approver };
     };
     if (rule?.verdict === "ask") return ask(`${rule.name} says to ask`, false);
     const others = isOutward(use.tool, use.access) ? othersIn(use) : undefined;
     if (others !== undefined) return ask(others, false);
     const risk = limits.riskOf(use);
-    if (risk === undefined || executionMode === "auto" || grants?.covers(use) === true) return yes;
-    return ask(risk, use.speaker.role === "owner");
+    if (risk === undefined || executionMode === "auto") return yes;
+    // Owners alone can say so, and only for what can be told again.
+    const canGrant = use.speaker.role === "owner" && scopeOf(use) !== undefined;
+    return canGrant && grants?.covers(use) === true ? { verdict: "allow", by: "grant" } : ask(risk, canGrant);
   };
 
   return {

@@ -1,3 +1,4 @@
+import { visible, visibleAddress } from "../util/visible.js";
 import { type ExecutionMode, isOpenCommand, type ToolAccess, type ToolUse, unknownAccess } from "./access.js";
 import type { Zones } from "./zones.js";
 
@@ -143,23 +144,23 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
     nameOf({ tool, access }) {
       switch (access.kind) {
         case "read":
-          return `read ${zones.nameOf(access.path)}`;
+          return `read ${visible(zones.nameOf(access.path))}`;
         case "write":
-          return `write ${zones.nameOf(access.path)}`;
+          return `write ${visible(zones.nameOf(access.path))}`;
         case "network":
-          return `${isPosting(access) ? "send to" : "fetch"} ${access.url}`;
+          return `${isPosting(access) ? "send to" : "fetch"} ${visibleAddress(access.url)}`;
         case "chat":
-          return `write to ${access.chat}`;
+          return `write to ${visible(access.chat)}`;
         case "command":
-          return `run ${access.command}`;
+          return `run ${visible(access.command)}`;
         case "memory":
           return access.access === "read" ? "search the memory" : "change the memory";
         case "schedule":
           return `${access.detail} a scheduled job`;
         case "call":
-          return `use ${tool.name}`;
+          return `use ${visible(tool.name)}`;
         case "other":
-          return access.detail;
+          return visible(access.detail);
         default:
           return unknownAccess(access);
       }

@@ -2,16 +2,18 @@ import { createAgent } from "../agent/agent.js";
 import { createCompaction } from "../agent/compaction.js";
 import { createClock } from "../agent/context.js";
 import type { AgentPorts, PlannedUse } from "../agent/ports.js";
+import { choicesFor } from "../agent/question-text.js";
 import { deliverOutbound } from "../bus/delivery.js";
 import { isGroup, questionRepliesOf, repliesOf } from "../bus/replies.js";
 import type { Channel } from "../channels/channel.js";
 import { superviseChannel } from "../channels/supervisor.js";
 import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
-import { rootKeyOf } from "../events/session-key.js";
+import { rootKeyOf, sessionKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import { appendOlderText } from "../memory/older-text.js";
-import type { ToolUse } from "../policy/access.js";
+import { isOpenCommand, type ToolUse } from "../policy/access.js";
+import { filesOfCommand } from "../policy/command-files.js";
 import { grantText } from "../policy/grants.js";
 import { builtinTools } from "../tools/builtin.js";
 import { createToolRegistry, type ToolSource } from "../tools/registry.js";
@@ -169,11 +171,12 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
 
 /** The same for every route: whose message it is decides, whatever carried it. */
 function toToolUse(use: PlannedUse, isOwner: Assistant["isOwner"]): ToolUse {
-  const { tool, access, folder, outside, isPlanning, message } = use;
-  const { channel, senderId } = message;
+  const { tool, access, folder, files, outside, isPlanning, message } = use;
+  const { channel, senderId, chatId, thread } = message;
+  const chat = sessionKeyOf(channel, chatId, thread);
   const role = isOwner(channel, senderId) ? "owner" : "guest";
   const chatType = isGroup(message) ? "group" : "dm";
-  return { tool, access, folder, outside, isPlanning, speaker: { channel, senderId, chatType, role } };
+  return { tool, access, folder, chat, files, outside, isPlanning, speaker: { channel, senderId, chatType, role } };
 }
 
 function agentPorts(
@@ -202,8 +205,13 @@ function agentPorts(
       source: hands.source,
     }),
     decide: (use) => policy.mayUseTool(toToolUse(use, isOwner)),
+    filesOf: async (access, folder) =>
+      access.kind === "command" && isOpenCommand(access)
+        ? await filesOfCommand(access.command, { folder, workspace: config.agents.defaults.workspace })
+        : undefined,
     async allowAlways(use, responderId) {
       const grant = await grants.add(toToolUse(use, isOwner), responderId);
+      if (grant === undefined) return;
       const to = `${grantText(grant)} (${grant.id})`;
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
@@ -230,7 +238,7 @@ function agentPorts(
       }
     },
     questionReplies(message, asked, content, turnId) {
-      const choices = asked.options.map(({ id, label, description }) => {
+      const choices = choicesFor(asked).map(({ id, label, description }) => {
         return { label, description, value: `${asked.request_id}:${id}` };
       });
       const question = { id: asked.request_id, content, choices };
