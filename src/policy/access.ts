@@ -20,6 +20,8 @@ export type ToolAccess =
       readonly command: string;
       readonly isSandboxed: boolean;
       readonly hasNetwork?: boolean | undefined;
+      /** Where it starts; absent: in the session's own folder. */
+      readonly cwd?: string | undefined;
     }
   /** The memory files and all conversations. */
   | { readonly kind: "memory"; readonly access: "read" | "write" }

@@ -14,14 +14,16 @@ const chunkBytes = 64 * 1024;
 /**
  * The files that a command's words name in the chat's own folder or anywhere else in the workspace, where others than the
  * person may have written them, with what they hold now; sorted by path. Undefined when that cannot be known: too many,
- * too large, no regular file, not readable. Waits on no pipe.
+ * too large, no regular file, not readable, or it starts in another folder. Waits on no pipe.
  */
 export async function filesOfCommand(
-  command: string,
+  { command, cwd }: { readonly command: string; readonly cwd?: string | undefined },
   places: { readonly folder: string; readonly workspace: string },
 ): Promise<readonly BoundFile[] | undefined> {
   const words = namesIn(command);
   if (words === undefined) return undefined;
+  // What it names is looked for where it starts.
+  if (cwd !== undefined && cwd !== (await realpath(places.folder).catch(() => undefined))) return undefined;
   const roots = [places.workspace, await realpath(places.workspace).catch(() => places.workspace)];
   const found: BoundFile[] = [];
   for (const file of new Set(words.map((word) => path.resolve(places.folder, word)))) {

@@ -207,7 +207,7 @@ function agentPorts(
     decide: (use) => policy.mayUseTool(toToolUse(use, isOwner)),
     filesOf: async (access, folder) =>
       access.kind === "command" && isOpenCommand(access)
-        ? await filesOfCommand(access.command, { folder, workspace: config.agents.defaults.workspace })
+        ? await filesOfCommand(access, { folder, workspace: config.agents.defaults.workspace })
         : undefined,
     async allowAlways(use, responderId) {
       const grant = await grants.add(toToolUse(use, isOwner), responderId);

@@ -295,3 +295,63 @@ test("a command without a sandbox that is not made of plain words has no always"
     ["Allow once", "Deny"],
   );
 });
+
+test("what was allowed for always in the chat's own folder is asked about in another one", async () => {
+  let command = "sh run.sh";
+  await using w = await startWorld((request) => callThenDone("exec", { command })(request), {
+    config: { tools: { exec: { sandbox: "off" } } },
+  });
+  const folder = join(w.home, "workspace", ".sessions", "telegram_1");
+  mkdirSync(join(folder, "sub"), { recursive: true });
+  writeFileSync(join(folder, "run.sh"), "echo harmless");
+  writeFileSync(join(folder, "sub", "run.sh"), "echo harmful");
+  w.say(1, "run it");
+  await w.shown("May I run sh run.sh");
+  w.say(1, "/approve always");
+  await w.shown(/^done: harmless/);
+  command = "cd sub";
+  w.say(1, "go there");
+  await w.shown("May I run cd sub");
+  w.say(1, "yes");
+  await w.shown(/^done: .*now in/s);
+  command = "sh run.sh";
+  w.say(1, "run it");
+  const open = await onlyQuestion(w);
+  assert.deepEqual(
+    open.options.map(({ id }) => id),
+    ["allow_once", "deny"],
+  );
+});
+
+test("what a rule allows runs as its words say, whatever earlier commands have left behind", async () => {
+  let command = "";
+  const rules = [
+    { tool: "exec", verdict: "deny" },
+    { tool: "exec", argument: "export *", verdict: "ask" },
+    { tool: "exec", argument: "uptime *", verdict: "allow" },
+  ];
+  await using w = await startWorld((request) => callThenDone("exec", { command })(request), {
+    config: { tools: { exec: { sandbox: "off" } }, policy: { rules } },
+  });
+  const folder = join(w.home, "workspace", ".sessions", "telegram_1");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "uptime"), "#!/bin/sh\necho harmful\n", { mode: 0o755 });
+  command = `export PATH=${folder}:$PATH`;
+  w.say(1, "prepare");
+  await w.shown("May I run export PATH");
+  w.say(1, "yes");
+  await w.shown(/^done: /);
+  // What it begins with, also where a function has its name.
+  for (const attack of ["uptime --version", "uptime"]) {
+    command = attack;
+    const before = w.telegram.sent.length;
+    w.say(1, `how long? ${attack}`);
+    const fresh = () => w.telegram.sent.slice(before).find(({ text }) => text.startsWith("done:"));
+    await until("it is answered", () => fresh() !== undefined, 10_000);
+    assert.match(fresh()?.text ?? "", /uptime from|load average|up /);
+    assert.doesNotMatch(fresh()?.text ?? "", /harmful/);
+  }
+  command = "id";
+  w.say(1, "who?");
+  await w.shown(/^done: exec is denied by policy\.rules\[0\]/);
+});

@@ -132,7 +132,7 @@ test("the files that a command names in the workspace are known by what they hol
     const folder = path.join(workspace, ".sessions", "telegram_1");
     mkdirSync(path.join(folder, "sub"), { recursive: true });
     const put = (name: string, text: string | Buffer) => writeFileSync(path.join(folder, name), text);
-    const of = (text: string) => filesOfCommand(text, { folder, workspace });
+    const of = (text: string) => filesOfCommand({ command: text }, { folder, workspace });
     const names = (files: readonly BoundFile[] | undefined) => files?.map((file) => path.relative(folder, file.path));
     put("run.sh", "echo 1");
     put("sub/b.cfg", "x");
@@ -142,6 +142,13 @@ test("the files that a command names in the workspace are known by what they hol
     assert.deepEqual(names(await of("python3 ../../shared.py --config=sub/b.cfg")), ["sub/b.cfg", "../../shared.py"]);
     assert.deepEqual(names(await of("cd x; 'run.sh'&&cat<sub/b.cfg")), ["run.sh", "sub/b.cfg"]);
     assert.deepEqual(names(await of(`sh ${folder}/run.sh`)), ["run.sh"]);
+    assert.equal(
+      await filesOfCommand({ command: "sh run.sh", cwd: `${folder}/sub` }, { folder, workspace }),
+      undefined,
+    );
+    assert.deepEqual(names(await filesOfCommand({ command: "sh run.sh", cwd: folder }, { folder, workspace })), [
+      "run.sh",
+    ]);
     // Other contents, or a file where none was, are another command.
     const before = JSON.stringify(await of("sh run.sh late.sh"));
     put("run.sh", "echo 2");
