@@ -23,8 +23,8 @@ export type ToolAccess =
       /** Where it starts; absent: in the session's own folder. */
       readonly cwd?: string | undefined;
     }
-  /** The memory files and all conversations. */
-  | { readonly kind: "memory"; readonly access: "read" | "write" }
+  /** `owner`: the owner's memory and all conversations. `chat`: what this chat has of its own. */
+  | { readonly kind: "memory"; readonly access: "read" | "write"; readonly of: "owner" | "chat" }
   /** The scheduled jobs of this chat. */
   | { readonly kind: "schedule"; readonly detail: string }
   | { readonly kind: "other"; readonly detail: string };
@@ -51,6 +51,8 @@ export interface BoundFile {
   readonly path: string;
   readonly sha256: string;
 }
+/** Who reads along where the turn's answer goes: owners alone, or anybody else. */
+export type Audience = "owner" | "others";
 
 /** One thing that a tool call is about to do, and for whom. */
 export interface ToolUse {
@@ -62,6 +64,7 @@ export interface ToolUse {
     readonly senderId: string;
     readonly chatType: "dm" | "group";
     readonly role: Role;
+    readonly audience: Audience;
   };
   /** The session's own folder, `<workspace>/.sessions/<name>`. */
   readonly folder: string;

@@ -1,6 +1,7 @@
 import { visible } from "../util/visible.js";
 import { type ExecutionMode, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
 import { approverOf } from "./approvers.js";
+import { ownerChannels } from "./audience.js";
 import { type CommandUse, commandLimit } from "./commands.js";
 import { type Grants, scopeOf } from "./grants.js";
 import { createRules, type PolicyRule, problemsOfRules } from "./rules.js";
@@ -56,7 +57,6 @@ export interface Policy {
   readonly problems: readonly string[];
 }
 
-const ownerChannels: ReadonlySet<string> = new Set(["webui", "cli"]);
 const yes: ToolDecision = { verdict: "allow" };
 
 export function createPolicy(options: PolicyOptions): Policy {
@@ -89,18 +89,20 @@ export function createPolicy(options: PolicyOptions): Policy {
     if (rule?.verdict === "deny") return { verdict: "deny", sentence: `${use.tool.name} is denied by ${rule.name}.` };
     // Such a tool names what it does one by one; asking about the call as well would ask twice.
     if (use.access.kind === "call" && use.tool.risk === "access") return yes;
-    if (rule?.verdict === "allow") return { verdict: "allow", by: "rule" };
+    const steers = limits.steers(use);
+    const others = steers || isOutward(use.tool, use.access) ? othersIn(use) : undefined;
+    // Rules were written before anybody knew what would speak in this conversation.
+    if (rule?.verdict === "allow" && !(steers && others !== undefined)) return { verdict: "allow", by: "rule" };
     const approver = approverOf(use, rule?.verdict === "ask");
     const ask = (because: string, canGrant: boolean): ToolDecision => {
       return { verdict: "ask", what: limits.nameOf(use), because: visible(because), canGrant, approver };
     };
     if (rule?.verdict === "ask") return ask(`${rule.name} says to ask`, false);
-    const others = isOutward(use.tool, use.access) ? othersIn(use) : undefined;
     if (others !== undefined) return ask(others, false);
     const risk = limits.riskOf(use);
     if (risk === undefined || executionMode === "auto") return yes;
     // Owners alone can say so, and only for what can be told again.
-    const canGrant = use.speaker.role === "owner" && scopeOf(use) !== undefined;
+    const canGrant = use.speaker.role === "owner" && !steers && scopeOf(use) !== undefined;
     return canGrant && grants?.covers(use) === true ? { verdict: "allow", by: "grant" } : ask(risk, canGrant);
   };
 
@@ -114,12 +116,17 @@ export function createPolicy(options: PolicyOptions): Policy {
 }
 
 /** Why what is in the context may speak with another voice than the sender's, if it may. */
-function othersIn({ outside = [], speaker }: ToolUse): string | undefined {
+function othersIn({ outside = [], speaker, access }: ToolUse): string | undefined {
+  const isGroup = speaker.chatType === "group";
+  // It comes back to this chat alone.
+  const staysHere = access.kind === "memory" && access.of === "chat";
+  if (isGroup && staysHere) return undefined;
   if (outside.length > 0) {
     const named = [...new Set(outside)].slice(0, 3).join(", ");
     return `this conversation holds text that others wrote: ${named}; /new leaves it behind`;
   }
-  return speaker.chatType === "group" ? "others write in this chat too" : undefined;
+  const isAmongOthers = isGroup || (speaker.role === "owner" && speaker.audience === "others");
+  return isAmongOthers && !staysHere ? "others write in this chat too" : undefined;
 }
 
 /** `@name` can be given up by one person and taken by another, so it identifies nobody. `@name:server` is a Matrix id. */

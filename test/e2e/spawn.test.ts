@@ -178,7 +178,7 @@ test("a sub-agent may do what the person may who asked, and asks them in their c
   );
   // A guest.
   w.say(7, "steering");
-  await w.shown(/told .*SOUL\.md steers the assistant: an owner/);
+  await w.shown(/told .*SOUL\.md is the owner's: only an owner/);
   // An owner; what is shared is no guest's to allow.
   w.say(1, "button");
   const question = await w.shown(/May I write button\.txt/);

@@ -21,8 +21,8 @@ const defaults: PolicyOptions = {
 };
 
 function decide(rules: readonly PolicyRule[], access: ToolAccess, tool: ToolTraits = exec): string {
-  const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role: "owner" } as const;
-  const use = { tool, access, folder, speaker } as ToolUse;
+  const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role: "owner", audience: "owner" } as const;
+  const use: ToolUse = { tool, access, folder, speaker };
   return createPolicy({ ...defaults, rules }).mayUseTool(use).verdict;
 }
 

@@ -19,7 +19,7 @@ function newGrants(stored: Readonly<Record<string, unknown>> = {}): Grants {
   return createGrants(records, { now: () => Date.UTC(2026, 10, 22) });
 }
 
-const speaker = { channel: "telegram", senderId: "1", chatType: "dm", role: "owner" } as const;
+const speaker = { channel: "telegram", senderId: "1", chatType: "dm", role: "owner", audience: "owner" } as const;
 const base: ToolUse = {
   tool: { name: "exec", effect: "write", risk: "access" },
   access: { kind: "command", command: "sh run.sh", isSandboxed: false },
@@ -27,7 +27,7 @@ const base: ToolUse = {
   speaker,
   chat: "telegram:1",
   files: [{ path: "/srv/ws/.sessions/telegram_1/run.sh", sha256: "a1" }],
-} as ToolUse;
+};
 
 const command = (text: string, more: Partial<Extract<ToolAccess, { kind: "command" }>> = {}): ToolAccess => ({
   kind: "command",

@@ -92,7 +92,7 @@ test("policy names every kind of use in signs that can be seen", () => {
     channels: {},
     rules: [{ verdict: "ask" }],
   });
-  const speaker = { channel: "telegram", senderId: "1", chatType: "dm", role: "owner" } as const;
+  const speaker = { channel: "telegram", senderId: "1", chatType: "dm", role: "owner", audience: "owner" } as const;
   const accesses = [
     { kind: "read", path: `${workspace}/${sneaky}` },
     { kind: "write", path: `${workspace}/${sneaky}` },
@@ -105,7 +105,7 @@ test("policy names every kind of use in signs that can be seen", () => {
   for (const access of accesses) {
     const tool = { name: "probe", effect: "write", risk: "access" } as const;
     const use = { tool, access, folder: `${workspace}/.sessions/a`, speaker, outside: [sneaky] };
-    const decision = policy.mayUseTool(use as Parameters<typeof policy.mayUseTool>[0]);
+    const decision = policy.mayUseTool(use);
     assert.ok(decision.verdict === "ask", access.kind);
     assert.match(decision.what, seen, access.kind);
     assert.match(decision.because, seen, access.kind);

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { Button, OutboundMessage } from "../../bus/messages.js";
-import { ChannelError } from "../../errors.js";
+import { readToSend } from "../../util/noted-file.js";
 import { toDiscordMarkdown } from "../formatting/discord-markdown.js";
 import type { DiscordRest } from "./api.js";
 import { isUnknownMessage, sendError } from "./discord-error.js";
@@ -58,9 +57,7 @@ export async function sendMessage(
       : {
           name: attachment.filename,
           mimeType: attachment.mimeType,
-          bytes: await readFile(attachment.path).catch(() => {
-            throw new ChannelError(`The file ${attachment.filename} is gone, so it cannot be sent.`);
-          }),
+          bytes: await readToSend(attachment),
         };
   const content = message.content === "" ? "" : toContent(message.content);
   const { replyTo } = message;

@@ -1,7 +1,6 @@
-import { readFile } from "node:fs/promises";
 import type { Api } from "grammy";
 import type { Attachment, Button } from "../../bus/messages.js";
-import { ChannelError } from "../../errors.js";
+import { readToSend } from "../../util/noted-file.js";
 import { toPlainText } from "../formatting/plain-text.js";
 import { toTelegramHtml } from "../formatting/telegram-html.js";
 import type { GrammySignal, TelegramClient } from "./api.js";
@@ -53,9 +52,7 @@ export async function sendFile(
   signal: GrammySignal,
 ): Promise<string> {
   const { chatId, file } = message;
-  const bytes = await readFile(file.path).catch(() => {
-    throw new ChannelError(`The file ${file.filename} is gone, so it cannot be sent.`);
-  });
+  const bytes = await readToSend(file);
   const caption = toPlainText(message.content, longestCaption).slice(0, longestCaption);
   const other = { ...whereOf(message), ...(caption === "" ? {} : { caption }) };
   const sent = await whereverItIs(chatId, async (chat) => {
