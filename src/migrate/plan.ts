@@ -114,6 +114,12 @@ async function planTree(
   return steps;
 }
 
+/** The Go maxclaw has it in the session's folder, this one beside all of them. */
+async function planOf(folder: string): Promise<string> {
+  const kept = join(dirname(folder), ".kept", basename(folder), "plan.json");
+  return (await lstat(kept).catch(ifMissing(undefined)))?.isFile() === true ? kept : join(folder, "plan.json");
+}
+
 /** Whoever looks sees all of it or nothing, also when the copying is cut off. */
 async function copyWhole(from: string, inner: readonly string[], to: string): Promise<void> {
   const staging = join(dirname(to), `.migrating-${basename(to)}`);
@@ -164,7 +170,7 @@ async function planSessions(
     else if (there !== undefined || hasLog)
       steps.push({ area: "sessions", what, status: "kept", remark: "there is such a session" });
     else {
-      const plan = folder === undefined ? undefined : { from: join(folder, "plan.json"), to: files.folder(key) };
+      const plan = folder === undefined ? undefined : { from: await planOf(folder), to: files.folder(key) };
       const apply = async (): Promise<void> => {
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
         if (plan !== undefined && (await lstat(plan.from).catch(() => undefined))?.isFile()) {

@@ -26,11 +26,25 @@ export interface Zones {
   outsideOf(target: string, folder: string): string | undefined;
 }
 
-/** Below a session's folder: results of tools that came from outside and were too long for the context. */
+/** Below what is kept of a session: results of tools that came from outside and were too long for the context. */
 export const outsideResults = "tool-results/outside";
 
-/** Below a session's folder: the files that came with messages. */
+/** Below what is kept of a session: the files that came with messages. */
 export const receivedFiles = "received";
+
+/** Below what is kept of a session: the files for people. */
+export const artifactFiles = "artifacts";
+
+/** Below what is kept of a session: pictures of the pages in its browser. */
+export const screenshotFiles = "screenshots";
+
+/** How names begin that a session may call what is kept of it by. */
+export const keptNames: ReadonlySet<string> = new Set([
+  receivedFiles,
+  artifactFiles,
+  screenshotFiles,
+  path.dirname(outsideResults),
+]);
 
 const keptFolders = ".kept";
 

@@ -108,7 +108,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     questions,
     answers,
     files: createReceivedFiles({
-      folderOf: (key) => join(core.files.folder(key), receivedFiles),
+      folderOf: (key) => join(core.files.kept(key), receivedFiles),
       maxBytes: inbound.maxFileMegabytes * 1024 * 1024,
       transcribe: openTranscription(config.transcription),
       log,
