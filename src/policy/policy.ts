@@ -60,6 +60,7 @@ export interface Policy {
 const yes: ToolDecision = { verdict: "allow" };
 
 export function createPolicy(options: PolicyOptions): Policy {
+  const owners = new Set(options.owners.filter(isPerson));
   const zones = createZones(options);
   const { executionMode, grants, rules = [] } = options;
   const ruleFor = createRules(rules, zones);
@@ -69,7 +70,7 @@ export function createPolicy(options: PolicyOptions): Policy {
     if (ownerChannels.has(speaker.channel)) return { allowed: true, role: "owner" };
     if (speaker.chatType === "group" && !speaker.addressed) return { allowed: false, reason: "not_addressed" };
     if (!isStableId(speaker.senderId)) return { allowed: false, reason: "not_allowed" };
-    if (options.owners.includes(`${speaker.channel}:${speaker.senderId}`)) return { allowed: true, role: "owner" };
+    if (owners.has(`${speaker.channel}:${speaker.senderId}`)) return { allowed: true, role: "owner" };
     const lists = Object.hasOwn(options.channels, speaker.channel) ? options.channels[speaker.channel] : undefined;
     const { allowFrom = [], allowGroups = [] } = lists ?? {};
     if (speaker.chatType === "group" && allowGroups.length > 0) {
@@ -129,6 +130,11 @@ function othersIn({ outside = [], speaker, access }: ToolUse): string | undefine
   return isAmongOthers && !staysHere ? "others write in this chat too" : undefined;
 }
 
+/** `channel:id` of one person. The id of a group begins with a minus; whoever writes there as the group is not one person. */
+function isPerson(owner: string): boolean {
+  return /^[a-z0-9-]+:[^-]/.test(owner) && isStableId(owner.slice(owner.indexOf(":") + 1));
+}
+
 /** `@name` can be given up by one person and taken by another, so it identifies nobody. `@name:server` is a Matrix id. */
 function isStableId(id: string): boolean {
   return id !== "" && id !== "*" && !isChangeableName(id);
@@ -147,7 +153,7 @@ function problemsOf(options: PolicyOptions): readonly string[] {
       ),
   );
   const owners = options.owners
-    .filter((owner) => !/^[a-z0-9-]+:./.test(owner) || !isStableId(owner.slice(owner.indexOf(":") + 1)))
-    .map((owner) => `owners: ${owner} never matches; write channel:id, e.g. telegram:42.`);
+    .filter((owner) => !isPerson(owner))
+    .map((owner) => `owners: ${owner} never matches; write channel:id of a person, e.g. telegram:42.`);
   return [...lists, ...owners, ...problemsOfRules(options.rules ?? [])];
 }

@@ -128,6 +128,22 @@ test("an owner of one channel is nobody special on another", () => {
   assert.equal(role("discord"), "guest");
 });
 
+test("a group that is named as an owner makes none of whoever writes in its name", () => {
+  const policy = createPolicy({ ...defaults, owners: ["telegram:-100"], channels: { telegram: { allowFrom: ["*"] } } });
+  const speaker = {
+    channel: "telegram",
+    chatId: "-100",
+    senderId: "-100",
+    chatType: "group",
+    addressed: true,
+  } as const;
+  assert.deepEqual(
+    policy.maySpeak(speaker, () => false),
+    { allowed: true, role: "guest" },
+  );
+  assert.match(policy.problems.join(), /owners: telegram:-100 never matches/);
+});
+
 test("entries that can never match are named as problems", () => {
   const policy = createPolicy({
     ...defaults,
