@@ -56,11 +56,11 @@ export function createRequestHandler(
   const answers = new WeakMap<Duplex, ServerResponse>();
 
   /** Who has no token is not told which paths exist. */
-  const routeOf = (request: IncomingMessage, target: Target) => {
+  const routeOf = async (request: IncomingMessage, target: Target, signal: AbortSignal) => {
     try {
       return router(request.method ?? "GET", target.segments);
     } catch (error) {
-      guard.checkToken(request, target, { inQuery: false });
+      await guard.checkToken(request, target, { inQuery: false, signal });
       throw error;
     }
   };
@@ -77,8 +77,8 @@ export function createRequestHandler(
     if (request.method === "OPTIONS") return answerPreflight(request, response, origin !== undefined);
     if (!["api", "v1"].includes(target.segments[0] ?? "") && target.path !== "/metrics")
       return answerPage(request, response, target, settings.webRoot);
-    const { route, params } = routeOf(request, target);
-    guard.checkToken(request, target, { inQuery: route.tokenInQuery === true });
+    const { route, params } = await routeOf(request, target, signal);
+    await guard.checkToken(request, target, { inQuery: route.tokenInQuery === true, signal });
     if (route.method !== "GET" && route.takesFile !== true) requireJsonIfBody(request);
     // A streamed answer to a post is a request like any other; who gets a stream stays.
     const client = request.method === "GET" ? "sse" : undefined;
