@@ -2,6 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { EngineError, messageOf } from "../errors.js";
+import { withoutSlashes } from "../util/trim-where.js";
 import { blockBytes, decodeHeader, parsePax, type RawHeader, type TarEntry } from "./tar.js";
 
 const mostPaxBytes = 1024 * 1024;
@@ -95,7 +96,7 @@ function toEntry(raw: RawHeader, pax: ReadonlyMap<string, string>): TarEntry {
   if (type === undefined || !Number.isSafeInteger(bytes) || bytes < 0)
     throw new ArchiveFault("it holds something that a backup does not");
   return {
-    path: (pax.get("path") ?? raw.path).replace(/\/+$/, ""),
+    path: withoutSlashes(pax.get("path") ?? raw.path),
     type,
     bytes: type === "file" ? bytes : 0,
     mode: raw.mode,
