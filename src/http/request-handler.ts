@@ -15,7 +15,7 @@ import { messageRoutes } from "./message-routes.js";
 import { openAIRoutes, toOpenAIError } from "./openai-routes.js";
 import type { HttpSettings } from "./options.js";
 import { policyRoutes } from "./policy-routes.js";
-import { createRouter, MethodNotAllowed } from "./routes.js";
+import { createRouter, MethodNotAllowed, type Route } from "./routes.js";
 import { sessionRoutes } from "./session-routes.js";
 import { skillRoutes } from "./skill-routes.js";
 import { serveFile } from "./static-files.js";
@@ -31,6 +31,19 @@ export interface RequestHandler {
   finish(): Promise<void>;
 }
 
+export const allRoutes: readonly Route[] = [
+  ...gatewayRoutes,
+  ...sessionRoutes,
+  ...messageRoutes,
+  ...mcpRoutes,
+  ...policyRoutes,
+  ...cronRoutes,
+  ...skillRoutes,
+  ...filesRoutes,
+  ...uploadRoutes,
+  ...openAIRoutes,
+];
+
 /** How long the rest of a refused body is swallowed, so that its sender can read the refusal. */
 const swallowMs = 2000;
 
@@ -40,18 +53,7 @@ export function createRequestHandler(
   guard: Guard,
   places: Places,
 ): RequestHandler {
-  const router = createRouter([
-    ...gatewayRoutes,
-    ...sessionRoutes,
-    ...messageRoutes,
-    ...mcpRoutes,
-    ...policyRoutes,
-    ...cronRoutes,
-    ...skillRoutes,
-    ...filesRoutes,
-    ...uploadRoutes,
-    ...openAIRoutes,
-  ]);
+  const router = createRouter(allRoutes);
   const underWay = new Map<AbortController, Promise<void>>();
   const answers = new WeakMap<Duplex, ServerResponse>();
 

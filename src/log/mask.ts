@@ -8,7 +8,7 @@ const patterns: readonly RegExp[] = [
   /\d{6,12}:[A-Za-z0-9_-]{30,}/g,
   /\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}/g,
   /\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]+/g,
-  /(?<=\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}/gi,
+  /(?<=\b(?:Bearer|Basic)\s{1,8})[A-Za-z0-9._~+/=-]{8,}/gi,
   /(?<=[?&](?:token|key|api_key|access_token|secret)=)[^&\s"'\\]+/gi,
 ];
 
