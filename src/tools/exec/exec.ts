@@ -50,16 +50,19 @@ export function execTool(settings: ExecSettings): Tool {
       const isSandboxed = confinement !== undefined;
       if (isSandboxed && network && settings.network === "off")
         return failed("Commands have no network here (setting tools.exec.network).");
-      const refusal = await context.permit({
+      const terminal = await terminals.of(context.sessionKey, context.folder);
+      const access = {
         kind: "command",
         command,
         isSandboxed,
         hasNetwork: isSandboxed && network,
-      });
+        cwd: terminal.cwd,
+      } as const;
+      const refusal = await context.permit(access);
       if (refusal !== undefined) return failed(refusal);
-      const terminal = await terminals.of(context.sessionKey, context.folder);
       const mayRead = (target: string): boolean => context.allows({ kind: "read", path: target });
-      const start = { confinement, network, received: wantsReceived(command, context), mayRead };
+      const freshEnvironment = context.allowedByRule(access);
+      const start = { confinement, network, received: wantsReceived(command, context), mayRead, freshEnvironment };
       if (background) {
         const id = await terminal.runInBackground(command, start, context.signal);
         if (id === undefined)
@@ -92,7 +95,7 @@ async function resultOf(
   context: ToolContext,
 ): Promise<ToolResult> {
   const code = run.end?.code;
-  const output = run.output.text().replace(/\s+$/, "");
+  const output = run.output.text().trimEnd();
   const notes = [
     ...(stopped === "timeout" ? [`stopped after ${seconds} s; use timeout or background for longer ones`] : []),
     ...(stopped === "flood" ? ["stopped: far too much output"] : []),
