@@ -1,4 +1,7 @@
+import { homedir } from "node:os";
+import { isAbsolute } from "node:path";
 import { z } from "zod";
+import { expandTilde } from "./home.js";
 import { flag, number, optionalAddress, optionalText, whole } from "./values.js";
 
 /** Other programs spell it in many ways. */
@@ -14,6 +17,10 @@ export const mcpServer = z.strictObject({
   command: optionalText,
   args: z.array(z.string()).default([]),
   env: z.record(z.string(), z.string()).default({}),
+  /** Where it begins. Default: an empty folder of its own. */
+  cwd: optionalText
+    .transform((folder) => (folder === undefined ? undefined : expandTilde(folder, homedir())))
+    .refine((folder) => folder === undefined || isAbsolute(folder), "a whole path, such as /srv/notes"),
   url: optionalAddress,
   headers: z.record(z.string(), z.string()).default({}),
   /** How `url` is spoken to. Default: streamable HTTP, and SSE where the server does not know that. */

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { messageOf } from "../errors.js";
 import { createAuth, createLoginStore } from "./oauth.js";
 import { openSession } from "./session.js";
@@ -10,15 +13,18 @@ export type TryOutcome =
 /** Connects to a server once, lists its tools and leaves it. Never throws but for an abort. */
 export async function tryServer(
   server: McpServerSettings,
-  place: { readonly home: string; readonly folder: string; readonly version: string },
+  place: { readonly home: string; readonly workspace: string; readonly version: string },
   signal: AbortSignal,
 ): Promise<TryOutcome> {
   const from = performance.now();
+  // The gateway may be running the same server in the folder that it has there.
+  const folder = await mkdtemp(join(tmpdir(), "maxclaw-mcp-test-"));
   try {
     const store = createLoginStore(place.home);
     const isLoggedIn = server.url !== undefined && (await store.read(server))?.tokens !== undefined;
     const auth = isLoggedIn ? createAuth(server, store, () => {}) : undefined;
-    const options = { ...place, auth, limits: defaultLimits, onChanged() {} };
+    const closed = [place.home, place.workspace];
+    const options = { version: place.version, folder, closed, auth, limits: defaultLimits, onChanged() {} };
     const session = await openSession(server, options, signal);
     const ms = Math.round(performance.now() - from);
     await session.close();
@@ -26,5 +32,7 @@ export async function tryServer(
   } catch (error) {
     signal.throwIfAborted();
     return { ok: false, reason: messageOf(error) };
+  } finally {
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
 }

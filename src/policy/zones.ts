@@ -62,6 +62,7 @@ const privateNames: ReadonlySet<string> = new Set([
   "browser",
   "logs",
   "terminals",
+  "mcp",
 ]);
 
 export function createZones(places: Places): Zones {
