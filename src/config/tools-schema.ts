@@ -79,6 +79,9 @@ export const tools = z.strictObject({
       sandbox: z.enum(["auto", "off", "required"]).default("auto"),
       /** Whether a command can have the network in the sandbox: after a yes (`ask`), or never (`off`). */
       network: z.enum(["ask", "off"]).default("ask"),
+      /** What a chat's folder and its temporary files may hold together. */
+      maxFolderMegabytes: whole(1, 1_000_000, 1024),
+      maxFolderFiles: whole(100, 10_000_000, 50_000),
     })
     .prefault({}),
   /** Tools may not touch anything outside of the workspace. */

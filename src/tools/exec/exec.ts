@@ -1,8 +1,8 @@
 import path from "node:path";
 import { z } from "zod";
-import { receivedFiles } from "../../policy/zones.js";
+import { keptFolderOf, receivedFiles } from "../../policy/zones.js";
 import { keepWhole } from "../overflow.js";
-import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
+import { defineTool, failed, type Tool, type ToolAccess, type ToolContext, type ToolResult } from "../tool.js";
 import type { Sandbox } from "./find-sandbox.js";
 import type { Finished } from "./terminal.js";
 import type { Terminals } from "./terminals.js";
@@ -16,6 +16,10 @@ export interface ExecSettings {
   readonly sandboxMode: "auto" | "off" | "required";
   /** `off`: no command gets a network in the sandbox. */
   readonly network: "ask" | "off";
+  /**
+   * Whether a rule allows this command by its words. They must mean what they say then: it runs in a fresh environment.
+   */
+  readonly isAllowedByRule?: ((access: ToolAccess, context: ToolContext) => boolean) | undefined;
 }
 
 // Of a long output its beginning and its end are shown: what went wrong usually stands last.
@@ -50,24 +54,25 @@ export function execTool(settings: ExecSettings): Tool {
       const isSandboxed = confinement !== undefined;
       if (isSandboxed && network && settings.network === "off")
         return failed("Commands have no network here (setting tools.exec.network).");
-      const refusal = await context.permit({
-        kind: "command",
-        command,
-        isSandboxed,
-        hasNetwork: isSandboxed && network,
-      });
+      const access: ToolAccess = { kind: "command", command, isSandboxed, hasNetwork: isSandboxed && network };
+      const refusal = await context.permit(access);
       if (refusal !== undefined) return failed(refusal);
       const terminal = await terminals.of(context.sessionKey, context.folder);
       const mayRead = (target: string): boolean => context.allows({ kind: "read", path: target });
-      const start = { confinement, network, received: wantsReceived(command, context), mayRead };
+      const freshEnvironment = settings.isAllowedByRule?.(access, context) === true;
+      const received = wantsReceived(command, context);
+      const start = { confinement, network, received, mayRead, freshEnvironment };
       if (background) {
-        const id = await terminal.runInBackground(command, start, context.signal);
-        if (id === undefined)
-          return failed("Too much runs in the background already. End something with process kill.");
-        return { text: `Started in the background as ${id}.`, isError: false, summary: `started ${shortOf(command)}` };
+        const started = await terminal.runInBackground(command, start, context.signal);
+        if (!started.ok) return failed(started.sentence);
+        return {
+          text: `Started in the background as ${started.id}.`,
+          isError: false,
+          summary: `started ${shortOf(command)}`,
+        };
       }
       const finished = await terminal.run(command, { ...start, timeoutMs: timeout * 1000 }, context.signal);
-      return await resultOf(command, finished, timeout, context);
+      return finished.ok ? await resultOf(command, finished, timeout, context) : failed(finished.sentence);
     },
   });
 }
@@ -77,7 +82,8 @@ export function execTool(settings: ExecSettings): Tool {
  * folder: what commands print counts as written by others then.
  */
 function wantsReceived(command: string, { folder, wasShown }: ToolContext): boolean {
-  return command.includes(receivedFiles) || wasShown(path.join(folder, receivedFiles) + path.sep);
+  const places = [keptFolderOf(folder), folder].map((place) => path.join(place, receivedFiles) + path.sep);
+  return command.includes(receivedFiles) || places.some(wasShown);
 }
 
 function withoutSandbox({ sandbox: { state } }: ExecSettings): string {
@@ -87,31 +93,36 @@ function withoutSandbox({ sandbox: { state } }: ExecSettings): string {
 
 async function resultOf(
   command: string,
-  { run, stopped, movedTo, tooLarge }: Finished,
+  { run, isLate, movedTo, leftOut, excess }: Finished,
   seconds: number,
   context: ToolContext,
 ): Promise<ToolResult> {
   const code = run.end?.code;
   const output = run.output.text().replace(/\s+$/, "");
   const notes = [
-    ...(stopped === "timeout" ? [`stopped after ${seconds} s; use timeout or background for longer ones`] : []),
-    ...(stopped === "flood" ? ["stopped: far too much output"] : []),
-    ...(stopped === undefined && code === undefined ? ["killed, perhaps for using too much memory"] : []),
+    ...(isLate ? [`stopped after ${seconds} s; use timeout or background for longer ones`] : []),
+    ...(run.fault === undefined ? [] : [`stopped: ${run.fault}`]),
+    ...(isLate || run.fault !== undefined || code !== undefined ? [] : ["killed, perhaps for using too much memory"]),
     ...(code === undefined || code === 0 ? [] : [`exit ${code}`]),
     ...(movedTo === undefined ? [] : [`now in ${movedTo}`]),
-    ...(tooLarge.length === 0 ? [] : [`not shown in the sandbox, too many files: ${tooLarge.join(", ")}`]),
+    ...(leftOut.length === 0 ? [] : [`not shown in the sandbox, too much: ${namesOf(leftOut)}`]),
+    ...(excess === undefined ? [] : [`this chat's folder ${excess}; until it holds less, commands can only delete`]),
   ];
   const shown = await shorten(output, run.outside !== undefined, context);
   const text = [shown || "(no output)", ...notes.map((note) => `[${note}]`)].join("\n");
   const isError = code !== 0;
-  const ending =
-    stopped === "timeout" ? " (time-out)" : code === 0 ? "" : ` (${code === undefined ? "killed" : `exit ${code}`})`;
+  const ending = isLate ? " (time-out)" : code === 0 ? "" : ` (${code === undefined ? "killed" : `exit ${code}`})`;
   return {
     text,
     isError,
     summary: `ran ${shortOf(command)}${ending}`,
     ...(run.outside === undefined ? {} : { outside: run.outside }),
   };
+}
+
+function namesOf(leftOut: readonly string[]): string {
+  const more = leftOut.length - 10;
+  return [...leftOut.slice(0, 10), ...(more > 0 ? [`and ${more} more`] : [])].join(", ");
 }
 
 async function shorten(output: string, isOutside: boolean, context: ToolContext): Promise<string> {
