@@ -15,6 +15,7 @@ import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { createBubblewrap, readableIn } from "../../src/tools/exec/bubblewrap.js";
 import { createLimits } from "../../src/tools/exec/limits.js";
+import { readNoted } from "../../src/util/noted-file.js";
 import { until } from "../support/engine-kit.js";
 import { createExecPlace, type ExecPlace, type RunOptions, untilGone } from "../support/exec-place.js";
 import { withoutSandbox } from "../support/needs.js";
@@ -181,6 +182,8 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
     await attack("rm tool-results");
     assert.equal(await attack("cat tool-results/exec-1.txt artifacts/*"), "a long result<svg/>");
     assert.equal(await attack(`cat ${folder}/plan.json`), "{}");
+    // That commands see it is no second name of the kind that others could give it.
+    assert.equal((await readNoted(path.join(folder, "artifacts/chart.svg"), 100)).toString(), "<svg/>");
     for (const name of ["plan.json", "tool-results/exec-1.txt", "artifacts/new", "received/new", "new"])
       assert.match(await attack(`echo evil > ${folder}/${name}`), /\[exit 1\]/, name);
     await attack(`rm -rf ${folder}; mv ${folder} gone`);

@@ -79,7 +79,7 @@ for (const sandboxMode of ["auto", "off"] as const) {
       const { text } = await at.run("seq 20000", { permit, toolCallId: "call/../7" });
       assert.ok(text.length < 16_000);
       const [, file = ""] = /the whole output is in (\S+)\]/.exec(text) ?? [];
-      const whole = readFileSync(path.join(at.place.folder, file), "utf8");
+      const whole = readFileSync(path.resolve(at.place.folder, file), "utf8");
       assert.equal(whole, Array.from({ length: 20_000 }, (_, n) => n + 1).join("\n"));
       assert.match(text, /^1\n2\n[\s\S]*characters left out[\s\S]*19999\n20000$/);
     });

@@ -1,7 +1,7 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import type { Zones } from "../../policy/zones.js";
-import { removeTree } from "../../util/remove-tree.js";
+import { removeFolder } from "../../util/held-folder.js";
 import type { Limits } from "./limits.js";
 import { Quota, type QuotaLimits, type QuotaStart } from "./quota.js";
 import { type Run, startRun } from "./run.js";
@@ -185,7 +185,7 @@ export class Terminal {
     await Promise.all([...this.#running].map((run) => run.ended));
     await Promise.allSettled([this.#made, ...this.#watches]);
     await this.#views.idle();
-    await removeTree(this.#options.temp).catch(() => undefined);
+    await removeTemp(this.#options.temp).catch(() => undefined);
   }
 
   async #start(
@@ -286,6 +286,12 @@ export class Terminal {
       this.#usedAt = Date.now();
     });
   }
+}
+
+/** Whatever commands have made of it, and locked in it. */
+export async function removeTemp(folder: string): Promise<void> {
+  const parent = await realpath(path.dirname(folder));
+  await removeFolder(path.join(parent, path.basename(folder)));
 }
 
 async function makeFolders({ hidden, shown, memory }: TempFolders): Promise<void> {

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { newId } from "../../util/ids.js";
-import { removeTree } from "../../util/remove-tree.js";
-import { Terminal, type TerminalOptions } from "./terminal.js";
+import { removeTemp, Terminal, type TerminalOptions } from "./terminal.js";
 import { Surveyor } from "./view/survey.js";
 
 export interface TerminalChange {
@@ -41,7 +40,7 @@ export class Terminals implements AsyncDisposable {
   /** The session's terminal, which is opened when it has none. */
   async of(sessionKey: string, folder: string): Promise<Terminal> {
     const { tempRoot, idleMs, onChange, limits, ...options } = this.#options;
-    this.#swept ??= removeTree(tempRoot).catch(() => undefined);
+    this.#swept ??= removeTemp(tempRoot).catch(() => undefined);
     await this.#swept;
     const known = this.#open.get(sessionKey);
     if (known !== undefined) return known;

@@ -1,15 +1,15 @@
 import { lstat, mkdir, readdir, realpath, symlink } from "node:fs/promises";
 import path from "node:path";
 import { isInside } from "../../../policy/paths.js";
-import { keptFolderOf, outsideResults, receivedFiles, type Zones } from "../../../policy/zones.js";
+import { artifactFiles, keptFolderOf, outsideResults, receivedFiles, type Zones } from "../../../policy/zones.js";
 import type { Survey, Surveyor } from "./survey.js";
 
 const maxEntries = 20_000;
 
 /** Of what the gateway keeps of a session, and by the short names that people and models know. */
 const results = path.dirname(outsideResults);
-const keptNames: ReadonlySet<string> = new Set([results, "artifacts", "plan.json"]);
-const shortNames = [receivedFiles, results, "artifacts"];
+const keptNames: ReadonlySet<string> = new Set([results, artifactFiles, "plan.json"]);
+const shortNames = [receivedFiles, results, artifactFiles];
 
 /** What a command of one session gets to see. All paths are real. */
 export interface View {
