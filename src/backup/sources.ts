@@ -61,7 +61,8 @@ export async function* otherSources(plan: BackupPlan, leaveOut: LeaveOut): Async
   if (hasSecrets) yield { path: "home/secrets.json", type: "file", from: join(home, "secrets.json") };
   const root = await real(workspace);
   // Where the workspace holds the home: what programs have there while the gateway runs.
-  const passing = ["terminals", "mcp"].map((name) => join(home, name));
+  const realHome = await real(home);
+  const passing = ["terminals", "mcp"].map((name) => join(realHome, name));
   const skipped = new Set([join(root, sessionsName), ...passing, ...exclude]);
   const isWanted = (_name: string, path: string): boolean => !skipped.has(path);
   yield* walk(root, "workspace", leaveOut, isWanted);

@@ -51,7 +51,8 @@ export class Quota {
     const excess = excessOf(usage, this.#limits);
     if (excess !== undefined && (usage.bytes > 2 * maxBytes || usage.files > 2 * maxFiles))
       return `This chat's folder ${excess}: more than twice as much, so no command runs here. Somebody has to delete files on the gateway's machine, in ${this.#folders[0]}.`;
-    return { usage, freeBytes, excess, maxFileBytes: usage.bytes > maxBytes ? 0 : maxBytes };
+    const isFull = usage.bytes > maxBytes || usage.closed !== undefined;
+    return { usage, freeBytes, excess, maxFileBytes: isFull ? 0 : maxBytes };
   }
 
   /** Goes on until the folders have grown over their limits. Rejects when the signal aborts. */

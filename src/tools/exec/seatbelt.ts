@@ -70,7 +70,7 @@ export function seatbeltProfile({ view, temp, network }: Places): string {
   const links = view.shown.links.map((link) => link.path);
   const alias = view.alias === undefined ? [] : [view.alias];
   const files = view.shown.files.map((file) => file.path).filter(canBeNamed);
-  const shown = [workspace, ...alias, ...view.shown.folders, ...links].filter(canBeNamed).concat(files);
+  const folders = [workspace, ...alias, ...view.shown.folders, ...links].filter(canBeNamed);
   const own = [...subpath(folder), ...subpath(temp)];
   const system = systemFolders.flatMap(subpath);
   const ways = new Set([folder, temp, kept, ...alias, ...systemFolders].flatMap(parentsOf));
@@ -94,8 +94,8 @@ export function seatbeltProfile({ view, temp, network }: Places): string {
     rule("allow file-read*", certificates.flatMap(subpath)),
     ...(view.home === undefined ? [] : [rule("deny file-read* process-exec", subpath(view.home))]),
     // Each by its own name: what comes later is not among them.
-    rule("allow file-read*", shown.flatMap(literal)),
-    ...(files.length === 0 ? [] : [rule("allow process-exec file-map-executable", files.flatMap(literal))]),
+    rule("allow file-read*", folders.flatMap(literal)),
+    ...(files.length === 0 ? [] : [rule("allow file-read* process-exec file-map-executable", files.flatMap(literal))]),
     rule("allow file-read-metadata", [...ways, "/etc", "/tmp", "/var"].flatMap(literal)),
     rule("allow file-read* file-write* process-exec", own),
     // Neither can be moved away and replaced by a link.

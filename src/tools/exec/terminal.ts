@@ -18,6 +18,9 @@ const maxEnded = 16;
 /** Nothing runs in the background for longer. */
 const maxBackgroundMs = 24 * 60 * 60 * 1000;
 
+/** Of one file, outside of the sandbox. */
+const maxFileBytes = 8 * 1024 ** 3;
+
 export interface TerminalOptions {
   readonly id: string;
   readonly folder: string;
@@ -184,7 +187,7 @@ export class Terminal {
     for (const run of this.#running) run.kill();
     await Promise.all([...this.#running].map((run) => run.ended));
     await Promise.allSettled([this.#made, ...this.#watches]);
-    await this.#views.idle();
+    await this.#views.close();
     await removeTemp(this.#options.temp).catch(() => undefined);
   }
 
@@ -255,7 +258,8 @@ export class Terminal {
         temp: this.#temp,
         confined,
         network,
-        maxFileBytes: quota.maxFileBytes,
+        // Outside of the sandbox a person has allowed it as it stands, and it may write elsewhere.
+        maxFileBytes: confined === undefined ? maxFileBytes : quota.maxFileBytes,
         isInteractive,
         limits,
       },
@@ -272,7 +276,8 @@ export class Terminal {
         quota,
         {
           onExcess: (why) => run.kill(why),
-          onLook: async () => await held?.refresh(),
+          // What could not be brought up to date goes with its command.
+          onLook: async () => await held?.refresh().catch(() => undefined),
         },
         over.signal,
       )

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { newId } from "../../util/ids.js";
 import { removeTemp, Terminal, type TerminalOptions } from "./terminal.js";
@@ -26,7 +27,9 @@ export class Terminals implements AsyncDisposable {
   readonly #open = new Map<string, Terminal>();
   /** What is in the workspace is the same for all of them; what each may see of it is asked anew. */
   readonly #surveyor = new Surveyor();
-  #swept: Promise<void> | undefined;
+  /** What an earlier process has left, until it is being removed. */
+  #left: Promise<string[]> | undefined;
+  #swept: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: TerminalsOptions) {
@@ -40,8 +43,8 @@ export class Terminals implements AsyncDisposable {
   /** The session's terminal, which is opened when it has none. */
   async of(sessionKey: string, folder: string): Promise<Terminal> {
     const { tempRoot, idleMs, onChange, limits, ...options } = this.#options;
-    this.#swept ??= removeTemp(tempRoot).catch(() => undefined);
-    await this.#swept;
+    this.#left ??= namesIn(tempRoot);
+    for (const name of (await this.#left).splice(0)) this.#sweep(path.join(tempRoot, name));
     const known = this.#open.get(sessionKey);
     if (known !== undefined) return known;
     const id = newId("term");
@@ -65,6 +68,12 @@ export class Terminals implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all([...this.#open.keys()].map((key) => this.close(key, "the gateway stops")));
+    await this.#swept;
+  }
+
+  /** Nobody waits for it. */
+  #sweep(folder: string): void {
+    this.#swept = this.#swept.then(() => removeTemp(folder)).catch(() => undefined);
   }
 
   async #closeIdle(): Promise<void> {
@@ -72,4 +81,8 @@ export class Terminals implements AsyncDisposable {
     for (const [key, { idleSince }] of this.#open)
       if (idleSince !== undefined && idleSince < before) await this.close(key, "nobody used it");
   }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return await readdir(folder).catch(() => []);
 }

@@ -60,9 +60,10 @@ export class Views {
     }
   }
 
-  /** Resolves when nothing is under way any more. The folder itself is the terminal's to remove. */
-  async idle(): Promise<void> {
+  /** Removes the trees. No command runs any more. */
+  async close(): Promise<void> {
     await Promise.allSettled(this.#last.values());
+    await Promise.allSettled(this.#free.splice(0).map((tree) => tree.remove()));
   }
 
   #makeTree(): ViewTree {
