@@ -1,4 +1,5 @@
 import type { Payload } from "../events/catalogue.js";
+import { trimEndWhere } from "../util/trim-where.js";
 
 type Asked = Payload<"human_input_asked">;
 type Option = Asked["options"][number];
@@ -55,6 +56,19 @@ function permissionOption(options: readonly Option[], text: string): Option | un
   return options.find((option) => option.id === id);
 }
 
+/** How a chat is told that the yes of who asked is not enough. */
+export const ownersReason = "An owner of this assistant has to allow this.";
+
+/** True where only an owner may say yes: also where nothing says who may. */
+export function isForOwner({ kind, approver }: Asked): boolean {
+  return kind === "permission" && approver !== "asker";
+}
+
+/** A no opens nothing. */
+export function isYes(choice: Choice): boolean {
+  return !("optionId" in choice) || choice.optionId !== "deny";
+}
+
 /** What is taken when nobody answers: permission is denied; else the default, the recommended or the first option. */
 export function takenAtTimeout(asked: Asked): Choice {
   const { kind, options } = asked;
@@ -78,9 +92,6 @@ function labelOf(options: readonly Option[], id: string): string | undefined {
 }
 
 function plain(text: string): string {
-  return text
-    .normalize("NFKC")
-    .trim()
-    .toLowerCase()
-    .replace(/[\s.!?。！？]+$/u, "");
+  const lower = text.normalize("NFKC").trim().toLowerCase();
+  return trimEndWhere(lower, (unit) => /[\s.!?。！？]/.test(unit));
 }

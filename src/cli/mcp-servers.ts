@@ -36,7 +36,7 @@ export async function listServers({ json }: { readonly json?: true }): Promise<v
       name,
       type: now?.type ?? (command === undefined ? (type ?? "http") : "stdio"),
       state: now?.state ?? (client === undefined ? "no gateway runs" : "not known to the gateway that runs"),
-      ...(now?.reason === undefined ? {} : { reason: now.reason }),
+      ...(now?.reason === undefined ? {} : { reason: mask(now.reason) }),
       tools: now?.tools.length,
       target: mask(url ?? [command, ...args].join(" ")),
     };
@@ -63,7 +63,8 @@ export async function testServers(
   const context = await openContext();
   const chosen = name === undefined ? serversOf(context) : [serverOf(context, name)];
   const { tryServer } = await import("../mcp/try-server.js");
-  const place = { home: context.home, workspace: context.loaded.config.agents.defaults.workspace, version };
+  const { config, secrets } = context.loaded;
+  const place = { home: context.home, workspace: config.agents.defaults.workspace, version, secrets };
   const signal = new AbortController().signal;
   const outcomes = await Promise.all(
     chosen.map(async (server) => ({

@@ -14,6 +14,8 @@ export interface TransportOptions {
   readonly folder: string;
   /** Others may write there: no program is looked up in them. */
   readonly closed: readonly string[];
+  /** Takes secrets out of what a server says of itself. */
+  readonly mask: (text: string) => string;
   readonly auth?: OAuthClientProvider | undefined;
 }
 
@@ -26,9 +28,9 @@ export function kindsOf({ command, type }: McpServerSettings): readonly [Transpo
 export async function createTransport(
   kind: TransportKind,
   { command = "", args, env, cwd, url = "", headers }: McpServerSettings,
-  { limits, folder, closed, auth }: TransportOptions,
+  { limits, folder, closed, mask, auth }: TransportOptions,
 ): Promise<Transport> {
-  if (kind === "stdio") return new StdioTransport({ command, args, env, cwd, folder, closed }, limits);
+  if (kind === "stdio") return new StdioTransport({ command, args, env, cwd, folder, closed, mask }, limits);
   const bounded = boundedFetch(limits.maxFrameBytes);
   const options = {
     fetch: auth === undefined ? bounded : renewingFetch(bounded, auth, url, limits.initialiseMs),

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../errors.js";
 import { createAuth, createLoginStore } from "./oauth.js";
+import { serverMask } from "./server-mask.js";
 import { openSession } from "./session.js";
 import { defaultLimits, type McpServerSettings } from "./settings.js";
 
@@ -13,10 +14,16 @@ export type TryOutcome =
 /** Connects to a server once, lists its tools and leaves it. Never throws but for an abort. */
 export async function tryServer(
   server: McpServerSettings,
-  place: { readonly home: string; readonly workspace: string; readonly version: string },
+  place: {
+    readonly home: string;
+    readonly workspace: string;
+    readonly version: string;
+    readonly secrets: readonly string[];
+  },
   signal: AbortSignal,
 ): Promise<TryOutcome> {
   const from = performance.now();
+  const mask = serverMask(server, place.secrets);
   // The gateway may be running the same server in the folder that it has there.
   const folder = await mkdtemp(join(tmpdir(), "maxclaw-mcp-test-"));
   try {
@@ -24,14 +31,14 @@ export async function tryServer(
     const isLoggedIn = server.url !== undefined && (await store.read(server))?.tokens !== undefined;
     const auth = isLoggedIn ? createAuth(server, store, () => {}) : undefined;
     const closed = [place.home, place.workspace];
-    const options = { version: place.version, folder, closed, auth, limits: defaultLimits, onChanged() {} };
+    const options = { version: place.version, folder, closed, mask, auth, limits: defaultLimits, onChanged() {} };
     const session = await openSession(server, options, signal);
     const ms = Math.round(performance.now() - from);
     await session.close();
     return { ok: true, transport: session.kind, ms, tools: session.catalog.tools.map(({ name }) => name) };
   } catch (error) {
     signal.throwIfAborted();
-    return { ok: false, reason: messageOf(error) };
+    return { ok: false, reason: mask(messageOf(error)) };
   } finally {
     await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }

@@ -2,14 +2,16 @@ import { createAgent } from "../agent/agent.js";
 import { createCompaction } from "../agent/compaction.js";
 import { createClock } from "../agent/context.js";
 import type { AgentPorts, PlannedUse } from "../agent/ports.js";
+import { choicesFor } from "../agent/question-text.js";
 import { deliverOutbound } from "../bus/delivery.js";
 import { isGroup, questionRepliesOf, repliesOf } from "../bus/replies.js";
 import type { Channel } from "../channels/channel.js";
 import { superviseChannel } from "../channels/supervisor.js";
 import { draft } from "../events/event.js";
-import { rootKeyOf } from "../events/session-key.js";
+import { rootKeyOf, sessionKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
-import type { ToolUse } from "../policy/access.js";
+import { isOpenCommand, type ToolUse } from "../policy/access.js";
+import { filesOfCommand } from "../policy/command-files.js";
 import { grantText } from "../policy/grants.js";
 import { builtinTools } from "../tools/builtin.js";
 import { createToolRegistry, type ToolSource } from "../tools/registry.js";
@@ -168,12 +170,14 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
 
 /** The same for every route: whose message it is decides, whatever carried it. */
 function toToolUse(use: PlannedUse, { isOwner, readers }: Assistant): ToolUse {
-  const { tool, access, folder, outside, isPlanning, message } = use;
-  const { channel, senderId } = message;
+  const { tool, access, folder, files, outside, isPlanning, message } = use;
+  const { channel, senderId, chatId, thread } = message;
+  const chat = sessionKeyOf(channel, chatId, thread);
   const role = isOwner(channel, senderId) ? "owner" : "guest";
   const chatType = isGroup(message) ? "group" : "dm";
   const { audience } = readers.of(message);
-  return { tool, access, folder, outside, isPlanning, speaker: { channel, senderId, chatType, role, audience } };
+  const speaker = { channel, senderId, chatType, role, audience } as const;
+  return { tool, access, folder, chat, files, outside, isPlanning, speaker };
 }
 
 function agentPorts(
@@ -204,8 +208,13 @@ function agentPorts(
       source: hands.source,
     }),
     decide: (use) => policy.mayUseTool(toToolUse(use, assistant)),
+    filesOf: async (access, folder) =>
+      access.kind === "command" && isOpenCommand(access)
+        ? await filesOfCommand(access, { folder, workspace })
+        : undefined,
     async allowAlways(use, responderId) {
       const grant = await grants.add(toToolUse(use, assistant), responderId);
+      if (grant === undefined) return;
       const to = `${grantText(grant)} (${grant.id})`;
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
@@ -225,7 +234,7 @@ function agentPorts(
         : [],
     keepOlderText,
     questionReplies(message, asked, content, turnId) {
-      const choices = asked.options.map(({ id, label, description }) => {
+      const choices = choicesFor(asked).map(({ id, label, description }) => {
         return { label, description, value: `${asked.request_id}:${id}` };
       });
       const question = { id: asked.request_id, content, choices };

@@ -40,6 +40,7 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
         home: options.home,
         workspace,
         limits: defaultLimits,
+        secrets: options.config.secrets,
         declareBytes: tools.mcp.declareBytes,
         idleMs: tools.mcp.idleMinutes * 60_000,
         log: options.log,
@@ -80,7 +81,8 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
         const server = settings.find((one) => one.name === name);
         if (server === undefined) throw unknownServer(name, names);
         const { tryServer } = await import("../mcp/try-server.js");
-        const place = { home: options.home, workspace, version: options.version };
+        const { secrets } = options.config;
+        const place = { home: options.home, workspace, version: options.version, secrets };
         const outcome = await tryServer(server, place, signal);
         return outcome.ok ? { ok: true, tools: outcome.tools } : { ok: false, error: outcome.reason };
       },

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { createZones } from "../../src/policy/zones.js";
-import { type ExecSettings, execTool } from "../../src/tools/exec/exec.js";
+import { execTool } from "../../src/tools/exec/exec.js";
 import { createSandbox, type SandboxOptions } from "../../src/tools/exec/find-sandbox.js";
 import { createLimits, type Limits } from "../../src/tools/exec/limits.js";
 import { processTool } from "../../src/tools/exec/process.js";
@@ -79,17 +79,14 @@ export function createExecPlace(options: ExecPlaceOptions = {}): ExecPlace {
     idleMs,
     onChange: (change) => void changes.push(change),
   });
-  const fresh = new WeakSet<ToolContext>();
-  const isAllowedByRule: ExecSettings["isAllowedByRule"] = (_, context) => fresh.has(context);
-  const exec = execTool({ terminals, sandbox, timeoutSeconds: 30, sandboxMode, network, isAllowedByRule });
+  const exec = execTool({ terminals, sandbox, timeoutSeconds: 30, sandboxMode, network });
   const background = processTool(terminals);
   const contextOf = (tool: typeof exec, more: RunOptions): ToolContext => {
     const sessionKey = more.session ?? "telegram:42";
     const folder = path.join(place.workspace, ".sessions", sessionKey.replace(":", "_"));
-    const { permit, ...context } = place.context(tool, { ...more, folder });
-    const own: ToolContext = { ...context, sessionKey, permit: more.permit ?? permit };
-    if (more.freshEnvironment === true) fresh.add(own);
-    return own;
+    const context = place.context(tool, { ...more, folder });
+    const allowedByRule = (): boolean => more.freshEnvironment === true;
+    return { ...context, sessionKey, permit: more.permit ?? context.permit, allowedByRule };
   };
   return {
     place,

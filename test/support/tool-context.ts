@@ -84,6 +84,7 @@ export function createToolPlace(below = tmpdir()): ToolPlace {
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: async (file) => policy.outsideOf(file, own),
+      allowedByRule: () => false,
       wrote: options.wrote ?? (async () => undefined),
       isSubAgent: options.isSubAgent ?? false,
       send: options.send ?? (async () => 1),

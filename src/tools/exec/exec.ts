@@ -2,7 +2,7 @@ import path from "node:path";
 import { z } from "zod";
 import { keptFolderOf, receivedFiles } from "../../policy/zones.js";
 import { keepWhole } from "../overflow.js";
-import { defineTool, failed, type Tool, type ToolAccess, type ToolContext, type ToolResult } from "../tool.js";
+import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
 import type { Sandbox } from "./find-sandbox.js";
 import type { Finished } from "./terminal.js";
 import type { Terminals } from "./terminals.js";
@@ -16,10 +16,6 @@ export interface ExecSettings {
   readonly sandboxMode: "auto" | "off" | "required";
   /** `off`: no command gets a network in the sandbox. */
   readonly network: "ask" | "off";
-  /**
-   * Whether a rule allows this command by its words. They must mean what they say then: it runs in a fresh environment.
-   */
-  readonly isAllowedByRule?: ((access: ToolAccess, context: ToolContext) => boolean) | undefined;
 }
 
 // Of a long output its beginning and its end are shown: what went wrong usually stands last.
@@ -54,12 +50,18 @@ export function execTool(settings: ExecSettings): Tool {
       const isSandboxed = confinement !== undefined;
       if (isSandboxed && network && settings.network === "off")
         return failed("Commands have no network here (setting tools.exec.network).");
-      const access: ToolAccess = { kind: "command", command, isSandboxed, hasNetwork: isSandboxed && network };
+      const terminal = await terminals.of(context.sessionKey, context.folder);
+      const access = {
+        kind: "command",
+        command,
+        isSandboxed,
+        hasNetwork: isSandboxed && network,
+        cwd: terminal.cwd,
+      } as const;
       const refusal = await context.permit(access);
       if (refusal !== undefined) return failed(refusal);
-      const terminal = await terminals.of(context.sessionKey, context.folder);
       const mayRead = (target: string): boolean => context.allows({ kind: "read", path: target });
-      const freshEnvironment = settings.isAllowedByRule?.(access, context) === true;
+      const freshEnvironment = context.allowedByRule(access);
       const received = wantsReceived(command, context);
       const start = { confinement, network, received, mayRead, freshEnvironment };
       if (background) {
@@ -98,7 +100,7 @@ async function resultOf(
   context: ToolContext,
 ): Promise<ToolResult> {
   const code = run.end?.code;
-  const output = run.output.text().replace(/\s+$/, "");
+  const output = run.output.text().trimEnd();
   const notes = [
     ...(isLate ? [`stopped after ${seconds} s; use timeout or background for longer ones`] : []),
     ...(run.fault === undefined ? [] : [`stopped: ${run.fault}`]),

@@ -109,6 +109,11 @@ export class Terminal {
     this.#made.catch(() => undefined);
   }
 
+  /** Where the next command starts; undefined: in the session's own folder. */
+  get cwd(): string | undefined {
+    return this.#cwd;
+  }
+
   /** Unix ms; undefined while something runs. */
   get idleSince(): number | undefined {
     return this.#running.size > 0 ? undefined : this.#usedAt;
