@@ -50,9 +50,9 @@ const table: readonly Row[] = [
   { files: "providers/*/**", may: [...base, "providers/*", "events/content"], types: ["events/**"] },
   { files: "providers/*", may: [...base, "providers/**", "events/content"], types: ["events/**"] },
   { files: "budgets/**", may: [...base, "events/**"], types: ["engine/engine"] },
-  { files: "documents/**", may: [...base, "policy/paths"] },
+  { files: "documents/**", may: base },
   { files: "tools/**", may: [...base, "policy/**", "documents/*"] },
-  { files: "mcp/**", may: [...base, "policy/**", "tools/tool", "tools/nearest", "tools/files/write"] },
+  { files: "mcp/**", may: [...base, "policy/**", "tools/tool", "tools/nearest", "tools/keep-file"] },
   { files: "schedule/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   { files: "reactors/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   {
@@ -130,8 +130,8 @@ const table: readonly Row[] = [
     ],
     types: ["events/**", "engine/engine"],
   },
-  { files: "client/**", may: [], types: ["events/**"] },
-  { files: "web/**", may: ["client/**", "channels/formatting/bounded-lexer"], types: ["events/**"] },
+  { files: "client/**", may: ["util/visible"], types: ["events/**"] },
+  { files: "web/**", may: ["client/**", "channels/formatting/bounded-lexer", "util/visible"], types: ["events/**"] },
   { files: "templates/**", may: base },
   { files: "config/**", may: base },
   // Puts the agent together with an engine of its own, and with a model and tools that only play.

@@ -4,7 +4,7 @@ import type { Engine, Work } from "../engine/engine.js";
 import type { Payload } from "../events/catalogue.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
-import type { ToolDecision } from "../policy/access.js";
+import type { BoundFile, ToolDecision } from "../policy/access.js";
 import type { CommandAct } from "../policy/commands.js";
 import type { ChosenModel, ModelChain, ToolDeclaration } from "../providers/provider.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
@@ -46,7 +46,8 @@ export interface SkillSelection {
 
 /** Everything that shapes the context beside the session. */
 export interface ContextSources {
-  files(): Promise<ContextFiles>;
+  /** Those that may shape an answer to this message: who reads along may have it told what they say. */
+  files(message: InboundMessage): Promise<ContextFiles>;
   skills(text: string, selected: readonly string[] | undefined): Promise<SkillSelection>;
   readSkill(name: string): Promise<MatchedSkill | undefined>;
 }
@@ -57,6 +58,8 @@ export interface PlannedUse {
   readonly access: ToolAccess;
   readonly message: InboundMessage;
   readonly folder: string;
+  /** Of a command: what it names in the workspace, as {@link AgentPorts.filesOf} has found it. */
+  readonly files: readonly BoundFile[] | undefined;
   readonly outside: readonly string[];
   /** A plan waits for the person's go. */
   readonly isPlanning: boolean;
@@ -132,6 +135,8 @@ export interface AgentPorts {
   readonly compaction: Compaction;
   /** Policy, for the person whose message it is. `outside`: where what others wrote in the context came from. */
   decide(use: PlannedUse): ToolDecision;
+  /** Of a command that may have to be asked about: the files of the workspace that it names, if they can be known. */
+  filesOf(access: ToolAccess, folder: string): Promise<readonly BoundFile[] | undefined>;
   /** Remembers that a person allowed this for always. */
   allowAlways(use: PlannedUse, responderId: string): Promise<void>;
   /** Where a file's content came from when others wrote it. */
@@ -159,7 +164,7 @@ export interface AgentPorts {
   readonly artifacts: ArtifactKeeper;
   readonly tasks: TaskKeeper;
   /** Keeps what was said where people can read it, before it goes out of the model's sight. Safe to repeat. */
-  keepOlderText(session: Pick<ResidentSession, "key" | "document">): Promise<void>;
+  keepOlderText(session: Pick<ResidentSession, "key" | "document">, message: InboundMessage): Promise<void>;
   /** The same for a question: its options as buttons where the chat has them, else as numbered lines. */
   questionReplies(
     message: InboundMessage,

@@ -23,6 +23,7 @@ export interface ToolCallScope {
     AgentPorts,
     | "tools"
     | "decide"
+    | "filesOf"
     | "allowAlways"
     | "outsideOf"
     | "sources"
@@ -217,9 +218,9 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
   const { executionId, waiting, readSkill, changePlan } = aids;
   const { ports, message, human, log, outside } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
-  const permit =
+  const { permit, allowedByRule } =
     tool === undefined
-      ? async () => undefined
+      ? { permit: async () => undefined, allowedByRule: () => false }
       : createPermit({
           ports,
           message,
@@ -243,6 +244,7 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     workspace: ports.workspace,
     signal: scope.signal,
     permit: (access) => waiting(() => permit(access)),
+    allowedByRule,
     ask: (question) => waiting(() => askFor(call, question, human)),
     outsideOf: async (path) => ports.outsideOf(path, folder),
     wrote: async () => undefined,
@@ -263,7 +265,7 @@ function namesOfAddress(url: string): readonly string[] {
 
 function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCallScope): boolean {
   const { ports, message, outside } = scope;
-  const use = { tool, access, message, folder, outside: outside(), isPlanning: isPlanning(scope) };
+  const use = { tool, access, message, folder, files: undefined, outside: outside(), isPlanning: isPlanning(scope) };
   return ports.decide(use).verdict === "allow";
 }
 

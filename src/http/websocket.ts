@@ -5,8 +5,9 @@ import type { GatewayApi } from "../api/gateway-api.js";
 import { RequestError } from "../errors.js";
 import type { Places } from "./connection-places.js";
 import { type FaultReply, toFaultReply } from "./faults.js";
-import type { Guard } from "./guard.js";
+import { type Guard, tokenProtocol } from "./guard.js";
 import type { HttpSettings } from "./options.js";
+import { answerHeaders } from "./security-headers.js";
 import { parseTarget } from "./target.js";
 import { endConnection, serveConnection } from "./websocket-connection.js";
 import { createEventEncoder } from "./websocket-frames.js";
@@ -25,13 +26,15 @@ export function createWebSockets(settings: HttpSettings, api: GatewayApi, guard:
     maxPayload: settings.maxBodyBytes,
     perMessageDeflate: false,
     clientTracking: true,
+    // A browser wants one of the names it gave back, and the token is none to be said again.
+    handleProtocols: (names) => [...names].find((name) => !name.startsWith(tokenProtocol)) ?? false,
   });
   const encodeEvent = createEventEncoder();
   const checking = new Set<AbortController>();
   const check = async (request: IncomingMessage, signal: AbortSignal): Promise<void> => {
     const target = parseTarget(request.url ?? "");
-    guard.checkSource(request);
-    await guard.checkToken(request, target, { inQuery: true, signal });
+    guard.checkSource(request, { isPage: false });
+    await guard.checkToken(request, target, { inQuery: true, inProtocol: true, signal });
     if (target.segments.join("/") !== "ws")
       throw new RequestError("Only /ws can be upgraded.", { status: 404, code: "not_found" });
   };
@@ -74,7 +77,9 @@ export function refuse(socket: Duplex, fault: FaultReply): void {
     `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status] ?? "Error"}`,
     "Content-Type: application/json; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(body)}`,
+    "Cache-Control: no-store",
     "Connection: close",
+    ...Object.entries(answerHeaders).map(([name, value]) => `${name}: ${value}`),
     ...(fault.status === 401 ? ["WWW-Authenticate: Bearer"] : []),
     ...(fault.retryAfterMs === undefined ? [] : [`Retry-After: ${Math.ceil(fault.retryAfterMs / 1000)}`]),
   ];

@@ -1,9 +1,8 @@
-import { appendFile, mkdir, readFile } from "node:fs/promises";
-import { dirname } from "node:path";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { cutText } from "../util/cut-text.js";
 import { sleep } from "../util/sleep.js";
+import { appendOwnFile, type OwnFile, readOwnFile } from "./own-file.js";
 
 /** What was said in one conversation on one day. */
 export interface DayOfSession {
@@ -14,8 +13,8 @@ export interface DayOfSession {
 
 export interface DailySummaryPorts {
   /** `memory/HISTORY.md` */
-  readonly path: string;
-  /** All conversations with messages in this time, Unix ms; `until` is exclusive. */
+  readonly file: OwnFile;
+  /** The owner's conversations with messages in this time, Unix ms; `until` is exclusive. */
   readonly read: (from: number, until: number) => Promise<readonly DayOfSession[]>;
   /** A summary by a model; undefined when none can be asked now. */
   readonly summarise: (day: string, text: string, signal: AbortSignal) => Promise<string | undefined>;
@@ -66,18 +65,14 @@ async function summariseDay(
   signal: AbortSignal,
 ): Promise<void> {
   const heading = `## ${day}`;
-  const before = await readFile(ports.path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return "";
-    throw error;
-  });
+  const before = (await readOwnFile(ports.file)) ?? "";
   if (before.split(/\r?\n/).some((line) => line.trim() === heading)) return;
   const sessions = (await ports.read(from.getTime(), until.getTime())).filter(({ messages }) => messages.length > 0);
   if (sessions.length === 0) return;
   const text = (await ports.summarise(day, transcript(sessions), signal)) ?? digest(sessions);
-  await mkdir(dirname(ports.path), { recursive: true });
   const gap = before === "" ? "" : before.endsWith("\n") ? "\n" : "\n\n";
   // One write of one piece: after a crash the heading is there, or nothing is.
-  await appendFile(ports.path, `${gap}${heading}\n\n${text.trim()}\n`);
+  await appendOwnFile(ports.file, `${gap}${heading}\n\n${text.trim()}\n`);
 }
 
 function transcript(sessions: readonly DayOfSession[]): string {

@@ -8,6 +8,8 @@ export interface Passage {
   /** `user`, `assistant`, or for a file its path in the workspace. */
   readonly from: string;
   readonly text: string;
+  /** Where it came from when others had a hand in it. */
+  readonly outside?: string;
 }
 
 /** Where passages come from: a conversation, or a file of the memory. */
@@ -87,6 +89,7 @@ export function createMemorySearch(sources: () => Promise<readonly Source[]>): M
       text: String(hit.text),
       score: hit.score,
       ...(typeof hit.at === "number" ? { at: hit.at } : {}),
+      ...(typeof hit.outside === "string" ? { outside: hit.outside } : {}),
     }));
   };
 
@@ -104,7 +107,7 @@ async function openIndex(): Promise<Index> {
   const { default: Engine } = await import("minisearch");
   const engine = new Engine<Entry>({
     fields: ["text"],
-    storeFields: ["sourceId", "from", "text", "at"],
+    storeFields: ["sourceId", "from", "text", "at", "outside"],
     tokenize: (text) => toTerms(text).slice(0, maxTerms),
     processTerm: (term) => term,
     searchOptions: {

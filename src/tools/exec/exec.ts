@@ -50,16 +50,19 @@ export function execTool(settings: ExecSettings): Tool {
       const isSandboxed = confinement !== undefined;
       if (isSandboxed && network && settings.network === "off")
         return failed("Commands have no network here (setting tools.exec.network).");
-      const refusal = await context.permit({
+      const terminal = await terminals.of(context.sessionKey, context.folder);
+      const access = {
         kind: "command",
         command,
         isSandboxed,
         hasNetwork: isSandboxed && network,
-      });
+        cwd: terminal.cwd,
+      } as const;
+      const refusal = await context.permit(access);
       if (refusal !== undefined) return failed(refusal);
-      const terminal = await terminals.of(context.sessionKey, context.folder);
       const mayRead = (target: string): boolean => context.allows({ kind: "read", path: target });
-      const start = { confinement, network, received: wantsReceived(command, context), mayRead };
+      const freshEnvironment = context.allowedByRule(access);
+      const start = { confinement, network, received: wantsReceived(command, context), mayRead, freshEnvironment };
       if (background) {
         const id = await terminal.runInBackground(command, start, context.signal);
         if (id === undefined)

@@ -32,6 +32,11 @@ export interface StartOptions {
   readonly network: boolean;
   readonly received: ViewOptions["received"];
   readonly mayRead: ViewOptions["mayRead"];
+  /**
+   * The command runs with the variables that a new terminal begins with, and leaves none behind: what earlier commands
+   * exported has no part in what it does. It starts in the folder that the terminal is in, which stays.
+   */
+  readonly freshEnvironment?: boolean | undefined;
 }
 
 export interface Finished {
@@ -66,6 +71,11 @@ export class Terminal {
     this.#made.catch(() => undefined);
   }
 
+  /** Where the next command starts; undefined: in the session's own folder. */
+  get cwd(): string | undefined {
+    return this.#cwd;
+  }
+
   /** Unix ms; undefined while something runs. */
   get idleSince(): number | undefined {
     return this.#running.size > 0 ? undefined : this.#usedAt;
@@ -90,7 +100,8 @@ export class Terminal {
     const onAbort = (): void => run.kill();
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const { left } = await run.ended;
+      const ended = await run.ended;
+      const left = options.freshEnvironment === true ? undefined : ended.left;
       signal.throwIfAborted();
       const before = this.#cwd ?? view.folder;
       if (left !== undefined) {
@@ -142,7 +153,14 @@ export class Terminal {
 
   async #start(
     command: string,
-    { confinement, network, received, mayRead, isInteractive }: StartOptions & { readonly isInteractive: boolean },
+    {
+      confinement,
+      network,
+      received,
+      mayRead,
+      isInteractive,
+      freshEnvironment = false,
+    }: StartOptions & { readonly isInteractive: boolean },
     signal: AbortSignal,
   ): Promise<{ readonly run: Run; readonly view: View }> {
     const { folder, workspace, home, zones, temp, timeZone, limits } = this.#options;
@@ -155,7 +173,7 @@ export class Terminal {
       {
         command,
         cwd: this.#cwd ?? view.folder,
-        environment: this.#environment,
+        environment: freshEnvironment ? "" : this.#environment,
         firstEnvironment: firstEnvironment({ home: view.folder, timeZone }),
         view,
         temp: { hidden: temp, shown: path.join(temp, "tmp") },
