@@ -52,7 +52,7 @@ const table: readonly Row[] = [
   { files: "budgets/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "documents/**", may: base },
   { files: "tools/**", may: [...base, "policy/**", "documents/*"] },
-  { files: "mcp/**", may: [...base, "policy/**", "tools/tool", "tools/nearest", "tools/keep-file"] },
+  { files: "mcp/**", may: [...base, "log/mask", "policy/**", "tools/tool", "tools/nearest", "tools/keep-file"] },
   { files: "schedule/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   { files: "reactors/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   {
