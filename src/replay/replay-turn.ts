@@ -144,6 +144,8 @@ function playedPorts(
     decide: () => ({ verdict: "allow" }),
     allowAlways: async () => {},
     outsideOf: () => undefined,
+    labels: noLabels,
+    wasAnswered: async () => true,
     // What was refused then was answered by the refusal.
     mayCommand: () => (turn.events.some(({ type }) => type === "plan_updated") ? undefined : noticeText),
     operate: async () => noticeText,
@@ -219,3 +221,11 @@ function optionsOf({ events, end }: RecordedTurn): Omit<AgentOptions, "clock"> {
     titles: events.some(({ type }) => type === "session_title_generated"),
   };
 }
+
+/** What its tools did is played: nothing is read or written. */
+const noLabels: AgentPorts["labels"] = {
+  outsideOf: async () => undefined,
+  write: async () => ({ include: async () => undefined, end: async () => undefined }),
+  startRun: async () => ({ outside: () => undefined, add: async () => undefined, end: async () => undefined }),
+  hiddenFrom: async () => [],
+};

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { createAgent } from "../agent/agent.js";
 import { createCompaction } from "../agent/compaction.js";
 import { createClock } from "../agent/context.js";
@@ -8,11 +9,15 @@ import type { Channel } from "../channels/channel.js";
 import { superviseChannel } from "../channels/supervisor.js";
 import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
-import { rootKeyOf } from "../events/session-key.js";
+import { channelOf, rootKeyOf } from "../events/session-key.js";
+import { createLabels, type Labels } from "../labels/labels.js";
 import type { Logger } from "../log.js";
 import { appendOlderText } from "../memory/older-text.js";
 import type { ToolUse } from "../policy/access.js";
 import { grantText } from "../policy/grants.js";
+import { resolveFolderSync } from "../policy/paths.js";
+import { keptFolderOf } from "../policy/zones.js";
+import { holdsText } from "../sessions/same-text.js";
 import { builtinTools } from "../tools/builtin.js";
 import { createToolRegistry, type ToolSource } from "../tools/registry.js";
 import type { Tool } from "../tools/tool.js";
@@ -26,6 +31,8 @@ import type { Status } from "./status.js";
 type ChatCommands = Pick<AgentPorts, "mayCommand" | "operate">;
 
 const turnsParallel = 64;
+/** The newest conversations of jobs and heartbeats are looked through for what a message quotes. */
+const maxJobSessions = 50;
 const maxAttempts = 3;
 const stuckMs = 1000;
 /** A send that is cut may be said twice: one that is under way gets this long, however little grace is left. */
@@ -176,6 +183,37 @@ function toToolUse(use: PlannedUse, isOwner: Assistant["isOwner"]): ToolUse {
   return { tool, access, folder, outside, isPlanning, speaker: { channel, senderId, chatType, role } };
 }
 
+/** Scheduled jobs and heartbeats answer in chats whose own conversation does not hold it. */
+async function wasAnswered({ sessions }: Core, text: string): Promise<boolean> {
+  const own = (await sessions.list()).filter(({ key }) => channelOf(key) === "cron").slice(0, maxJobSessions);
+  for (const { key } of own) {
+    const messages = (await sessions.peek(key)) ?? [];
+    if (
+      holdsText(
+        messages.filter(({ role, outside }) => role === "assistant" && outside === undefined),
+        text,
+      )
+    )
+      return true;
+  }
+  return false;
+}
+
+function openLabels({ now = Date.now }: GatewayOptions, { files, events }: Core): Labels {
+  const labels = createLabels({
+    placesOf(folder) {
+      const own = resolveFolderSync(folder);
+      return { own, kept: keptFolderOf(own) };
+    },
+    sharedFile: join(files.dir, ".kept", ".workspace", "labels.jsonl"),
+    now,
+  });
+  events.on("session_state_changed", ({ session_key, payload: { to } }) => {
+    if (to === "deleted") labels.forget(files.folder(session_key));
+  });
+  return labels;
+}
+
 function agentPorts(
   options: GatewayOptions,
   core: Core,
@@ -208,9 +246,11 @@ function agentPorts(
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
     outsideOf: policy.outsideOf,
+    labels: openLabels(options, core),
     ...hands.commands,
     artifacts: hands.artifacts,
     tasks: hands.tasks,
+    wasAnswered: (text) => wasAnswered(core, text),
     questions,
     patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
     isOwner,

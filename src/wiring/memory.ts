@@ -93,10 +93,10 @@ async function sessionSources({ sessions }: Core): Promise<readonly Source[]> {
   }));
 }
 
-function toPassage({ role, content, timestamp }: DocumentMessage): Passage[] {
+function toPassage({ role, content, timestamp, outside, forGuest }: DocumentMessage): Passage[] {
   if (role !== "user" && role !== "assistant") return [];
   const at = Date.parse(timestamp);
-  return [{ from: role, text: content, ...(Number.isNaN(at) ? {} : { at }) }];
+  return [{ from: role, text: content, outside, forGuest, ...(Number.isNaN(at) ? {} : { at }) }];
 }
 
 /** `memory/*.md`, paragraph by paragraph. */

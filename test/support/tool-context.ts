@@ -35,10 +35,17 @@ export interface ContextOptions {
   readonly tasks?: ToolContext["tasks"];
   /** What others wrote in the context. */
   readonly outside?: readonly string[];
-  readonly wasShown?: ToolContext["wasShown"];
+  readonly receivedHere?: ToolContext["receivedHere"];
   readonly knowsAddress?: ToolContext["knowsAddress"];
   readonly wrote?: ToolContext["wrote"];
+  readonly startRun?: ToolContext["startRun"];
 }
+
+/** The label of a command in which nobody has a say but who it is told. */
+const startCleanRun: ToolContext["startRun"] = async (sees) => {
+  const sources = [...sees];
+  return { outside: () => sources[0], add: async (more) => void sources.push(...more), end: async () => undefined };
+};
 
 const noTask = () => Promise.reject(new Error("nobody starts sub-agents here"));
 const noTasks: ToolContext["tasks"] = { start: noTask, list: () => [], get: noTask, cancel: noTask };
@@ -81,6 +88,8 @@ export function createToolPlace(): ToolPlace {
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: async (file) => policy.outsideOf(file, own),
+      hiddenFiles: async () => [],
+      startRun: options.startRun ?? startCleanRun,
       wrote: options.wrote ?? (async () => undefined),
       isSubAgent: options.isSubAgent ?? false,
       send: options.send ?? (async () => 1),
@@ -91,7 +100,8 @@ export function createToolPlace(): ToolPlace {
         const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role: options.role ?? "owner" } as const;
         return policy.mayUseTool({ tool, access, folder: own, speaker, outside: options.outside }).verdict === "allow";
       },
-      wasShown: options.wasShown ?? (() => true),
+      outside: () => options.outside ?? [],
+      receivedHere: options.receivedHere ?? (() => true),
       knowsAddress: options.knowsAddress ?? (() => true),
       readSkill: options.readSkill ?? (async () => undefined),
     };

@@ -1,4 +1,3 @@
-import path from "node:path";
 import { z } from "zod";
 import { receivedFiles } from "../../policy/zones.js";
 import { keepWhole } from "../overflow.js";
@@ -58,8 +57,11 @@ export function execTool(settings: ExecSettings): Tool {
       });
       if (refusal !== undefined) return failed(refusal);
       const terminal = await terminals.of(context.sessionKey, context.folder);
-      const mayRead = (target: string): boolean => context.allows({ kind: "read", path: target });
-      const start = { confinement, network, received: wantsReceived(command, context), mayRead };
+      const hidden = new Set(await context.hiddenFiles());
+      const mayRead = (target: string): boolean =>
+        !hidden.has(target) && context.allows({ kind: "read", path: target });
+      const received = wantsReceived(command, context);
+      const start = { confinement, network, received, mayRead, startRun: context.startRun };
       if (background) {
         const id = await terminal.runInBackground(command, start, context.signal);
         if (id === undefined)
@@ -76,8 +78,8 @@ export function execTool(settings: ExecSettings): Tool {
  * Files that came with messages are shown in the conversation that they came in, and to commands that name their
  * folder: what commands print counts as written by others then.
  */
-function wantsReceived(command: string, { folder, wasShown }: ToolContext): boolean {
-  return command.includes(receivedFiles) || wasShown(path.join(folder, receivedFiles) + path.sep);
+function wantsReceived(command: string, { receivedHere }: ToolContext): boolean {
+  return command.includes(receivedFiles) || receivedHere();
 }
 
 function withoutSandbox({ sandbox: { state } }: ExecSettings): string {

@@ -4,6 +4,7 @@ import { Socket } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
 import { newId } from "../../util/ids.js";
+import type { ToolRun } from "../tool.js";
 import { openLeash, runVariable } from "./leash.js";
 import type { Limits } from "./limits.js";
 import { Output } from "./output.js";
@@ -33,6 +34,8 @@ export interface RunOptions {
   /** Can be written to. */
   readonly isInteractive: boolean;
   readonly limits: Limits;
+  /** What others have a say in it by; absent for what nobody else has to do with. */
+  readonly label?: ToolRun | undefined;
 }
 
 export interface RunEnd {
@@ -57,6 +60,8 @@ export interface Run {
   readonly hasFlooded: boolean;
   /** Resolves when it and everything that it has started is gone. */
   readonly ended: Promise<RunEnd>;
+  /** These have a say in it from now on. */
+  heard(sources: readonly string[]): Promise<void>;
   /** Kills all of it, at once. */
   kill(): void;
   /** False when it has ended or takes no input. */
@@ -105,8 +110,8 @@ class LiveRun implements Run {
   readonly output = new Output();
   readonly isSandboxed: boolean;
   readonly hasNetwork: boolean;
-  readonly outside: string | undefined;
   readonly ended: Promise<RunEnd>;
+  readonly #label: ToolRun | undefined;
   #end: RunEnd | undefined;
   #isGone = false;
   #hasFlooded = false;
@@ -118,7 +123,7 @@ class LiveRun implements Run {
     this.command = command;
     this.isSandboxed = confinement !== undefined;
     this.hasNetwork = network || !this.isSandboxed;
-    this.outside = outsideOf(options);
+    this.#label = options.label;
     const launch = launchOf(options);
     const held = confinement?.hasOwnProcesses === true ? undefined : openLeash(mark);
     const group = limits.open();
@@ -172,6 +177,14 @@ class LiveRun implements Run {
 
   get end(): RunEnd | undefined {
     return this.#end;
+  }
+
+  get outside(): string | undefined {
+    return this.#label?.outside();
+  }
+
+  async heard(sources: readonly string[]): Promise<void> {
+    await this.#label?.add(sources);
   }
 
   get hasFlooded(): boolean {
@@ -243,11 +256,15 @@ function launchOf(options: RunOptions): Launch {
   return { file, args };
 }
 
-/** Without a sandbox nobody knows, and a person has allowed it as it stands. */
-function outsideOf({ confinement, network, view }: RunOptions): string | undefined {
-  if (confinement === undefined) return undefined;
-  if (network) return "a command with network access";
-  return view.showsReceived ? "a command that could read the files sent here" : undefined;
+/** What others have a say in a command by. Without a sandbox nobody knows, and a person has allowed it as it stands. */
+export function sightsOf({
+  confinement,
+  network,
+  view,
+}: Pick<RunOptions, "confinement" | "network" | "view">): string[] {
+  if (confinement === undefined) return [];
+  if (network) return ["a command with network access"];
+  return view.showsReceived ? ["a command that could read the files sent here"] : [];
 }
 
 function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {

@@ -1,8 +1,9 @@
 import { mkdir, rm } from "node:fs/promises";
 import path from "node:path";
 import type { Zones } from "../../policy/zones.js";
+import type { ToolContext } from "../tool.js";
 import type { Limits } from "./limits.js";
-import { type Run, startRun } from "./run.js";
+import { type Run, sightsOf, startRun } from "./run.js";
 import type { Confinement } from "./sandbox.js";
 import { firstEnvironment } from "./shell.js";
 import { type View, type ViewOptions, viewOf } from "./view.js";
@@ -32,6 +33,7 @@ export interface StartOptions {
   readonly network: boolean;
   readonly received: ViewOptions["received"];
   readonly mayRead: ViewOptions["mayRead"];
+  readonly startRun: ToolContext["startRun"];
 }
 
 export interface Finished {
@@ -56,6 +58,8 @@ export class Terminal {
   readonly #made: Promise<unknown>;
   #cwd: string | undefined;
   #environment = "";
+  /** A command that others had a say in has left variables, a folder, or files in /tmp: all later ones may meet them. */
+  #foreign: string | undefined;
   #count = 0;
   #usedAt = Date.now();
 
@@ -64,6 +68,11 @@ export class Terminal {
     this.#options = options;
     this.#made = mkdir(path.join(options.temp, "tmp"), { recursive: true, mode: 0o700 });
     this.#made.catch(() => undefined);
+  }
+
+  /** Others have had a say in what commands find here. */
+  get isForeign(): boolean {
+    return this.#foreign !== undefined || [...this.#running].some(({ outside }) => outside !== undefined);
   }
 
   /** Unix ms; undefined while something runs. */
@@ -142,7 +151,14 @@ export class Terminal {
 
   async #start(
     command: string,
-    { confinement, network, received, mayRead, isInteractive }: StartOptions & { readonly isInteractive: boolean },
+    {
+      confinement,
+      network,
+      received,
+      mayRead,
+      startRun: label,
+      isInteractive,
+    }: StartOptions & { readonly isInteractive: boolean },
     signal: AbortSignal,
   ): Promise<{ readonly run: Run; readonly view: View }> {
     const { folder, workspace, home, zones, temp, timeZone, limits } = this.#options;
@@ -151,9 +167,12 @@ export class Terminal {
     const view = await viewOf({ workspace, folder, home, received, mayRead }, zones);
     if (view === undefined) throw new Error("the folder of this chat is a link to somewhere else");
     this.#closing.signal.throwIfAborted();
+    const sees = [...sightsOf({ confinement, network, view }), ...(this.#foreign === undefined ? [] : [this.#foreign])];
+    const labelled = await label(sees);
     const run = await startRun(
       {
         command,
+        label: labelled,
         cwd: this.#cwd ?? view.folder,
         environment: this.#environment,
         firstEnvironment: firstEnvironment({ home: view.folder, timeZone }),
@@ -165,11 +184,17 @@ export class Terminal {
         limits,
       },
       signal,
-    );
+    ).catch(async (error: unknown) => {
+      await labelled.end();
+      throw error;
+    });
     this.#running.add(run);
-    void run.ended.then(() => {
+    this.#foreign ??= run.outside;
+    void run.ended.then(async () => {
       this.#running.delete(run);
       this.#usedAt = Date.now();
+      this.#foreign ??= run.outside;
+      await labelled.end();
     });
     // Aborted or closed while its pipe was being made.
     if (signal.aborted || this.#closing.signal.aborted) run.kill();

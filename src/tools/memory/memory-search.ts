@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { cutText } from "../../util/cut-text.js";
+import { namesOf } from "../../util/untrusted.js";
 import { defineTool, type Tool } from "../tool.js";
 
 /** What the tool looks for things in. */
@@ -8,7 +9,14 @@ export interface PastFinder {
     query: string,
     options: { readonly limit: number; readonly allows: (sourceId: string) => boolean; readonly signal: AbortSignal },
   ): Promise<
-    readonly { readonly sourceId: string; readonly from: string; readonly text: string; readonly at?: number }[]
+    readonly {
+      readonly sourceId: string;
+      readonly from: string;
+      readonly text: string;
+      readonly at?: number;
+      readonly outside?: string | undefined;
+      readonly forGuest?: boolean | undefined;
+    }[]
   >;
 }
 
@@ -36,12 +44,15 @@ export function memorySearchTool(past: PastFinder, isOwners: (sourceId: string) 
         ({ sourceId, from, text, at }) =>
           `[${at === undefined ? "" : `${new Date(at).toISOString().slice(0, 16)} `}${sourceId}, ${from}] ${excerpt(text, query)}`,
       );
-      const foreign = found.find(({ sourceId }) => !isHere(sourceId) && !isOwners(sourceId));
+      const labels = found.flatMap(({ sourceId, outside, forGuest }) => [
+        ...(outside === undefined ? [] : [outside]),
+        ...(!isHere(sourceId) && (forGuest === true || !isOwners(sourceId)) ? [`the conversation ${sourceId}`] : []),
+      ]);
       return {
         text: lines.join("\n\n"),
         isError: false,
         summary: `found ${found.length}`,
-        ...(foreign === undefined ? {} : { outside: `the conversation ${foreign.sourceId}` }),
+        ...(labels.length === 0 ? {} : { outside: namesOf(labels) }),
       };
     },
   });
