@@ -1,4 +1,4 @@
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, readdir, readlink } from "node:fs/promises";
 import path from "node:path";
 import { newId } from "../util/ids.js";
 import { namesOf } from "../util/untrusted.js";
@@ -291,11 +291,23 @@ function toRecords({ id, from, to, sources, path: only }: Span): LabelRecord[] {
   return to === Number.POSITIVE_INFINITY ? [opened] : [opened, { kind: "close", id, at: to }];
 }
 
-/** When the file itself, its name or its rights were changed last; undefined where there is none. */
+/** When the file itself, its name or its rights were changed last; undefined where there is none of anybody's. */
 async function changeOf(target: string): Promise<number | undefined> {
-  return await lstat(target).then(
-    ({ ctimeMs }) => ctimeMs,
-    () => undefined,
+  try {
+    const stats = await lstat(target);
+    return stats.isSymbolicLink() && (await leadsToNamesake(target)) ? undefined : stats.ctimeMs;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The gateway's own links to what it keeps of the session: `received` is `../.kept/<session>/received`. */
+async function leadsToNamesake(link: string): Promise<boolean> {
+  const to = await readlink(link);
+  if (!to.startsWith(path.join("..", ".kept") + path.sep) || path.basename(to) !== path.basename(link)) return false;
+  return await lstat(path.resolve(path.dirname(link), to)).then(
+    () => true,
+    () => false,
   );
 }
 

@@ -11,8 +11,8 @@ export interface LabelsOptions {
 
 /** What the gateway knows of where files came from. It is kept beside the files, where no tool can write. */
 export interface Labels {
-  /** What is foreign about a file; `folder` is the session's that asks. */
-  outsideOf(target: string, folder: string): Promise<string | undefined>;
+  /** What is foreign about a file; `folder` is the session's that asks, undefined for what no session owns. */
+  outsideOf(target: string, folder: string | undefined): Promise<string | undefined>;
   /** To be called, and waited for, before something foreign is written there. */
   write(sources: readonly string[], target: string, folder: string): Promise<Writing>;
   startRun(sources: readonly string[], folder: string): Promise<RunMark>;
@@ -39,7 +39,8 @@ export function createLabels({ placesOf, sharedFile, now }: LabelsOptions): Labe
     return fresh;
   };
 
-  const storeOf = (target: string, folder: string): FolderLabels => {
+  const storeOf = (target: string, folder: string | undefined): FolderLabels => {
+    if (folder === undefined) return shared;
     const { own, kept } = placesOf(folder);
     return [own, kept].some((root) => isBelow(root, target)) ? of(folder) : shared;
   };

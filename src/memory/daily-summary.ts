@@ -4,12 +4,15 @@ import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { cutText } from "../util/cut-text.js";
 import { sleep } from "../util/sleep.js";
+import { paragraphsOf } from "./paragraphs.js";
 
 /** What was said in one conversation on one day. */
 export interface DayOfSession {
   readonly key: string;
   readonly title?: string;
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
+  /** Others had a say in what was said. */
+  readonly isForeign?: boolean;
 }
 
 export interface DailySummaryPorts {
@@ -21,6 +24,8 @@ export interface DailySummaryPorts {
   readonly summarise: (day: string, text: string, signal: AbortSignal) => Promise<string | undefined>;
   /** The last day that has been looked at, `YYYY-MM-DD`. */
   readonly lastDay: { readonly get: () => string | undefined; readonly set: (day: string) => Promise<void> };
+  /** Given the paragraphs that others have a say in before they are written. */
+  readonly markForeign?: (paragraphs: readonly string[]) => Promise<void>;
   readonly now: () => Date;
   readonly log: Logger;
 }
@@ -76,8 +81,10 @@ async function summariseDay(
   const text = (await ports.summarise(day, transcript(sessions), signal)) ?? digest(sessions);
   await mkdir(dirname(ports.path), { recursive: true });
   const gap = before === "" ? "" : before.endsWith("\n") ? "\n" : "\n\n";
+  const entry = `${heading}\n\n${text.trim()}`;
+  if (sessions.some(({ isForeign }) => isForeign === true)) await ports.markForeign?.(paragraphsOf(entry));
   // One write of one piece: after a crash the heading is there, or nothing is.
-  await appendFile(ports.path, `${gap}${heading}\n\n${text.trim()}\n`);
+  await appendFile(ports.path, `${gap}${entry}\n`);
 }
 
 function transcript(sessions: readonly DayOfSession[]): string {

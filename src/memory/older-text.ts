@@ -1,5 +1,6 @@
 import { mkdir, open } from "node:fs/promises";
 import path from "node:path";
+import { paragraphsOf } from "./paragraphs.js";
 
 /** A conversation, or the part of one, that goes out of the model's sight. */
 export interface OlderText {
@@ -7,7 +8,13 @@ export interface OlderText {
   /** Where in the session's log it stands. */
   readonly fromSeq: number;
   readonly toSeq: number;
-  readonly messages: readonly { readonly role: string; readonly content: string; readonly timestamp: string }[];
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: string;
+    readonly timestamp: string;
+    /** Where what others wrote came from that stands in it, or had a say in it. */
+    readonly outside?: string | undefined;
+  }[];
 }
 
 /** Under the workspace. */
@@ -15,8 +22,15 @@ const fileName = path.join("memory", "HISTORY.md");
 /** What is looked through for an entry that a crash kept from being acted on. */
 const tailBytes = 256 * 1024;
 
-/** Adds the text to memory/HISTORY.md, once: what stands at its end already is not added again. */
-export async function appendOlderText(workspace: string, older: OlderText): Promise<void> {
+/**
+ * Adds the text to memory/HISTORY.md, once: what stands at its end already is not added again. `markForeign` is given the
+ * paragraphs that others have a say in before they are written.
+ */
+export async function appendOlderText(
+  workspace: string,
+  older: OlderText,
+  markForeign: (paragraphs: readonly string[]) => Promise<void>,
+): Promise<void> {
   if (older.messages.length === 0) return;
   const file = path.join(workspace, fileName);
   await mkdir(path.dirname(file), { recursive: true });
@@ -29,7 +43,9 @@ export async function appendOlderText(workspace: string, older: OlderText): Prom
     const end = endMark(older);
     if (before.includes(`\n${end}\n`)) return;
     const gap = before === "" ? "" : before.endsWith("\n") ? "\n" : "\n\n";
-    await handle.appendFile(`${gap}${toEntry(older)}\n${end}\n`);
+    const entry = `${toEntry(older)}\n${end}`;
+    if (older.messages.some(({ outside }) => outside !== undefined)) await markForeign(paragraphsOf(entry));
+    await handle.appendFile(`${gap}${entry}\n`);
   } finally {
     await handle.close();
   }

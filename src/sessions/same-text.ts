@@ -8,14 +8,14 @@ const speaking: ReadonlySet<string> = new Set(["message", "send_file", "ask_huma
  * alone, and targets of links left out as well as not: platforms show a text without its formatting.
  */
 export function holdsText(messages: readonly DocumentMessage[], text: string): boolean {
-  const wanted = lettersOf(text);
-  // A smiley says nothing that anybody could follow.
-  if (wanted === "") return true;
-  return messages.some((message) => textsOf(message).some((said) => standsIn(wanted, said)));
-}
-
-function standsIn(wanted: string, said: string): boolean {
-  return lettersOf(said).includes(wanted) || lettersOf(withoutFormatting(said)).includes(wanted);
+  const own = messages.flatMap(textsOf).flatMap((said) => [lettersOf(said), lettersOf(withoutFormatting(said))]);
+  const holds = (piece: string): boolean => {
+    const wanted = lettersOf(piece);
+    // A smiley says nothing that anybody could follow.
+    return wanted === "" || own.some((said) => said.includes(wanted));
+  };
+  // The names of files stand on lines of their own.
+  return holds(text) || text.split("\n").every(holds);
 }
 
 function textsOf({ content, parts = [] }: DocumentMessage): readonly string[] {

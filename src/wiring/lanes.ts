@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { createAgent } from "../agent/agent.js";
 import { createCompaction } from "../agent/compaction.js";
 import { createClock } from "../agent/context.js";
@@ -10,13 +9,10 @@ import { superviseChannel } from "../channels/supervisor.js";
 import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
 import { channelOf, rootKeyOf } from "../events/session-key.js";
-import { createLabels, type Labels } from "../labels/labels.js";
 import type { Logger } from "../log.js";
 import { appendOlderText } from "../memory/older-text.js";
 import type { ToolUse } from "../policy/access.js";
 import { grantText } from "../policy/grants.js";
-import { resolveFolderSync } from "../policy/paths.js";
-import { keptFolderOf } from "../policy/zones.js";
 import { holdsText } from "../sessions/same-text.js";
 import { builtinTools } from "../tools/builtin.js";
 import { createToolRegistry, type ToolSource } from "../tools/registry.js";
@@ -199,21 +195,6 @@ async function wasAnswered({ sessions }: Core, text: string): Promise<boolean> {
   return false;
 }
 
-function openLabels({ now = Date.now }: GatewayOptions, { files, events }: Core): Labels {
-  const labels = createLabels({
-    placesOf(folder) {
-      const own = resolveFolderSync(folder);
-      return { own, kept: keptFolderOf(own) };
-    },
-    sharedFile: join(files.dir, ".kept", ".workspace", "labels.jsonl"),
-    now,
-  });
-  events.on("session_state_changed", ({ session_key, payload: { to } }) => {
-    if (to === "deleted") labels.forget(files.folder(session_key));
-  });
-  return labels;
-}
-
 function agentPorts(
   options: GatewayOptions,
   core: Core,
@@ -246,7 +227,7 @@ function agentPorts(
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
     outsideOf: policy.outsideOf,
-    labels: openLabels(options, core),
+    labels: core.provenance.files,
     ...hands.commands,
     artifacts: hands.artifacts,
     tasks: hands.tasks,
@@ -263,7 +244,10 @@ function agentPorts(
         : [],
     async keepOlderText({ key, document: { conversation } }) {
       try {
-        await appendOlderText(config.agents.defaults.workspace, { sessionKey: key, ...conversation });
+        const older = { sessionKey: key, ...conversation };
+        await appendOlderText(config.agents.defaults.workspace, older, (paragraphs) =>
+          core.provenance.texts.mark(paragraphs),
+        );
       } catch (error) {
         // The session's log has it all: nobody has to do without a fresh conversation for that.
         log.warn(`memory/HISTORY.md could not be written: ${messageOf(error)}`, { session: key });

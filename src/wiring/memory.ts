@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { askModel, canWrite } from "../agent/ask-model.js";
 import { startTitles } from "../agent/titles.js";
@@ -6,6 +6,7 @@ import { draft } from "../events/event.js";
 import { channelOf, clientChannels } from "../events/session-key.js";
 import { type DayOfSession, runDailySummaries } from "../memory/daily-summary.js";
 import { createNotes } from "../memory/notes.js";
+import { paragraphsOf } from "../memory/paragraphs.js";
 import { createMemorySearch, type Passage, type Source } from "../memory/search.js";
 import type { DocumentMessage } from "../sessions/session.js";
 import { memorySearchTool } from "../tools/memory/memory-search.js";
@@ -14,6 +15,7 @@ import type { Tool } from "../tools/tool.js";
 import type { Releases } from "../util/releases.js";
 import type { Assistant } from "./assistant.js";
 import { type Core, gatewayKey } from "./core.js";
+import type { Provenance } from "./labels.js";
 import type { GatewayOptions } from "./options.js";
 
 /** The newest conversations are searched, so that the index stays within some tens of megabytes. */
@@ -26,7 +28,10 @@ const summarySystem =
 export function memoryTools(options: GatewayOptions, core: Core): readonly Tool[] {
   const { agents, owners } = options.config.config;
   const { workspace } = agents.defaults;
-  const search = createMemorySearch(async () => [...(await sessionSources(core)), ...(await fileSources(workspace))]);
+  const search = createMemorySearch(async () => [
+    ...(await sessionSources(core)),
+    ...(await fileSources(workspace, core)),
+  ]);
   const isOwners = (id: string): boolean =>
     id.startsWith("memory/") ||
     clientChannels.has(channelOf(id)) ||
@@ -73,6 +78,7 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
         },
         set: (day) => records.put("last", day),
       },
+      markForeign: (paragraphs) => core.provenance.texts.mark(paragraphs),
       now: () => new Date(options.now?.() ?? Date.now()),
       log,
     },
@@ -100,7 +106,7 @@ function toPassage({ role, content, timestamp, outside, forGuest }: DocumentMess
 }
 
 /** `memory/*.md`, paragraph by paragraph. */
-async function fileSources(workspace: string): Promise<readonly Source[]> {
+async function fileSources(workspace: string, { provenance }: Core): Promise<readonly Source[]> {
   const folder = join(workspace, "memory");
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".md"));
   const sources = await Promise.all(
@@ -108,15 +114,24 @@ async function fileSources(workspace: string): Promise<readonly Source[]> {
       const id = `memory/${name}`;
       const found = await stat(join(folder, name)).catch(() => undefined);
       if (found === undefined || !found.isFile()) return [];
-      return [{ id, stamp: `${found.mtimeMs} ${found.size}`, read: () => readParagraphs(join(folder, name)) }];
+      return [
+        { id, stamp: `${found.mtimeMs} ${found.size}`, read: () => readParagraphs(join(folder, name), provenance) },
+      ];
     }),
   );
   return sources.flat();
 }
 
-async function readParagraphs(path: string): Promise<readonly Passage[] | undefined> {
+async function readParagraphs(path: string, { files, texts }: Provenance): Promise<readonly Passage[] | undefined> {
   const text = await readFile(path, "utf8").catch(() => undefined);
-  return text?.split(/\n\s*\n|\n(?=#)/).map((paragraph) => ({ from: "note", text: paragraph.trim() }));
+  if (text === undefined) return undefined;
+  const ofFile = await files.outsideOf(await realpath(path), undefined);
+  return await Promise.all(
+    paragraphsOf(text).map(async (paragraph): Promise<Passage> => {
+      const isForeign = await texts.isForeign(paragraph);
+      return { from: "note", text: paragraph, outside: ofFile ?? (isForeign ? "an earlier conversation" : undefined) };
+    }),
+  );
 }
 
 async function readDay(core: Core, from: number, until: number): Promise<readonly DayOfSession[]> {
@@ -124,11 +139,13 @@ async function readDay(core: Core, from: number, until: number): Promise<readonl
   for (const { key, title, lastMessageAt } of await core.sessions.list()) {
     // Newest first: nothing older has messages of that day.
     if (lastMessageAt === undefined || Date.parse(lastMessageAt) < from) break;
-    const messages = ((await core.sessions.peek(key)) ?? []).flatMap(({ role, content, timestamp }) => {
+    const said = (await core.sessions.peek(key)) ?? [];
+    const messages = said.flatMap(({ role, content, timestamp }) => {
       const at = Date.parse(timestamp);
       return (role === "user" || role === "assistant") && at >= from && at < until ? [{ role, content }] : [];
     });
-    days.push({ key, messages, ...(title === undefined ? {} : { title }) });
+    const isForeign = said.some(({ outside, forGuest }) => outside !== undefined || forGuest === true);
+    days.push({ key, messages, isForeign, ...(title === undefined ? {} : { title }) });
   }
   return days.reverse();
 }

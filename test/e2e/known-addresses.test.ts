@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { createSessionFiles } from "../../src/sessions/file-names.js";
 import { createSandbox } from "../../src/tools/exec/find-sandbox.js";
 import { createLimits } from "../../src/tools/exec/limits.js";
 import { askedIn } from "../support/chat-world.js";
@@ -73,6 +74,15 @@ const ways: Readonly<Record<string, (site: WebSite) => readonly Call[]>> = {
     { name: "write_file", input: { path: "links.txt", content: evil(site) } },
     { name: "read_file", input: { path: "links.txt" } },
   ],
+  "writing it where results from outside lie": (site) => [
+    { name: "write_file", input: { path: "tool-results/outside/links.txt", content: evil(site) } },
+    { name: "read_file", input: { path: "tool-results/outside/links.txt" } },
+  ],
+  "writing it where received files lie": (site) => [
+    { name: "write_file", input: { path: "received/links.txt", content: evil(site) } },
+    { name: "read_file", input: { path: "received/links.txt" } },
+    { name: "grep", input: { pattern: "collect" } },
+  ],
   "writing and searching": (site) => [
     { name: "write_file", input: { path: "links.txt", content: evil(site) } },
     { name: "grep", input: { pattern: "collect" } },
@@ -101,8 +111,9 @@ for (const [name, way] of Object.entries(ways))
       const next = request.userText.includes("begin") ? steps[done] : undefined;
       return next === undefined ? { text: `Look at ${site.url}/elsewhere` } : calls(next);
     });
-    await mkdir(join(w.gateway.workspace, ".sessions", "webui_default", "received"), { recursive: true });
-    await writeFile(join(w.gateway.workspace, ".sessions", "webui_default", "received", "note.txt"), "hello");
+    const received = join(createSessionFiles(join(w.gateway.workspace, ".sessions")).folder("webui:test"), "received");
+    await mkdir(received, { recursive: true });
+    await writeFile(join(received, "note.txt"), "hello");
     await w.gateway.ask(`my word is ${secret}`);
     await w.gateway.ask(`begin with ${w.site.url}/start`);
     assert.deepEqual(w.leaked(), []);
