@@ -14,7 +14,7 @@ RUN npm run build && npm prune --omit=dev
 FROM node:24-slim
 ENV NODE_ENV=production MAXCLAW_HOME=/data
 WORKDIR /app
-COPY --from=build /app/package.json /app/config.example.json /app/LICENSE ./
+COPY --from=build /app/package.json /app/config.example.json /app/SECURITY.md /app/LICENSE ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/bin ./bin
 COPY --from=build /app/dist/src ./dist/src

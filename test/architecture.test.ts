@@ -51,9 +51,9 @@ const table: readonly Row[] = [
   { files: "providers/*/**", may: [...base, "providers/*", "events/content"], types: ["events/**"] },
   { files: "providers/*", may: [...base, "providers/**", "events/content"], types: ["events/**"] },
   { files: "budgets/**", may: [...base, "events/**"], types: ["engine/engine"] },
-  { files: "documents/**", may: [...base, "policy/paths"] },
+  { files: "documents/**", may: base },
   { files: "tools/**", may: [...base, "policy/**", "documents/*"] },
-  { files: "mcp/**", may: [...base, "policy/**", "tools/tool", "tools/nearest", "tools/files/write"] },
+  { files: "mcp/**", may: [...base, "policy/**", "tools/tool", "tools/nearest", "tools/keep-file"] },
   { files: "schedule/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   { files: "reactors/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   {

@@ -19,7 +19,7 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
         events: [],
       };
     case "new": {
-      await ports.keepOlderText(session);
+      await ports.keepOlderText(session, message);
       const { state } = session.document;
       return {
         reply: "A fresh conversation. What was said before is out of my sight now.",

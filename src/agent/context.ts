@@ -6,6 +6,7 @@ export interface ContextFiles {
   readonly agents?: string | undefined;
   readonly soul?: string | undefined;
   readonly user?: string | undefined;
+  readonly guests?: string | undefined;
   readonly memory?: string | undefined;
   readonly heartbeat?: string | undefined;
 }
@@ -27,6 +28,7 @@ export function systemPrompt(files: ContextFiles, skills: readonly ListedSkill[]
     section("Project", files.agents),
     section("Soul", files.soul),
     section("User", files.user),
+    section("Guests and groups", files.guests),
     section("Memory", files.memory),
     section("Heartbeat", files.heartbeat),
     section("Skills (read_skill gives the text of one)", skillLines(skills)),

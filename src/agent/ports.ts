@@ -46,7 +46,8 @@ export interface SkillSelection {
 
 /** Everything that shapes the context beside the session. */
 export interface ContextSources {
-  files(): Promise<ContextFiles>;
+  /** Those that may shape an answer to this message: who reads along may have it told what they say. */
+  files(message: InboundMessage): Promise<ContextFiles>;
   skills(text: string, selected: readonly string[] | undefined): Promise<SkillSelection>;
   readSkill(name: string): Promise<MatchedSkill | undefined>;
 }
@@ -178,7 +179,7 @@ export interface AgentPorts {
   readonly artifacts: ArtifactKeeper;
   readonly tasks: TaskKeeper;
   /** Keeps what was said where people can read it, before it goes out of the model's sight. Safe to repeat. */
-  keepOlderText(session: Pick<ResidentSession, "key" | "document">): Promise<void>;
+  keepOlderText(session: Pick<ResidentSession, "key" | "document">, message: InboundMessage): Promise<void>;
   /** The same for a question: its options as buttons where the chat has them, else as numbered lines. */
   questionReplies(
     message: InboundMessage,

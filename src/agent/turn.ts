@@ -116,7 +116,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
   if (exceeded !== undefined) return await refuseTurn(loop, exceeded);
   const burst = earlier === undefined ? await loop.mailbox.takeBurst(options.quiet, signal) : [];
   const [files, selection, missingTools] = await Promise.all([
-    ports.sources.files(),
+    ports.sources.files(message),
     ports.sources.skills(message.content, message.selectedSkills),
     ports.tools.settle(signal).catch(() => []),
   ]);
@@ -245,7 +245,7 @@ async function beginTurn(
   const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
   const { state } = scope.session.document;
   if (isClosed(state)) {
-    await scope.ports.keepOlderText(scope.session);
+    await scope.ports.keepOlderText(scope.session, message);
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }

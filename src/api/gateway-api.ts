@@ -232,6 +232,8 @@ export interface GatewayApi {
   status(): GatewayStatus;
   /** True once the gateway takes messages and the disk takes writes. */
   isReady(): boolean;
+  /** One sentence why it is not ready; undefined when it is. */
+  whyNotReady(): string | undefined;
 
   listSessions(query: {
     readonly channel?: string | undefined;

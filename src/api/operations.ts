@@ -69,6 +69,8 @@ export interface OperationPorts {
   /** True for a message that begins a fresh conversation. */
   readonly isFreshStart: (content: string) => boolean;
   readonly status: () => GatewayStatus;
+  /** One sentence while files cannot be reached at all. */
+  readonly diskProblem: () => string | undefined;
   readonly readLedger: () => Promise<readonly LedgerEntry[]>;
   /** The session of the gateway's own events. */
   readonly systemKey: string;
@@ -133,11 +135,17 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     const deleted = { from: state, to: "deleted", reason: "client" };
     engine.publish(key, draft("session_state_changed", deleted, { source: "client" }));
   };
+  const whyNotReady = (): string | undefined => {
+    const { state } = ports.status();
+    if (state !== "ready") return `The gateway is ${state}.`;
+    return engine.status().writable ? ports.diskProblem() : "The disk takes no writes.";
+  };
   const realKey = (key: string): string => (key === "system" ? systemKey : key);
 
   return {
     status: ports.status,
-    isReady: () => ports.status().state === "ready" && engine.status().writable,
+    isReady: () => whyNotReady() === undefined,
+    whyNotReady,
 
     async listSessions({ channel, chatId, limit, offset }) {
       const all = (await sessions.list()).filter(

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { lstat, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Attachment } from "../bus/messages.js";
 import type { ReceivedFile } from "../channels/channel.js";
@@ -7,11 +6,12 @@ import { ChannelError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { plainName } from "../util/file-name.js";
 import { linked } from "../util/linked.js";
-import { replaceFile } from "../util/replace-file.js";
+import { PathChangedError, resolveReal } from "../util/real-path.js";
 import { sleep } from "../util/sleep.js";
+import { writeReal } from "../util/write-real.js";
 
 export interface ReceivedFilesOptions {
-  /** The folder for a session's files; may not exist yet. */
+  /** Where the files of a session are kept, out of reach of its tools and commands; may not exist yet. */
   readonly folderOf: (sessionKey: string) => string;
   readonly maxBytes: number;
   /** Writes down what is said in a voice note; absent where nothing is configured for that. */
@@ -93,7 +93,7 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
     try {
       const bytes = await fetchOne(file, signal);
       if (bytes.length > maxBytes) return left(name, tooLarge(name, bytes.length), "it is too large");
-      await replaceFile(path, bytes, { mode: 0o600 });
+      await writeReal(path, bytes, { mode: 0o600, folderMode: 0o700 });
       const attachment = { path, filename: name, mimeType: file.mimeType, sizeBytes: bytes.length };
       const heard = file.isVoice === true ? await writeDown(attachment, signal) : { notes: [], refusals: [] };
       return { attachments: [attachment], ...heard };
@@ -112,11 +112,11 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
   return {
     refusalOf,
     async take(sessionKey, messageId, files, signal) {
-      const folder = folderOf(sessionKey);
-      await makeFolder(folder);
+      const folder = await resolveReal(folderOf(sessionKey));
+      if (!folder.ok) throw new PathChangedError(folderOf(sessionKey));
       const taken: TakenFiles[] = [];
       for (const [index, file] of files.entries()) {
-        const path = join(folder, receivedName(messageId, index, plainName(file.filename)));
+        const path = join(folder.path, receivedName(messageId, index, plainName(file.filename)));
         taken.push(await takeOne(file, path, signal));
       }
       return {
@@ -128,20 +128,10 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
   };
 }
 
-/** Under this name a message's file lies in its session's folder, the same each time the message comes. */
+/** Under this name a message's file is kept, the same each time the message comes. */
 export function receivedName(messageId: string, index: number, plain: string): string {
   const mark = createHash("sha256").update(`${messageId}\n${index}`).digest("hex").slice(0, 8);
   return `${mark}-${plain}`;
-}
-
-/** Makes a session's folder for files. A command may have put a link there, which would lead the files elsewhere. */
-export async function makeFolder(folder: string): Promise<void> {
-  const isFolder = await lstat(folder).then(
-    (stats) => stats.isDirectory(),
-    () => true,
-  );
-  if (!isFolder) await rm(folder, { force: true });
-  await mkdir(folder, { recursive: true, mode: 0o700 });
 }
 
 function left(name: string, refusal: string, why: string): TakenFiles {

@@ -4,6 +4,7 @@ import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { EngineError, messageOf } from "../errors.js";
+import { openReal, readOnly } from "../util/real-path.js";
 import { archiveRoot, backupVersion, type Manifest, manifestPath } from "./manifest.js";
 import { type BackupPlan, isAfterMoment, isMissing, otherSources, type Source, stateSources } from "./sources.js";
 import { encodeHeader, endOfArchive, padding } from "./tar.js";
@@ -85,7 +86,7 @@ async function* pack(source: Source, plan: BackupPlan, manifest: Manifest): Asyn
   }
   let handle: FileHandle;
   try {
-    handle = await open(source.from, "r");
+    handle = source.isFound === true ? await openReal(source.from) : await open(source.from, readOnly);
   } catch (error) {
     if (source.isNeeded === true && !isMissing(error)) throw error;
     if (!isMissing(error)) manifest.leftOut.push({ path: source.path, why: messageOf(error) });

@@ -1,6 +1,6 @@
-import type { Dirent } from "node:fs";
-import { readdir, readlink, realpath } from "node:fs/promises";
+import { readlink, realpath } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { HeldFolder } from "../util/held-folder.js";
 
 /** Something that goes into a backup. */
 export interface Source {
@@ -14,6 +14,8 @@ export interface Source {
   /** In the place of what the file holds. */
   readonly content?: Buffer | undefined;
   readonly target?: string | undefined;
+  /** In a folder that was looked through, where commands may put a link in its place: only the file itself counts. */
+  readonly isFound?: boolean | undefined;
   /** Without it a backup is worth nothing. */
   readonly isNeeded?: boolean | undefined;
 }
@@ -36,7 +38,8 @@ const sessionsName = ".sessions";
 
 /** The journal, the session logs and documents: all of one moment while the files are held. */
 export async function* stateSources(plan: BackupPlan, leaveOut: LeaveOut): AsyncGenerator<Source> {
-  const { home, held } = plan;
+  const { held } = plan;
+  const home = await real(plan.home);
   const isOfMoment = (name: string): boolean => {
     if (held !== undefined) return name === basename(held.path);
     return !name.endsWith(".tmp");
@@ -83,22 +86,37 @@ async function* walk(
   leaveOut: LeaveOut,
   isWanted: (name: string, from: string) => boolean,
 ): AsyncGenerator<Source> {
-  let entries: Dirent[];
+  let found: readonly Source[];
   try {
-    entries = await readdir(from, { withFileTypes: true });
+    found = await sourcesIn(from, path, leaveOut, isWanted);
   } catch (error) {
     if (!isMissing(error)) leaveOut(path, error instanceof Error ? error.message : String(error));
     return;
   }
   yield { path, type: "folder", from };
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const inner = { path: `${path}/${entry.name}`, from: join(from, entry.name) };
-    if (!isWanted(entry.name, inner.from)) continue;
-    if (entry.isDirectory()) yield* walk(inner.from, inner.path, leaveOut, isWanted);
-    else if (entry.isFile()) yield { ...inner, type: "file" };
-    else if (entry.isSymbolicLink()) yield { ...inner, type: "link", target: await readlink(inner.from) };
-    else leaveOut(inner.path, "it is neither a file nor a folder");
+  for (const source of found) {
+    if (source.type === "folder") yield* walk(source.from, source.path, leaveOut, isWanted);
+    else yield source;
   }
+}
+
+async function sourcesIn(
+  from: string,
+  path: string,
+  leaveOut: LeaveOut,
+  isWanted: (name: string, from: string) => boolean,
+): Promise<readonly Source[]> {
+  await using held = await HeldFolder.open(from);
+  const found: Source[] = [];
+  for (const entry of (await held.entries()).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const inner = { path: `${path}/${entry.name}`, from: join(from, entry.name), isFound: true };
+    if (!isWanted(entry.name, inner.from)) continue;
+    if (entry.isDirectory()) found.push({ ...inner, type: "folder" });
+    else if (entry.isFile()) found.push({ ...inner, type: "file" });
+    else if (!entry.isSymbolicLink()) leaveOut(inner.path, "it is neither a file nor a folder");
+    else found.push({ ...inner, type: "link", target: await readlink(held.at(entry.name)) });
+  }
+  return found;
 }
 
 async function real(path: string): Promise<string> {

@@ -1,6 +1,6 @@
 /**
- * A file that came with a message or goes with one. `path` is absolute, and in the session's own folder; only before the
- * message is sent over the API it lies in the workspace's `.uploads`.
+ * A file that came with a message or goes with one. `path` is absolute, and where the gateway keeps what is the session's
+ * and no tool can write; only before the message is sent over the API it lies in the workspace's `.uploads`.
  */
 export interface Attachment {
   readonly path: string;

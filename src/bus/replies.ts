@@ -15,7 +15,7 @@ export interface Shape {
 }
 
 /** Several people may write in this message's chat. */
-export function isGroup(message: InboundMessage): boolean {
+export function isGroup(message: Pick<InboundMessage, "channel" | "chatId" | "senderId">): boolean {
   return !clientChannels.has(message.channel) && message.chatId !== message.senderId;
 }
 

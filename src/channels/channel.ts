@@ -95,7 +95,9 @@ export interface Channel {
   split(content: string): readonly string[];
 
   /**
-   * Resolves with the platform's id of the message once the platform has accepted it. Never retries by itself.
+   * Resolves with the platform's id of the message once the platform has accepted it. Never retries by itself. The
+   * platform must not fetch the addresses in a text to show what is behind them, neither here nor in `edit` nor in any
+   * other text of ours: that would carry out what the model has put into them, without anybody's click.
    *
    * @throws {ChannelError} with `outcome: "refused"` (nothing was shown; `retryAfterMs` where the platform
    *   named a wait; `retryable` says whether trying again can help) or `"unknown"` (cut or timed out after the

@@ -7,6 +7,7 @@ import {
   openConnection,
   type RetryTiming,
   type SocketConstructor,
+  type SocketLike,
 } from "./connection.js";
 import { type CommandFrame, parseFrame, type ServerFrame } from "./frames.js";
 import {
@@ -47,7 +48,7 @@ export interface ClientOptions {
    * before each attempt to connect, for a gateway whose address changes.
    */
   readonly url: string | (() => string | Promise<string>);
-  /** Needed when the gateway has one. A browser can only send it in the address, as the query parameter `token`. */
+  /** Needed when the gateway has one. It travels in headers: of WebSockets as one of the names in `Sec-WebSocket-Protocol`. */
   readonly token?: string | undefined;
   /** Default: the global one, in Node that of the package `ws`. */
   readonly WebSocket?: SocketConstructor | undefined;
@@ -131,7 +132,7 @@ export function createClient(options: ClientOptions): Client {
   let idleTimer: ReturnType<typeof setInterval> | undefined;
 
   const subscriptions = createSubscriptions({ isOpen: () => connection.state === "open", request, report, call });
-  const connection = openConnection(addressOf(options), options.WebSocket ?? globalSocket(), timing, {
+  const connection = openConnection(addressOf(options), opener(options), timing, {
     onOpen() {
       watch();
       subscriptions.followAll();
@@ -272,7 +273,7 @@ function call(listener: () => void): void {
   }
 }
 
-function addressOf({ url, token }: ClientOptions): () => Promise<string> {
+function addressOf({ url }: ClientOptions): () => Promise<string> {
   return async () => {
     const target = new URL(typeof url === "string" ? url : await url());
     if (/^https?:$/.test(target.protocol)) {
@@ -280,9 +281,16 @@ function addressOf({ url, token }: ClientOptions): () => Promise<string> {
       if (!target.pathname.endsWith("/")) target.pathname += "/";
       target.pathname += "ws";
     }
-    if (token !== undefined && token !== "") target.searchParams.set("token", token);
     return target.href;
   };
+}
+
+/** An address gets into histories and logs, and browsers let nobody set a header: so the token is the name of a protocol. */
+function opener({ WebSocket: Socket = globalSocket(), token = "" }: ClientOptions): (url: string) => SocketLike {
+  if (token === "") return (url) => new Socket(url);
+  const bytes = String.fromCharCode(...new TextEncoder().encode(token));
+  const name = btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return (url) => new Socket(url, ["maxclaw", `maxclaw.token.${name}`]);
 }
 
 function globalSocket(): SocketConstructor {

@@ -8,7 +8,8 @@ export interface SocketLike {
   addEventListener(type: "open" | "message" | "close" | "error", listener: (event: object) => void): void;
 }
 
-export type SocketConstructor = new (url: string) => SocketLike;
+/** `protocols` brings the token, where there is one. */
+export type SocketConstructor = new (url: string, protocols?: string[]) => SocketLike;
 
 /** `closed` also between two attempts. */
 export type ConnectionState = "connecting" | "open" | "closing" | "closed";
@@ -58,7 +59,7 @@ const readyStateOpen = 1;
  */
 export function openConnection(
   address: () => string | Promise<string>,
-  Socket: SocketConstructor,
+  open: (url: string) => SocketLike,
   timing: RetryTiming,
   listener: ConnectionListener,
 ): Connection {
@@ -82,7 +83,7 @@ export function openConnection(
     Promise.resolve()
       .then(address)
       .then((url) => {
-        if (mine === attempt) listen(new Socket(url), mine);
+        if (mine === attempt) listen(open(url), mine);
       })
       .catch((error: unknown) => {
         if (mine === attempt) cut(error instanceof Error ? error.message : String(error));

@@ -72,9 +72,15 @@ function missingIn(name: string, { telegram, discord, websocket }: Config["chann
   return undefined;
 }
 
+/** Random ones have 64 bits and more then. */
+const shortestToken = 16;
+
 /** The sentence for an address that others can reach while nothing tells them from strangers. */
 function openHostProblem(host: string, token: string | undefined): string | undefined {
-  if (token !== undefined || isLoopback(host)) return undefined;
+  if (isLoopback(host)) return undefined;
+  if (token !== undefined && token.length < shortestToken)
+    return `gateway.token has less than ${shortestToken} characters, and others can reach ${host}: make one with openssl rand -hex 32`;
+  if (token !== undefined) return undefined;
   return (
     `gateway.host is ${host}, but gateway.token is not set: only this machine can reach the gateway until it is ` +
     "(gateway.token in the config, or MAXCLAW_TOKEN)"

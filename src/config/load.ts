@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { extname, join } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
+import { modeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
 import { type Fault, findJsonFault, placeOf } from "./json-place.js";
 import { isObject, type JsonObject } from "./substitute.js";
@@ -40,20 +41,24 @@ export async function loadConfig({ home, configPath, env }: LoadOptions): Promis
   const secrets = await readSecrets(home);
   const around = { home, homedir: env.HOME ?? homedir(), env, secrets: secrets.values };
   const chosen = configPath === undefined ? await defaultFile(home) : { path: configPath, problems: [] };
-  const settled = (raw: JsonObject): Interpreted => {
-    const result = interpret(raw, around);
-    return { ...result, problems: [...secrets.problems, ...chosen.problems, ...result.problems] };
-  };
   const { path } = chosen;
+  const settled = async (raw: JsonObject): Promise<Interpreted> => {
+    const result = interpret(raw, around);
+    const text = JSON.stringify(raw);
+    const holdsSecrets = result.secrets.some((secret) => text.includes(JSON.stringify(secret).slice(1, -1)));
+    const config = path === undefined ? undefined : { path, holdsSecrets };
+    const modes = await modeProblems({ home, secrets: join(home, "secrets.json"), config });
+    return { ...result, problems: [...modes, ...secrets.problems, ...chosen.problems, ...result.problems] };
+  };
   if (path === undefined) return settled({});
   const content = await readConfigFile(path);
-  if ("raw" in content) return { ...settled(content.raw), path };
+  if ("raw" in content) return { ...(await settled(content.raw)), path };
   if (content.fault === undefined) {
     if (configPath !== undefined) throw new ConfigError(`The config file ${path} does not exist. Check --config.`);
     return settled({});
   }
   const { line, column, message } = content.fault;
-  const result = settled({});
+  const result = await settled({});
   const problem = `${path} cannot be read, line ${line}, column ${column}: ${message}. All channels are off until it is corrected`;
   return { ...result, problems: [problem, ...result.problems], path, unparsable: { path, ...content.fault } };
 }
@@ -133,9 +138,6 @@ async function readSecrets(home: string): Promise<Secrets> {
     }
     return { values, problems };
   }
-  const { mode } = await stat(path);
-  if ((mode & 0o077) !== 0 && process.platform !== "win32")
-    problems.push(`${path} can be read by others on this machine: chmod 600 ${path}`);
   for (const [name, value] of Object.entries(content.raw)) {
     if (typeof value === "string") values[name] = value;
     else problems.push(`${path}: ${name} is left out, because it is not a text`);

@@ -1,7 +1,8 @@
 import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
-import { openReal, PathChangedError } from "../policy/paths.js";
 import { runBoundedWorker, type WorkerEnd } from "../util/bounded-worker.js";
+import { readWhole } from "../util/noted-file.js";
+import { codeOf } from "../util/real-path.js";
 import { documentKindOf } from "./kind.js";
 
 export interface ExtractOptions {
@@ -34,13 +35,16 @@ const answer = z.discriminatedUnion("ok", [
 ]);
 
 /**
- * The text of a PDF, docx, xlsx or pptx file, read in a thread of its own with limits on time and memory. `path` is
- * absolute and resolved, as policy has judged it. Whatever is wrong with the file is a sentence.
+ * The text of a PDF, docx, xlsx or pptx file that is open, read in a thread of its own with limits on time and memory.
+ * Whatever is wrong with the file is a sentence.
  *
  * @throws the signal's reason; errors of the file system
  */
-export async function extractText(path: string, options: ExtractOptions): Promise<Extraction> {
-  const bytes = await readWhole(path);
+export async function extractFile(handle: FileHandle, options: ExtractOptions): Promise<Extraction> {
+  const bytes = await readWhole(handle, maxBytes, "The document").catch((error: unknown) => {
+    if (codeOf(error) !== "EFBIG") throw error;
+    return undefined;
+  });
   if (bytes === undefined) return no("is larger than 50 MB, which is more than can be read.");
   return await extractBytes(bytes, options);
 }
@@ -77,29 +81,6 @@ function sentenceOf(end: WorkerEnd, timeoutMs: number): string {
     default:
       return end satisfies never;
   }
-}
-
-async function readWhole(path: string): Promise<Buffer | undefined> {
-  const handle = await openReal(path);
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile()) throw new PathChangedError(path);
-    if (stats.size > maxBytes) return undefined;
-    return await readAtMost(handle, stats.size);
-  } finally {
-    await handle.close();
-  }
-}
-
-async function readAtMost(handle: FileHandle, size: number): Promise<Buffer> {
-  const buffer = Buffer.alloc(size);
-  let total = 0;
-  while (total < size) {
-    const { bytesRead } = await handle.read(buffer, total, size - total, total);
-    if (bytesRead === 0) break;
-    total += bytesRead;
-  }
-  return buffer.subarray(0, total);
 }
 
 function no(sentence: string): Extraction {

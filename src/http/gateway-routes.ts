@@ -42,7 +42,8 @@ export const gatewayRoutes: readonly Route[] = [
     method: "GET",
     path: "/metrics",
     handle: (x) => {
-      x.response.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+      const type = "text/plain; version=0.0.4; charset=utf-8";
+      x.response.writeHead(200, { "Content-Type": type, "Cache-Control": "no-store" });
       x.response.end(x.api.metrics?.() ?? "");
     },
   },

@@ -4,15 +4,24 @@ import { RequestError } from "../errors.js";
 import type { HttpSettings } from "./options.js";
 import type { Target } from "./target.js";
 
+/** Begins the name of a WebSocket protocol that is the token, in base64url: browsers can set no other header there. */
+export const tokenProtocol = "maxclaw.token.";
+
 /** Decides who may call. Without a token only this machine may, which browsers are kept from abusing. */
 export interface Guard {
   /**
+   * A link of another site may open the page, and nothing else.
+   *
    * @throws {RequestError} 403 when the name in Host is not ours (a foreign name that was pointed at this machine) or
    *   a page from elsewhere calls
    */
-  checkSource(request: IncomingMessage): void;
-  /** @throws {RequestError} 401. `?token=` counts only where a browser cannot send headers. */
-  checkToken(request: IncomingMessage, target: Target, options: { readonly inQuery: boolean }): void;
+  checkSource(request: IncomingMessage, options: { readonly isPage: boolean }): void;
+  /** @throws {RequestError} 401. `?token=` counts only where a browser cannot send headers of its own. */
+  checkToken(
+    request: IncomingMessage,
+    target: Target,
+    options: { readonly inQuery: boolean; readonly inProtocol?: boolean },
+  ): void;
   /** The calling page's origin if it is one of the allowed ones. */
   allowedOriginOf(request: IncomingMessage): string | undefined;
 }
@@ -28,15 +37,16 @@ export function createGuard(settings: HttpSettings, port: () => number): Guard {
 
   return {
     allowedOriginOf,
-    checkSource(request) {
+    checkSource(request, { isPage }) {
       const host = request.headers.host?.toLowerCase() ?? "";
       if (token === undefined && !isOurLoopbackName(host, port()))
         throw forbidden(`This gateway is not called "${host}". Use http://127.0.0.1:${port()}.`);
       const origin = request.headers.origin?.toLowerCase();
       if (origin === undefined) {
-        // Browsers name the relation also where they leave Origin out. Following a link here is harmless.
-        const { "sec-fetch-site": site, "sec-fetch-mode": mode } = request.headers;
-        const isLink = mode === "navigate" && request.method === "GET";
+        // Browsers name the relation also where they leave Origin out. Following a link to the page is harmless.
+        const { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination } = request.headers;
+        const isWindow = mode === "navigate" && (destination === undefined || destination === "document");
+        const isLink = isPage && isWindow && request.method === "GET";
         if ((site === "cross-site" || site === "same-site") && !isLink)
           throw forbidden("Pages from elsewhere may not call this gateway.");
       } else if (
@@ -47,10 +57,11 @@ export function createGuard(settings: HttpSettings, port: () => number): Guard {
         throw forbidden(`Pages from ${origin} may not call this gateway. Add it to the allowed origins if it should.`);
       }
     },
-    checkToken(request, target, { inQuery }) {
+    checkToken(request, target, { inQuery, inProtocol = false }) {
       if (token === undefined) return;
       const bearer = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? "")?.[1]?.trim();
-      const given = bearer ?? (inQuery ? (target.query.get("token") ?? undefined) : undefined);
+      const named = inProtocol ? tokenAmong(request.headers["sec-websocket-protocol"]) : undefined;
+      const given = bearer ?? named ?? (inQuery ? (target.query.get("token") ?? undefined) : undefined);
       if (given === undefined || !isEqual(given, token))
         throw new RequestError(
           given === undefined ? "A token is needed: send it as Authorization: Bearer <token>." : "The token is wrong.",
@@ -70,6 +81,11 @@ function isOurLoopbackName(hostHeader: string, port: number): boolean {
     hostHeader.startsWith("[") ? hostHeader.replace(/^\[::1\]/, "localhost") : hostHeader,
   );
   return match !== null && isLoopbackHost(match[1] ?? "") && Number(match[2] ?? 80) === port;
+}
+
+function tokenAmong(protocols: string | undefined): string | undefined {
+  const name = protocols?.split(",").find((each) => each.trim().startsWith(tokenProtocol));
+  return name === undefined ? undefined : Buffer.from(name.trim().slice(tokenProtocol.length), "base64url").toString();
 }
 
 function isEqual(a: string, b: string): boolean {

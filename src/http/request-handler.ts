@@ -16,6 +16,7 @@ import { openAIRoutes, toOpenAIError } from "./openai-routes.js";
 import type { HttpSettings } from "./options.js";
 import { policyRoutes } from "./policy-routes.js";
 import { createRouter, MethodNotAllowed } from "./routes.js";
+import { answerHeaders } from "./security-headers.js";
 import { sessionRoutes } from "./session-routes.js";
 import { skillRoutes } from "./skill-routes.js";
 import { serveFile } from "./static-files.js";
@@ -68,15 +69,15 @@ export function createRequestHandler(
   const answer = async (request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> => {
     const target = parseTarget(request.url ?? "");
     if (target.path === "/health" || target.path === "/ready") return answerProbe(target.path, api, response);
-    guard.checkSource(request);
+    const isPage = !["api", "v1"].includes(target.segments[0] ?? "") && target.path !== "/metrics";
+    guard.checkSource(request, { isPage });
     const origin = guard.allowedOriginOf(request);
     if (origin !== undefined) {
       response.setHeader("Access-Control-Allow-Origin", origin);
       response.setHeader("Vary", "Origin");
     }
     if (request.method === "OPTIONS") return answerPreflight(request, response, origin !== undefined);
-    if (!["api", "v1"].includes(target.segments[0] ?? "") && target.path !== "/metrics")
-      return answerPage(request, response, target, settings.webRoot);
+    if (isPage) return answerPage(request, response, target, settings.webRoot);
     const { route, params } = routeOf(request, target);
     guard.checkToken(request, target, { inQuery: route.tokenInQuery === true });
     if (route.method !== "GET" && route.takesFile !== true) requireJsonIfBody(request);
@@ -90,9 +91,7 @@ export function createRequestHandler(
     handle(request, response) {
       const abort = new AbortController();
       answers.set(request.socket, response);
-      response.setHeader("X-Content-Type-Options", "nosniff");
-      response.setHeader("Referrer-Policy", "no-referrer");
-      response.setHeader("Cross-Origin-Resource-Policy", "same-origin");
+      for (const [name, value] of Object.entries(answerHeaders)) response.setHeader(name, value);
       response.once("close", () => abort.abort());
       const done = answer(request, response, abort.signal)
         .catch((error: unknown) => {
@@ -120,9 +119,14 @@ export function createRequestHandler(
 
 /** For supervisors and load balancers, which have neither our name nor a token. */
 function answerProbe(path: string, api: GatewayApi, response: ServerResponse): void {
-  const ready = api.isReady();
+  const reason = api.whyNotReady();
   if (path === "/health") sendJson(response, 200, { status: "ok" });
-  else sendJson(response, ready ? 200 : 503, { ready });
+  else
+    sendJson(
+      response,
+      reason === undefined ? 200 : 503,
+      reason === undefined ? { ready: true } : { ready: false, reason },
+    );
 }
 
 function answerPreflight(request: IncomingMessage, response: ServerResponse, isAllowedOrigin: boolean): void {

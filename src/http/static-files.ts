@@ -5,10 +5,8 @@ import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { RequestError } from "../errors.js";
 import { contentTypeOf } from "./content-types.js";
+import { pagePolicy } from "./security-headers.js";
 import type { Target } from "./target.js";
-
-const contentSecurityPolicy =
-  "default-src 'self'; img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 const notBuilt = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>maxclaw</title></head>
@@ -29,14 +27,13 @@ export async function serveFile(
   target: Target,
   webRoot: string,
 ): Promise<void> {
-  response.setHeader("Content-Security-Policy", contentSecurityPolicy);
-  response.setHeader("X-Frame-Options", "DENY");
   const name = target.segments.join("/");
   const path = await findFile(webRoot, target.segments);
   if (path !== undefined) return sendFile(request, response, path, isHashed(name));
   if (target.segments.at(-1)?.includes(".") === true) throw notFound(target.path);
   const index = await findFile(webRoot, ["index.html"]);
   if (index !== undefined) return sendFile(request, response, index, false);
+  response.setHeader("Content-Security-Policy", pagePolicy);
   response.writeHead(200, { "Content-Type": contentTypeOf(".html"), "Cache-Control": "no-store" }).end(notBuilt);
 }
 
@@ -63,6 +60,7 @@ async function sendFile(
   immutable: boolean,
 ): Promise<void> {
   const { size, mtimeMs } = await stat(path);
+  response.setHeader("Content-Security-Policy", pagePolicy);
   const etag = `"${size.toString(36)}-${Math.round(mtimeMs).toString(36)}"`;
   response.setHeader("ETag", etag);
   response.setHeader("Cache-Control", immutable ? "public, max-age=31536000, immutable" : "no-cache");

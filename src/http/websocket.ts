@@ -5,8 +5,9 @@ import type { GatewayApi } from "../api/gateway-api.js";
 import { RequestError } from "../errors.js";
 import type { Places } from "./connection-places.js";
 import { type FaultReply, toFaultReply } from "./faults.js";
-import type { Guard } from "./guard.js";
+import { type Guard, tokenProtocol } from "./guard.js";
 import type { HttpSettings } from "./options.js";
+import { answerHeaders } from "./security-headers.js";
 import { parseTarget } from "./target.js";
 import { endConnection, serveConnection } from "./websocket-connection.js";
 import { createEventEncoder } from "./websocket-frames.js";
@@ -25,12 +26,14 @@ export function createWebSockets(settings: HttpSettings, api: GatewayApi, guard:
     maxPayload: settings.maxBodyBytes,
     perMessageDeflate: false,
     clientTracking: true,
+    // A browser wants one of the names it gave back, and the token is none to be said again.
+    handleProtocols: (names) => [...names].find((name) => !name.startsWith(tokenProtocol)) ?? false,
   });
   const encodeEvent = createEventEncoder();
   const check = (request: IncomingMessage): void => {
     const target = parseTarget(request.url ?? "");
-    guard.checkSource(request);
-    guard.checkToken(request, target, { inQuery: true });
+    guard.checkSource(request, { isPage: false });
+    guard.checkToken(request, target, { inQuery: true, inProtocol: true });
     if (target.segments.join("/") !== "ws")
       throw new RequestError("Only /ws can be upgraded.", { status: 404, code: "not_found" });
   };
@@ -61,7 +64,9 @@ export function refuse(socket: Duplex, fault: FaultReply): void {
     `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status] ?? "Error"}`,
     "Content-Type: application/json; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(body)}`,
+    "Cache-Control: no-store",
     "Connection: close",
+    ...Object.entries(answerHeaders).map(([name, value]) => `${name}: ${value}`),
     ...(fault.status === 401 ? ["WWW-Authenticate: Bearer"] : []),
     ...(fault.retryAfterMs === undefined ? [] : [`Retry-After: ${Math.ceil(fault.retryAfterMs / 1000)}`]),
   ];

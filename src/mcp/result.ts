@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { ContentBlock, EmbeddedResource } from "@modelcontextprotocol/sdk/types.js";
 import { outsideResults } from "../policy/zones.js";
-import { writeWhole } from "../tools/files/write.js";
+import { keepFile } from "../tools/keep-file.js";
 import type { ToolContext, ToolImage, ToolResult } from "../tools/tool.js";
 import { imageTypeOf } from "../util/image-type.js";
 
@@ -35,7 +35,7 @@ export interface Answer {
   readonly isError: boolean;
 }
 
-/** Text as text; everything else as a file in the session's folder, marked as coming from outside. */
+/** Text as text; everything else as a file that the gateway keeps, marked as coming from outside. */
 export async function toResult(answer: Answer, context: ToolContext): Promise<ToolResult> {
   const { server, tool, content, structured, isError } = answer;
   const lines: string[] = [];
@@ -89,14 +89,13 @@ class FileKeeper {
     this.#count += 1;
     if (this.#count > maxFiles) return `[${what} left out: more than ${maxFiles} in one result]`;
     if (bytes.length > maxFileBytes) return `[${what} left out: larger than ${maxFileBytes / 1024 / 1024} MB]`;
-    const { folder, toolCallId } = this.#context;
+    const { toolCallId } = this.#context;
     const call = toolCallId.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 80) || "call";
     const extension = extensions[mimeType.split(";", 1)[0]?.trim().toLowerCase() ?? ""] ?? "bin";
     const name = path.join(outsideResults, `${this.#tool}-${call}-${this.#count}.${extension}`);
-    await writeWhole(path.join(folder, name), bytes, { within: folder });
+    const file = await keepFile(name, bytes, this.#context);
     const image = imageTypeOf(bytes);
-    if (image !== undefined)
-      this.images.push({ path: path.join(folder, name), mimeType: image, filename: path.basename(name) });
-    return `[${what} (${mimeType}, ${bytes.length} bytes) saved as ${name}]`;
+    if (image !== undefined) this.images.push({ path: file, mimeType: image, filename: path.basename(name) });
+    return `[${what} (${mimeType}, ${bytes.length} bytes) saved as ${file}]`;
   }
 }

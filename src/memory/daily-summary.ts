@@ -1,10 +1,9 @@
-import { appendFile, mkdir, readFile } from "node:fs/promises";
-import { dirname } from "node:path";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { cutText } from "../util/cut-text.js";
 import { sleep } from "../util/sleep.js";
-import { paragraphsOf } from "./paragraphs.js";
+import { appendOwnFile, type OwnFile, readOwnFile } from "./own-file.js";
+import { type MarkForeign, paragraphsOf } from "./paragraphs.js";
 
 /** What was said in one conversation on one day. */
 export interface DayOfSession {
@@ -17,15 +16,14 @@ export interface DayOfSession {
 
 export interface DailySummaryPorts {
   /** `memory/HISTORY.md` */
-  readonly path: string;
-  /** All conversations with messages in this time, Unix ms; `until` is exclusive. */
+  readonly file: OwnFile;
+  /** The owner's conversations with messages in this time, Unix ms; `until` is exclusive. */
   readonly read: (from: number, until: number) => Promise<readonly DayOfSession[]>;
   /** A summary by a model; undefined when none can be asked now. */
   readonly summarise: (day: string, text: string, signal: AbortSignal) => Promise<string | undefined>;
   /** The last day that has been looked at, `YYYY-MM-DD`. */
   readonly lastDay: { readonly get: () => string | undefined; readonly set: (day: string) => Promise<void> };
-  /** Given the paragraphs that others have a say in before they are written. */
-  readonly markForeign?: (paragraphs: readonly string[]) => Promise<void>;
+  readonly markForeign?: MarkForeign;
   readonly now: () => Date;
   readonly log: Logger;
 }
@@ -71,20 +69,16 @@ async function summariseDay(
   signal: AbortSignal,
 ): Promise<void> {
   const heading = `## ${day}`;
-  const before = await readFile(ports.path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return "";
-    throw error;
-  });
+  const before = (await readOwnFile(ports.file)) ?? "";
   if (before.split(/\r?\n/).some((line) => line.trim() === heading)) return;
   const sessions = (await ports.read(from.getTime(), until.getTime())).filter(({ messages }) => messages.length > 0);
   if (sessions.length === 0) return;
   const text = (await ports.summarise(day, transcript(sessions), signal)) ?? digest(sessions);
-  await mkdir(dirname(ports.path), { recursive: true });
   const gap = before === "" ? "" : before.endsWith("\n") ? "\n" : "\n\n";
   const entry = `${heading}\n\n${text.trim()}`;
   if (sessions.some(({ isForeign }) => isForeign === true)) await ports.markForeign?.(paragraphsOf(entry));
   // One write of one piece: after a crash the heading is there, or nothing is.
-  await appendFile(ports.path, `${gap}${entry}\n`);
+  await appendOwnFile(ports.file, `${gap}${entry}\n`);
 }
 
 function transcript(sessions: readonly DayOfSession[]): string {

@@ -1,8 +1,8 @@
-import type { Stats } from "node:fs";
-import { open, stat } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import path from "node:path";
 import { messageOf } from "../errors.js";
 import { cutText } from "../util/cut-text.js";
+import { isMissing, type OwnFile, openOwnFile } from "./own-file.js";
 
 /** What people wrote about the assistant, themselves and the past. A file that is missing, empty or still the template is absent. */
 export interface ContextFiles {
@@ -12,6 +12,8 @@ export interface ContextFiles {
   readonly soul?: string;
   /** USER.md */
   readonly user?: string;
+  /** GUESTS.md */
+  readonly guests?: string;
   /** memory/MEMORY.md */
   readonly memory?: string;
   /** memory/heartbeat.md */
@@ -34,27 +36,25 @@ interface Cached {
   readonly text: string;
 }
 
-/** `templates`: the default text of each file by its path in the workspace. */
+/** `isTemplate`: nobody has written anything of their own into the file of this path in the workspace. */
 export function createContextFiles(
   workspace: string,
-  options: { readonly templates?: Readonly<Record<string, string>> } = {},
+  options: { readonly isTemplate?: (name: string, text: string) => boolean } = {},
 ): ContextFileLoader {
   const cache = new Map<string, Cached>();
 
   const load = async (name: string, problems: string[]): Promise<string | undefined> => {
     const file = path.join(workspace, name);
     try {
-      const stats = await stat(file);
-      const stamp = `${stats.mtimeMs}:${stats.ctimeMs}:${stats.size}:${stats.ino}`;
+      const { mtimeMs, ctimeMs, size, ino } = await lstat(file);
+      const stamp = `${mtimeMs}:${ctimeMs}:${size}:${ino}`;
       const known = cache.get(name);
-      const text = known?.stamp === stamp ? known.text : await readStart(file, stats);
+      const text = known?.stamp === stamp ? known.text : await readStart({ root: workspace, name });
       cache.set(name, { stamp, text });
-      const template = options.templates?.[name];
-      return text === "" || (template !== undefined && text === tidy(template)) ? undefined : text;
+      return text === "" || options.isTemplate?.(name, text) === true ? undefined : text;
     } catch (error) {
       cache.delete(name);
-      const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-      if (!isMissing) problems.push(`${file} cannot be read: ${messageOf(error)}`);
+      if (!isMissing(error)) problems.push(`${file} cannot be read: ${messageOf(error)}`);
       return undefined;
     }
   };
@@ -65,12 +65,14 @@ export function createContextFiles(
       const agents = (await load("AGENTS.md", problems)) ?? (await load("CLAUDE.md", problems));
       const soul = await load("SOUL.md", problems);
       const user = await load("USER.md", problems);
+      const guests = await load("GUESTS.md", problems);
       const memory = await load("memory/MEMORY.md", problems);
       const heartbeat = await load("memory/heartbeat.md", problems);
       return {
         ...(agents === undefined ? {} : { agents }),
         ...(soul === undefined ? {} : { soul }),
         ...(user === undefined ? {} : { user }),
+        ...(guests === undefined ? {} : { guests }),
         ...(memory === undefined ? {} : { memory }),
         ...(heartbeat === undefined ? {} : { heartbeat }),
         problems,
@@ -79,19 +81,16 @@ export function createContextFiles(
   };
 }
 
-async function readStart(file: string, stats: Stats): Promise<string> {
-  if (!stats.isFile()) throw new Error("it is not a regular file");
-  const handle = await open(file, "r");
-  try {
-    const length = Math.min(stats.size, maxBytes);
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, 0);
-    const text = tidy(buffer.subarray(0, bytesRead).toString("utf8"));
-    if (text.length <= maxCharacters && stats.size <= maxBytes) return text;
-    const shown = cutText(text, maxCharacters);
-    return `${shown}\n\n[Cut: the file is longer than ${maxCharacters} characters; this is its beginning.]`;
-  } finally {
-    await handle.close();
-  }
+/** The file as the model is shown it. */
+export async function readStart(file: OwnFile): Promise<string> {
+  await using handle = await openOwnFile(file, "read");
+  const { size } = await handle.stat();
+  const length = Math.min(size, maxBytes);
+  const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, 0);
+  const text = tidy(buffer.subarray(0, bytesRead).toString("utf8"));
+  if (text.length <= maxCharacters && size <= maxBytes) return text;
+  const shown = cutText(text, maxCharacters);
+  return `${shown}\n\n[Cut: the file is longer than ${maxCharacters} characters; this is its beginning.]`;
 }
 
 function tidy(text: string): string {

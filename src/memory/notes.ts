@@ -1,6 +1,7 @@
-import { mkdir, readFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { mkdir, realpath } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { replaceFile } from "../util/replace-file.js";
+import { type OwnFile, readOwnFile } from "./own-file.js";
 
 export type NoteChange =
   | { readonly kind: "add"; readonly text: string }
@@ -20,20 +21,18 @@ export interface Notes {
 /** As much of MEMORY.md as stands in the model's context. */
 const maxCharacters = 20_000;
 
-/** The list of notes in `memory/MEMORY.md`, which people may edit as well. */
-export function createNotes(path: string): Notes {
+/** The list of notes in a `MEMORY.md`, which people may edit as well. One object for each file. */
+export function createNotes(file: OwnFile): Notes {
+  const path = join(file.root, file.name);
   const state: { last: Promise<unknown> } = { last: Promise.resolve() };
 
   const apply = async (change: NoteChange): Promise<NoteOutcome> => {
-    const before = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return "";
-      throw error;
-    });
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const before = (await readOwnFile(file)) ?? "";
     const after = edited(before, change);
     if (typeof after !== "object") return after;
     if (after.text.length > maxCharacters && after.text.length > before.length) return "full";
-    await mkdir(dirname(path), { recursive: true });
-    await replaceFile(path, after.text);
+    await replaceFile(join(await realpath(dirname(path)), basename(path)), after.text);
     return "done";
   };
 

@@ -1,6 +1,9 @@
-import { mkdir, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
-import { paragraphsOf } from "./paragraphs.js";
+import { cutText } from "../util/cut-text.js";
+import { replaceFile } from "../util/replace-file.js";
+import { type OwnFile, openOwnFile } from "./own-file.js";
+import { type MarkForeign, paragraphsOf } from "./paragraphs.js";
 
 /** A conversation, or the part of one, that goes out of the model's sight. */
 export interface OlderText {
@@ -17,38 +20,64 @@ export interface OlderText {
   }[];
 }
 
-/** Under the workspace. */
-const fileName = path.join("memory", "HISTORY.md");
+export interface OlderTextOptions {
+  readonly maxBytes?: number | undefined;
+  readonly markForeign: MarkForeign;
+}
+
 /** What is looked through for an entry that a crash kept from being acted on. */
 const tailBytes = 256 * 1024;
 
 /**
- * Adds the text to memory/HISTORY.md, once: what stands at its end already is not added again. `markForeign` is given the
- * paragraphs that others have a say in before they are written.
+ * Adds the text to a `HISTORY.md`, once: what stands at its end already is not added again. With `maxBytes` the oldest of
+ * the file goes when it would become longer.
  */
 export async function appendOlderText(
-  workspace: string,
+  file: OwnFile,
   older: OlderText,
-  markForeign: (paragraphs: readonly string[]) => Promise<void>,
+  { maxBytes, markForeign }: OlderTextOptions,
 ): Promise<void> {
   if (older.messages.length === 0) return;
-  const file = path.join(workspace, fileName);
-  await mkdir(path.dirname(file), { recursive: true });
-  const handle = await open(file, "a+", 0o600);
-  try {
-    const { size } = await handle.stat();
-    const tail = Buffer.alloc(Math.min(size, tailBytes));
-    await handle.read(tail, 0, tail.length, size - tail.length);
-    const before = tail.toString("utf8");
-    const end = endMark(older);
-    if (before.includes(`\n${end}\n`)) return;
-    const gap = before === "" ? "" : before.endsWith("\n") ? "\n" : "\n\n";
-    const entry = `${toEntry(older)}\n${end}`;
-    if (older.messages.some(({ outside }) => outside !== undefined)) await markForeign(paragraphsOf(entry));
-    await handle.appendFile(`${gap}${entry}\n`);
-  } finally {
-    await handle.close();
+  await using handle = await openOwnFile(file, "append");
+  const { size } = await handle.stat();
+  const tail = await readEnd(handle, size, tailBytes);
+  const end = endMark(older);
+  if (tail.includes(`\n${end}\n`)) return;
+  const entry = `${toEntry(maxBytes === undefined ? older : newestOf(older, maxBytes / 2))}\n${end}\n`;
+  if (older.messages.some(({ outside }) => outside !== undefined)) await markForeign(paragraphsOf(entry));
+  if (maxBytes !== undefined && size + Buffer.byteLength(entry) > maxBytes) {
+    const kept = fromFirstEntry(await readEnd(handle, size, maxBytes / 2 - Buffer.byteLength(entry)));
+    const { root, name } = file;
+    return await replaceFile(path.join(root, name), `${kept}${entry}`, { mode: 0o600 });
   }
+  const gap = tail === "" ? "" : tail.endsWith("\n") ? "\n" : "\n\n";
+  await handle.appendFile(`${gap}${entry}`);
+}
+
+async function readEnd(handle: FileHandle, size: number, length: number): Promise<string> {
+  const tail = Buffer.alloc(Math.max(0, Math.min(size, Math.floor(length))));
+  await handle.read(tail, 0, tail.length, size - tail.length);
+  return tail.toString("utf8");
+}
+
+/** What was cut in its middle goes too. */
+function fromFirstEntry(text: string): string {
+  const start = text.search(/^## /m);
+  return start === -1 ? "" : `${text.slice(start).trimEnd()}\n\n`;
+}
+
+/** The last messages that fit; of one that alone is too long its beginning. */
+function newestOf(older: OlderText, maxBytes: number): OlderText {
+  const messages: OlderText["messages"][number][] = [];
+  // Each letter takes three bytes at most, and each line has its minute and role.
+  let left = maxBytes / 3;
+  for (const message of older.messages.toReversed()) {
+    const content = cutText(message.content, Math.max(0, Math.floor(left) - 100));
+    left -= content.length + 100;
+    if (left < 0) break;
+    messages.unshift({ ...message, content });
+  }
+  return { ...older, messages };
 }
 
 function toEntry({ sessionKey, messages }: OlderText): string {

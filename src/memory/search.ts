@@ -8,10 +8,8 @@ export interface Passage {
   /** `user`, `assistant`, or for a file its path in the workspace. */
   readonly from: string;
   readonly text: string;
-  /** Where what others wrote came from that stands in it, or had a say in it. */
+  /** Where it came from when others had a hand in it. */
   readonly outside?: string | undefined;
-  /** A guest wrote it, or had a say in it. */
-  readonly forGuest?: boolean | undefined;
 }
 
 /** Where passages come from: a conversation, or a file of the memory. */
@@ -92,7 +90,6 @@ export function createMemorySearch(sources: () => Promise<readonly Source[]>): M
       score: hit.score,
       ...(typeof hit.at === "number" ? { at: hit.at } : {}),
       ...(typeof hit.outside === "string" ? { outside: hit.outside } : {}),
-      ...(hit.forGuest === true ? { forGuest: true } : {}),
     }));
   };
 
@@ -110,7 +107,7 @@ async function openIndex(): Promise<Index> {
   const { default: Engine } = await import("minisearch");
   const engine = new Engine<Entry>({
     fields: ["text"],
-    storeFields: ["sourceId", "from", "text", "at", "outside", "forGuest"],
+    storeFields: ["sourceId", "from", "text", "at", "outside"],
     tokenize: (text) => toTerms(text).slice(0, maxTerms),
     processTerm: (term) => term,
     searchOptions: {

@@ -5,7 +5,7 @@ import { basename, dirname, join, parse } from "node:path";
 import { editConfig, readRaw } from "../config/edit.js";
 import { messageOf } from "../errors.js";
 import { createSessionFiles } from "../sessions/file-names.js";
-import { workspaceTemplates } from "../templates/workspace.js";
+import { isTemplate } from "../templates/workspace.js";
 import { replaceFile } from "../util/replace-file.js";
 import { filesBelow, isSameFile } from "./compare.js";
 import type { FoundNote, FoundSetting, Problem, Source } from "./source.js";
@@ -67,8 +67,7 @@ export async function makePlan(source: Source, target: Target): Promise<Plan> {
 async function planNote(note: FoundNote, source: Source, { workspace }: Target): Promise<readonly Step[]> {
   const { from, to, toText = (text: string) => text } = note;
   const text = tidy(toText(await readFile(from, "utf8")));
-  const template = workspaceTemplates[to];
-  if (text === "" || (template !== undefined && text === tidy(template))) return [];
+  if (text === "" || isTemplate(to, text)) return [];
   const path = join(workspace, to);
   const there = await readFile(path, "utf8").catch(ifMissing(""));
   const heading = `## From ${source.kind}: ${from}`;
@@ -80,12 +79,12 @@ async function planNote(note: FoundNote, source: Source, { workspace }: Target):
     ];
   }
   if (tidy(there).includes(text)) return [{ area: "memory", what, status: "same" }];
-  const isUntouched = tidy(there) === "" || (template !== undefined && tidy(there) === tidy(template));
+  const isUntouched = tidy(there) === "" || isTemplate(to, there);
   const apply = async (): Promise<void> => {
     await mkdir(dirname(path), { recursive: true });
     const now = await readFile(path, "utf8").catch(ifMissing(""));
     // Two files of theirs may go into one of ours.
-    const before = template !== undefined && tidy(now) === tidy(template) ? "" : now.trimEnd();
+    const before = isTemplate(to, now) ? "" : now.trimEnd();
     await replaceFile(path, `${before === "" ? "" : `${before}\n\n`}${heading}\n\n${text}\n`);
   };
   return [{ area: "memory", what, status: "new", ...(isUntouched ? {} : { remark: "at the end of yours" }), apply }];
@@ -113,6 +112,12 @@ async function planTree(
     else steps.push({ area, what, status: "new", apply: () => copyWhole(join(from, name), inner, target) });
   }
   return steps;
+}
+
+/** The Go maxclaw has it in the session's folder, this one beside all of them. */
+async function planOf(folder: string): Promise<string> {
+  const kept = join(dirname(folder), ".kept", basename(folder), "plan.json");
+  return (await lstat(kept).catch(ifMissing(undefined)))?.isFile() === true ? kept : join(folder, "plan.json");
 }
 
 /** Whoever looks sees all of it or nothing, also when the copying is cut off. */
@@ -165,7 +170,7 @@ async function planSessions(
     else if (there !== undefined || hasLog)
       steps.push({ area: "sessions", what, status: "kept", remark: "there is such a session" });
     else {
-      const plan = folder === undefined ? undefined : { from: join(folder, "plan.json"), to: files.folder(key) };
+      const plan = folder === undefined ? undefined : { from: await planOf(folder), to: files.folder(key) };
       const apply = async (): Promise<void> => {
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
         if (plan !== undefined && (await lstat(plan.from).catch(() => undefined))?.isFile()) {

@@ -21,8 +21,8 @@ export type ToolAccess =
       readonly isSandboxed: boolean;
       readonly hasNetwork?: boolean | undefined;
     }
-  /** The memory files and all conversations. */
-  | { readonly kind: "memory"; readonly access: "read" | "write" }
+  /** `owner`: the owner's memory and all conversations. `chat`: what this chat has of its own. */
+  | { readonly kind: "memory"; readonly access: "read" | "write"; readonly of: "owner" | "chat" }
   /** The scheduled jobs of this chat. */
   | { readonly kind: "schedule"; readonly detail: string }
   | { readonly kind: "other"; readonly detail: string };
@@ -40,6 +40,8 @@ export interface ToolTraits {
 
 export type ExecutionMode = "safe" | "ask" | "auto";
 export type Role = "owner" | "guest";
+/** Who reads along where the turn's answer goes: owners alone, or anybody else. */
+export type Audience = "owner" | "others";
 
 /** One thing that a tool call is about to do, and for whom. */
 export interface ToolUse {
@@ -51,6 +53,7 @@ export interface ToolUse {
     readonly senderId: string;
     readonly chatType: "dm" | "group";
     readonly role: Role;
+    readonly audience: Audience;
   };
   /** The session's own folder, `<workspace>/.sessions/<name>`. */
   readonly folder: string;

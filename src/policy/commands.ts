@@ -1,14 +1,15 @@
-import type { Role } from "./access.js";
+import type { Audience, Role } from "./access.js";
 
 /**
  * What a chat command is about to do. `plan`: change the plan of this conversation; `jobs`: change scheduled jobs of
- * this chat; `skills`: switch one on or off; `pairing`: look at who waits, or let somebody in or out.
+ * this chat; `skills`: switch one on or off; `pairing`: look at who waits, or let somebody in or out; `totals`: see what
+ * all chats together have used.
  */
-export type CommandAct = "look" | "plan" | "jobs" | "skills" | "pairing";
+export type CommandAct = "look" | "plan" | "jobs" | "skills" | "pairing" | "totals";
 
 export interface CommandUse {
   readonly act: CommandAct;
-  readonly speaker: { readonly role: Role; readonly chatType: "dm" | "group" };
+  readonly speaker: { readonly role: Role; readonly audience: Audience };
   /** What it is done to was begun by the same sender. */
   readonly isOwn: boolean;
 }
@@ -27,9 +28,11 @@ export function commandLimit({ act, speaker, isOwn }: CommandUse): string | unde
       return isOwner ? undefined : "Only an owner of this assistant may switch skills on and off.";
     case "pairing":
       if (!isOwner) return "Only an owner of this assistant may let people in.";
-      return speaker.chatType === "group"
-        ? "Not in a group: others would read who waits. Write to me directly."
+      return speaker.audience === "others"
+        ? "Not in a chat that others read: they would see who waits. Write to me directly."
         : undefined;
+    case "totals":
+      return isOwner && speaker.audience === "owner" ? undefined : "That is shown where only an owner reads along.";
     default:
       return act satisfies never;
   }

@@ -1,4 +1,5 @@
 import { type ExecutionMode, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
+import { ownerChannels } from "./audience.js";
 import { type CommandUse, commandLimit } from "./commands.js";
 import type { Grants } from "./grants.js";
 import { createRules, type PolicyRule } from "./rules.js";
@@ -54,7 +55,6 @@ export interface Policy {
   readonly problems: readonly string[];
 }
 
-const ownerChannels: ReadonlySet<string> = new Set(["webui", "cli"]);
 const yes: ToolDecision = { verdict: "allow" };
 
 export function createPolicy(options: PolicyOptions): Policy {
@@ -87,16 +87,18 @@ export function createPolicy(options: PolicyOptions): Policy {
     if (rule?.verdict === "deny") return { verdict: "deny", sentence: `${use.tool.name} is denied by ${rule.name}.` };
     // Such a tool names what it does one by one; asking about the call as well would ask twice.
     if (use.access.kind === "call" && use.tool.risk === "access") return yes;
-    if (rule?.verdict === "allow") return yes;
+    const steers = limits.steers(use);
+    const others = steers || isOutward(use.tool, use.access) ? othersIn(use) : undefined;
+    // Rules were written before anybody knew what would speak in this conversation.
+    if (rule?.verdict === "allow" && !(steers && others !== undefined)) return yes;
     const ask = (because: string, canGrant: boolean): ToolDecision => {
       return { verdict: "ask", what: limits.nameOf(use), because, canGrant };
     };
     if (rule?.verdict === "ask") return ask(`${rule.name} says to ask`, false);
-    const others = isOutward(use.tool, use.access) ? othersIn(use) : undefined;
     if (others !== undefined) return ask(others, false);
     const risk = limits.riskOf(use);
-    if (risk === undefined || executionMode === "auto" || grants?.covers(use) === true) return yes;
-    return ask(risk, use.speaker.role === "owner");
+    if (risk === undefined || executionMode === "auto" || (!steers && grants?.covers(use) === true)) return yes;
+    return ask(risk, use.speaker.role === "owner" && !steers);
   };
 
   return {
@@ -109,12 +111,17 @@ export function createPolicy(options: PolicyOptions): Policy {
 }
 
 /** Why what is in the context may speak with another voice than the sender's, if it may. */
-function othersIn({ outside = [], speaker }: ToolUse): string | undefined {
+function othersIn({ outside = [], speaker, access }: ToolUse): string | undefined {
+  const isGroup = speaker.chatType === "group";
+  // It comes back to this chat alone.
+  const staysHere = access.kind === "memory" && access.of === "chat";
+  if (isGroup && staysHere) return undefined;
   if (outside.length > 0) {
     const named = [...new Set(outside)].slice(0, 3).join(", ");
     return `this conversation holds text that others wrote: ${named}; /new leaves it behind`;
   }
-  return speaker.chatType === "group" ? "others write in this chat too" : undefined;
+  const isAmongOthers = isGroup || (speaker.role === "owner" && speaker.audience === "others");
+  return isAmongOthers && !staysHere ? "others write in this chat too" : undefined;
 }
 
 /** `@name` can be given up by one person and taken by another, so it identifies nobody. `@name:server` is a Matrix id. */

@@ -4,10 +4,11 @@ import { isInside, resolveFolderSync } from "./paths.js";
 /**
  * What a place means to the gateway.
  * `own`: the session's folder. `kept`: what the gateway itself keeps of this session, for tools to read. `private`: the
- * gateway's config, secrets and journal. `hidden`: other sessions and every
- * other name with a dot in front. `steering`: what the assistant is told by. `workspace`: the rest of it.
+ * gateway's config, secrets and journal. `hidden`: other sessions and every other name with a dot in front. `skills`:
+ * what the assistant can do, for everybody to read. `steering`: what it is told by; `memory`: what it has kept, both the
+ * owner's alone. `workspace`: the rest of it.
  */
-export type Zone = "own" | "kept" | "private" | "hidden" | "steering" | "workspace" | "outside";
+export type Zone = "own" | "kept" | "private" | "hidden" | "skills" | "steering" | "memory" | "workspace" | "outside";
 
 export interface Places {
   readonly workspace: string;
@@ -25,11 +26,25 @@ export interface Zones {
   outsideOf(target: string, folder: string): string | undefined;
 }
 
-/** Below a session's folder: results of tools that came from outside and were too long for the context. */
+/** Below what is kept of a session: results of tools that came from outside and were too long for the context. */
 export const outsideResults = "tool-results/outside";
 
-/** Below a session's folder: the files that came with messages. */
+/** Below what is kept of a session: the files that came with messages. */
 export const receivedFiles = "received";
+
+/** Below what is kept of a session: the files for people. */
+export const artifactFiles = "artifacts";
+
+/** Below what is kept of a session: pictures of the pages in its browser. */
+export const screenshotFiles = "screenshots";
+
+/** How names begin that a session may call what is kept of it by. */
+export const keptNames: ReadonlySet<string> = new Set([
+  receivedFiles,
+  artifactFiles,
+  screenshotFiles,
+  path.dirname(outsideResults),
+]);
 
 const keptFolders = ".kept";
 
@@ -41,17 +56,9 @@ export function keptFolderOf(folder: string): string {
   return path.join(path.dirname(folder), keptFolders, path.basename(folder));
 }
 
-// Compared in lower case, because some file systems do not tell AGENTS.md from agents.md.
-const steeringFiles: ReadonlySet<string> = new Set([
-  "agents.md",
-  "claude.md",
-  "soul.md",
-  "user.md",
-  "memory/heartbeat.md",
-  "config.json",
-  "config.yaml",
-  "config.yml",
-]);
+/** Also with more behind them: copies (`SOUL.md.bak`) say the same. */
+const steeringFile = /^(?:(?:agents|claude|soul|user|guests)\.md|config\.(?:json|ya?ml))[^/]*$/s;
+const heartbeatFile = "memory/heartbeat.md";
 const privateNames: ReadonlySet<string> = new Set([
   "config.json",
   "config.yaml",
@@ -70,6 +77,7 @@ export function createZones(places: Places): Zones {
   // May be a link to another disk; a session's folder below it may not.
   const sessions = resolveFolderSync(path.join(workspace, ".sessions"));
   const skills = resolveFolderSync(path.join(workspace, "skills"));
+  const memory = resolveFolderSync(path.join(workspace, "memory"));
   const home = places.home === undefined ? undefined : resolveFolderSync(places.home);
 
   const toReal = (target: string): string => {
@@ -81,7 +89,7 @@ export function createZones(places: Places): Zones {
     if (home === undefined || !isInside(home, target)) return false;
     if (!isInside(workspace, target)) return true;
     const first = path.relative(home, target).split(path.sep)[0] ?? "";
-    return privateNames.has(first.toLowerCase());
+    return privateNames.has(plainName(first));
   };
 
   const zoneOf = (target: string, folder: string): Zone => {
@@ -94,10 +102,13 @@ export function createZones(places: Places): Zones {
     }
     if (!isInside(workspace, target)) return "outside";
     const parts = path.relative(workspace, target).split(path.sep);
-    const name = parts.join("/").toLowerCase();
+    const plain = parts.map(plainName);
+    const name = plain.join("/");
     if (name === ".skills_state.json") return "steering";
-    if (parts.some((part) => part.startsWith("."))) return "hidden";
-    return isInside(skills, target) || name.startsWith("skills/") || steeringFiles.has(name) ? "steering" : "workspace";
+    if ([...parts, ...plain].some((part) => part.startsWith("."))) return "hidden";
+    if (steeringFile.test(name) || name === heartbeatFile) return "steering";
+    if (isInside(memory, target) || plain[0] === "memory") return "memory";
+    return isInside(skills, target) || plain[0] === "skills" ? "skills" : "workspace";
   };
 
   const outsideOf = (target: string, folder: string): string | undefined => {
@@ -114,6 +125,18 @@ export function createZones(places: Places): Zones {
     outsideOf,
     nameOf: (target) => (isInside(workspace, target) ? path.relative(workspace, target) || "the workspace" : target),
   };
+}
+
+/**
+ * What some file systems take a name for: they tell neither AGENTS.md from agents.md nor one Unicode form of a letter from
+ * another, pass over signs that are not seen, and drop dots and blanks at the end and what stands behind a colon.
+ */
+function plainName(name: string): string {
+  const letters = name
+    .normalize("NFKC")
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .toLowerCase();
+  return letters.replace(/(?<=.):.*$/s, "").replace(/[. ]+$/, "");
 }
 
 /** Only a folder directly in `.sessions` is a session's own: a wider one would open what belongs to others. */

@@ -1,6 +1,7 @@
-import { readFile, stat } from "node:fs/promises";
 import type { ImagePart } from "../events/content.js";
 import { type ImageType, imageTypeOf } from "../util/image-type.js";
+import { readNoted } from "../util/noted-file.js";
+import { codeOf } from "../util/real-path.js";
 import { wellFormed } from "../util/well-formed.js";
 
 /** What the large APIs take at most for one image. */
@@ -18,14 +19,13 @@ export type LoadedImage =
 export async function loadImage(part: ImagePart): Promise<LoadedImage> {
   const name = part.filename ?? "image";
   try {
-    const { size } = await stat(part.path);
-    if (size > maxImageBytes) return missing(name, "larger than 5 MB");
-    const bytes = await readFile(part.path);
+    const bytes = await readNoted(part.path, maxImageBytes);
     const mimeType = imageTypeOf(bytes);
     if (mimeType === undefined) return missing(name, "it is no JPEG, PNG, GIF or WebP");
     return { kind: "image", mimeType, base64: bytes.toString("base64") };
-  } catch {
-    return missing(name, "the file is gone");
+  } catch (error) {
+    if (codeOf(error) === "EFBIG") return missing(name, "larger than 5 MB");
+    return missing(name, codeOf(error) === "ENOENT" ? "the file is gone" : "it cannot be read");
   }
 }
 

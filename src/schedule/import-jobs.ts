@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { readOnly } from "../util/real-path.js";
 import type { JobOwner, JobWish } from "./job.js";
 
 /** `.cron/jobs.json` of the Go maxclaw. */
@@ -35,7 +36,7 @@ export interface FoundJobs {
 export async function readGoJobs(path: string, now: number): Promise<FoundJobs | undefined> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = await readFile(path, { encoding: "utf8", flag: readOnly });
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;

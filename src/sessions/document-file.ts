@@ -2,6 +2,7 @@ import { mkdir, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../errors.js";
+import { readOnly } from "../util/real-path.js";
 import { replaceFile } from "../util/replace-file.js";
 
 /** What is read of a document that somebody else wrote. */
@@ -26,7 +27,7 @@ export type DocumentReading =
 export async function readDocument(path: string): Promise<DocumentReading> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = await readFile(path, { encoding: "utf8", flag: readOnly });
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return { status: "missing" };
     return { status: "broken", why: messageOf(error) };

@@ -41,6 +41,7 @@ export class DocumentFold {
   /** The newest fresh start. */
   #freshSince = 0;
   #forkedFrom: SessionMetadata["forkedFrom"];
+  readonly #origins = new Set<string>();
   #title: Pick<SessionDocument, "title" | "titleSource" | "titleState" | "titleUpdatedAt"> = {};
   #state = "created";
   /** Chosen for the session; without a choice the one that answered last. */
@@ -177,6 +178,11 @@ export class DocumentFold {
   }
 
   /** What people and assistant said since the newest fresh start, as far as the model sees it, and where in the log. */
+  /** The sessions that this one is a copy of, those that they were copies of included. */
+  get origins(): ReadonlySet<string> {
+    return this.#origins;
+  }
+
   get conversation(): {
     readonly fromSeq: number;
     readonly toSeq: number;
@@ -328,6 +334,7 @@ export class DocumentFold {
         break;
       case "fork":
         this.#forkedFrom = change.forked_from;
+        if (change.forked_from !== undefined) this.#origins.add(change.forked_from.key);
         break;
       case "import":
       case "said":

@@ -1,12 +1,14 @@
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../errors.js";
 import { isOver, type Plan, type PlanState, type PlanStep } from "../events/plan.js";
-import { replaceFile } from "../util/replace-file.js";
+import { readNoted } from "../util/noted-file.js";
+import { codeOf, PathChangedError, resolveReal } from "../util/real-path.js";
+import { writeReal } from "../util/write-real.js";
 import { setAside } from "./document-file.js";
 
-/** The file in the session's folder, as the Go maxclaw writes it. */
+/** The file as the Go maxclaw writes it. */
 const planFile = z.object({
   id: z.string().nullish(),
   goal: z.string().min(1),
@@ -29,6 +31,7 @@ const planFile = z.object({
   iteration_count: z.number().nullish(),
 });
 
+const maxFileBytes = 1024 * 1024;
 const maxSteps = 50;
 const maxGoal = 1000;
 const maxText = 500;
@@ -71,7 +74,7 @@ function toFile({ plan, times, createdAt, updatedAt, iterations }: PlanState): z
 }
 
 /**
- * Makes `plan.json` show this plan; without one there is no such file. What stands there and is no plan is kept under
+ * Makes `plan.json` in a folder that only the gateway writes show this plan; without one there is no such file. What stands there and is no plan is kept under
  * another name. Not synced: it can be made from the session's log at any time.
  */
 export async function writePlanFile(folder: string, state: PlanState | undefined, now: Date): Promise<void> {
@@ -79,8 +82,10 @@ export async function writePlanFile(folder: string, state: PlanState | undefined
   const found = await readPlanFile(folder);
   if (found.status === "broken") await setAside(path, now);
   if (state === undefined) return void (found.status === "ok" && (await rm(path, { force: true })));
-  await mkdir(folder, { recursive: true });
-  await replaceFile(path, `${JSON.stringify(toFile(state), null, 2)}\n`, { sync: false, mode: 0o600 });
+  const real = await resolveReal(folder);
+  if (!real.ok) throw new PathChangedError(folder);
+  const text = `${JSON.stringify(toFile(state), null, 2)}\n`;
+  await writeReal(join(real.path, basename(path)), text, { sync: false, mode: 0o600, folderMode: 0o700 });
 }
 
 export type PlanFileReading =
@@ -92,7 +97,8 @@ export type PlanFileReading =
 export async function readPlanFile(folder: string): Promise<PlanFileReading> {
   const path = join(folder, "plan.json");
   try {
-    const file = planFile.parse(JSON.parse((await readFile(path, "utf8")).replace(/^\uFEFF/, "")));
+    const text = (await readNoted(path, maxFileBytes)).toString("utf8");
+    const file = planFile.parse(JSON.parse(text.replace(/^\uFEFF/, "")));
     const steps = (file.steps ?? []).slice(0, maxSteps).map(
       (step, index): PlanStep => ({
         id: `step_${index + 1}`,
@@ -111,7 +117,7 @@ export async function readPlanFile(folder: string): Promise<PlanFileReading> {
     const plan = { goal: file.goal.slice(0, maxGoal), status, steps } as const;
     return { status: "ok", plan: { ...plan, ...(created === undefined ? {} : { created_at: created }) } };
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return { status: "missing" };
+    if (codeOf(error) === "ENOENT") return { status: "missing" };
     return { status: "broken", why: `${basename(path)}: ${messageOf(error)}` };
   }
 }

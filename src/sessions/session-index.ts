@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../log.js";
+import { appendOnly, readOnly } from "../util/real-path.js";
 import { replaceFile } from "../util/replace-file.js";
 import { type FoundDocument, readDocument } from "./document-file.js";
 import { documentSuffix, goFileName, hashedFileName, sessionFileName } from "./file-names.js";
@@ -40,7 +41,7 @@ export function createSessionIndex(dir: string, log: Logger): SessionIndex {
     put: (line) =>
       inTurn(async () => {
         await mkdir(dir, { recursive: true });
-        await appendFile(path, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+        await appendFile(path, `${JSON.stringify(line)}\n`, { mode: 0o600, flag: appendOnly });
         if (loading === undefined) return;
         const loaded = await loading;
         loaded.lines.set(line.key, line);
@@ -76,7 +77,7 @@ async function rewrite(path: string, loaded: Loaded): Promise<void> {
 async function loadIndex(dir: string, path: string, log: Logger): Promise<Loaded> {
   const known = new Map<string, SessionLine>();
   const loaded: Loaded = { lines: new Map(), written: 0 };
-  for (const text of (await readFile(path, "utf8").catch(() => "")).split("\n")) {
+  for (const text of (await readFile(path, { encoding: "utf8", flag: readOnly }).catch(() => "")).split("\n")) {
     if (text === "") continue;
     loaded.written += 1;
     const line = parseLine(text);

@@ -1,11 +1,13 @@
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { Engine } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
 import { draft, type GatewayEvent, isStored } from "../events/event.js";
 import type { PlanState } from "../events/plan.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
+import { removeFolder } from "../util/held-folder.js";
+import { resolveReal } from "../util/real-path.js";
 import { readDocument } from "./document-file.js";
 import { DocumentKeeper } from "./document-keeper.js";
 import type { SessionFiles } from "./file-names.js";
@@ -222,12 +224,25 @@ export class SessionStore implements AsyncDisposable {
     clearTimeout(known?.session.timer);
     this.#sessions.delete(key);
     await this.#documents.write(key, () => undefined);
-    await rm(files.folder(key), { recursive: true, force: true });
+    await this.#removeFolders(key).catch((error: unknown) => {
+      // The next life of the session begins with another try.
+      this.#options.log.warn(`Files of ${key} could not be deleted: ${messageOf(error)}`, { session: key });
+    });
+  }
+
+  /** Commands may still be at work in the session's own, and make links of its folders meanwhile. */
+  async #removeFolders(key: string): Promise<void> {
+    const { files } = this.#options;
+    const dir = await resolveReal(files.dir);
+    if (!dir.ok) return;
+    for (const folder of [files.folder(key), files.kept(key)])
+      await removeFolder(join(dir.path, relative(files.dir, folder)));
   }
 
   async #load(session: MutableSession): Promise<void> {
-    const { engine, files } = this.#options;
+    const { engine } = this.#options;
     let hasImport = false;
+    let hasToolRun = false;
     let afterSeq = 0;
     for (;;) {
       const page = await engine.events(session.key, { afterSeq, limit: pageSize });
@@ -237,6 +252,7 @@ export class SessionStore implements AsyncDisposable {
             `${session.key}: the events ${session.lastSequence + 1} to ${event.seq - 1} are missing`,
           );
         hasImport ||= event.type === "session_history_changed" && event.payload.kind === "import";
+        hasToolRun ||= event.type === "tool_execution_start";
         apply(session, event);
       }
       afterSeq = page.events.at(-1)?.seq ?? afterSeq;
@@ -244,9 +260,10 @@ export class SessionStore implements AsyncDisposable {
     }
     // What a deletion that was cut off left behind is none of the next life's.
     if (session.lastSequence === 0 && (await engine.lastSequence(session.key)) > 0)
-      await rm(files.folder(session.key), { recursive: true, force: true });
+      await this.#removeFolders(session.key);
     if (!hasImport) await takeOverDocument(this.#options, session, this.#now());
-    await this.#takeOverPlan(session);
+    // Later one that a tool has written would pass for it.
+    if (!hasToolRun) await this.#takeOverPlan(session);
     for (const event of session.early ?? []) if (event.seq > session.lastSequence) apply(session, event);
     session.early = undefined;
   }
@@ -303,7 +320,7 @@ export class SessionStore implements AsyncDisposable {
     const { current, isTold } = session.plan;
     if (!isTold || (this.#plans.has(session) && this.#plans.get(session) === current)) return;
     try {
-      await writePlanFile(this.#options.files.folder(session.key), current, this.#now());
+      await writePlanFile(this.#options.files.kept(session.key), current, this.#now());
       this.#plans.set(session, current);
     } catch (error) {
       this.#options.log.warn(`plan.json of ${session.key} could not be written: ${messageOf(error)}`, {

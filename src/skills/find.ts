@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { z } from "zod";
 import { ConfigError, messageOf } from "../errors.js";
+import { readOnly } from "../util/real-path.js";
 import { replaceFile } from "../util/replace-file.js";
 import { type ParsedSkill, parseSkill } from "./parse.js";
 import { foldName, type Skill, type SkillSummary } from "./skill.js";
@@ -69,7 +70,7 @@ export function createSkills(options: SkillsOptions): Skills {
   const load = async (file: SkillFile): Promise<ParsedSkill> => {
     const cached = cache.get(file.path);
     if (cached?.stamp === file.stamp) return cached.parsed;
-    const parsed = await parseSkill(await readFile(file.path, "utf8"));
+    const parsed = await parseSkill(await readFile(file.path, { encoding: "utf8", flag: readOnly }));
     cache.set(file.path, { stamp: file.stamp, parsed });
     return parsed;
   };
@@ -162,7 +163,9 @@ function toText(skill: Skill): string {
 async function loadState(file: string, problems: string[]): Promise<(aliases: readonly string[]) => boolean> {
   const states = new Map<string, boolean>();
   try {
-    const state = z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, "utf8")));
+    const state = z
+      .record(z.string(), z.unknown())
+      .parse(JSON.parse(await readFile(file, { encoding: "utf8", flag: readOnly })));
     for (const [name, value] of Object.entries(state)) {
       if (typeof value === "boolean") states.set(foldName(name), value);
       else problems.push(`${file}: the entry of ${name} is neither true nor false.`);
@@ -177,7 +180,9 @@ async function loadState(file: string, problems: string[]): Promise<(aliases: re
 /** Changes one entry, under whatever of its names it stands, and keeps the others as they are. */
 async function saveState(file: string, { name, aliases }: Skill, isEnabled: boolean): Promise<void> {
   try {
-    const state = z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, "utf8").catch(orMissing)));
+    const state = z
+      .record(z.string(), z.unknown())
+      .parse(JSON.parse(await readFile(file, { encoding: "utf8", flag: readOnly }).catch(orMissing)));
     const called = new Set(aliases.map(foldName));
     const others = Object.entries(state).filter(([key]) => !called.has(foldName(key)));
     const changed = Object.fromEntries([...others, [name, isEnabled]]);

@@ -2,6 +2,7 @@ import { lstat, mkdir, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { RequestError } from "../errors.js";
 import { newId } from "../util/ids.js";
+import { readOnly } from "../util/real-path.js";
 import { replaceFile } from "../util/replace-file.js";
 import { fetchOrigin, parseOrigin } from "./fetch.js";
 import { parseSkill } from "./parse.js";
@@ -96,7 +97,7 @@ async function skillsIn(folder: string, fallback: string): Promise<readonly Foun
     const isFolder = !isLoose(file);
     const from = isFolder ? path.dirname(file) : file;
     const own = isFolder ? path.basename(from) : path.basename(file).replace(/\.md$/i, "");
-    const { title } = await parseSkill(await readFile(file, "utf8"));
+    const { title } = await parseSkill(await readFile(file, { encoding: "utf8", flag: readOnly }));
     const name = [title, from === folder ? fallback : own].find((each) => each !== undefined && isSkillName(each));
     if (name === undefined) throw badRequest(`${path.relative(folder, file)} has no name that a file can have.`);
     const { errors, warnings } = await validateSkill(file);

@@ -1,5 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
+import { readOnly } from "../util/real-path.js";
 import { parseSkill } from "./parse.js";
 import { foldName } from "./skill.js";
 
@@ -18,7 +19,7 @@ const knownTools =
 export async function validateSkill(file: string): Promise<SkillVerdict> {
   const errors: string[] = [];
   const warnings: string[] = [];
-  const text = await readFile(file, "utf8");
+  const text = await readFile(file, { encoding: "utf8", flag: readOnly });
   const parsed = await parseSkill(text);
   const isFolder = path.basename(file).toLowerCase() === "skill.md";
   const name = isFolder ? path.basename(path.dirname(file)) : path.basename(file).replace(/\.md$/i, "");

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { readOnly } from "../util/real-path.js";
 import { workspaceTemplates } from "./workspace.js";
 
 /**
@@ -27,7 +28,7 @@ async function createFile(file: string, text: string): Promise<boolean> {
 }
 
 async function replaceFile(file: string, text: string): Promise<boolean> {
-  if ((await readFile(file, "utf8")) === text) return false;
+  if ((await readFile(file, { encoding: "utf8", flag: readOnly })) === text) return false;
   for (let copy = 1; !(await backUp(file, `${file}.bak${copy === 1 ? "" : copy}`)); copy++);
   await writeFile(file, text);
   return true;

@@ -3,14 +3,14 @@ import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { outsideResults } from "../policy/zones.js";
 import { cutText } from "../util/cut-text.js";
-import { writeWhole } from "./files/write.js";
+import { keepFile } from "./keep-file.js";
 import type { ToolContext, ToolResult } from "./tool.js";
 
 /** What a tool result may cost in the model's context, the note about the cut included. */
 const maxCharacters = 16_000;
-const roomForNote = 400;
+const roomForNote = 800;
 
-/** A result as the model gets it: what is over the limit stands in a file of the session's folder instead. */
+/** A result as the model gets it: what is over the limit is in a file that the gateway keeps instead. */
 export async function cutResult(
   name: string,
   result: ToolResult,
@@ -36,12 +36,12 @@ export async function cutResult(
   }
 }
 
-/** Writes a text into the session's folder. Gives its name there, or undefined where the disk refuses. */
+/** Keeps a text for the session. Gives its path, or undefined where the disk refuses. */
 export async function keepWhole(
   name: string,
   text: string,
   isOutside: boolean,
-  context: Pick<ToolContext, "folder" | "toolCallId">,
+  context: Pick<ToolContext, "folder" | "toolCallId" | "wrote">,
 ): Promise<string | undefined> {
   return await keep(name, text, isOutside, context).catch(() => undefined);
 }
@@ -50,12 +50,11 @@ async function keep(
   name: string,
   text: string,
   isOutside: boolean,
-  context: Pick<ToolContext, "folder" | "toolCallId">,
+  context: Pick<ToolContext, "folder" | "toolCallId" | "wrote">,
 ): Promise<string> {
   // What others wrote stays marked as such when it is read again.
   const file = path.join(isOutside ? outsideResults : "tool-results", `${name}-${safeName(context.toolCallId)}.txt`);
-  await writeWhole(path.join(context.folder, file), text, { within: context.folder });
-  return file;
+  return await keepFile(file, text, context);
 }
 
 /** Call ids come from the model's side and must not choose a place. */

@@ -4,6 +4,7 @@ import { createBanners } from "./banners.js";
 import { createChats } from "./chats.js";
 import { type Activity, createComposer, type MessageDraft } from "./composer.js";
 import { ask } from "./dialogs.js";
+import { h } from "./dom.js";
 import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
 import { createJobsPane } from "./jobs-pane.js";
 import { createPlanPanel } from "./plan-panel.js";
@@ -79,6 +80,8 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     onFailure: failed,
   });
   chats.element.append(createJobsPane(http.jobs, go));
+  const signOut = h("button", { type: "button", class: "link more", hidden: true, onclick: onSignOut }, "Sign out");
+  chats.element.append(signOut);
   const shell = createShell({
     pane: chats.element,
     banners: banners.element,
@@ -171,10 +174,31 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
     banners.showProblems(status.problems);
   }
 
+  /** Who has no token that counts sees nothing of what was said; what is not sent yet waits for the next one. */
+  function conceal(): void {
+    client?.close();
+    leave();
+    transcript.clear();
+    question.show(undefined);
+    plan.show(undefined);
+    chats.clear();
+    composer.draft = { text: "", files: [] };
+    shell.announce("");
+    shell.showSession({ title: "Token needed", isEmpty: false });
+  }
+
+  /** Whatever else the page holds goes with the reload. */
+  function onSignOut(): void {
+    client?.close();
+    tokens.remove();
+    history.replaceState(null, "", location.pathname);
+    location.reload();
+  }
+
   async function askForToken(): Promise<void> {
     if (isAsking) return;
     isAsking = true;
-    client?.close();
+    conceal();
     const isWrong = tokens.get() !== undefined;
     const token = await ask({
       title: "Token needed",
@@ -194,6 +218,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
   async function start(): Promise<void> {
     client?.close();
     client = undefined;
+    signOut.hidden = tokens.get() === undefined;
     try {
       showStatus(await http.status());
       strangers.refresh();

@@ -20,6 +20,8 @@ export interface Chats {
   /** Marks the chat that is open. */
   showCurrent(key: string): void;
   titleOf(key: string): string | undefined;
+  /** Shows none until the list is read again. */
+  clear(): void;
   refresh(): void;
   /** At most once a second, however much happens in all the chats. */
   refreshSoon(): void;
@@ -101,6 +103,10 @@ export function createChats(options: ChatsOptions): Chats {
     titleOf(key) {
       const entry = list.entries.find((candidate) => candidate.key === key);
       return entry === undefined ? undefined : titleOf(entry);
+    },
+    clear() {
+      list = { entries: [], total: 0 };
+      draw();
     },
     refresh,
     refreshSoon() {

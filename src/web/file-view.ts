@@ -36,7 +36,8 @@ export function fileView(load: LoadFile): ItemView<FileItem> {
     const { artifactId, filename } = item;
     setText(problem, "");
     fetched(artifactId).then((blob) => {
-      const url = URL.createObjectURL(blob);
+      // Its address belongs to this page: opened beside it, a file that says it is HTML would speak in the page's name.
+      const url = URL.createObjectURL(new Blob([blob], { type: "application/octet-stream" }));
       h("a", { href: url, download: filename }).click();
       // The browser has taken it by then.
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
@@ -46,9 +47,9 @@ export function fileView(load: LoadFile): ItemView<FileItem> {
   const sight = new IntersectionObserver((entries) => {
     if (item === undefined || !entries.some(({ isIntersecting }) => isIntersecting)) return;
     sight.disconnect();
-    const { artifactId, filename } = item;
+    const { artifactId, filename, mimeType } = item;
     fetched(artifactId).then((blob) => {
-      const url = URL.createObjectURL(blob);
+      const url = URL.createObjectURL(new Blob([blob], { type: mimeType }));
       picture.alt = filename;
       picture.addEventListener("load", () => URL.revokeObjectURL(url), { once: true });
       picture.addEventListener("error", () => URL.revokeObjectURL(url), { once: true });

@@ -25,6 +25,8 @@ purify.addHook("afterSanitizeAttributes", (node) => {
   const href = node.getAttribute("href") ?? "";
   if (/^(https?|mailto):/i.test(href)) {
     node.setAttribute("target", "_blank");
+    // In the place of whatever the answer would have said there.
+    node.setAttribute("title", href);
     node.setAttribute("rel", "noopener noreferrer");
   } else {
     // A relative address would lead into this page, where an answer has no business.

@@ -4,11 +4,13 @@ const name = "maxclaw.token";
 export interface TokenStore {
   get(): string | undefined;
   set(token: string): void;
+  remove(): void;
 }
 
-export function createTokenStore(storage: Pick<Storage, "getItem" | "setItem">): TokenStore {
+export function createTokenStore(storage: Pick<Storage, "getItem" | "setItem" | "removeItem">): TokenStore {
   return {
     get: () => storage.getItem(name) ?? undefined,
     set: (token) => storage.setItem(name, token),
+    remove: () => storage.removeItem(name),
   };
 }

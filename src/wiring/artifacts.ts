@@ -1,15 +1,16 @@
-import { randomBytes } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { type FileHandle, lstat, mkdir, readdir, realpath, rename, rm } from "node:fs/promises";
-import { basename, extname, join } from "node:path";
-import { pipeline } from "node:stream/promises";
+import { lstat } from "node:fs/promises";
+import { basename, dirname, extname, join } from "node:path";
 import type { ArtifactKeeper } from "../agent/ports.js";
 import type { ArtifactContent } from "../api/gateway-api.js";
 import { messageOf, RequestError } from "../errors.js";
 import { contentTypeOf } from "../http/content-types.js";
 import type { Logger } from "../log.js";
-import { openReal, PathChangedError } from "../policy/paths.js";
+import { artifactFiles } from "../policy/zones.js";
 import { plainName } from "../util/file-name.js";
+import { HeldFolder } from "../util/held-folder.js";
+import { isBelowSessions } from "../util/noted-file.js";
+import { LinkedFileError, openReal, PathChangedError, resolveReal } from "../util/real-path.js";
+import { writeReal } from "../util/write-real.js";
 
 /** What a platform's people are sent at once has a limit everywhere; this is Telegram's. */
 const maxMegabytes = 50;
@@ -19,13 +20,16 @@ export interface Artifacts extends ArtifactKeeper {
   open(sessionKey: string, artifactId: string): Promise<ArtifactContent>;
 }
 
-/** Copies of files for people: `artifacts/<id>/<name>` in the session's folder, which goes with the session. */
+/** Copies of files for people: `artifacts/<id>/<name>` in what is kept of the session, which goes with the session. */
 export function createArtifacts(options: {
+  /** What the gateway keeps of a session; may not exist. */
+  readonly keptOf: (sessionKey: string) => string;
+  /** The session's own folder, where they were before. */
   readonly folderOf: (sessionKey: string) => string;
   readonly log: Logger;
   readonly maxBytes?: number;
 }): Artifacts {
-  const { folderOf, log, maxBytes = maxMegabytes * 1024 * 1024 } = options;
+  const { keptOf, folderOf, log, maxBytes = maxMegabytes * 1024 * 1024 } = options;
   return {
     describe(path, wanted) {
       const filename = plainName(wanted ?? path);
@@ -35,8 +39,9 @@ export function createArtifacts(options: {
 
     async keep(sessionKey, artifactId, { path, filename }) {
       try {
-        const folder = await ownFolder(folderOf(sessionKey), artifactId);
-        const target = join(folder, filename);
+        const kept = await resolveReal(keptOf(sessionKey));
+        if (!kept.ok) throw new PathChangedError(keptOf(sessionKey));
+        const target = join(kept.path, artifactFiles, artifactId, filename);
         const known = await lstat(target).catch(() => undefined);
         if (known?.isFile() === true) return { path: target, sizeBytes: known.size };
         return await copy(path, target, maxBytes);
@@ -44,6 +49,9 @@ export function createArtifacts(options: {
         const code = error instanceof Error && "code" in error ? error.code : undefined;
         if (code === "ENOENT") return { sentence: `${filename} does not exist.` };
         if (code === "ENOSPC" || code === "EDQUOT") return { sentence: "The disk is full." };
+        if (code === "ENXIO" || code === "EISDIR") return { sentence: `${filename} is not a regular file.` };
+        if (error instanceof LinkedFileError)
+          return { sentence: `${filename} has a second name (a hard link) that may lie elsewhere. Copy it first.` };
         if (error instanceof PathChangedError) return { sentence: `${filename} changed while it was being read.` };
         log.warn(`A file could not be kept for its people: ${messageOf(error)}`, { session: sessionKey, error });
         return { sentence: `${filename} could not be copied.` };
@@ -52,7 +60,7 @@ export function createArtifacts(options: {
 
     async open(sessionKey, artifactId) {
       const found = /^art_[0-9a-f]{20}$/.test(artifactId)
-        ? await openKept(folderOf(sessionKey), artifactId).catch(() => undefined)
+        ? await openFirst([keptOf(sessionKey), folderOf(sessionKey)], artifactId)
         : undefined;
       if (found === undefined)
         throw new RequestError(`There is no file ${artifactId.slice(0, 80)} in ${sessionKey}.`, {
@@ -64,49 +72,37 @@ export function createArtifacts(options: {
   };
 }
 
-/** @throws {PathChangedError} when something in the session's folder leads elsewhere: tools write there */
-async function ownFolder(sessionFolder: string, artifactId: string): Promise<string> {
-  await mkdir(sessionFolder, { recursive: true });
-  const folder = join(await realpath(sessionFolder), "artifacts", artifactId);
-  await mkdir(folder, { recursive: true });
-  if ((await realpath(folder)) !== folder) throw new PathChangedError(folder);
-  return folder;
-}
-
 async function copy(
   path: string,
   target: string,
   maxBytes: number,
 ): Promise<{ readonly path: string; readonly sizeBytes: number } | { readonly sentence: string }> {
-  await using source = await openReal(path);
+  await using source = await openReal(path, { alone: isBelowSessions(path) });
   const { size } = await source.stat();
-  const name = basename(target);
-  if (!(await source.stat()).isFile()) return { sentence: `${name} is not a regular file.` };
-  const tooLarge = { sentence: `${name} is larger than ${Math.floor(maxBytes / 1024 / 1024)} MB.` };
-  if (size > maxBytes) return tooLarge;
-  const half = `${target}.${randomBytes(4).toString("hex")}.part`;
-  try {
-    // A file that grows meanwhile is as long as it was.
-    const bytes = source.createReadStream({ autoClose: false, start: 0, end: Math.max(0, size - 1) });
-    const out = createWriteStream(half, { flags: "wx", flush: true });
-    await pipeline(size === 0 ? [] : bytes, out);
-    await rename(half, target);
-    return { path: target, sizeBytes: out.bytesWritten };
-  } finally {
-    await rm(half, { force: true });
-  }
+  if (size > maxBytes)
+    return { sentence: `${basename(target)} is larger than ${Math.floor(maxBytes / 1024 / 1024)} MB.` };
+  // A file that grows meanwhile is as long as it was.
+  const bytes = size === 0 ? "" : source.createReadStream({ autoClose: false, start: 0, end: size - 1 });
+  return { path: target, sizeBytes: await writeReal(target, bytes, { mode: 0o600, folderMode: 0o700 }) };
 }
 
-async function openKept(sessionFolder: string, artifactId: string): Promise<ArtifactContent | undefined> {
-  const folder = join(await realpath(sessionFolder), "artifacts", artifactId);
-  const [filename] = (await readdir(folder)).filter((name) => !name.endsWith(".part"));
-  if (filename === undefined) return undefined;
-  const handle: FileHandle = await openReal(join(folder, filename));
-  const stats = await handle.stat();
-  if (!stats.isFile()) {
-    await handle.close();
-    return undefined;
+/** Those of before lie in the session's own folder, where commands can make something else of them. */
+async function openFirst(folders: readonly string[], artifactId: string): Promise<ArtifactContent | undefined> {
+  for (const folder of folders) {
+    const found = await openKept(folder, artifactId).catch(() => undefined);
+    if (found !== undefined) return found;
   }
+  return undefined;
+}
+
+async function openKept(folder: string, artifactId: string): Promise<ArtifactContent | undefined> {
+  const root = await resolveReal(dirname(folder));
+  if (!root.ok) return undefined;
+  await using held = await HeldFolder.open(join(root.path, basename(folder), artifactFiles, artifactId));
+  const [filename] = (await held.entries()).map(({ name }) => name).filter((name) => !/\.(part|tmp)$/.test(name));
+  if (filename === undefined) return undefined;
+  const handle = await openReal(join(held.path, filename), { alone: true });
+  const { size } = await handle.stat();
   const [mimeType = ""] = contentTypeOf(extname(filename)).split(";");
-  return { filename, mimeType, sizeBytes: stats.size, handle };
+  return { filename, mimeType, sizeBytes: size, handle };
 }

@@ -16,6 +16,7 @@ import type { Channel, Press } from "../channels/channel.js";
 import type { Config } from "../config/schema.js";
 import { saveSecrets } from "../config/secrets-file.js";
 import { draft, type EventDraft } from "../events/event.js";
+import { type ChatMemory, createChatMemory } from "../memory/chat-memory.js";
 import { type ContextFileLoader, createContextFiles } from "../memory/files.js";
 import { createGrants, type Grants } from "../policy/grants.js";
 import { createPairing, type Pairing } from "../policy/pairing.js";
@@ -27,10 +28,12 @@ import { createModels, type Models } from "../providers/models.js";
 import { heartbeatJob } from "../schedule/heartbeat-job.js";
 import { createSkills } from "../skills/find.js";
 import { createSkillSource, type SkillSource } from "../skills/source.js";
-import { workspaceTemplates } from "../templates/workspace.js";
+import { isTemplate } from "../templates/workspace.js";
 import { shared } from "../util/shared.js";
 import type { Core } from "./core.js";
+import { createGuestProblems } from "./guest-problems.js";
 import type { GatewayOptions } from "./options.js";
+import { openReadership, type Readership } from "./readers.js";
 
 const commandMenu = Object.entries(commands).map(([command, description]) => ({ command, description }));
 /** Shorter than anybody needs to save a file and send a message. */
@@ -50,6 +53,11 @@ export interface Assistant {
   readonly budgets: Budgets;
   readonly skills: SkillSource;
   readonly contextFiles: ContextFileLoader;
+  /** What guests and groups have in the place of the owner's memory. */
+  readonly chatMemory: ChatMemory;
+  readonly readers: Readership;
+  /** What of the files that shape the assistant does not reach those it is for, as sentences. */
+  readonly guestProblems: () => readonly string[];
   readonly channels: ReadonlyMap<string, Channel>;
   /** What is wrong with channels of the config: why one is off, and what people should know, as sentences. */
   readonly channelFaults: ChannelFaults;
@@ -79,7 +87,8 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     grants,
   });
   const pairing = createPairing(core.engine.records("pairing"), { now });
-  const contextFiles = createContextFiles(workspace, { templates: workspaceTemplates });
+  const loader = createContextFiles(workspace, { isTemplate });
+  const contextFiles = { load: shared(() => loader.load(), sharedMs) };
   const skills = createSkills({ workspace, bundled: bundledSkills, enableGlobalSkills });
   const questions = new OpenQuestions();
   const answers = createAnswers({
@@ -99,7 +108,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     questions,
     answers,
     files: createReceivedFiles({
-      folderOf: (key) => join(core.files.folder(key), receivedFiles),
+      folderOf: (key) => join(core.files.kept(key), receivedFiles),
       maxBytes: inbound.maxFileMegabytes * 1024 * 1024,
       transcribe: openTranscription(config.transcription),
       log,
@@ -113,6 +122,11 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     core,
     (channel) => (press) => intake.press(channel, press),
   );
+  const isOwner: Assistant["isOwner"] = (channel, senderId) => {
+    const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
+    return decision.allowed && decision.role === "owner";
+  };
+  const readers = openReadership(options, core, channels.keys(), isOwner);
   return {
     policy,
     pairing,
@@ -121,20 +135,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     answers,
     running: new RunningTurns(),
     intake,
-    models: createModels({
-      providers: config.providers,
-      own: options.providers,
-      defaults: config.agents.defaults,
-      prices: config.prices,
-      needsPrices: counts(config.budgets, "usd"),
-      circuits: createCircuits({ now, onChange: (change) => core.tell(circuitEvent(change)) }),
-      ollamaAddress: options.ollamaAddress,
-      onConnection: ({ name, ...change }) =>
-        core.tell(
-          draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),
-        ),
-      log,
-    }),
+    models: openModels(options, core, now),
     budgets: createBudgets({
       limits: config.budgets,
       jobs: { [heartbeatJob]: config.heartbeat.budget },
@@ -144,15 +145,41 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
       now,
     }),
     skills: createSkillSource(skills, config.skills.default),
-    contextFiles: { load: shared(() => contextFiles.load(), sharedMs) },
+    contextFiles,
+    chatMemory: createChatMemory(core.files.kept, (paragraphs) => core.provenance.texts.mark(paragraphs)),
+    readers,
+    guestProblems: createGuestProblems(config, {
+      pairing,
+      contextFiles,
+      isOwner,
+      isOwnersChat: (key) => readers.ofSession(key).audience === "owner",
+    }),
     channels,
     channelFaults,
     previews: createPreviews(core.engine, channels, log),
-    isOwner(channel, senderId) {
-      const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
-      return decision.allowed && decision.role === "owner";
-    },
+    isOwner,
   };
+}
+
+function openModels(
+  { config: { config }, providers, ollamaAddress, log }: GatewayOptions,
+  core: Core,
+  now: () => number,
+): Models {
+  return createModels({
+    providers: config.providers,
+    own: providers,
+    defaults: config.agents.defaults,
+    prices: config.prices,
+    needsPrices: counts(config.budgets, "usd"),
+    circuits: createCircuits({ now, onChange: (change) => core.tell(circuitEvent(change)) }),
+    ollamaAddress,
+    onConnection: ({ name, ...change }) =>
+      core.tell(
+        draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),
+      ),
+    log,
+  });
 }
 
 /** The SDK is loaded with the first voice message. */

@@ -1,6 +1,5 @@
 import type { AgentPorts } from "../agent/ports.js";
 import type { GatewayApi } from "../api/gateway-api.js";
-import { isGroup } from "../bus/replies.js";
 import { runCronCommand } from "../commands/cron.js";
 import { runPairCommand } from "../commands/pair.js";
 import { runSkillsCommand, type SkillShelf } from "../commands/skills.js";
@@ -13,13 +12,13 @@ import type { Schedule } from "./schedule.js";
 /** The commands about the gateway, as policy lets the message's sender use them. */
 export function chatCommands(
   core: Core,
-  { policy, skills, isOwner }: Assistant,
+  { policy, skills, isOwner, readers }: Assistant,
   api: Pick<GatewayApi, "listPairings" | "approvePairing" | "revokePairing">,
   schedule: Schedule,
 ): Pick<AgentPorts, "mayCommand" | "operate"> {
   const mayCommand: AgentPorts["mayCommand"] = (message, act, isOwn) => {
     const role = isOwner(message.channel, message.senderId) ? "owner" : "guest";
-    return policy.mayCommand({ act, isOwn, speaker: { role, chatType: isGroup(message) ? "group" : "dm" } });
+    return policy.mayCommand({ act, isOwn, speaker: { role, audience: readers.of(message).audience } });
   };
   const shelf: SkillShelf = {
     list: skills.list,
@@ -57,8 +56,9 @@ export function chatCommands(
       try {
         return await run(operation, message);
       } catch (error) {
-        if (error instanceof ConfigError) return error.message;
-        throw error;
+        if (!(error instanceof ConfigError)) throw error;
+        // It names files.
+        return readers.of(message).audience === "owner" ? error.message : "That cannot be done now.";
       }
     },
   };

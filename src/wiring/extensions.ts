@@ -1,6 +1,5 @@
-import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { resolve, sep } from "node:path";
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import type { Channel } from "../channels/channel.js";
@@ -12,6 +11,7 @@ import type { Tool } from "../tools/tool.js";
 import { linked } from "../util/linked.js";
 import type { Releases } from "../util/releases.js";
 import type { Extension, ExtensionFactory } from "./extension.js";
+import { findTrustedFile } from "./extension-file.js";
 import type { GatewayOptions } from "./options.js";
 
 const loadMs = 10_000;
@@ -105,9 +105,7 @@ async function load(
   const { home, log } = options;
   const { workspace } = options.config.config.agents.defaults;
   const path = resolve(home, module.replace(/^~(?=[/\\]|$)/, homedir()));
-  const [real, reach] = await Promise.all([realpath(path), realpath(workspace).catch(() => resolve(workspace))]);
-  // What tools may write must never run with the gateway's own rights.
-  if (real.startsWith(reach + sep)) throw new Error("it lies in the workspace, where the assistant can write. Move it");
+  const real = await findTrustedFile(path, workspace);
   const loaded: unknown = await inTime(import(pathToFileURL(real).href));
   const made: unknown = typeof loaded === "object" && loaded !== null ? Reflect.get(loaded, "default") : undefined;
   if (made === undefined) throw new Error("it has no default export");

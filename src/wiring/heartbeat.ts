@@ -140,7 +140,11 @@ export function startHeartbeat(
       everyMs: heartbeat.everyMinutes * 60_000,
       activeHours: heartbeat.activeHours,
       timeZone: calendar.timeZone,
-      tasks: async () => withoutTemplate((await assistant.contextFiles.load()).heartbeat),
+      // Where others read along the list is not shown, and there is nothing to look through.
+      tasks: async () =>
+        assistant.readers.ofSession(sessionAt(now())).audience === "owner"
+          ? withoutTemplate((await assistant.contextFiles.load()).heartbeat)
+          : undefined,
       isBusy() {
         const used = assistant.budgets.measure({ sender: undefined, job: heartbeatJob }, undefined);
         const isUsedUp = findExceeded(used, { tokens: 0, usd: 0, turns: 1 }) !== undefined;

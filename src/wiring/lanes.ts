@@ -6,11 +6,9 @@ import { deliverOutbound } from "../bus/delivery.js";
 import { isGroup, questionRepliesOf, repliesOf } from "../bus/replies.js";
 import type { Channel } from "../channels/channel.js";
 import { superviseChannel } from "../channels/supervisor.js";
-import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
 import { channelOf, rootKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
-import { appendOlderText } from "../memory/older-text.js";
 import type { ToolUse } from "../policy/access.js";
 import { grantText } from "../policy/grants.js";
 import { holdsText } from "../sessions/same-text.js";
@@ -19,8 +17,9 @@ import { createToolRegistry, type ToolSource } from "../tools/registry.js";
 import type { Tool } from "../tools/tool.js";
 import { sleep } from "../util/sleep.js";
 import type { Assistant } from "./assistant.js";
+import { createChatContext } from "./chat-context.js";
 import type { Core } from "./core.js";
-import { memoryTools } from "./memory.js";
+import { memoryTools } from "./memory-tools.js";
 import type { GatewayOptions } from "./options.js";
 import type { Status } from "./status.js";
 
@@ -171,12 +170,13 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
 }
 
 /** The same for every route: whose message it is decides, whatever carried it. */
-function toToolUse(use: PlannedUse, isOwner: Assistant["isOwner"]): ToolUse {
+function toToolUse(use: PlannedUse, { isOwner, readers }: Assistant): ToolUse {
   const { tool, access, folder, outside, isPlanning, message } = use;
   const { channel, senderId } = message;
   const role = isOwner(channel, senderId) ? "owner" : "guest";
   const chatType = isGroup(message) ? "group" : "dm";
-  return { tool, access, folder, outside, isPlanning, speaker: { channel, senderId, chatType, role } };
+  const { audience } = readers.of(message);
+  return { tool, access, folder, outside, isPlanning, speaker: { channel, senderId, chatType, role, audience } };
 }
 
 /** Scheduled jobs and heartbeats answer in chats whose own conversation does not hold it. */
@@ -208,7 +208,14 @@ function agentPorts(
     version,
     tools = [],
   } = options;
-  const { policy, grants, questions, models, budgets, skills, contextFiles, channels, isOwner, running } = assistant;
+  const { policy, grants, questions, models, budgets, skills, channels, isOwner, running } = assistant;
+  const { workspace } = config.agents.defaults;
+  const { files, keepOlderText } = createChatContext(
+    assistant,
+    workspace,
+    (texts) => core.provenance.texts.mark(texts),
+    log,
+  );
   return {
     engine: core.engine,
     sessions: core.sessions,
@@ -216,13 +223,13 @@ function agentPorts(
     models,
     budgets,
     compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
-    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core), ...hands.tools, ...tools], {
+    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core, assistant), ...hands.tools, ...tools], {
       log,
       source: hands.source,
     }),
-    decide: (use) => policy.mayUseTool(toToolUse(use, isOwner)),
+    decide: (use) => policy.mayUseTool(toToolUse(use, assistant)),
     async allowAlways(use, responderId) {
-      const grant = await grants.add(toToolUse(use, isOwner), responderId);
+      const grant = await grants.add(toToolUse(use, assistant), responderId);
       const to = `${grantText(grant)} (${grant.id})`;
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
@@ -236,23 +243,13 @@ function agentPorts(
     patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
     isOwner,
     isGroup,
-    sources: { files: contextFiles.load, skills: skills.select, readSkill: skills.read },
+    sources: { files, skills: skills.select, readSkill: skills.read },
     // What a sub-agent says reaches people through its parent alone.
     replies: (message, replyId, content, turnId, attachments) =>
       message.taskId === undefined
         ? repliesOf(channels.get(message.channel), message, replyId, content, turnId, attachments)
         : [],
-    async keepOlderText({ key, document: { conversation } }) {
-      try {
-        const older = { sessionKey: key, ...conversation };
-        await appendOlderText(config.agents.defaults.workspace, older, (paragraphs) =>
-          core.provenance.texts.mark(paragraphs),
-        );
-      } catch (error) {
-        // The session's log has it all: nobody has to do without a fresh conversation for that.
-        log.warn(`memory/HISTORY.md could not be written: ${messageOf(error)}`, { session: key });
-      }
-    },
+    keepOlderText,
     questionReplies(message, asked, content, turnId) {
       const choices = asked.options.map(({ id, label, description }) => {
         return { label, description, value: `${asked.request_id}:${id}` };
@@ -268,7 +265,7 @@ function agentPorts(
     },
     // A sub-agent works where its parent does, so that each can read what the other has written.
     sessionFolder: (key) => core.files.folder(rootKeyOf(key)),
-    workspace: config.agents.defaults.workspace,
+    workspace,
     log,
   };
 }

@@ -1,48 +1,39 @@
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import { join } from "node:path";
 import { askModel, canWrite } from "../agent/ask-model.js";
 import { startTitles } from "../agent/titles.js";
+import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
-import { channelOf, clientChannels } from "../events/session-key.js";
+import { depthOf } from "../events/session-key.js";
+import type { Logger } from "../log.js";
 import { type DayOfSession, runDailySummaries } from "../memory/daily-summary.js";
-import { createNotes } from "../memory/notes.js";
-import { paragraphsOf } from "../memory/paragraphs.js";
-import { createMemorySearch, type Passage, type Source } from "../memory/search.js";
-import type { DocumentMessage } from "../sessions/session.js";
-import { memorySearchTool } from "../tools/memory/memory-search.js";
-import { memoryWriteTool } from "../tools/memory/memory-write.js";
-import type { Tool } from "../tools/tool.js";
 import type { Releases } from "../util/releases.js";
 import type { Assistant } from "./assistant.js";
 import { type Core, gatewayKey } from "./core.js";
-import type { Provenance } from "./labels.js";
 import type { GatewayOptions } from "./options.js";
+import type { Readership } from "./readers.js";
 
-/** The newest conversations are searched, so that the index stays within some tens of megabytes. */
-const maxSessions = 2000;
 const summaryMaxTokens = 1500;
 const summarySystem =
   "Summarise this day's conversations for the assistant's own long-term memory: what people wanted, what was decided or done, what is open, and lasting facts about them. Short Markdown bullets, in the language of the conversations. Leave out small talk and secrets.";
 
-/** The tools that remember. */
-export function memoryTools(options: GatewayOptions, core: Core): readonly Tool[] {
-  const { agents, owners } = options.config.config;
-  const { workspace } = agents.defaults;
-  const search = createMemorySearch(async () => [
-    ...(await sessionSources(core)),
-    ...(await fileSources(workspace, core)),
-  ]);
-  const isOwners = (id: string): boolean =>
-    id.startsWith("memory/") ||
-    clientChannels.has(channelOf(id)) ||
-    owners.some((owner) => id === owner || id.startsWith(`${owner}:`));
-  return [memorySearchTool(search, isOwners), memoryWriteTool(createNotes(join(workspace, "memory/MEMORY.md")))];
+/** The memory of a chat goes with the last of its conversations. */
+function forgetWithChats({ events, sessions }: Core, { readers, chatMemory }: Assistant, log: Logger): () => void {
+  const forget = async (key: string): Promise<void> => {
+    const { audience, chat } = readers.ofSession(key);
+    if (audience === "owner" || depthOf(key) > 0) return;
+    const isLeft = (await sessions.list()).some((each) => readers.ofSession(each.key).chat === chat);
+    if (!isLeft) await chatMemory.forget(chat);
+  };
+  return events.on("session_state_changed", ({ session_key: key, payload: { to } }) => {
+    if (to !== "deleted") return;
+    forget(key).catch((error: unknown) => log.warn(`The memory of ${key} was not deleted: ${messageOf(error)}`));
+  });
 }
 
 /** What happens to conversations in the background: titles, and a summary of each day. */
 export function startMemory(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): void {
   const { log } = options;
   const { agents, memory } = options.config.config;
+  releases.defer(forgetWithChats(core, assistant, log));
   if (options.work === false) return;
   const chooseModel = assistant.models.choose;
   const budget = assistant.budgets.background;
@@ -55,8 +46,8 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
   const stopping = new AbortController();
   const running = runDailySummaries(
     {
-      path: join(agents.defaults.workspace, "memory/HISTORY.md"),
-      read: (from, until) => readDay(core, from, until),
+      file: { root: agents.defaults.workspace, name: "memory/HISTORY.md" },
+      read: (from, until) => readDay(core, assistant.readers, from, until),
       async summarise(day, text, signal) {
         if (memory.dailySummary !== "model") return undefined;
         const chosen = await chooseModel(undefined, signal);
@@ -90,60 +81,26 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
   });
 }
 
-async function sessionSources({ sessions }: Core): Promise<readonly Source[]> {
-  const newest = (await sessions.list()).slice(0, maxSessions);
-  return newest.map(({ key, messageCount, lastMessageAt }) => ({
-    id: key,
-    stamp: `${messageCount} ${lastMessageAt ?? ""}`,
-    read: async () => (await sessions.peek(key))?.flatMap(toPassage),
-  }));
-}
-
-function toPassage({ role, content, timestamp, outside, forGuest }: DocumentMessage): Passage[] {
-  if (role !== "user" && role !== "assistant") return [];
-  const at = Date.parse(timestamp);
-  return [{ from: role, text: content, outside, forGuest, ...(Number.isNaN(at) ? {} : { at }) }];
-}
-
-/** `memory/*.md`, paragraph by paragraph. */
-async function fileSources(workspace: string, { provenance }: Core): Promise<readonly Source[]> {
-  const folder = join(workspace, "memory");
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".md"));
-  const sources = await Promise.all(
-    names.map(async (name): Promise<Source[]> => {
-      const id = `memory/${name}`;
-      const found = await stat(join(folder, name)).catch(() => undefined);
-      if (found === undefined || !found.isFile()) return [];
-      return [
-        { id, stamp: `${found.mtimeMs} ${found.size}`, read: () => readParagraphs(join(folder, name), provenance) },
-      ];
-    }),
-  );
-  return sources.flat();
-}
-
-async function readParagraphs(path: string, { files, texts }: Provenance): Promise<readonly Passage[] | undefined> {
-  const text = await readFile(path, "utf8").catch(() => undefined);
-  if (text === undefined) return undefined;
-  const ofFile = await files.outsideOf(await realpath(path), undefined);
-  return await Promise.all(
-    paragraphsOf(text).map(async (paragraph): Promise<Passage> => {
-      const isForeign = await texts.isForeign(paragraph);
-      return { from: "note", text: paragraph, outside: ofFile ?? (isForeign ? "an earlier conversation" : undefined) };
-    }),
-  );
-}
-
-async function readDay(core: Core, from: number, until: number): Promise<readonly DayOfSession[]> {
+/** What owners said in private. What others have said, or have read, shall not speak to the owner's later turns. */
+export async function readDay(
+  core: Pick<Core, "sessions">,
+  readers: Pick<Readership, "ofSession">,
+  from: number,
+  until: number,
+): Promise<readonly DayOfSession[]> {
+  const isOwners = (key: string): boolean => readers.ofSession(key).audience === "owner";
   const days: DayOfSession[] = [];
   for (const { key, title, lastMessageAt } of await core.sessions.list()) {
     // Newest first: nothing older has messages of that day.
     if (lastMessageAt === undefined || Date.parse(lastMessageAt) < from) break;
+    if (!isOwners(key)) continue;
     const said = (await core.sessions.peek(key)) ?? [];
     const messages = said.flatMap(({ role, content, timestamp }) => {
       const at = Date.parse(timestamp);
       return (role === "user" || role === "assistant") && at >= from && at < until ? [{ role, content }] : [];
     });
+    const isCopy = /^webui:fork-/.test(key) && messages.length > 0;
+    if (isCopy && ![...(await core.sessions.open(key)).document.origins].every(isOwners)) continue;
     const isForeign = said.some(({ outside, forGuest }) => outside !== undefined || forGuest === true);
     days.push({ key, messages, isForeign, ...(title === undefined ? {} : { title }) });
   }

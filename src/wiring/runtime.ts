@@ -5,6 +5,7 @@ import { createOperations } from "../api/operations.js";
 import { repliesOf } from "../bus/replies.js";
 import { readLedger } from "../engine/embedded/ledger.js";
 import type { EventDraft } from "../events/event.js";
+import { rootKeyOf } from "../events/session-key.js";
 import { receivedFiles } from "../policy/zones.js";
 import { createAnsweredReactor } from "../reactors/answered-questions.js";
 import { createLiveAnswersReactor } from "../reactors/live-answers.js";
@@ -19,6 +20,7 @@ import { type Assistant, openAssistant } from "./assistant.js";
 import { chatCommands } from "./chat-commands.js";
 import { createChatDirectory } from "./chats.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
+import { DiskProbe } from "./disk-probe.js";
 import { openExec } from "./exec.js";
 import { startLanes } from "./lanes.js";
 import { openMcp } from "./mcp.js";
@@ -70,7 +72,12 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const mcp = openMcp(options, core, releases);
     const status = createStatus(options, core, assistant, { web, exec, mcp });
     const tasks = openTasks(options, core, assistant, releases);
-    const artifacts = createArtifacts({ folderOf: core.files.folder, log: options.log });
+    const artifacts = createArtifacts({
+      keptOf: (key) => core.files.kept(rootKeyOf(key)),
+      folderOf: core.files.folder,
+      log: options.log,
+    });
+    const probe = releases.use(new DiskProbe({ path: options.home, log: options.log }));
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
     const schedule = openSchedule(options, core, releases);
     const operations = createOperations({
@@ -84,13 +91,14 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       owners: config.owners,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
       status: status.read,
+      diskProblem: () => probe.problem(),
       readLedger: () => readLedger(options.home, core.files.dir),
       systemKey: gatewayKey,
       policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
       workspace,
       uploads: createUploads({
         folder: join(workspace, ".uploads"),
-        receivedOf: (key) => join(core.files.folder(key), receivedFiles),
+        receivedOf: (key) => join(core.files.kept(key), receivedFiles),
         maxBytes: config.inbound.maxFileMegabytes * 1024 * 1024,
         log: options.log,
       }),

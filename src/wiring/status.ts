@@ -16,7 +16,7 @@ export interface Status {
 export function createStatus(
   options: GatewayOptions,
   core: Core,
-  { models, policy, skills, channelFaults }: Assistant,
+  { models, policy, skills, channelFaults, guestProblems }: Assistant,
   { web, exec, mcp }: { readonly web: WebTools; readonly exec: Exec; readonly mcp: Mcp },
 ): Status {
   const { home, version } = options;
@@ -48,6 +48,7 @@ export function createStatus(
         ...options.config.problems,
         ...channelFaults.problems,
         ...policy.problems,
+        ...guestProblems(),
         ...skills.problems(),
         ...models.problems(),
         ...web.problems,

@@ -1,14 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, open, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
-import { basename, extname, join, sep } from "node:path";
+import { lstat, mkdir, readdir, realpath, rm } from "node:fs/promises";
+import { basename, dirname, extname, join, sep } from "node:path";
 import type { ArtifactContent, UploadRequest } from "../api/gateway-api.js";
-import { makeFolder, receivedName } from "../api/received-files.js";
+import { receivedName } from "../api/received-files.js";
 import type { Attachment } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
 import { contentTypeOf } from "../http/content-types.js";
 import type { Logger } from "../log.js";
-import { openReal } from "../policy/paths.js";
 import { plainName } from "../util/file-name.js";
+import { openReal, PathChangedError, resolveReal } from "../util/real-path.js";
+import { writeReal } from "../util/write-real.js";
 
 /** Files that people give to the gateway before the message that they belong to: `<id>-<name>` in one folder. */
 export interface Uploads {
@@ -30,11 +31,9 @@ export interface Uploads {
   hand(sessionKey: string, messageId: string, files: readonly Attachment[]): Promise<readonly Attachment[]>;
 }
 
-const unfinished = ".part";
-
 export function createUploads(options: {
   readonly folder: string;
-  /** The folder for a session's files; may not exist yet. */
+  /** Where the files of a session are kept; may not exist yet. */
   readonly receivedOf: (sessionKey: string) => string;
   readonly maxBytes: number;
   readonly log: Logger;
@@ -43,19 +42,13 @@ export function createUploads(options: {
   let cleaning: Promise<void> | undefined;
 
   const write = async (target: string, name: string, content: AsyncIterable<Uint8Array>): Promise<number> => {
-    const part = `${target}.${randomBytes(4).toString("hex")}${unfinished}`;
     let broken: unknown;
     const bytes = limited(content, maxBytes, name, (error) => {
       broken = error;
     });
     try {
-      await using file = await open(part, "wx", 0o600);
-      await writeFile(file, bytes);
-      await file.sync();
-      await rename(part, target);
-      return (await file.stat()).size;
+      return await writeReal(await realPlaceOf(target), bytes, { mode: 0o600, folderMode: 0o700 });
     } catch (error) {
-      await rm(part, { force: true }).catch(() => undefined);
       if (error === broken) throw error;
       log.warn(`A file could not be written: ${messageOf(error)}`, { file: name, error });
       throw diskFault(error, name);
@@ -66,12 +59,11 @@ export function createUploads(options: {
   const openInside = async (path: string): Promise<ArtifactContent | undefined> => {
     try {
       const real = await realpath(path);
-      if (!real.startsWith((await realpath(folder)) + sep) || real.endsWith(unfinished)) return undefined;
+      if (!real.startsWith((await realpath(folder)) + sep) || isUnfinished(basename(real))) return undefined;
       const handle = await openReal(real);
-      const stats = await handle.stat();
+      const { size } = await handle.stat();
       const filename = basename(real).replace(/^[0-9a-f]{12}-/, "");
-      if (stats.isFile()) return { filename, mimeType: typeOf(filename), sizeBytes: stats.size, handle };
-      await handle.close();
+      return { filename, mimeType: typeOf(filename), sizeBytes: size, handle };
     } catch (error) {
       log.debug(`A file was not opened: ${messageOf(error)}`, { path });
     }
@@ -114,9 +106,6 @@ export function createUploads(options: {
 
     async hand(sessionKey, messageId, files) {
       const received = receivedOf(sessionKey);
-      await makeFolder(received).catch((error: unknown) => {
-        throw diskFault(error, "The message");
-      });
       const handed: Attachment[] = [];
       for (const [index, file] of files.entries()) {
         const filename = plainName(file.filename);
@@ -153,7 +142,18 @@ async function* limited(
 async function removeUnfinished(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names)
-    if (name.endsWith(unfinished)) await rm(join(folder, name), { force: true }).catch(() => undefined);
+    if (isUnfinished(name)) await rm(join(folder, name), { force: true }).catch(() => undefined);
+}
+
+function isUnfinished(name: string): boolean {
+  return /^\.|\.(?:part|tmp)$/.test(name);
+}
+
+/** What leads to the folder may be a link. */
+async function realPlaceOf(target: string): Promise<string> {
+  const folder = await resolveReal(dirname(target));
+  if (!folder.ok) throw new PathChangedError(target);
+  return join(folder.path, basename(target));
 }
 
 function typeOf(filename: string): string {

@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
+import { keptFolderOf } from "../../src/policy/zones.js";
 import { defineTool } from "../../src/tools/tool.js";
 import type { ChannelHarness } from "../support/channel-harness.js";
 import { gate, until } from "../support/engine-kit.js";
@@ -30,7 +31,7 @@ const handOver = defineTool({
   risk: "none",
   origin: "builtin",
   async run({ name }, { folder, send }) {
-    const path = join(folder, "received", name);
+    const path = join(keptFolderOf(folder), "received", name);
     const bytes = await readFile(path).catch(() => Buffer.from("made here"));
     const made = join(folder, "..", name);
     await writeFile(made, bytes);

@@ -27,6 +27,11 @@ export interface FarSide extends AsyncDisposable {
   hangNextSend(): void;
   /** The connection on which messages come in breaks. */
   loseConnection(): void;
+  /**
+   * For platforms that fetch the addresses in a message to show what is behind them: the texts, sent or edited, of which
+   * they would do so.
+   */
+  previewed?(): readonly string[];
   /** Only for platforms that have buttons. */
   readonly buttons?: ButtonsFarSide;
 }
@@ -254,6 +259,23 @@ export function testChannelContract(
     assert.equal(far.shown().length, pieces.length);
   });
 
+  channelTest(
+    "no address of ours is fetched by the platform: not of an answer, a live preview or a notice",
+    async (far) => {
+      const [chat] = far.chats;
+      const address = "https://example.org/?secret=1";
+      const channel = far.open();
+      const { platformMessageId } = await channel.send(reply(chat, `Look: ${address}`), never);
+      await channel.send(reply(chat, `**[here](${address})**`, { id: "out_2#1" }), never);
+      await channel.edit?.({ chatId: chat, platformMessageId, content: `Look again: ${address}` }, never);
+      const gateway = recordPublish(() => ({ status: "refused", reply: `Ask at ${address}` }));
+      await using _running = startChannel(channel, gateway.publish);
+      far.write(chat, "hello?");
+      await until("the sentence is shown", () => far.shown().length === 3);
+      assert.deepEqual(far.previewed?.() ?? [], []);
+    },
+  );
+
   // Buttons
 
   const buttonsTest = (title: string, run: (far: FarSide, buttons: ButtonsFarSide) => Promise<void>): void =>
@@ -286,6 +308,7 @@ export function testChannelContract(
         buttons.map(({ label }) => label),
       );
       assert.deepEqual(side.below(other), []);
+      assert.deepEqual(far.previewed?.() ?? [], []);
       for (const label of ["Yes", "No", "No"]) side.press(chat, label);
       await until("all are told", () => side.told().length === 3);
       assert.deepEqual(
@@ -302,6 +325,7 @@ export function testChannelContract(
         { text: "This is closed.", isLoud: true },
         { text: "Later.", isLoud: true },
       ]);
+      assert.deepEqual(far.previewed?.() ?? [], []);
     },
   );
 

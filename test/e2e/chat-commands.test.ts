@@ -135,7 +135,7 @@ test("/pair shows an owner who waits and lets them in or out; guests and groups 
   const list = await t.ask(owner, "/pair");
   assert.ok(list.includes(code), list);
   assert.match(list, /Waiting:\n• \S+: telegram:9/);
-  assert.match(await t.ask(owner, "/pair", -7), /Not in a group/);
+  assert.match(await t.ask(owner, "/pair", -7), /Not in a chat that others read/);
   assert.match(await t.ask(owner, "/pair ZZZZZZZZ"), /No one is waiting with the code ZZZZZZZZ/);
   assert.match(await t.ask(owner, `/pair ${code.toLowerCase()}`), /^telegram:9.*may talk to me now/);
   assert.equal(await t.ask(stranger, "hi again"), "hello");

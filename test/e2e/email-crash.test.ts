@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 import { runMaxclaw, startDaemon } from "../support/daemon.js";
 import { createEmailHarnesses } from "../support/email-harness.js";
 import { gate, until } from "../support/engine-kit.js";
+import { sameDns } from "../support/fake-dns.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { openAIConfig, startGateway, tempHome } from "../support/gateway.js";
 import { withoutMailServer } from "../support/mail-server.js";
@@ -31,14 +32,14 @@ test("a mail is answered once after kill -9 between its acceptance and its answe
   const channels = { email: { enabled: true, allowFrom: ["*"], ...harness.config } };
   await writeFile(join(home, "config.json"), JSON.stringify(openAIConfig(model.apiBase, { channels })));
   {
-    await using daemon = await startDaemon({ home });
+    await using daemon = await startDaemon({ home, env: sameDns() });
     await harness.write({ from: ann, text: "one" });
     await until("the mail is accepted and asked about", () => asked === 1, 20_000);
     await daemon.end("SIGKILL");
   }
   held.open();
   await harness.write({ from: bob, text: "two" });
-  await using daemon = await startDaemon({ home });
+  await using daemon = await startDaemon({ home, env: sameDns() });
   const textsOf = (chatId: string) => harness.shown(chatId).map(({ text }) => text);
   await until("both are answered", () => textsOf(ann.chatId).length > 0 && textsOf(bob.chatId).length > 0, 20_000);
   await harness.write({ from: ann, text: "three" });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, chown, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { until } from "../support/engine-kit.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
@@ -162,6 +162,56 @@ test("what cannot be used is left out and told, and keeps nothing from starting"
   }
   assert.match(told("missing.mjs").join(), /ENOENT/);
   assert.deepEqual(told("dice.mjs"), []);
+});
+
+test("what somebody else or the assistant could change is not loaded, also over links", async () => {
+  const marks = (name: string): string => `import { writeFileSync } from "node:fs";
+    export default ({ home }) => { writeFileSync(home + "/${name}.ran", ""); return {}; }`;
+  const modules: Readonly<Record<string, readonly [file: string, why: RegExp]>> = {
+    "shared.mjs": ["shared.mjs", /shared\.mjs can be changed by others .*chmod go-w/],
+    "all.mjs": ["all.mjs", /all\.mjs can be changed by others/],
+    "open/one.mjs": ["open/one.mjs", /open can be changed by others/],
+    "workspace/out.mjs": ["fine.mjs", /lies in the workspace/],
+    "in.mjs": ["workspace/in.mjs", /lies in the workspace/],
+    "way/three.mjs": ["workspace/folder/three.mjs", /lies in the workspace/],
+    "open/link.mjs": ["fine.mjs", /open can be changed by others/],
+    "round.mjs": ["none.mjs", /too many links/],
+    ...(process.getuid?.() === 0
+      ? { "foreign.mjs": ["foreign.mjs", /foreign\.mjs belongs to another user/] as const }
+      : {}),
+  };
+  const home = await tempHome();
+  for (const [module, [file]] of Object.entries(modules)) {
+    await mkdir(dirname(join(home, file)), { recursive: true });
+    if (file !== "none.mjs") await writeFile(join(home, file), marks(basename(file)));
+    await mkdir(dirname(join(home, module)), { recursive: true }).catch(() => undefined);
+  }
+  await rm(join(home, "way"), { recursive: true });
+  const links = {
+    "workspace/out.mjs": "fine.mjs",
+    "in.mjs": "workspace/in.mjs",
+    way: "workspace/folder",
+    "open/link.mjs": "fine.mjs",
+  };
+  for (const [from, to] of Object.entries(links)) await symlink(join(home, to), join(home, from));
+  await symlink(join(home, "round.mjs"), join(home, "round.mjs"));
+  await chmod(join(home, "shared.mjs"), 0o664);
+  await chmod(join(home, "all.mjs"), 0o666);
+  await chmod(join(home, "open"), 0o777);
+  if (process.getuid?.() === 0) await chown(join(home, "foreign.mjs"), 12_345, 12_345);
+  await writeFile(join(home, "fine.mjs"), marks("fine.mjs"));
+  await symlink(join(home, "fine.mjs"), join(home, "good.mjs"));
+  const extensions = [...Object.keys(modules), "good.mjs"].map((module) => ({ module }));
+  await using gateway = await startGateway({ home, config: { extensions } });
+  const { problems } = gateway.gateway.api.status();
+  const told = (module: string): string =>
+    problems.filter((problem) => problem.startsWith(`The extension ${module} is left out: `)).join("\n");
+  for (const [module, [, why]] of Object.entries(modules)) assert.match(told(module), why, module);
+  assert.equal(told("good.mjs"), "");
+  assert.deepEqual(
+    (await readdir(home)).filter((name) => name.endsWith(".ran")),
+    ["fine.mjs.ran"],
+  );
 });
 
 test("a storage that fails is told, and costs no message", async () => {

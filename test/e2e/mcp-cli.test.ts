@@ -63,7 +63,7 @@ describe("maxclaw mcp", () => {
 
   it("changes nothing in a config that it cannot read", async () => {
     await using cli = await openCli();
-    await mkdir(cli.home, { recursive: true });
+    await mkdir(cli.home, { recursive: true, mode: 0o700 });
     const file = join(cli.home, "config.json");
     await writeFile(file, '{ "tools": { // mine\n } }');
     const { code, stderr } = await cli.run(["mcp", "add", "x", "--url", "https://x.test/mcp"]);

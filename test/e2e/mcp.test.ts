@@ -134,8 +134,9 @@ test("a long result is cut, and the whole is kept where what others wrote is", a
   await using w = await start(callThenDone("mcp_s_say", { text }), { mcpServers: { s: badServer() } }, auto);
   await connected(w);
   const { response } = await w.gateway.ask("say it");
-  const [, kept = ""] = /The whole text is in (tool-results\/outside\/\S+);/.exec(response) ?? [];
-  assert.equal(await readFile(join(w.gateway.workspace, ".sessions", "webui_test", kept), "utf8"), text);
+  const [, kept = ""] =
+    /The whole text is in (\S+\/\.sessions\/\.kept\/webui_test\/tool-results\/outside\/\S+);/.exec(response) ?? [];
+  assert.equal(await readFile(kept, "utf8"), text);
 });
 
 test("no server configured: nothing is loaded, and nothing is added to a request", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { StoredEvent } from "../../src/events/event.js";
@@ -138,11 +139,19 @@ test("send_file: a copy that stays, told, and read over HTTP with the token alon
     assert.equal((await fetch(url(wrong, key))).status, 404, wrong);
   // What a tool puts there leads nowhere.
   const planted = "art_aaaaaaaaaaaaaaaaaaaa";
-  mkdirSync(join(folder, "artifacts", planted));
+  mkdirSync(join(folder, "artifacts", planted), { recursive: true });
   symlinkSync(join(w.home, "config.json"), join(folder, "artifacts", planted, "config.json"));
   assert.equal((await fetch(url(planted))).status, 404);
   symlinkSync(w.home, join(folder, "artifacts", "art_bbbbbbbbbbbbbbbbbbbb"));
   assert.equal((await fetch(url("art_bbbbbbbbbbbbbbbbbbbb"))).status, 404);
+  mkdirSync(join(folder, "artifacts", "art_cccccccccccccccccccc"));
+  execFileSync("mkfifo", [join(folder, "artifacts", "art_cccccccccccccccccccc", "a.txt")]);
+  assert.equal((await fetch(url("art_cccccccccccccccccccc"))).status, 404);
+  // The copy is not where tools write, and one from before is still found there.
+  assert.ok(existsSync(join(w.gateway.workspace, ".sessions/.kept/telegram_7/artifacts", id, "a.txt")));
+  mkdirSync(join(folder, "artifacts", "art_dddddddddddddddddddd"));
+  writeFileSync(join(folder, "artifacts", "art_dddddddddddddddddddd", "old.txt"), "old");
+  assert.equal(await (await fetch(url("art_dddddddddddddddddddd"))).text(), "old");
   for (const [path, why] of [
     ["missing.txt", /missing\.txt does not exist/],
     [join(w.home, "config.json"), /The gateway's own files are not shown to tools/],

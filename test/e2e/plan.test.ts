@@ -56,7 +56,7 @@ const stepsIn = (events: readonly StoredEvent[]): string =>
     .join(", ");
 
 async function planFileOf(gateway: TestGateway): Promise<Record<string, unknown>> {
-  const path = join(gateway.workspace, ".sessions", "webui_test", "plan.json");
+  const path = join(gateway.workspace, ".sessions", ".kept", "webui_test", "plan.json");
   await until("plan.json is written", () => existsSync(path));
   return JSON.parse(readFileSync(path, "utf8"));
 }
@@ -271,7 +271,9 @@ test("kill -9 in the middle loses no step and tells none twice; the plan goes on
     ["found", "booked", "packed"],
   );
   assert.equal(await second.end("SIGTERM"), 0);
-  const file = JSON.parse(readFileSync(join(home, "workspace", ".sessions", "webui_test", "plan.json"), "utf8"));
+  const file = JSON.parse(
+    readFileSync(join(home, "workspace", ".sessions", ".kept", "webui_test", "plan.json"), "utf8"),
+  );
   assert.equal(file.status, "completed");
   await rm(home, { recursive: true, force: true });
 });
@@ -334,7 +336,7 @@ test("an undo takes the plan back with its turn, and a fresh conversation has no
   assert.doesNotMatch(t.model.requests.at(-1)?.bodyText ?? "", /A trip/);
   await using again = await t.gateway.restart();
   assert.match((await again.ask("/plan")).response, /There is no plan here/);
-  assert.ok(!existsSync(join(again.workspace, ".sessions", "webui_test", "plan.json")));
+  assert.ok(!existsSync(join(again.workspace, ".sessions", ".kept", "webui_test", "plan.json")));
 });
 
 test("a plan of the Go maxclaw is taken over where the log has none, paused where it was under way", async () => {

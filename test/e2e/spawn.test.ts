@@ -178,7 +178,7 @@ test("a sub-agent may do what the person may who asked, and asks them in their c
   );
   // A guest.
   w.say(7, "steering");
-  await w.shown(/told .*SOUL\.md steers the assistant: an owner/);
+  await w.shown(/told .*SOUL\.md is the owner's: only an owner/);
   w.say(7, "button");
   const question = await w.shown(/May I write button\.txt/);
   assert.equal(String(question.chatId), "7");

@@ -54,8 +54,7 @@ test("a file that is uploaded and sent with a message can be read by tools", asy
 });
 
 async function receivedOf(workspace: string) {
-  const sessions = join(workspace, ".sessions");
-  const folders = (await readdir(sessions, { withFileTypes: true })).filter((each) => each.isDirectory());
-  const received = join(sessions, folders[0]?.name ?? "", "received");
+  const kept = join(workspace, ".sessions", ".kept");
+  const received = join(kept, (await readdir(kept))[0] ?? "", "received");
   return { received, files: await readdir(received) };
 }

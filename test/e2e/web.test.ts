@@ -80,6 +80,7 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
       const [bad, data, local, good, image] = links;
       assert.doesNotMatch(`${bad}${data}${local}`, /href/);
       assert.match(good ?? "", /href="https:\/\/example.org\/a"/);
+      assert.match(good ?? "", /title="https:\/\/example.org\/a"/, "what hovers over a link is where it leads");
       for (const link of [good, image])
         assert.match(
           link ?? "",

@@ -40,6 +40,8 @@ interface PageOptions {
   readonly token?: string | undefined;
   /** What the browser itself says of a refused request that the scenario is about. */
   readonly expected?: RegExp | undefined;
+  /** Called before the page is opened. */
+  readonly onPage?: ((page: Page) => unknown) | undefined;
 }
 
 /** Runs a scenario on a fresh page and fails when the browser complained about anything. */
@@ -47,7 +49,7 @@ export async function withPage(
   browser: Browser,
   url: string,
   scenario: (page: Page) => Promise<void>,
-  { context, limitMs = 20_000, token, expected }: PageOptions = {},
+  { context, limitMs = 20_000, token, expected, onPage }: PageOptions = {},
 ): Promise<void> {
   const opened = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...context });
   const complaints: string[] = [];
@@ -59,6 +61,7 @@ export async function withPage(
       if (isComplaint && expected?.test(message.text()) !== true) complaints.push(message.text());
     });
     page.on("pageerror", (error) => complaints.push(String(error)));
+    await onPage?.(page);
     await page.goto(url);
     if (token !== undefined) {
       await page.getByRole("textbox", { name: "Token" }).fill(token);

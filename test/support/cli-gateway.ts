@@ -12,7 +12,7 @@ export async function withModel(
   more: Record<string, unknown> = {},
 ): Promise<FakeModelServer> {
   const model = await startFakeOpenAI({ answer });
-  await mkdir(cli.home, { recursive: true });
+  await mkdir(cli.home, { recursive: true, mode: 0o700 });
   await writeFile(join(cli.home, "config.json"), JSON.stringify(openAIConfig(model.apiBase, more)));
   return model;
 }

@@ -2,20 +2,25 @@ import { createHash, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ChannelHarness, HarnessMessage, HarnessPerson, ShownMessage } from "./channel-harness.js";
-import { openMailbox } from "./mail-kit.js";
+import { startFakeDns } from "./fake-dns.js";
+import { openMailbox, signed, testResolver } from "./mail-kit.js";
 import { openMailProxy } from "./mail-proxy.js";
 import { type MailServer, mailDomain, startMailServer } from "./mail-server.js";
 
 /** A mailbox for the shared tests, with real servers behind a proxy each. The first one starts them. */
 export function createEmailHarnesses(): { readonly open: () => Promise<ChannelHarness> } & AsyncDisposable {
-  const shared: { server?: Promise<MailServer>; count: number } = { count: 0 };
+  const shared: { server?: Promise<MailServer>; dns?: Promise<AsyncDisposable>; count: number } = { count: 0 };
   return {
     async open() {
+      // The gateway asks it for the key of the signatures.
+      shared.dns ??= startFakeDns(testResolver);
+      await shared.dns;
       shared.server ??= startMailServer();
       return await openEmailHarness(await shared.server, ++shared.count);
     },
     async [Symbol.asyncDispose]() {
       await (await shared.server)?.[Symbol.asyncDispose]();
+      await (await shared.dns)?.[Symbol.asyncDispose]();
     },
   };
 }
@@ -37,8 +42,10 @@ async function openEmailHarness(server: MailServer, number: number): Promise<Cha
   const [ann, bob] = people;
   if (ann === undefined || bob === undefined) throw new Error("There are two people");
   /** The server's word for who wrote it, as its owner would find it. */
-  const vouched = (raw: string): Buffer =>
-    Buffer.from(`Authentication-Results: ${authservId}; dmarc=pass header.from=${mailDomain}\r\n${raw}`);
+  const vouched = async (raw: string): Promise<Buffer> => {
+    const word = `Authentication-Results: ${authservId}; dmarc=pass header.from=${mailDomain}\r\n`;
+    return Buffer.concat([Buffer.from(word), await signed(Buffer.from(raw))]);
+  };
   const shownIn = (chatId: string): readonly ShownMessage[] =>
     readMails(server.maildir(chatId.slice(0, chatId.indexOf("@"))), (id) =>
       smtp.taken.findIndex((text) => text.includes(id)),
@@ -70,7 +77,7 @@ async function openEmailHarness(server: MailServer, number: number): Promise<Cha
     quotesInText: true,
     async write(message) {
       const id = `${randomUUID()}@${mailDomain}`;
-      await mailbox.put(vouched(mimeOf(message, bot, id)));
+      await mailbox.put(await vouched(mimeOf(message, bot, id)));
       return id;
     },
     shown: shownIn,

@@ -80,6 +80,8 @@ export interface FakeDiscord extends AsyncDisposable {
   readonly edits: number;
   /** Each message of the bot as it was first shown. */
   readonly showings: readonly { readonly channelId: string; readonly text: string }[];
+  /** Texts of the bot, sent or edited, whose addresses Discord would look up for a preview. */
+  readonly previewed: readonly string[];
   messagesIn(channelId: string): readonly FakeDiscordMessage[];
   removeMessage(messageId: string): void;
   press(messageId: string, label: string, user: FakeDiscordUser): void;
@@ -103,6 +105,8 @@ interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** https://discord.com/developers/docs/resources/message#message-object-message-flags */
+const suppressEmbeds = 4;
 const epoch = 1_420_070_400_000n;
 export const sendCall = /^POST \/channels\/\d+\/messages$/;
 export const editCall = /^PATCH \/channels\/\d+\/messages\/\d+$/;
@@ -123,6 +127,9 @@ export async function startFakeDiscord(options: {
   const channels = new Map<string, { readonly type: number; readonly parent?: string; readonly user?: string }>();
   const messages: FakeDiscordMessage[] = [];
   const showings: { channelId: string; text: string }[] = [];
+  const previewed: string[] = [];
+  /** What was said with each message of the bot, by its id. */
+  const flagsOf = new Map<string, number>();
   const nonces = new Map<string, { readonly message: FakeDiscordMessage; readonly at: number }>();
   const files = new Map<string, Buffer>();
   const faults: { readonly call: RegExp; readonly fault: FakeDiscordFault }[] = [];
@@ -245,14 +252,21 @@ export async function startFakeDiscord(options: {
         return { status: 404, body: { message: "Unknown interaction", code: 10_062 } };
       if (json.type === 5) waiting.wasDeferred = true;
       else interactionReplies.push({ text: json.data.content, flags: json.data.flags, wasDeferred: false });
+      if (json.type === 5) flagsOf.set(token, json.data.flags);
+      else lookUp(json.data.content, json.data.flags);
       return { status: 204 };
     }
     const [, later = ""] = /^PATCH \/webhooks\/\d+\/([^/]+)\/messages\/@original$/.exec(call) ?? [];
     if (interactions.get(later)?.wasDeferred === true) {
       interactionReplies.push({ text: json.content, flags: 64, wasDeferred: true });
+      lookUp(json.content, json.flags ?? flagsOf.get(later));
       return { status: 200, body: { id: newSnowflake() } };
     }
     return { status: 404, body: { message: "404: Not Found", code: 0 } };
+  }
+
+  function lookUp(text: string, flags = 0): void {
+    if (text !== "" && (flags & suppressEmbeds) === 0) previewed.push(text);
   }
 
   async function inChannel(
@@ -285,6 +299,8 @@ export async function startFakeDiscord(options: {
       const json = JSON.parse(body.toString());
       if (json.content !== undefined) edited.content = json.content;
       if (json.components !== undefined) edited.components = json.components;
+      if (json.flags !== undefined) flagsOf.set(edited.id, json.flags);
+      if (json.content !== undefined) lookUp(json.content, flagsOf.get(edited.id));
       state.edits += 1;
       return { status: 200, body: toWire(edited, true) };
     }
@@ -320,6 +336,8 @@ export async function startFakeDiscord(options: {
       components: (json.components ?? []) as FakeDiscordMessage["components"],
       extra: { allowed_mentions: undefined },
     });
+    flagsOf.set(message.id, Number(json.flags ?? 0));
+    lookUp(content, flagsOf.get(message.id));
     showings.push({ channelId, text: uploads[0]?.filename ?? content });
     nonces.set(`${channelId} ${nonce}`, { message, at: Date.now() });
     return { status: 200, body: toWire(message, true) };
@@ -401,6 +419,7 @@ export async function startFakeDiscord(options: {
       return state.edits;
     },
     showings,
+    previewed,
     messagesIn: (channelId) => messages.filter((one) => one.channelId === channelId),
     removeMessage: (messageId) => void messages.splice(messages.indexOf(find(messageId)), 1),
     press(messageId, label, user) {

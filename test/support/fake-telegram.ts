@@ -86,6 +86,8 @@ export interface FakeTelegram extends AsyncDisposable {
   pushUpdate(update: Readonly<Record<string, unknown>>): Pushed;
   readonly sent: readonly SentMessage[];
   readonly edited: readonly SentMessage[];
+  /** Texts, sent or edited, whose addresses Telegram would fetch for a preview. */
+  readonly previewed: readonly string[];
   readonly typing: readonly TypingSign[];
   readonly commands: readonly object[];
   /** Calls so far, those that were made to fail included. */
@@ -159,6 +161,7 @@ export async function startFakeTelegram(options: {
   const botUser = { id: bot.id, is_bot: true, first_name: "Max", username };
   const sent: SentMessage[] = [];
   const edited: SentMessage[] = [];
+  const previewed: string[] = [];
   const typing: TypingSign[] = [];
   const commands: object[] = [];
   const toasts: { callbackId: string; text: string; isAlert: boolean }[] = [];
@@ -235,6 +238,9 @@ export async function startFakeTelegram(options: {
   function toSent(params: Json, text: string, messageId: number): SentMessage {
     const reply = params.reply_parameters;
     const replyTo = isObject(reply) ? reply.message_id : undefined;
+    const preview = params.link_preview_options;
+    // Only texts have previews: files and what is written below them have none.
+    if (text !== "" && !(isObject(preview) && preview.is_disabled === true)) previewed.push(text);
     return {
       messageId,
       chatId: String(params.chat_id),
@@ -439,6 +445,7 @@ export async function startFakeTelegram(options: {
     bot,
     sent,
     edited,
+    previewed,
     typing,
     commands,
     offsets,

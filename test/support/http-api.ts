@@ -153,6 +153,7 @@ export function createMemoryGateway(): MemoryGateway {
         rssBytes: 1,
       }),
       isReady: () => gateway.isReady,
+      whyNotReady: () => (gateway.isReady ? undefined : "The gateway is draining."),
       metrics: () => "maxclaw_turns_total 1\n",
       async listSessions({ limit, offset }) {
         const keys = [...logs.keys()].filter((key) => !key.startsWith("system:"));

@@ -51,14 +51,31 @@ export function writeMail(mail: TestMail): Buffer {
   return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n`), Buffer.from(body ?? plain)]);
 }
 
+/** What a signature covers; everything that is usual where it says nothing. */
+export interface Signing {
+  /** Names with colons between them. */
+  readonly headers?: string;
+  /** How much of the body (`l=`). */
+  readonly bodyBytes?: number;
+  readonly at?: Date;
+}
+
 /** The same with the signature of {@link mailDomain}. */
-export async function signed(raw: Buffer): Promise<Buffer> {
+export async function signed(raw: Buffer, { headers, bodyBytes, at = new Date() }: Signing = {}): Promise<Buffer> {
   const { signatures, errors } = await dkimSign(raw, {
     canonicalization: "relaxed/relaxed",
     algorithm: "rsa-sha256",
     // Left to itself it reads the clock twice, and now and then signs another second than it writes down.
-    signTime: new Date(),
-    signatureData: [{ signingDomain: mailDomain, selector: "s1", privateKey }],
+    signTime: at,
+    ...(headers === undefined ? {} : { headerList: headers }),
+    signatureData: [
+      {
+        signingDomain: mailDomain,
+        selector: "s1",
+        privateKey,
+        ...(bodyBytes === undefined ? {} : { maxBodyLength: bodyBytes }),
+      },
+    ],
   } as Parameters<typeof dkimSign>[1]);
   if (errors.length > 0) throw new Error("The mail could not be signed");
   return Buffer.concat([Buffer.from(signatures), raw]);

@@ -68,6 +68,9 @@ export function createToolPlace(): ToolPlace {
       channels: {},
       rules: options.rules,
     });
+    const role = options.role ?? "owner";
+    const audience = role === "owner" ? "owner" : "others";
+    const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role, audience } as const;
     return {
       sessionKey: "telegram:42",
       channel: "telegram",
@@ -80,8 +83,6 @@ export function createToolPlace(): ToolPlace {
       signal: options.signal ?? new AbortController().signal,
       // Nobody is there to be asked.
       permit: async (access) => {
-        const role = options.role ?? "owner";
-        const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role } as const;
         const decision = policy.mayUseTool({ tool, access, folder: own, speaker, outside: options.outside });
         if (decision.verdict === "ask") return `Nobody allowed to ${decision.what}: ${decision.because}.`;
         return decision.verdict === "allow" ? undefined : decision.sentence;
@@ -97,7 +98,6 @@ export function createToolPlace(): ToolPlace {
       tasks: options.tasks ?? noTasks,
       changePlan: () => ({ text: "There is no plan.", isError: true, summary: "no plan" }),
       allows(access) {
-        const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role: options.role ?? "owner" } as const;
         return policy.mayUseTool({ tool, access, folder: own, speaker, outside: options.outside }).verdict === "allow";
       },
       outside: () => options.outside ?? [],

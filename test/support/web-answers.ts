@@ -7,7 +7,7 @@ const answers: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
     {
       text: [
         'An image <img src="x" onerror="window.hacked = true"> and a <script>window.hacked = true</script> script.\n\n',
-        "A [bad link](javascript:window.hacked=true), a [data link](data:text/html,x), a [local link](#telegram:1) and a [good link](https://example.org/a).\n\n",
+        "A [bad link](javascript:window.hacked=true), a [data link](data:text/html,x), a [local link](#telegram:1) and a [good link](https://example.org/a 'https://bank.example').\n\n",
         "![tracker](https://tracker.example/pixel.png)\n\n",
         "| Fruit | Price |\n|---|--:|\n| Apple | 2 |\n| Pear | 3 |\n\n",
         "```js\nconst one = 1;\n```\n",

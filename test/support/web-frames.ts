@@ -19,6 +19,8 @@ export interface FrameServer {
   readonly connections: number;
   /** Path and query of the last upgrade request. */
   readonly lastUrl: string;
+  /** What the last client asked for in `Sec-WebSocket-Protocol`. */
+  readonly lastProtocols: readonly string[];
   /** By default each command succeeds. */
   onCommand: (frame: AnyCommand, socket: FrameSocket) => void;
   /** Answers upgrade requests with 503. */
@@ -38,7 +40,11 @@ export async function openFrameServer(): Promise<FrameServer> {
   const sockets = new Set<WebSocket>();
   const http = createServer();
   const wss = new WebSocketServer({ noServer: true });
-  const state = { connections: 0, lastUrl: "" };
+  const state: { connections: number; lastUrl: string; lastProtocols: readonly string[] } = {
+    connections: 0,
+    lastUrl: "",
+    lastProtocols: [],
+  };
   const text = (event: GatewayEvent): string => JSON.stringify({ type: "event", event, source: "server" });
 
   const serve = (socket: WebSocket): void => {
@@ -55,6 +61,7 @@ export async function openFrameServer(): Promise<FrameServer> {
 
   http.on("upgrade", (request, socket, head) => {
     state.lastUrl = request.url ?? "";
+    state.lastProtocols = request.headers["sec-websocket-protocol"]?.split(/, */) ?? [];
     socket.on("error", () => undefined);
     if (server.isMute) return;
     if (server.refuses) socket.end("HTTP/1.1 503 Service Unavailable\r\n\r\n");
@@ -71,6 +78,9 @@ export async function openFrameServer(): Promise<FrameServer> {
     url: `ws://127.0.0.1:${port}/ws`,
     get connections() {
       return state.connections;
+    },
+    get lastProtocols() {
+      return state.lastProtocols;
     },
     get lastUrl() {
       return state.lastUrl;

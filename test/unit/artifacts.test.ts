@@ -9,7 +9,11 @@ import { writeFiles } from "../support/old-homes.js";
 test("a file for people keeps what its name can keep, however long it is and whatever stands in it", async (t) => {
   const home = tempFolder(t);
   await writeFiles(home, { "a.txt": "hello" });
-  const artifacts = createArtifacts({ folderOf: () => join(home, "session"), log: keepLog() });
+  const artifacts = createArtifacts({
+    keptOf: () => join(home, ".kept/session"),
+    folderOf: () => join(home, "session"),
+    log: keepLog(),
+  });
   const names = [`${"报".repeat(110)}.pdf`, "../.hidden\u202efdp.exe", "a/b\\c: d.txt", "🦀".repeat(80), ".."];
   for (const [index, name] of names.entries()) {
     const { filename } = artifacts.describe(join(home, "a.txt"), name);

@@ -149,7 +149,7 @@ describe("onboard", () => {
     await using cli = await openCli();
     const config = join(cli.home, "config.json");
     const soul = join(cli.home, "own-workspace", "SOUL.md");
-    await mkdir(join(cli.home, "own-workspace"), { recursive: true });
+    await mkdir(join(cli.home, "own-workspace"), { recursive: true, mode: 0o700 });
     const mine = JSON.stringify({
       agents: { defaults: { workspace: "own-workspace" } },
       providers: { groq: { apiKey: "mine" } },
@@ -182,7 +182,7 @@ describe("onboard", () => {
 describe("status without a gateway", () => {
   it("tells home, config and problems, as text and as JSON", async () => {
     await using cli = await openCli();
-    await mkdir(cli.home);
+    await mkdir(cli.home, { mode: 0o700 });
     await writeFile(join(cli.home, "config.json"), '{"gatway": {}, "channels": {"whatsapp": {"enabled": true}}}');
     const { code, stdout } = await cli.run(["status"]);
     assert.equal(code, 0);

@@ -398,11 +398,18 @@ describe("the client", { timeout: 20_000 }, () => {
     assert.ok(thrown.length >= 2);
   });
 
-  it("carries the token to the socket and nowhere else", async () => {
+  it("carries the token in a header of the socket, never in its address", async () => {
     const gateway = await server();
-    const client = connect(gateway.url, { token: "a&b c" });
+    const client = connect(gateway.url, { token: "a&b c 漢" });
     await until(() => client.state === "open");
-    assert.equal(new URL(gateway.lastUrl, "ws://x").searchParams.get("token"), "a&b c");
+    assert.equal(gateway.lastUrl, "/ws");
+    const [name, carrier = ""] = gateway.lastProtocols;
+    assert.equal(name, "maxclaw");
+    assert.match(carrier, /^maxclaw\.token\.[\w-]+$/);
+    assert.equal(Buffer.from(carrier.slice("maxclaw.token.".length), "base64url").toString(), "a&b c 漢");
+    const plain = connect(gateway.url);
+    await until(() => plain.state === "open");
+    assert.deepEqual(gateway.lastProtocols, [], "without a token there is nothing to carry");
   });
 
   it("stops telling after an undo and lives through frames that make no sense", async () => {

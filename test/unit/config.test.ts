@@ -302,6 +302,35 @@ describe("secrets", () => {
     assert.equal((await stat(join(home, "secrets.json"))).mode & 0o777, 0o600);
   });
 
+  it("and the config are told when others can reach them in an open home, or change them", async () => {
+    const told = async (): Promise<string> => (await loadConfig({ home, env: {} })).problems.join("\n");
+    await load({ providers: { openai: { apiKey: "sk-in-the-config" } } });
+    await chmod(join(home, "config.json"), 0o644);
+    assert.equal(await told(), "", "nobody else gets into a home that is closed");
+    await chmod(home, 0o755);
+    assert.match(await told(), /config\.json can be read by others on this machine: chmod 600/);
+    assert.match(await told(), /Others on this machine can look into .*: chmod 700/);
+    assert.doesNotMatch(await told(), /sk-in/);
+    await chmod(join(home, "config.json"), 0o666);
+    assert.match(await told(), /config\.json can be changed by others on this machine: chmod 600/);
+    await chmod(join(home, "config.json"), 0o600);
+    await chmod(home, 0o777);
+    assert.match(await told(), /Others on this machine can change what is in .*: chmod 700/);
+    await chmod(home, 0o700);
+    await writeFile(join(home, "secrets.json"), "{", { mode: 0o644 });
+    assert.match(await told(), /secrets\.json can be read by others/, "also one that cannot be understood");
+    const apart = join(home, "apart");
+    await mkdir(apart, { mode: 0o755 });
+    await writeFile(join(apart, "other.json"), '{"gateway":{"token":"a-long-token"}}', { mode: 0o644 });
+    await rm(join(home, "secrets.json"));
+    const named = await loadConfig({ home, configPath: join(apart, "other.json"), env: {} });
+    assert.match(named.problems.join("\n"), /other\.json can be read by others/);
+    assert.doesNotMatch(named.problems.join("\n"), /look into|a-long-token/);
+    await writeFile(join(apart, "other.json"), JSON.stringify({ gateway: { token: variable("T") } }));
+    const without = await loadConfig({ home, configPath: join(apart, "other.json"), env: { T: "a-long-token" } });
+    assert.deepEqual(without.problems, [], "a config without keys may be read");
+  });
+
   it("of the config are all listed for masking, short ones left out", async () => {
     const { secrets } = await load({
       channels: { telegram: { enabled: true, token: bot } },
@@ -325,7 +354,10 @@ describe("what was read", () => {
     assert.equal(listenHost(open.config.gateway), "127.0.0.1");
     assert.equal(listenHost({ host: "0.0.0.0", token: "t" }), "0.0.0.0");
     assert.match(open.problems.join(), /gateway\.host is 0\.0\.0\.0, but gateway\.token is not set/);
-    assert.deepEqual((await load({ gateway: { host: "0.0.0.0", token: "t" } })).problems, []);
+    const guarded = (token: string) => load({ gateway: { host: "0.0.0.0", token } });
+    assert.deepEqual((await guarded("0123456789abcdef")).problems, []);
+    assert.match((await guarded("0123456789")).problems.join(), /gateway\.token has less than 16 characters/);
+    assert.doesNotMatch((await guarded("0123456789")).problems.join(), /0123/);
     assert.deepEqual((await load({ gateway: { host: "::1" } })).problems, []);
   });
 

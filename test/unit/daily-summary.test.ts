@@ -17,7 +17,8 @@ const talk: DayOfSession = {
 };
 
 function setUp(t: TestContext, days: Readonly<Record<string, readonly DayOfSession[]>>, withModel = true) {
-  const path = join(tempFolder(t), "memory/HISTORY.md");
+  const root = tempFolder(t);
+  const name = "memory/HISTORY.md";
   const state: { last: string | undefined; today: Date; asked: string[] } = {
     last: undefined,
     today: new Date(2026, 10, 21, 9),
@@ -26,7 +27,7 @@ function setUp(t: TestContext, days: Readonly<Record<string, readonly DayOfSessi
   const run = (): Promise<void> =>
     summariseMissedDays(
       {
-        path,
+        file: { root, name },
         read: async (from) => days[`${new Date(from).getMonth() + 1}-${new Date(from).getDate()}`] ?? [],
         async summarise(day, text) {
           state.asked.push(`${day} ${text}`);
@@ -43,7 +44,7 @@ function setUp(t: TestContext, days: Readonly<Record<string, readonly DayOfSessi
       },
       signal,
     );
-  return { state, run, text: () => readFile(path, "utf8").catch(() => "") };
+  return { state, run, text: () => readFile(join(root, name), "utf8").catch(() => "") };
 }
 
 test("yesterday is summarised once, however often it is looked at, also when the record of it was lost", async (t) => {

@@ -33,6 +33,7 @@ testChannelContract("discord", async () => {
         discord.write({ channelId: discord.dmOf(chatId), author: person(chatId), content }),
       ),
     shown: () => discord.sent.map(({ channelId, content }) => ({ chatId: userOf(channelId), text: content })),
+    previewed: () => discord.previewed,
     longestMessage: 2000,
     lengthOf: (piece) => toDiscordMarkdown(piece).length,
     refuseNextSend: (how) =>

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { type Extraction, type ExtractOptions, extractText } from "../../src/documents/extract-text.js";
+import { type Extraction, type ExtractOptions, extractFile } from "../../src/documents/extract-text.js";
 import { bombPage, makeDocx, makePdf, makePptx, makeXlsx, makeZip } from "../support/documents.js";
 
 async function extract(bytes: Buffer, options: Partial<ExtractOptions> = {}): Promise<Extraction> {
@@ -11,7 +12,8 @@ async function extract(bytes: Buffer, options: Partial<ExtractOptions> = {}): Pr
   try {
     const file = path.join(folder, "file");
     writeFileSync(file, bytes);
-    return await extractText(file, { signal: new AbortController().signal, ...options });
+    await using handle = await open(file);
+    return await extractFile(handle, { signal: new AbortController().signal, ...options });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

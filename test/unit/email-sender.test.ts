@@ -11,7 +11,9 @@ async function resolver(name: string, type: string): Promise<string[][]> {
 
 async function verdictOf(...top: readonly string[]): Promise<string> {
   const source = Buffer.from([...top, "From: boss@bank.example", "Subject: hi", "", "text", ""].join("\r\n"));
-  const check = await checkSender(await parseHead(source), new Date(), async () => source, { resolver });
+  const head = await parseHead(source);
+  const mail = { head, arrivedAt: new Date(), start: source, source: async () => source };
+  const check = await checkSender(mail, { resolver });
   return check.verdict;
 }
 

@@ -203,7 +203,7 @@ test("the probes say that the process lives and whether it takes messages", asyn
   };
   assert.deepEqual(await probe("/ready"), [200, { ready: true }]);
   served.gateway.isReady = false;
-  assert.deepEqual(await probe("/ready"), [503, { ready: false }]);
+  assert.deepEqual(await probe("/ready"), [503, { ready: false, reason: "The gateway is draining." }]);
   assert.deepEqual(await probe("/health"), [200, { status: "ok" }]);
   assert.equal((await fetch(`${served.url}/health`, { method: "HEAD" })).status, 200);
 });

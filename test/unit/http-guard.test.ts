@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
+import { WebSocket } from "ws";
 import { ConfigError } from "../../src/errors.js";
 import { openHttpServer } from "../../src/http/server.js";
 import { silentLog } from "../../src/log.js";
@@ -141,6 +143,29 @@ test("with a token set everything but probes and the page needs it, and who has 
     200,
     "behind a proxy the name is another",
   );
+});
+
+test("a WebSocket takes the token as the name of a protocol, and does not say it back", async () => {
+  await using served = await openTestServer({ token: "s3cret tökèn" });
+  const carrier = (token: string): string => `maxclaw.token.${Buffer.from(token).toString("base64url")}`;
+  const open = async (protocols: string[]): Promise<string> => {
+    const socket = new WebSocket(`${served.url.replace("http", "ws")}/ws`, protocols);
+    try {
+      await once(socket, "open");
+      return socket.protocol;
+    } finally {
+      socket.terminate();
+    }
+  };
+  assert.equal(await open(["maxclaw", carrier("s3cret tökèn")]), "maxclaw");
+  assert.equal(await open([carrier("s3cret tökèn"), "maxclaw"]), "maxclaw", "in whatever order they come");
+  await assert.rejects(open(["maxclaw", carrier("s3cret")]), /401/);
+  await assert.rejects(open(["maxclaw"]), /401/);
+  await assert.rejects(open(["maxclaw", "maxclaw.token."]), /401/);
+  const status = await fetch(`${served.url}/api/status`, {
+    headers: { "sec-websocket-protocol": carrier("s3cret tökèn") },
+  });
+  assert.equal(status.status, 401, "it counts for a WebSocket only");
 });
 
 test("an address that others can reach needs a token", async () => {

@@ -173,17 +173,18 @@ test("a connection that is cut leaves nothing behind, and neither does what an e
   sent.on("error", () => undefined);
   sent.write(Buffer.alloc(1000));
   await until(async () => (await place.names()).length === 1, "the beginning of the file");
-  assert.match((await place.names())[0] ?? "", /\.part$/);
+  assert.match((await place.names())[0] ?? "", /^\..*\.tmp$/);
   sent.destroy();
   await until(async () => (await place.names()).length === 0, "the end of it");
 
   await using next = await openPlace();
   await next.post("x");
   await writeFile(join(next.folder, "000000000000-b.txt.00000000.part"), "half");
+  await writeFile(join(next.folder, ".0000000000000000.tmp"), "half");
   await using again = await openPlace({}, dirname(next.folder));
   await again.post("y");
   assert.deepEqual(
-    (await again.names()).filter((name) => name.endsWith(".part")),
+    (await again.names()).filter((name) => /\.(part|tmp)$/.test(name)),
     [],
   );
   assert.equal((await again.names()).length, 2);

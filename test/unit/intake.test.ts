@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, realpath, symlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { OpenQuestions } from "../../src/agent/open-questions.js";
 import { createAnswers } from "../../src/api/answers.js";
@@ -201,17 +200,6 @@ test("no byte of a stranger's file is fetched, and a name from outside leads now
   const path = work?.body.attachments[0]?.path ?? "";
   assert.match(path, /\/received\/[0-9a-f]{8}-_authorized_keys$/);
   assert.ok(path.startsWith(join(home, "received")));
-});
-
-test("a link that a command has put in the place of the folder for files does not lead them elsewhere", async (t) => {
-  const { home, engine, intake } = await openIntake(t);
-  await mkdir(join(home, "elsewhere"));
-  await symlink(join(home, "elsewhere"), join(home, "received"));
-  await intake.receive("telegram", received("look", { files: [fileOf("x")] }));
-  const [work] = engine.waiting("inbound", "telegram:42");
-  const path = work?.body.attachments[0]?.path ?? "";
-  assert.equal(await realpath(path), join(await realpath(home), "received", basename(path)));
-  assert.deepEqual(await readdir(join(home, "elsewhere")), []);
 });
 
 test("a file that cannot be had for a moment is asked for again; a stop leaves the message with its platform", async (t) => {

@@ -96,7 +96,7 @@ describe("the reference servers", () => {
     assert.equal(image.mimeType, "image/png");
     assert.match(
       result.text,
-      /\[image \(image\/png, \d+ bytes\) saved as tool-results\/outside\/mcp_everything_get_tiny/,
+      /\[image \(image\/png, \d+ bytes\) saved as \S+\/\.kept\/telegram_42\/tool-results\/outside\/mcp_everything_get_tiny/,
     );
     assert.deepEqual([...(await readFile(image.path)).subarray(0, 4)], [0x89, 0x50, 0x4e, 0x47]);
   });

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { createContextFiles } from "../../src/memory/files.js";
-import { workspaceTemplates } from "../../src/templates/workspace.js";
+import { isTemplate, workspaceTemplates } from "../../src/templates/workspace.js";
 import { writeTemplates } from "../../src/templates/write.js";
 
 function setUp() {
@@ -12,7 +13,7 @@ function setUp() {
   mkdirSync(path.join(workspace, "memory"));
   return {
     workspace,
-    files: createContextFiles(workspace, { templates: workspaceTemplates }),
+    files: createContextFiles(workspace, { isTemplate }),
     write: (name: string, text: string | Uint8Array) => writeFileSync(path.join(workspace, name), text),
     read: (name: string) => readFileSync(path.join(workspace, name), "utf8"),
     [Symbol.dispose]: () => rmSync(workspace, { recursive: true, force: true }),
@@ -28,9 +29,11 @@ test("the files of a workspace are read; missing and empty ones are absent", asy
   place.write("USER.md", "  \n");
   place.write("memory/MEMORY.md", "memory");
   place.write("memory/heartbeat.md", "heartbeat");
+  place.write("GUESTS.md", "guests");
   assert.deepEqual(await place.files.load(), {
     agents: "agents\nmore",
     soul: "soul",
+    guests: "guests",
     memory: "memory",
     heartbeat: "heartbeat",
     problems: [],
@@ -45,6 +48,34 @@ test("a fresh workspace says nothing; a file counts as soon as it differs from i
   assert.deepEqual(await place.files.load(), { problems: [] });
   place.write("USER.md", "My name is Ann.");
   assert.deepEqual(await place.files.load(), { user: "My name is Ann.", problems: [] });
+});
+
+test("a file that is still an older template says nothing", async () => {
+  using place = setUp();
+  const lines = "\n- Short answers first, details on request\n- Honest about what it does not know\n";
+  const intro = "Write here how it should sound and what matters to it. For example:";
+  place.write("SOUL.md", `# Who the assistant is\n\n${intro}\n${lines}`);
+  place.write("memory/MEMORY.md", "# Memory\n\nWhat should be remembered over all chats, one fact a line.\n");
+  const projects = "Write here what it should know about your projects and how you like things done. For example:";
+  const points = ["Which folders hold what", "How files should be named", "What it should ask about first"];
+  place.write("AGENTS.md", `# How the assistant should work\n\n${projects}\n\n- ${points.join("\n- ")}\n`);
+  assert.deepEqual(await place.files.load(), { problems: [] });
+});
+
+test("a link is not followed, nor a memory folder that leads elsewhere, and nobody waits for a pipe", async () => {
+  using place = setUp();
+  using elsewhere = setUp();
+  elsewhere.write("AGENTS.md", "foreign");
+  elsewhere.write("memory/MEMORY.md", "foreign");
+  symlinkSync(path.join(elsewhere.workspace, "AGENTS.md"), path.join(place.workspace, "AGENTS.md"));
+  execFileSync("mkfifo", [path.join(place.workspace, "SOUL.md")]);
+  rmSync(path.join(place.workspace, "memory"), { recursive: true });
+  symlinkSync(path.join(elsewhere.workspace, "memory"), path.join(place.workspace, "memory"));
+  const { problems, ...files } = await place.files.load();
+  assert.deepEqual(files, {});
+  assert.match(problems.join("\n"), /AGENTS\.md cannot be read: it is a link, which is not followed/);
+  assert.match(problems.join("\n"), /SOUL\.md cannot be read: it is not a regular file/);
+  assert.match(problems.join("\n"), /MEMORY\.md cannot be read: its folder leads to another place/);
 });
 
 test("CLAUDE.md stands in where AGENTS.md is missing or still the template", async () => {

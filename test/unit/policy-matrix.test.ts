@@ -3,7 +3,15 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import type { ExecutionMode, Role, ToolAccess, ToolDecision, ToolTraits, ToolUse } from "../../src/policy/access.js";
+import type {
+  Audience,
+  ExecutionMode,
+  Role,
+  ToolAccess,
+  ToolDecision,
+  ToolTraits,
+  ToolUse,
+} from "../../src/policy/access.js";
 import type { CommandAct } from "../../src/policy/commands.js";
 import { scopeOf } from "../../src/policy/grants.js";
 import { createPolicy, type PolicyOptions, type Speaker } from "../../src/policy/policy.js";
@@ -136,7 +144,8 @@ test("entries that can never match are named as problems", () => {
 
 /**
  * What a path is, written down once more. Letters per mode safe, ask, auto; `+` allowed, `?` asked, `-` denied.
- * Columns: reading · writing as owner · writing as guest, each for restricted and unrestricted tools.
+ * Columns: reading · writing as owner · writing as guest, each for restricted and unrestricted tools. Behind a slash: where
+ * others read along, which they always do for guests.
  */
 const places: readonly (readonly [string, string, string, string, string, string, string])[] = [
   // path                       read     owner    guest    | read   owner  guest when not restricted
@@ -149,18 +158,39 @@ const places: readonly (readonly [string, string, string, string, string, string
   [`${workspace}/notes.txt`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
   [`${workspace}/a/b/notes.txt`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
   [`${workspace}/a/AGENTS.md`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
-  [`${workspace}/memory/MEMORY.md`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
-  [`${workspace}/memory/heartbeat.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
-  [`${workspace}/AGENTS.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
-  [`${workspace}/agents.MD`, "+++", "-?+", "---", "+++", "-?+", "---"],
-  [`${workspace}/CLAUDE.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
-  [`${workspace}/SOUL.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
-  [`${workspace}/USER.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
-  [`${workspace}/config.json`, "+++", "-?+", "---", "+++", "-?+", "---"],
-  [`${workspace}/config.yaml`, "+++", "-?+", "---", "+++", "-?+", "---"],
-  [`${workspace}/skills/x.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
-  [`${workspace}/Skills/deep/SKILL.md`, "+++", "-?+", "---", "+++", "-?+", "---"],
-  [`${workspace}/.skills_state.json`, "+++", "-?+", "---", "+++", "-?+", "---"],
+  [`${workspace}/memory/MEMORY.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/memory`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/memory/HISTORY.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/memory/2026-11-22.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/memory/deep/notes.txt`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/Memory/MEMORY.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/GUESTS.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/SOUL.md.bak2`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/config.yml`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/AGENTS.md.`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/AGENTS.md `, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/ＡＧＥＮＴＳ.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/AGENTS\u200c.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/memory./MEMORY.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/\u017foul.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/conﬁg.json`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/memory:x/MEMORY.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/SOUL.md::$DATA`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/memory/heartbeat.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/AGENTS.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/agents.MD`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/CLAUDE.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/SOUL.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/USER.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/config.json`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/config.yaml`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/skills/x.md`, "+++", "-?+/-??", "---", "+++", "-?+/-??", "---"],
+  [`${workspace}/Skills/deep/SKILL.md`, "+++", "-?+/-??", "---", "+++", "-?+/-??", "---"],
+  [`${workspace}/.skills_state.json`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
+  [`${workspace}/memories/x.md`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
+  [`${workspace}/a/memory/x.md`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
+  [`${workspace}/\u200c.git/config`, "---", "---", "---", "---", "---", "---"],
+  [`${workspace}/memory/.git/config`, "---", "---", "---", "---", "---", "---"],
   [`${workspace}/.env`, "---", "---", "---", "---", "---", "---"],
   [`${workspace}/.sessions`, "---", "---", "---", "---", "---", "---"],
   [`${workspace}/.sessions/telegram_42.json`, "---", "---", "---", "---", "---", "---"],
@@ -183,8 +213,19 @@ function letterOf({ verdict }: ToolDecision): string {
   return { allow: "+", ask: "?", deny: "-" }[verdict];
 }
 
-function speakerOf(role: Role, channel = "telegram", chatType: "dm" | "group" = "dm"): ToolUse["speaker"] {
-  return { channel, senderId: "42", chatType, role };
+function speakerOf(
+  role: Role,
+  channel = "telegram",
+  chatType: "dm" | "group" = "dm",
+  audience: Audience = role === "owner" && chatType === "dm" ? "owner" : "others",
+): ToolUse["speaker"] {
+  return { channel, senderId: "42", chatType, role, audience };
+}
+
+/** The part of a column that counts for this speaker. */
+function columnFor(column: string, { role, audience }: ToolUse["speaker"]): string {
+  const [inPrivate = "", amongOthers = inPrivate] = column.split("/");
+  return role === "owner" && audience === "owner" ? inPrivate : amongOthers;
 }
 
 test("what a tool may do with a path follows the table, over every tool, path, role, mode and restriction", () => {
@@ -196,25 +237,29 @@ test("what a tool may do with a path follows the table, over every tool, path, r
         const policy = createPolicy({ ...defaults, executionMode, restrictToWorkspace });
         for (const tool of builtinTools) {
           for (const role of ["owner", "guest"] as const) {
-            for (const kind of ["read", "write"] as const) {
-              const use: ToolUse = { tool, access: { kind, path: target }, folder, speaker: speakerOf(role) };
-              const decision = policy.mayUseTool(use);
-              const isReader = tool.effect === "read";
-              const written = (role === "owner" ? asOwner : asGuest)[index];
-              const expected =
-                kind === "write" ? written : readLetter({ isReader, role, executionMode, target, read: read[index] });
-              const what = `${tool.name} ${kind} ${target} as ${role}, ${executionMode}, restricted ${restrictToWorkspace}`;
-              assert.equal(letterOf(decision), expected, what);
-              if (decision.verdict === "deny") assert.match(decision.sentence, /^\S.*\.$/, what);
-              if (decision.verdict === "ask") assert.ok(decision.what !== "" && decision.because !== "", what);
-              walked++;
+            for (const audience of ["owner", "others"] as const) {
+              for (const kind of ["read", "write"] as const) {
+                const speaker = speakerOf(role, "telegram", "dm", audience);
+                const use: ToolUse = { tool, access: { kind, path: target }, folder, speaker };
+                const decision = policy.mayUseTool(use);
+                const isReader = tool.effect === "read";
+                const written = columnFor(role === "owner" ? asOwner : asGuest, speaker)[index];
+                const readable = columnFor(read, speaker)[index];
+                const expected =
+                  kind === "write" ? written : readLetter({ isReader, role, executionMode, target, read: readable });
+                const what = `${tool.name} ${kind} ${target} as ${role} among ${audience}, ${executionMode}, restricted ${restrictToWorkspace}`;
+                assert.equal(letterOf(decision), expected, what);
+                if (decision.verdict === "deny") assert.match(decision.sentence, /^\S.*\.$/, what);
+                if (decision.verdict === "ask") assert.ok(decision.what !== "" && decision.because !== "", what);
+                walked++;
+              }
             }
           }
         }
       }
     }
   }
-  assert.equal(walked, places.length * 2 * 3 * builtinTools.length * 2 * 2);
+  assert.equal(walked, places.length * 2 * 3 * builtinTools.length * 2 * 2 * 2);
 });
 
 function readLetter(row: {
@@ -319,20 +364,21 @@ test("while a plan waits for its go nothing but reading is done, whatever rules 
 
 test("who may use which chat command follows the table", () => {
   const rows: readonly (readonly [CommandAct, string])[] = [
-    // owner in private, owner in a group, guest's own in private and in a group, guest's of others in private and in a group
+    // owner: among owners, among others; guest's own: the same; guest's of others: the same
     ["look", "++ ++ ++"],
     ["plan", "++ ++ --"],
     ["jobs", "++ ++ --"],
     ["skills", "++ -- --"],
     ["pairing", "+- -- --"],
+    ["totals", "+- -- --"],
   ];
   const { mayCommand } = createPolicy(defaults);
   for (const [act, row] of rows)
     for (const [column, letters] of row.split(" ").entries())
-      for (const [index, chatType] of (["dm", "group"] as const).entries()) {
-        const speaker = { role: column === 0 ? "owner" : "guest", chatType } as const;
+      for (const [index, audience] of (["owner", "others"] as const).entries()) {
+        const speaker = { role: column === 0 ? "owner" : "guest", audience } as const;
         const refusal = mayCommand({ act, speaker, isOwn: column === 1 });
-        const what = `${act} as ${speaker.role}, column ${column}, ${chatType}`;
+        const what = `${act} as ${speaker.role}, column ${column}, ${audience}`;
         assert.equal(refusal === undefined ? "+" : "-", letters[index], what);
         if (refusal !== undefined) assert.match(refusal, /^[A-Z].*\.$/, what);
       }
@@ -362,13 +408,40 @@ test("a rule decides everything but what no rule can change", () => {
       assert.equal(letterOf(decision), isHard ? "-" : isFrame ? "+" : letters[verdict], `${what}, rule ${verdict}`);
     }
   for (const [target, ...columns] of places)
-    for (const role of ["owner", "guest"] as const) {
-      const policy = createPolicy({ ...defaults, executionMode: "ask", rules: [{ verdict: "allow" }] });
-      const access = { kind: "write", path: target } as const;
-      const tool = { name: "write_file", effect: "idempotent", risk: "access" } as const;
-      const expected = (role === "owner" ? columns[1] : columns[2])?.[1] === "-" ? "-" : "+";
-      assert.equal(letterOf(policy.mayUseTool({ tool, access, folder, speaker: speakerOf(role) })), expected, target);
-    }
+    for (const role of ["owner", "guest"] as const)
+      for (const audience of ["owner", "others"] as const) {
+        const policy = createPolicy({ ...defaults, executionMode: "ask", rules: [{ verdict: "allow" }], grants });
+        const access = { kind: "write", path: target } as const;
+        const tool = { name: "write_file", effect: "idempotent", risk: "access" } as const;
+        const speaker = speakerOf(role, "telegram", "dm", audience);
+        const column = columnFor((role === "owner" ? columns[1] : columns[2]) ?? "", speaker);
+        // Where others have a say, no rule speaks for them in what steers the assistant.
+        const expected = column[1] === "-" ? "-" : column[2] === "?" ? "?" : "+";
+        assert.equal(letterOf(policy.mayUseTool({ tool, access, folder, speaker })), expected, target);
+      }
+});
+
+test("what steers the assistant is never allowed for always, and asks in every mode while others speak", () => {
+  const tool = { name: "write_file", effect: "idempotent", risk: "access" } as const;
+  for (const name of [
+    "AGENTS.md",
+    "SOUL.md",
+    "GUESTS.md",
+    "memory/MEMORY.md",
+    "memory/heartbeat.md",
+    "skills/a/SKILL.md",
+  ])
+    for (const executionMode of ["ask", "auto"] as const)
+      for (const outside of [[], ["https://example.org"]])
+        for (const rules of [[], [{ verdict: "allow" }]] as const) {
+          const access = { kind: "write", path: `${workspace}/${name}` } as const;
+          const grants = { covers: () => true };
+          const use = { tool, access, folder, speaker: speakerOf("owner"), outside };
+          const decision = createPolicy({ ...defaults, executionMode, rules, grants }).mayUseTool(use);
+          const isFree = outside.length === 0 && (executionMode === "auto" || rules.length > 0);
+          assert.equal(letterOf(decision), isFree ? "+" : "?", `${name} ${executionMode} ${outside} ${rules.length}`);
+          if (decision.verdict === "ask") assert.equal(decision.canGrant, false, name);
+        }
 });
 
 test("of the rules that match the last one counts, and each part of a rule has to match", () => {
@@ -551,28 +624,43 @@ test("a skills folder that is a link still steers where it truly lies", () => {
   }
 });
 
-test("the memory is the owner's, and in a group only the chat itself is the past", () => {
-  const rows = [
-    // role, group, read, write per mode safe, ask, auto
-    ["owner", false, "+++", "-++"],
-    // What was said in a group is others' too, so that keeping it asks.
-    ["owner", true, "---", "---"],
-    ["guest", false, "---", "---"],
-    ["guest", true, "---", "---"],
-  ] as const;
-  for (const [role, isGroup, read, write] of rows)
-    for (const [index, executionMode] of (["safe", "ask", "auto"] as const).entries())
-      for (const access of ["read", "write"] as const) {
-        const { verdict } = createPolicy({ ...defaults, executionMode }).mayUseTool({
-          tool: { name: `memory_${access}`, effect: access === "read" ? "read" : "idempotent", risk: "access" },
-          access: { kind: "memory", access },
-          folder,
-          speaker: { channel: "telegram", senderId: "1", chatType: isGroup ? "group" : "dm", role },
-        });
-        assert.equal(
-          verdict === "allow",
-          (access === "read" ? read : write)[index] === "+",
-          `${role} ${isGroup} ${executionMode} ${access}`,
-        );
-      }
+test("a memory folder that is a link is the owner's where it truly lies", () => {
+  const root = realpathSync(mkdtempSync(path.join(tmpdir(), "maxclaw-policy-")));
+  try {
+    mkdirSync(path.join(root, "my-notes"));
+    symlinkSync("my-notes", path.join(root, "memory"));
+    const file = path.join(root, "my-notes/MEMORY.md");
+    const options = { workspace: root, executionMode: "auto" } as const;
+    assert.equal(mayRead(options, file), true);
+    assert.equal(mayRead(options, file, { speaker: speakerOf("guest") }), false);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
+test("the owner's memory is for owners among themselves; a chat's own is for whoever is there", () => {
+  /** Read and write per mode safe, ask, auto: clean, with text of others in the context. */
+  const rows: readonly (readonly [ToolUse["speaker"], owner: string, chat: string])[] = [
+    [speakerOf("owner"), "+++ -++ +++ -??", "+++ -++ +++ -??"],
+    [speakerOf("owner", "telegram", "dm", "others"), "--- --- --- ---", "+++ -++ +++ -??"],
+    [speakerOf("owner", "telegram", "group"), "--- --- --- ---", "+++ -++ +++ -++"],
+    [speakerOf("guest"), "--- --- --- ---", "+++ -++ +++ -??"],
+    [speakerOf("guest", "telegram", "dm", "owner"), "--- --- --- ---", "+++ -++ +++ -??"],
+    [speakerOf("guest", "telegram", "group"), "--- --- --- ---", "+++ -++ +++ -++"],
+  ];
+  for (const [speaker, ...columns] of rows)
+    for (const [which, of] of (["owner", "chat"] as const).entries())
+      for (const [index, executionMode] of modes.entries())
+        for (const [column, letters] of (columns[which] ?? "").split(" ").entries()) {
+          const access = column % 2 === 0 ? "read" : "write";
+          const decision = createPolicy({ ...defaults, executionMode }).mayUseTool({
+            tool: { name: `memory_${access}`, effect: access === "read" ? "read" : "idempotent", risk: "access" },
+            access: { kind: "memory", access, of },
+            folder,
+            speaker,
+            outside: column < 2 ? [] : ["https://example.org"],
+          });
+          const what = `${JSON.stringify(speaker)} ${of} ${executionMode} ${access} ${column}`;
+          assert.equal(letterOf(decision), letters[index], what);
+        }
 });

@@ -3,13 +3,14 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { isInside, openReal, PathChangedError, resolveReal } from "../../src/policy/paths.js";
+import { isInside } from "../../src/policy/paths.js";
 import { editFileTool } from "../../src/tools/files/edit-file.js";
 import { listDirTool } from "../../src/tools/files/list-dir.js";
 import { readFileTool } from "../../src/tools/files/read-file.js";
-import { writeWhole } from "../../src/tools/files/write.js";
 import { writeFileTool } from "../../src/tools/files/write-file.js";
 import type { Tool } from "../../src/tools/tool.js";
+import { openReal, PathChangedError, resolveReal } from "../../src/util/real-path.js";
+import { writeReal } from "../../src/util/write-real.js";
 import { createToolPlace, type ToolPlace } from "../support/tool-context.js";
 
 const secret = "the secret text";
@@ -142,7 +143,7 @@ test("a file that is exchanged for a link after it was judged is not opened", as
   rmSync(file);
   symlinkSync(outside, file);
   await assert.rejects(openReal(file), PathChangedError);
-  await assert.rejects(writeWhole(file, "evil"), PathChangedError);
+  await assert.rejects(writeReal(file, "evil"), PathChangedError);
   assert.equal(readFileSync(outside, "utf8"), secret);
 });
 
@@ -153,7 +154,7 @@ test("a folder that is exchanged for a link after the path was judged is not ent
   renameSync(path.join(place.workspace, "a"), path.join(place.workspace, "b"));
   symlinkSync(path.dirname(outside), path.join(place.workspace, "a"));
   await assert.rejects(openReal(file), PathChangedError);
-  await assert.rejects(writeWhole(file, "evil"), PathChangedError);
+  await assert.rejects(writeReal(file, "evil"), PathChangedError);
   assert.equal(readFileSync(outside, "utf8"), secret);
 });
 

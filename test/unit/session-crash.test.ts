@@ -10,7 +10,7 @@ import { type OpenedStore, openStore } from "../support/session-store.js";
 const child = fileURLToPath(new URL("../support/session-crash-child.js", import.meta.url));
 const key = "webui:one";
 
-/** A home with two sessions at rest; one has a file in its folder. */
+/** A home with two sessions at rest; one has a file in its folder, and one that is kept. */
 async function makeHome(t: TestContext): Promise<string> {
   const home = tempFolder(t);
   await using opened = await openStore(home);
@@ -18,8 +18,10 @@ async function makeHome(t: TestContext): Promise<string> {
     await opened.store.open(each);
     await opened.engine.append(each, [queued("msg_1")], { durable: true });
   }
-  mkdirSync(opened.files.folder(key), { recursive: true });
-  writeFileSync(join(opened.files.folder(key), "note.txt"), "secret");
+  for (const folder of [opened.files.folder(key), opened.files.kept(key)]) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "note.txt"), "secret");
+  }
   return home;
 }
 
@@ -102,7 +104,8 @@ test("wherever a process is killed while it deletes a session, it is all there o
     assert.ok(!existsSync(files.documentPath(key)));
     const session = await store.open(key);
     assert.equal(session.document.messageCount, lives);
-    assert.ok(!existsSync(join(files.folder(key), "note.txt")), "the next life finds nothing of this one");
+    for (const folder of [files.folder(key), files.kept(key)])
+      assert.ok(!existsSync(folder), "the next life finds nothing of this one");
     assert.equal(await engine.lastSequence(key), 1, "its numbers go on");
   });
   assert.ok(whole > 0 && gone > 0, `${whole} whole, ${gone} gone`);

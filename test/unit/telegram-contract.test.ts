@@ -34,6 +34,7 @@ testChannelContract("telegram", async () => {
     chats: ["42", "43"],
     write: (chatId, text) => void telegram.pushText({ chatId, userId: chatId, text }),
     shown: () => telegram.sent.map(({ chatId, text }) => ({ chatId, text })),
+    previewed: () => telegram.previewed,
     longestMessage: 4096,
     lengthOf(piece) {
       const parsed = parseTelegramHtml(toTelegramHtml(piece));

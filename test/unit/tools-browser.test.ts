@@ -9,6 +9,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createAddressPolicy } from "../../src/policy/addresses.js";
+import { keptFolderOf } from "../../src/policy/zones.js";
 import { browserTool } from "../../src/tools/browser/browser.js";
 import { type BrowserChange, Browsers, type BrowsersOptions } from "../../src/tools/browser/browsers.js";
 import { createRenderer } from "../../src/tools/browser/render-page.js";
@@ -323,7 +324,7 @@ test("a picture is shown to the model and told as an artifact", { skip }, async 
   assert.match(result.text, /The person was not shown it/);
   const [artifact] = given;
   assert.ok(artifact !== undefined, result.text);
-  assert.equal(path.dirname(artifact.path), path.join(setup.place.folder, "screenshots"));
+  assert.equal(path.dirname(artifact.path), path.join(keptFolderOf(setup.place.folder), "screenshots"));
   const bytes = readFileSync(artifact.path);
   assert.equal(bytes.subarray(1, 4).toString(), "PNG");
   assert.match(result.text, new RegExp(`${bytes.length} bytes`));

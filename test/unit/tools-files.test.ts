@@ -177,9 +177,9 @@ test("writing creates the folders, says what it did, and keeps the rights of a f
 test("a write that the disk cuts short leaves the old file whole and nothing beside it", () => {
   using place = createToolPlace();
   const file = place.file("ws/big.txt", "the old text");
-  const script = `import { writeWhole } from ${JSON.stringify(fileURLToPath(new URL("../../src/tools/files/write.js", import.meta.url)))};
+  const script = `import { writeReal } from ${JSON.stringify(fileURLToPath(new URL("../../src/util/write-real.js", import.meta.url)))};
     process.on("SIGXFSZ", () => {});
-    await writeWhole(${JSON.stringify(file)}, "x".repeat(300000)).then(() => console.log("done"), (error) => console.log(error.code));`;
+    await writeReal(${JSON.stringify(file)}, "x".repeat(300000)).then(() => console.log("done"), (error) => console.log(error.code));`;
   // A limit on the size of files cuts writes short as a full disk does.
   const output = execFileSync(
     "sh",

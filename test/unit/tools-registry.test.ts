@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
 import type { LogFields } from "../../src/log.js";
+import { keptFolderOf } from "../../src/policy/zones.js";
 import { builtinTools } from "../../src/tools/builtin.js";
 import { createToolRegistry } from "../../src/tools/registry.js";
 import { readSkillTool } from "../../src/tools/skills/read-skill.js";
@@ -162,9 +163,15 @@ test("a result over 16,000 characters is cut, and the model can read all of it",
   const registry = createToolRegistry([tool, ...builtinTools]);
   const result = await registry.run("probe", {}, place.context(tool, { toolCallId: "../../call/1" }));
   assert.ok(result.text.length <= 16_000);
-  assert.match(result.text, /24690 characters in all\. The whole text is in tool-results\/probe-______call_1\.txt/);
+  assert.match(
+    result.text,
+    /24690 characters in all\. The whole text is in \S+\/\.kept\/telegram_42\/tool-results\/probe-______call_1\.txt;/,
+  );
   assert.ok(!/[\uD800-\uDBFF](?![\uDC00-\uDFFF])/.test(result.text));
-  assert.equal(readFileSync(path.join(place.folder, "tool-results/probe-______call_1.txt"), "utf8"), whole);
+  assert.equal(
+    readFileSync(path.join(keptFolderOf(place.folder), "tool-results/probe-______call_1.txt"), "utf8"),
+    whole,
+  );
   const read = await registry.run("read_file", { path: "tool-results/probe-______call_1.txt" }, place.context(tool));
   assert.equal(read.isError, false);
   const short = toolThat(async () => ok("x".repeat(16_000)));
@@ -177,20 +184,23 @@ test("the rest of a result is kept also where the workspace is reached over a li
   symlinkSync(place.workspace, linked);
   const tool = toolThat(async () => ok("x".repeat(20_000)));
   const result = await createToolRegistry([tool]).run("probe", {}, place.context(tool, { workspace: linked }));
-  assert.match(result.text, /The whole text is in tool-results\/probe-call_1\.txt/);
-  assert.equal(readFileSync(path.join(place.folder, "tool-results/probe-call_1.txt"), "utf8").length, 20_000);
+  assert.match(result.text, /The whole text is in \S+\/tool-results\/probe-call_1\.txt;/);
+  assert.equal(
+    readFileSync(path.join(keptFolderOf(place.folder), "tool-results/probe-call_1.txt"), "utf8").length,
+    20_000,
+  );
 });
 
-test("the rest of a result is never written outside of the session's folder", async () => {
+test("the rest of a result is not written where commands can make a link, nor through one", async () => {
   using place = createToolPlace();
-  mkdirSync(place.folder, { recursive: true });
-  mkdirSync(path.join(place.root, "outside"));
+  const kept = keptFolderOf(place.folder);
+  for (const folder of [place.folder, kept, path.join(place.root, "outside")]) mkdirSync(folder, { recursive: true });
   symlinkSync(path.join(place.root, "outside"), path.join(place.folder, "tool-results"));
+  symlinkSync(path.join(place.root, "outside"), path.join(kept, "tool-results"));
   const tool = toolThat(async () => ok("x".repeat(20_000)));
   const result = await createToolRegistry([tool]).run("probe", {}, place.context(tool));
   assert.match(result.text, /20000 characters in all\. The rest could not be kept/);
   assert.deepEqual(readdirSync(path.join(place.root, "outside")), []);
-  assert.equal(existsSync(path.join(place.root, "ws/.sessions/telegram_42/tool-results")), true);
 });
 
 test("read_skill gives a skill's text, and says when there is none", async () => {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { DiscordRest } from "./api.js";
 import { callError } from "./discord-error.js";
 import { nameOf, type Where } from "./message.js";
+import { suppressEmbeds } from "./send.js";
 
 const user = z.looseObject({ id: z.string(), username: z.string().optional(), global_name: z.string().nullish() });
 
@@ -80,7 +81,7 @@ export interface Word {
 }
 
 const replies = { message: 4, deferred: 5 } as const;
-const flags = { onlyForThem: 64, silent: 4096 } as const;
+const flags = { onlyForThem: 64, silent: 4096, suppressEmbeds } as const;
 /** Discord gives up after 3 s, the way there included. */
 const patienceMs = 1500;
 const callMs = 10_000;
@@ -105,15 +106,15 @@ export async function answerInteraction(
     await callback({ type: replies.message, data: bodyOf(first) });
     return;
   }
-  await callback({ type: replies.deferred, data: { flags: flags.onlyForThem } });
+  await callback({ type: replies.deferred, data: { flags: flags.onlyForThem + flags.suppressEmbeds } });
   const { content } = bodyOf(await word);
   const path = `/webhooks/${applicationId}/${token}/messages/@original`;
-  await rest.call({ method: "PATCH", path, body: { content } }, callMs, signal, callError);
+  await rest.call({ method: "PATCH", path, body: { content, flags: flags.suppressEmbeds } }, callMs, signal, callError);
 }
 
 function bodyOf({ text, isQuiet }: Word): { readonly content: string; readonly flags: number } {
   return {
     content: text.slice(0, longestWord),
-    flags: flags.onlyForThem + (isQuiet ? flags.silent : 0),
+    flags: flags.onlyForThem + flags.suppressEmbeds + (isQuiet ? flags.silent : 0),
   };
 }

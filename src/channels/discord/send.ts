@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { Button, OutboundMessage } from "../../bus/messages.js";
-import { ChannelError } from "../../errors.js";
+import { readToSend } from "../../util/noted-file.js";
 import { toDiscordMarkdown } from "../formatting/discord-markdown.js";
 import type { DiscordRest } from "./api.js";
 import { isUnknownMessage, sendError } from "./discord-error.js";
@@ -12,6 +11,12 @@ const shownMessage = z.looseObject({ id: z.string(), content: z.string().default
 
 /** Discord's limit. */
 export const longestMessage = 2000;
+/**
+ * Nobody has clicked yet: what the model has put into an address must not reach its host by itself. Files of ours are
+ * attachments, which Discord shows all the same.
+ * https://discord.com/developers/docs/resources/message#message-object-message-flags
+ */
+export const suppressEmbeds = 4;
 const buttonsInRow = 5;
 const longestLabel = 80;
 const historyLength = 50;
@@ -52,14 +57,13 @@ export async function sendMessage(
       : {
           name: attachment.filename,
           mimeType: attachment.mimeType,
-          bytes: await readFile(attachment.path).catch(() => {
-            throw new ChannelError(`The file ${attachment.filename} is gone, so it cannot be sent.`);
-          }),
+          bytes: await readToSend(attachment),
         };
   const content = message.content === "" ? "" : toContent(message.content);
   const { replyTo } = message;
   const body = {
     content,
+    flags: suppressEmbeds,
     enforce_nonce: true,
     // The model must not be able to call everybody.
     allowed_mentions: { parse: [], replied_user: true },
@@ -77,7 +81,8 @@ export async function sendMessage(
   const shown = await post(nonceOf(message.id));
   if (shown.content.trim() === content.trim()) return shown.id;
   try {
-    await rest.call({ method: "PATCH", path: `${path}/${shown.id}`, body: { content } }, ms, signal, sendError);
+    const edit = { method: "PATCH", path: `${path}/${shown.id}`, body: { content, flags: suppressEmbeds } } as const;
+    await rest.call(edit, ms, signal, sendError);
     return shown.id;
   } catch (error) {
     // What Discord remembered is not there any more.
@@ -96,7 +101,7 @@ export async function editMessage(
   signal: AbortSignal,
 ): Promise<void> {
   const path = `/channels/${channelId}/messages/${messageId}`;
-  const body = { content: toContent(content), components: [], allowed_mentions: { parse: [] } };
+  const body = { content: toContent(content), flags: suppressEmbeds, components: [], allowed_mentions: { parse: [] } };
   await rest.call({ method: "PATCH", path, body }, ms, signal, sendError);
 }
 

@@ -1,4 +1,4 @@
-import type { Header } from "./headers.js";
+import type { Header } from "./header-lines.js";
 
 export interface AuthResult {
   readonly method: string;

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { Header } from "./headers.js";
+import type { Header } from "./header-lines.js";
 
 /** From which address one's own server had a mail, and with which envelope: what SPF is asked about. */
 export interface MailClient {

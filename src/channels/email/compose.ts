@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { OutboundMessage } from "../../bus/messages.js";
 import { ChannelError, messageOf } from "../../errors.js";
+import { readToSend } from "../../util/noted-file.js";
 import { toMailHtml } from "../formatting/mail-html.js";
 import { toPlainText } from "../formatting/plain-text.js";
 import type { KnownMail } from "./known.js";
@@ -49,8 +50,15 @@ export async function compose(
     },
     text,
     html: toMailHtml(content),
-    attachments: attachments.map(({ path, filename, mimeType }) => ({ path, filename, contentType: mimeType })),
+    attachments: await Promise.all(
+      attachments.map(async (file) => ({
+        content: await readToSend(file),
+        filename: file.filename,
+        contentType: file.mimeType,
+      })),
+    ),
     disableUrlAccess: true,
+    disableFileAccess: true,
   });
   try {
     return { messageId, subject, references, raw: await composer.compile().build() };

@@ -1,16 +1,10 @@
 import { createHash } from "node:crypto";
 import type { AddressObject } from "mailparser";
-
-export interface Header {
-  /** In lower case. */
-  readonly name: string;
-  /** Unfolded, not decoded. */
-  readonly value: string;
-}
+import { addressesIn, isAddress } from "./addresses.js";
+import { type Header, type HeaderLines, headerBlock, readHeaderLines } from "./header-lines.js";
 
 /** What is known of a mail before its text is looked at. */
-export interface MailHead {
-  readonly headers: readonly Header[];
+export interface MailHead extends HeaderLines {
   /** The one author, in lower case; undefined where there is none or several, or where the header stands twice. */
   readonly from: { readonly address: string; readonly name: string | undefined } | undefined;
   readonly subject: string;
@@ -22,11 +16,12 @@ export interface MailHead {
 }
 
 const mostReferences = 100;
+const longestValue = 10_000;
 
 /** Reads the headers at the beginning of a mail, however broken it is. */
 export async function parseHead(source: Buffer): Promise<MailHead> {
   const block = headerBlock(source);
-  const headers = splitHeaders(block);
+  const { headers, fault } = readHeaderLines(block);
   const { simpleParser } = await import("mailparser");
   const parsed = await simpleParser(Buffer.concat([withoutStructure(headers), Buffer.from("\r\n\r\n")]));
   const textOf = (name: string): string => headers.find((header) => header.name === name)?.value ?? "";
@@ -34,7 +29,8 @@ export async function parseHead(source: Buffer): Promise<MailHead> {
   const references = [...idsIn(textOf("references")), ...idsIn(textOf("in-reply-to"))];
   return {
     headers,
-    from: headers.filter(({ name }) => name === "from").length === 1 ? oneAddress(parsed.from) : undefined,
+    fault,
+    from: authorOf(headers, parsed.from),
     subject: (parsed.subject ?? "").replace(/\s+/g, " ").trim(),
     messageId,
     references: [...new Set(references)].filter((id) => id !== messageId).slice(-mostReferences),
@@ -46,26 +42,8 @@ export async function parseHead(source: Buffer): Promise<MailHead> {
 function withoutStructure(headers: readonly Header[]): Buffer {
   const lines = headers
     .filter(({ name }) => ["from", "subject", "date"].includes(name))
-    .map(({ name, value }) => `${name}: ${value.slice(0, 10_000)}`);
+    .map(({ name, value }) => `${name}: ${value.slice(0, longestValue)}`);
   return Buffer.from(lines.join("\r\n"), "latin1");
-}
-
-export function headerBlock(source: Buffer): Buffer {
-  const ends = [source.indexOf("\r\n\r\n"), source.indexOf("\n\n")].filter((at) => at !== -1);
-  return ends.length === 0 ? source : source.subarray(0, Math.min(...ends));
-}
-
-function splitHeaders(block: Buffer): readonly Header[] {
-  // Latin-1 keeps each byte: what is encoded, or plain UTF-8, is decoded by who reads the value.
-  const lines = block
-    .toString("latin1")
-    .replace(/\r?\n[ \t]+/g, " ")
-    .split(/\r?\n/);
-  return lines.flatMap((line): Header[] => {
-    const colon = line.indexOf(":");
-    if (colon < 1) return [];
-    return [{ name: line.slice(0, colon).trim().toLowerCase(), value: line.slice(colon + 1).trim() }];
-  });
 }
 
 function idsIn(value: string): readonly string[] {
@@ -75,19 +53,16 @@ function idsIn(value: string): readonly string[] {
   return bare !== "" && bare.length < 900 && !/\s/.test(bare) ? [bare] : [];
 }
 
-function oneAddress(from: AddressObject | undefined): MailHead["from"] {
+/** The one author, where two ways to read the header find the same. */
+function authorOf(headers: readonly Header[], from: AddressObject | undefined): MailHead["from"] {
+  const [value = "", ...more] = headers.filter(({ name }) => name === "from").map((header) => header.value);
   const [only, ...others] = from?.value ?? [];
   const address = only?.address?.trim().toLowerCase() ?? "";
-  if (others.length > 0 || only?.group !== undefined || !isAddress(address)) return undefined;
-  return { address, name: only?.name?.trim() || undefined };
-}
-
-/** One that can stand in a session's key and in an SMTP command. */
-function isAddress(text: string): boolean {
-  return (
-    text.length <= 254 &&
-    /^[^\s@<>()[\]\\,;:"\p{Cc}]+@[^\s@<>()[\]\\,;:"\p{Cc}]+\.?[^\s@<>()[\]\\,;:"\p{Cc}.]$/u.test(text)
-  );
+  const [read, ...further] = addressesIn(value);
+  const isOne = [more, others, further].every(({ length }) => length === 0) && only?.group === undefined;
+  if (!isOne || value.length > longestValue || !isAddress(address)) return undefined;
+  const isSame = read === address || (read !== undefined && read === addressesIn(address)[0]);
+  return isSame ? { address, name: only?.name?.trim() || undefined } : undefined;
 }
 
 const automaticPrecedence: ReadonlySet<string> = new Set(["bulk", "list", "junk", "auto_reply"]);

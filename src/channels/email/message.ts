@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import type { ReceivedMessage } from "../channel.js";
+import { addressesIn } from "./addresses.js";
 import type { MailContent } from "./content.js";
 import type { MailHead } from "./headers.js";
 import { type KnownMails, threadOf } from "./known.js";
 import type { EmailOptions } from "./options.js";
 import { type SplitText, splitText } from "./quotes.js";
+import type { Recipients } from "./signed.js";
 
 const longestText = 50_000;
 const longestQuote = 20_000;
@@ -13,9 +15,14 @@ const longestQuote = 20_000;
 export function toReceived(
   head: MailHead,
   { text, calendar, files }: MailContent,
-  scope: { readonly known: KnownMails; readonly options: EmailOptions; readonly isVerified: boolean },
+  scope: {
+    readonly known: KnownMails;
+    readonly options: EmailOptions;
+    /** Undefined where nobody has verified the author. */
+    readonly recipients: Recipients | undefined;
+  },
 ): ReceivedMessage {
-  const { known, options, isVerified } = scope;
+  const { known, options, recipients } = scope;
   const address = head.from?.address ?? "";
   const before = head.references.flatMap((id) => known.find(id) ?? []).filter(({ chatId }) => chatId === address);
   const split = splitText(cut(text, longestText * 2));
@@ -41,7 +48,7 @@ export function toReceived(
             name: split.isForward ? "a forwarded mail" : calendar === "" ? "an earlier mail" : "a calendar entry",
           },
         }),
-    ...outsideOf(split, { isKnown, isVerified, isToUs: isAddressedTo(ownAddresses(options), head) }),
+    ...outsideOf(split, isKnown, recipients, ownAddresses(options)),
     files,
     platformMessageId: head.messageId,
     replyTo: head.references.at(-1),
@@ -57,29 +64,28 @@ function contentOf({ subject, references }: MailHead, own: string, others: strin
   return references.length > 0 || subject === "" || own.startsWith("/") ? own : `Subject: ${subject}\n\n${own}`;
 }
 
-interface Standing {
-  readonly isKnown: boolean;
-  readonly isVerified: boolean;
-  readonly isToUs: boolean;
-}
-
-function outsideOf({ own }: SplitText, { isKnown, isVerified, isToUs }: Standing): { readonly outside?: string } {
-  if (!isVerified) return { outside: "a mail whose sender is not verified" };
-  // Whoever got it from its author could have sent it on as it is, signature and all.
-  if (!isToUs) return { outside: "a mail that names somebody else as its recipient" };
+function outsideOf(
+  { own }: SplitText,
+  isKnown: boolean,
+  recipients: Recipients | undefined,
+  ownAddresses: readonly string[],
+): { readonly outside?: string } {
+  if (recipients === undefined) return { outside: "a mail whose sender is not verified" };
+  // Whoever got it from its author could have sent it on, signature and all.
+  if ("doubt" in recipients) return { outside: "a mail of which not all is signed" };
+  const named = new Set(recipients.addresses.map(withoutTag));
+  if (!ownAddresses.some((address) => named.has(withoutTag(address.toLowerCase()))))
+    return { outside: "a mail that names somebody else as its recipient" };
   return !isKnown && /^>/m.test(own) ? { outside: "a mail that quotes others" } : {};
 }
 
 function ownAddresses({ fromAddress, imapUsername }: EmailOptions): readonly string[] {
-  return [fromAddress, imapUsername].filter((address) => address.includes("@"));
+  return [fromAddress, imapUsername].flatMap(addressesIn);
 }
 
-/** True when one of the addresses stands in To or Cc, with or without a `+tag`. */
-function isAddressedTo(addresses: readonly string[], { headers }: MailHead): boolean {
-  const named = headers.filter(({ name }) => name === "to" || name === "cc").map(({ value }) => value);
-  const found = named.join(",").match(/[^\s<>,;:"()]+@[^\s<>,;:"()]+/g) ?? [];
-  const plain = new Set(found.map((address) => address.toLowerCase().replace(/\+[^@]*@/, "@")));
-  return addresses.some((address) => plain.has(address.toLowerCase().replace(/\+[^@]*@/, "@")));
+function withoutTag(address: string): string {
+  const [local = "", ...domain] = address.split("@");
+  return [local.split("+", 1)[0], ...domain].join("@");
 }
 
 function cut(text: string, longest: number): string {

@@ -12,6 +12,7 @@ import { toReceived } from "./message.js";
 import { accountOf, type EmailOptions } from "./options.js";
 import { type Positions, readStart } from "./positions.js";
 import { checkSender } from "./sender.js";
+import type { Recipients } from "./signed.js";
 
 export interface ReceivePorts {
   readonly options: EmailOptions;
@@ -168,7 +169,14 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
   const address = from?.address ?? "";
   const about = { uid: mail.uid, from: address };
   const arrivedAt = mail.arrivedAt.getTime();
-  const state: { isVerified?: boolean; message?: ReceivedMessage; faults: number; since: number; waitedMs: number } = {
+  const state: {
+    isVerified?: boolean;
+    recipients?: Recipients;
+    message?: ReceivedMessage;
+    faults: number;
+    since: number;
+    waitedMs: number;
+  } = {
     faults: 0,
     since: Date.now(),
     waitedMs: verifyRetryMs / 2,
@@ -186,7 +194,8 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
       state.isVerified = false;
       return undefined;
     }
-    const check = await checkSender(mail.head, mail.arrivedAt, () => wholeSource(connection, mail), options);
+    const { head, arrivedAt, source: start } = mail;
+    const check = await checkSender({ head, arrivedAt, start, source: () => wholeSource(connection, mail) }, options);
     if (check.verdict === "later" && Date.now() - state.since < longestVerifyMs) {
       state.waitedMs = Math.min(state.waitedMs * 2, longestRetryMs);
       log.warn(`the sender of a mail cannot be checked now: ${check.why}`, about);
@@ -197,12 +206,14 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
       return { isDone: true };
     }
     state.isVerified = true;
+    state.recipients = check.recipients;
+    if ("doubt" in check.recipients) log.info(`a mail counts as text of others: ${check.recipients.doubt}`, about);
     return undefined;
   };
 
   const open = async (): Promise<ReceivedMessage> => {
     const content = await contentOf(scope, mail);
-    const message = toReceived(mail.head, content, { known, options, isVerified: state.isVerified === true });
+    const message = toReceived(mail.head, content, { known, options, recipients: state.recipients });
     // Before the mail is accepted, as the answer needs it: its subject, and what it answered.
     await known.keep({
       id: messageId,

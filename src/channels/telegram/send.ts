@@ -1,7 +1,6 @@
-import { readFile } from "node:fs/promises";
 import type { Api } from "grammy";
 import type { Attachment, Button } from "../../bus/messages.js";
-import { ChannelError } from "../../errors.js";
+import { readToSend } from "../../util/noted-file.js";
 import { toPlainText } from "../formatting/plain-text.js";
 import { toTelegramHtml } from "../formatting/telegram-html.js";
 import type { GrammySignal, TelegramClient } from "./api.js";
@@ -18,6 +17,9 @@ export interface TelegramText {
 
 /** Telegram's limit, which the plain text may exceed because it writes out addresses. */
 const longestMessage = 4096;
+
+/** Nobody has clicked yet: what the model has put into an address must not reach its host by itself. */
+const noPreview = { link_preview_options: { is_disabled: true } } as const;
 
 /** Sends Markdown as Telegram HTML, or plain when Telegram cannot parse that. Resolves with the message id. */
 export async function sendMarkdown(api: Api, text: TelegramText, signal: GrammySignal): Promise<string> {
@@ -50,9 +52,7 @@ export async function sendFile(
   signal: GrammySignal,
 ): Promise<string> {
   const { chatId, file } = message;
-  const bytes = await readFile(file.path).catch(() => {
-    throw new ChannelError(`The file ${file.filename} is gone, so it cannot be sent.`);
-  });
+  const bytes = await readToSend(file);
   const caption = toPlainText(message.content, longestCaption).slice(0, longestCaption);
   const other = { ...whereOf(message), ...(caption === "" ? {} : { caption }) };
   const sent = await whereverItIs(chatId, async (chat) => {
@@ -72,7 +72,7 @@ export async function sendFile(
 
 async function sendTo(api: Api, chatId: string, text: TelegramText, signal: GrammySignal): Promise<string> {
   const { content } = text;
-  const where = whereOf(text);
+  const where = { ...whereOf(text), ...noPreview };
   try {
     const html = { ...where, parse_mode: "HTML" as const };
     return String((await api.sendMessage(chatId, toTelegramHtml(content), html, signal)).message_id);
@@ -101,11 +101,12 @@ export async function editMarkdown(
   const id = Number(message.platformMessageId);
   const { chatId, content } = message;
   try {
-    await api.editMessageText(chatId, id, toTelegramHtml(content), { parse_mode: "HTML" }, signal);
+    const html = { parse_mode: "HTML" as const, ...noPreview };
+    await api.editMessageText(chatId, id, toTelegramHtml(content), html, signal);
   } catch (error) {
     if (isUnchanged(error)) return;
     if (!isParseError(error)) throw error;
-    await api.editMessageText(chatId, id, toPlainText(content, longestMessage), {}, signal);
+    await api.editMessageText(chatId, id, toPlainText(content, longestMessage), noPreview, signal);
   }
 }
 

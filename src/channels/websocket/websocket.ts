@@ -1,11 +1,11 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Attachment, OutboundMessage } from "../../bus/messages.js";
 import { ChannelError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { readToSend } from "../../util/noted-file.js";
 import { sleep } from "../../util/sleep.js";
 import type { Channel, ChannelContext, Publish, Receipt, ReceivedMessage } from "../channel.js";
 import { Clients } from "./clients.js";
@@ -246,9 +246,7 @@ function toReceived(frame: ClientFrame, ownChat: string): ReceivedMessage {
 }
 
 async function toWireFile({ path, filename, mimeType }: Attachment) {
-  const bytes = await readFile(path).catch(() => {
-    throw new ChannelError(`The file ${filename} is gone, so it cannot be sent.`);
-  });
+  const bytes = await readToSend({ path, filename });
   return { filename, mimeType, data: bytes.toString("base64") };
 }
 

@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { messageOf } from "../../errors.js";
+import { readNoted } from "../../util/noted-file.js";
 import { openClient, toChatBase } from "./openai.js";
 
 export interface TranscriptionOptions {
@@ -10,6 +10,7 @@ export interface TranscriptionOptions {
 }
 
 const longestMs = 120_000;
+const maxBytes = 100 * 1024 * 1024;
 
 /**
  * The words of a recording, by `/audio/transcriptions` as OpenAI has it.
@@ -25,7 +26,7 @@ export async function transcribe(
   const [client, { toFile }, bytes] = await Promise.all([
     openClient({ apiKey }, toChatBase(apiBase), longestMs),
     import("openai"),
-    readFile(file.path),
+    readNoted(file.path, maxBytes),
   ]);
   const upload = await toFile(bytes, file.filename, { type: file.mimeType });
   try {

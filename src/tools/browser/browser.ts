@@ -1,11 +1,11 @@
-import { realpath } from "node:fs/promises";
 import path from "node:path";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
+import { screenshotFiles } from "../../policy/zones.js";
 import { cutText } from "../../util/cut-text.js";
 import { sleep } from "../../util/sleep.js";
-import { writeWhole } from "../files/write.js";
+import { keepFile } from "../keep-file.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
 import { EgressError } from "../web/egress.js";
 import { toWebAddress } from "../web/request.js";
@@ -305,12 +305,11 @@ async function screenshot(page: Page, ref: string | undefined, context: ToolCont
       ? await page.screenshot({ timeout: actionMs })
       : await (await byRef(page, ref)).screenshot({ timeout: actionMs });
   const filename = `screenshot-${context.toolCallId.replace(/[^\w-]/g, "_").slice(0, 80)}.png`;
-  const file = path.join(context.folder, "screenshots", filename);
-  await writeWhole(file, bytes, { within: context.folder });
-  const given = await context.artifact({ path: await realpath(file), filename });
+  const file = await keepFile(path.join(screenshotFiles, filename), bytes, context);
+  const given = await context.artifact({ path: file, filename });
   const note = given.ok && given.isShown && !context.isSubAgent ? "" : " The person was not shown it.";
   return {
-    text: `[screenshots/${filename}: ${bytes.length} bytes]${note}`,
+    text: `[${file}: ${bytes.length} bytes]${note}`,
     isError: false,
     summary: `took a picture of ${cutText(page.url(), 100)}`,
     outside: cutText(page.url(), 200),

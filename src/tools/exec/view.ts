@@ -48,7 +48,7 @@ export async function viewOf(places: ViewOptions, zones: Pick<Zones, "zoneOf">):
   const folder = await realpath(places.folder);
   if (zones.zoneOf(folder, places.folder) !== "own") return undefined;
   const isHidden = (target: string): boolean =>
-    !["workspace", "steering"].includes(zones.zoneOf(target, folder)) || !places.mayRead(target);
+    !["workspace", "skills", "steering", "memory"].includes(zones.zoneOf(target, folder)) || !places.mayRead(target);
 
   const shown: string[] = [];
   const links: { path: string; target: string }[] = [];

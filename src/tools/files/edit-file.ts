@@ -1,13 +1,12 @@
-import { lstat } from "node:fs/promises";
 import { z } from "zod";
-import { PathChangedError } from "../../policy/paths.js";
+import { PathChangedError, statReal } from "../../util/real-path.js";
+import { writeReal } from "../../util/write-real.js";
 import { defineTool, failed } from "../tool.js";
 import { replaceOnce } from "./edit.js";
 import { fileFailure } from "./failure.js";
 import { loadText } from "./load.js";
 import { locate, outsideOf } from "./locate.js";
 import { encodeText } from "./text.js";
-import { writeWhole } from "./write.js";
 
 export const editFileTool = defineTool({
   name: "edit_file",
@@ -30,10 +29,11 @@ export const editFileTool = defineTool({
     if (bytes === undefined)
       return failed(`${place.shown} is in ${loaded.file.encoding}, which lacks a character of new_text.`);
     try {
-      const now = await lstat(place.path);
+      const now = await statReal(place.path);
       const { ino, mtimeMs, size } = loaded.stats;
       if (now.ino !== ino || now.mtimeMs !== mtimeMs || now.size !== size) throw new PathChangedError(place.path);
-      await writeWhole(place.path, bytes);
+      await writeReal(place.path, bytes);
+      await context.wrote(place.path);
     } catch (error) {
       return fileFailure(error, place.shown);
     }

@@ -1,4 +1,4 @@
-import { PathChangedError } from "../../policy/paths.js";
+import { codeOf, LinkedFileError, PathChangedError } from "../../util/real-path.js";
 import { failed, type ToolResult } from "../tool.js";
 
 const sentences: Readonly<Record<string, (shown: string) => string>> = {
@@ -14,14 +14,21 @@ const sentences: Readonly<Record<string, (shown: string) => string>> = {
   EDQUOT: (shown) => `The disk is full; ${shown} was not changed.`,
   EFBIG: (shown) => `The file would be too large; ${shown} was not changed.`,
   ENXIO: (shown) => `${shown} is not a regular file.`,
+  EAGAIN: (shown) => `${shown} is locked by another program; try again.`,
   EMFILE: () => "Too many files are open; try again.",
 };
+
+/** The same for what was to be read as a file. */
+export function readFailure(error: unknown, shown: string): ToolResult {
+  return codeOf(error) === "EISDIR" ? failed(`${shown} is a folder; use list_dir.`) : fileFailure(error, shown);
+}
 
 /** A failure of the file system as the model reads it. What is none of its known failures is thrown again. */
 export function fileFailure(error: unknown, shown: string): ToolResult {
   if (error instanceof PathChangedError) return failed(`${shown} changed while it was being opened; nothing was done.`);
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const sentence = sentences[code];
+  if (error instanceof LinkedFileError)
+    return failed(`${shown} has a second name (a hard link) that may lie elsewhere. Copy it first and use the copy.`);
+  const sentence = sentences[codeOf(error) ?? ""];
   if (sentence === undefined) throw error;
   return failed(sentence(shown));
 }

@@ -1,5 +1,5 @@
-import { stat } from "node:fs/promises";
 import { z } from "zod";
+import { statReal } from "../../util/real-path.js";
 import { defineTool, failed } from "../tool.js";
 import { fileFailure } from "./failure.js";
 import { createGlob } from "./glob-pattern.js";
@@ -24,7 +24,7 @@ export const globTool = defineTool({
     if (!located.ok) return located.result;
     const { place } = located;
     try {
-      if (place.exists && !(await stat(place.path)).isDirectory()) return failed(`${place.shown} is not a folder.`);
+      if (place.exists && !(await statReal(place.path)).isDirectory()) return failed(`${place.shown} is not a folder.`);
       const limits = { files: maxFiles, endsAt: performance.now() + timeoutMs };
       const { files, isCut } = place.exists
         ? await walkFiles(place.path, context, matches, limits)

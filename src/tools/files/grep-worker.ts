@@ -1,6 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { z } from "zod";
-import { openReal } from "../../policy/paths.js";
+import { isInside } from "../../policy/paths.js";
+import { readWhole } from "../../util/noted-file.js";
+import { LinkedFileError, openReal } from "../../util/real-path.js";
 import { decodeText } from "./text.js";
 
 const maxBytes = 5 * 1024 * 1024;
@@ -8,15 +10,23 @@ const maxColumns = 300;
 /** What a match is shown with, of a very long line. */
 const columnsBefore = 80;
 
-const work = z.object({ files: z.array(z.string()), source: z.string(), flags: z.string(), maxMatches: z.number() });
+const work = z.object({
+  /** Resolved, as policy has judged them: a path that leads elsewhere by now is not opened. */
+  files: z.array(z.string()),
+  /** Where no file with a second name is read. */
+  own: z.string(),
+  source: z.string(),
+  flags: z.string(),
+  maxMatches: z.number(),
+});
 
 /** The whole of a search thread. A pattern that takes for ever stands still here and nowhere else. */
 async function search(): Promise<void> {
-  const { files, source, flags, maxMatches } = work.parse(workerData);
+  const { files, own, source, flags, maxMatches } = work.parse(workerData);
   const regex = new RegExp(source, flags);
   let count = 0;
   for (const [file, path] of files.entries()) {
-    const text = await textOf(path);
+    const text = await textOf(path, isInside(own, path));
     if (typeof text !== "string") {
       if (text !== undefined) parentPort?.postMessage({ file, skipped: text.skipped });
       continue;
@@ -37,20 +47,16 @@ function around(line: string, at: number): string {
   return `${start > 0 ? "…" : ""}${line.slice(start, start + maxColumns)}…`.toWellFormed();
 }
 
-/** Undefined for what is no file, or gone. */
-async function textOf(path: string): Promise<string | { readonly skipped: "large" | "binary" } | undefined> {
+type Skipped = { readonly skipped: "large" | "binary" | "linked" };
+
+/** Undefined for what is no file, gone, or moved since it was judged. */
+async function textOf(path: string, alone: boolean): Promise<string | Skipped | undefined> {
   try {
-    const handle = await openReal(path);
-    try {
-      const stats = await handle.stat();
-      if (!stats.isFile()) return undefined;
-      if (stats.size > maxBytes) return { skipped: "large" };
-      return decodeText(await handle.readFile())?.text ?? { skipped: "binary" };
-    } finally {
-      await handle.close();
-    }
-  } catch {
-    return undefined;
+    await using handle = await openReal(path, { alone });
+    if ((await handle.stat()).size > maxBytes) return { skipped: "large" };
+    return decodeText(await readWhole(handle, maxBytes, path))?.text ?? { skipped: "binary" };
+  } catch (error) {
+    return error instanceof LinkedFileError ? { skipped: "linked" } : undefined;
   }
 }
 

@@ -1,8 +1,8 @@
-import { stat } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import { runBoundedWorker } from "../../util/bounded-worker.js";
+import { resolveReal, statReal } from "../../util/real-path.js";
 import { defineTool, failed, type ToolContext } from "../tool.js";
 import { fileFailure } from "./failure.js";
 import { oneLine } from "./glob.js";
@@ -19,7 +19,7 @@ const script = new URL("./grep-worker.js", import.meta.url);
 
 const found = z.object({ file: z.int(), line: z.int(), text: z.string() });
 type Found = z.infer<typeof found>;
-const skipped = z.object({ file: z.int(), skipped: z.enum(["large", "binary"]) });
+const skipped = z.object({ file: z.int(), skipped: z.enum(["large", "binary", "linked"]) });
 type Skipped = z.infer<typeof skipped>;
 const maxSkippedNames = 10;
 
@@ -79,7 +79,7 @@ async function candidates(
   endsAt: number,
 ): Promise<Walk> {
   if (!place.exists) return { files: [], isCut: false };
-  if (!(await stat(place.path)).isDirectory())
+  if (!(await statReal(place.path)).isDirectory())
     return { files: [{ path: place.path, name: place.shown }], isCut: false };
   return await walkFiles(place.path, context, matches, { files: maxFiles, endsAt });
 }
@@ -102,7 +102,9 @@ async function searchFiles(
   if (files.length === 0) return { found: [], skipped: [], isCut: false };
   const lines: Found[] = [];
   const passedBy: Skipped[] = [];
-  const data = { files: files.map((file) => file.path), ...regex, maxMatches: maxMatches + 1 };
+  const folder = await resolveReal(context.folder);
+  const own = folder.ok ? folder.path : context.folder;
+  const data = { files: files.map((file) => file.path), own, ...regex, maxMatches: maxMatches + 1 };
   const end = await runBoundedWorker(
     script,
     {
@@ -135,6 +137,8 @@ function skippedNote({ skipped }: Search, { files }: Walk, isNamed: boolean): re
     const more = large.length > names.length ? ` and ${large.length - names.length} more` : "";
     return [`[not searched, larger than 5 MB: ${names.join(", ")}${more}]`];
   }
+  const linked = skipped.filter((one) => one.skipped === "linked").length;
+  if (linked > 0) return [`[not searched, because a second name (hard link) may lie elsewhere: ${linked}]`];
   return isNamed && skipped.length > 0 ? ["[not searched: it is no text file]"] : [];
 }
 

@@ -1,8 +1,10 @@
 import type { Dirent } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { assertUnmoved } from "../../policy/paths.js";
+import { keptFolderOf, keptNames } from "../../policy/zones.js";
+import { HeldFolder } from "../../util/held-folder.js";
+import { resolveReal } from "../../util/real-path.js";
 import { defineTool, failed, type ToolContext } from "../tool.js";
 import { fileFailure } from "./failure.js";
 import { locate, namesOutside } from "./locate.js";
@@ -34,7 +36,7 @@ export const listDirTool = defineTool({
       const notes = [
         ...(found.isCut ? [`[more than ${maxEntries} entries; list a folder below]`] : []),
         ...(place.note === undefined ? [] : [place.note]),
-        ...(isOwn ? [`[workspace: ${context.workspace}]`] : []),
+        ...(isOwn ? [...(await keptNote(context)), `[workspace: ${context.workspace}]`] : []),
       ];
       const count = `${found.lines.length} ${found.lines.length === 1 ? "entry" : "entries"}`;
       const text = [...lines, ...notes].join("\n");
@@ -44,6 +46,15 @@ export const listDirTool = defineTool({
     }
   },
 });
+
+/** What the gateway keeps of the session is read by names that look as if they were here. */
+async function keptNote(context: ToolContext): Promise<readonly string[]> {
+  const kept = await resolveReal(keptFolderOf(context.folder));
+  if (!kept.ok || !kept.exists || !context.allows({ kind: "read", path: kept.path })) return [];
+  await using held = await HeldFolder.open(kept.path);
+  const names = (await held.entries()).map(({ name }) => name).filter((name) => keptNames.has(name));
+  return names.length === 0 ? [] : [`[kept by the gateway, to read: ${names.sort().join("/, ")}/]`];
+}
 
 interface Listing {
   readonly lines: string[];
@@ -59,17 +70,23 @@ async function listing(root: string, depth: number, context: ToolContext): Promi
   const outside = new Set<string>();
   const visit = async (folder: string, prefix: string, levels: number): Promise<boolean> => {
     context.signal.throwIfAborted();
-    const entries = await readdir(folder, { withFileTypes: true }).catch((error) => {
+    await using held = await HeldFolder.open(folder).catch((error: unknown) => {
       if (folder === root) throw error;
-      return [];
+      return undefined;
     });
-    await assertUnmoved(folder);
+    if (held === undefined) return false;
+    const isCut = await describeAll(held, prefix, levels);
+    await held.assertUnmoved();
+    return isCut;
+  };
+  const describeAll = async (held: HeldFolder, prefix: string, levels: number): Promise<boolean> => {
+    const entries = await held.entries();
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      const full = path.join(folder, entry.name);
+      const full = path.join(held.path, entry.name);
       // Only names with a dot can be closed inside of an open folder; they are not even mentioned.
       if (entry.name.startsWith(".") && (await context.permit({ kind: "read", path: full })) !== undefined) continue;
       if (lines.length >= maxEntries) return true;
-      lines.push(`${prefix}${await describe(entry, full)}`);
+      lines.push(`${prefix}${await describe(entry, held.at(entry.name))}`);
       const origin = await context.outsideOf(full);
       if (origin !== undefined) outside.add(origin);
       if (entry.isDirectory() && levels > 1 && (await visit(full, `${prefix}${entry.name}/`, levels - 1))) return true;

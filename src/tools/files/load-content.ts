@@ -1,10 +1,11 @@
-import { extractText } from "../../documents/extract-text.js";
+import type { FileHandle } from "node:fs/promises";
+import { extractFile } from "../../documents/extract-text.js";
 import { documentKindOf } from "../../documents/kind.js";
-import { openReal } from "../../policy/paths.js";
 import { imageTypeOf } from "../../util/image-type.js";
+import { openReal } from "../../util/real-path.js";
 import { failed, type ToolResult } from "../tool.js";
-import { fileFailure } from "./failure.js";
-import { loadText } from "./load.js";
+import { readFailure } from "./failure.js";
+import { readText } from "./load.js";
 import type { Place } from "./locate.js";
 
 /** What a file has for a model. */
@@ -20,40 +21,35 @@ const maxImageBytes = 5 * 1024 * 1024;
 /** Reads a text file, the text of a document, or finds a picture. Its first bytes decide, not its name. */
 export async function loadContent(place: Place, signal: AbortSignal): Promise<FileContent> {
   try {
-    const { head, bytes } = await readHead(place.path);
+    await using handle = await openReal(place.path, { alone: place.isOwn });
+    const { head, bytes } = await readHead(handle);
     const mimeType = imageTypeOf(head);
     if (mimeType !== undefined) {
       if (bytes <= maxImageBytes) return { kind: "image", mimeType, bytes };
       return refused(`${place.shown} is a picture of more than 5 MB, which no model takes.`);
     }
-    if (documentKindOf(head) !== undefined) return await loadDocument(place, signal);
+    if (documentKindOf(head) !== undefined) return await loadDocument(handle, place, signal);
+    const loaded = await readText(handle, place.shown);
+    if (!loaded.ok) return { kind: "refused", result: loaded.result };
+    const { text, encoding } = loaded.file;
+    // The only one that is a guess.
+    return { kind: "text", text, ...(encoding === "windows-1252" ? { note: `[read as ${encoding}]` } : {}) };
   } catch (error) {
-    return { kind: "refused", result: fileFailure(error, place.shown) };
+    return { kind: "refused", result: readFailure(error, place.shown) };
   }
-  const loaded = await loadText(place);
-  if (!loaded.ok) return { kind: "refused", result: loaded.result };
-  const { text, encoding } = loaded.file;
-  // The only one that is a guess.
-  return { kind: "text", text, ...(encoding === "windows-1252" ? { note: `[read as ${encoding}]` } : {}) };
 }
 
-async function loadDocument(place: Place, signal: AbortSignal): Promise<FileContent> {
-  const extraction = await extractText(place.path, { signal });
+async function loadDocument(handle: FileHandle, place: Place, signal: AbortSignal): Promise<FileContent> {
+  const extraction = await extractFile(handle, { signal });
   if (!extraction.ok) return refused(`${place.shown} ${extraction.sentence}`);
   const more = extraction.truncated ? ", its beginning" : "";
   return { kind: "text", text: extraction.text, note: `[text of a document: ${extraction.size}${more}]` };
 }
 
-async function readHead(path: string): Promise<{ readonly head: Uint8Array; readonly bytes: number }> {
-  const handle = await openReal(path);
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile()) return { head: new Uint8Array(), bytes: 0 };
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0);
-    return { head: buffer.subarray(0, bytesRead), bytes: stats.size };
-  } finally {
-    await handle.close();
-  }
+async function readHead(handle: FileHandle): Promise<{ readonly head: Uint8Array; readonly bytes: number }> {
+  const { size } = await handle.stat();
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0);
+  return { head: buffer.subarray(0, bytesRead), bytes: size };
 }
 
 function refused(sentence: string): FileContent {

@@ -1,5 +1,7 @@
 import path from "node:path";
-import { type Resolution, resolveReal } from "../../policy/paths.js";
+import { isInside } from "../../policy/paths.js";
+import { keptFolderOf, keptNames } from "../../policy/zones.js";
+import { type Resolution, resolveReal } from "../../util/real-path.js";
 import { namesOf } from "../../util/untrusted.js";
 import { failed, type ToolContext, type ToolResult } from "../tool.js";
 
@@ -14,7 +16,11 @@ export interface Place {
   readonly note?: string;
   /** Where its content came from when others wrote it. */
   readonly outside?: string | undefined;
+  /** In the session's own folder, where commands make files: none with a second name is read. */
+  readonly isOwn: boolean;
 }
+
+type Resolved = Extract<Resolution, { ok: true }>;
 
 export type Located =
   | { readonly ok: true; readonly place: Place }
@@ -22,24 +28,32 @@ export type Located =
 
 /**
  * Finds what a path of the model means: relative ones start in the session's folder; for reading, one that is not
- * there but in the workspace means that one. Policy is asked before anything is said about what exists.
+ * there but among what the gateway keeps of the session, or in the workspace, means that one. Policy is asked before
+ * anything is said about what exists. Whatever is done with the place makes sure that it is still the one that was judged.
  */
 export async function locate(input: string, kind: "read" | "write", context: ToolContext): Promise<Located> {
   const shown = input.trim();
   if (shown === "" || shown === "~" || shown.startsWith("~/")) {
     return no("Give a path relative to the chat's own folder, or an absolute path in the workspace.");
   }
+  const folder = await resolveReal(context.folder);
+  const found = async ({ path: real, exists }: Resolved, note?: string): Promise<Located> => {
+    const isOwn = folder.ok && isInside(folder.path, real);
+    const outside = await context.outsideOf(real);
+    return { ok: true, place: { path: real, exists, shown, outside, isOwn, ...(note === undefined ? {} : { note }) } };
+  };
   const own = await allowed(path.resolve(context.folder, shown), kind, context);
   if (!own.ok) return no(own.sentence);
-  const outside = await context.outsideOf(own.path);
-  if (own.exists || path.isAbsolute(shown) || kind === "write") return { ok: true, place: { ...own, shown, outside } };
+  if (own.exists || path.isAbsolute(shown) || kind === "write") return await found(own);
 
+  if (keptNames.has(path.normalize(shown).split(path.sep)[0] ?? "")) {
+    const kept = await allowed(path.resolve(keptFolderOf(context.folder), shown), kind, context);
+    if (kept.ok && kept.exists) return await found(kept);
+  }
   const shared = await resolveReal(path.resolve(context.workspace, shown));
-  if (!shared.ok || !shared.exists) return { ok: true, place: { ...own, shown } };
+  if (!shared.ok || !shared.exists) return await found(own);
   const sentence = await context.permit({ kind, path: shared.path });
-  if (sentence !== undefined) return no(sentence);
-  const note = `[from the workspace: ${shared.path}]`;
-  return { ok: true, place: { ...shared, shown, note, outside: await context.outsideOf(shared.path) } };
+  return sentence === undefined ? await found(shared, `[from the workspace: ${shared.path}]`) : no(sentence);
 }
 
 /** The same for a folder to search; the session's own may not be there yet. */

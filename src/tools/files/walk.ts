@@ -1,7 +1,6 @@
 import type { Dirent } from "node:fs";
-import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { assertUnmoved } from "../../policy/paths.js";
+import { HeldFolder } from "../../util/held-folder.js";
 import type { ToolContext } from "../tool.js";
 
 /** A regular file below a folder, which policy lets be read. */
@@ -61,9 +60,8 @@ export async function walkFiles(
 
 async function entriesOf(folder: string, isRoot: boolean): Promise<readonly Dirent[]> {
   try {
-    const entries = await readdir(folder, { withFileTypes: true });
-    await assertUnmoved(folder);
-    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    await using held = await HeldFolder.open(folder);
+    return (await held.entries()).sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     if (isRoot) throw error;
     return [];

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { writeReal } from "../../util/write-real.js";
 import { defineTool } from "../tool.js";
 import { fileFailure } from "./failure.js";
 import { locate } from "./locate.js";
-import { writeWhole } from "./write.js";
 
 export const writeFileTool = defineTool({
   name: "write_file",
@@ -17,7 +17,8 @@ export const writeFileTool = defineTool({
     if (!located.ok) return located.result;
     const { place } = located;
     try {
-      await writeWhole(place.path, content);
+      await writeReal(place.path, content);
+      await context.wrote(place.path);
     } catch (error) {
       return fileFailure(error, place.shown);
     }

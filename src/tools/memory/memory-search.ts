@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { cutText } from "../../util/cut-text.js";
 import { namesOf } from "../../util/untrusted.js";
-import { defineTool, type Tool } from "../tool.js";
+import { defineTool, failed, type Tool, type ToolContext } from "../tool.js";
 
 /** What the tool looks for things in. */
 export interface PastFinder {
@@ -14,16 +14,24 @@ export interface PastFinder {
       readonly from: string;
       readonly text: string;
       readonly at?: number;
+      /** Where the passage came from when others had a hand in it. */
       readonly outside?: string | undefined;
-      readonly forGuest?: boolean | undefined;
     }[]
   >;
 }
 
+/** What a call may find. */
+export interface SearchScope {
+  readonly of: "owner" | "chat";
+  /** Of the conversation or file that a passage comes from. */
+  readonly allows: (sourceId: string) => boolean;
+  /** What it is, where others than those who are here now have a say in what stands there. */
+  readonly outsideOf: (sourceId: string) => string | undefined;
+}
+
 const excerptLength = 600;
 
-/** `isOwners`: only the owner and the assistant have a say in what stands there. */
-export function memorySearchTool(past: PastFinder, isOwners: (sourceId: string) => boolean): Tool {
+export function memorySearchTool(past: PastFinder, scopeOf: (context: ToolContext) => SearchScope): Tool {
   return defineTool({
     name: "memory_search",
     description: "Search earlier conversations and memory by words.",
@@ -33,26 +41,21 @@ export function memorySearchTool(past: PastFinder, isOwners: (sourceId: string) 
     origin: "builtin",
 
     async run({ query, limit = 8 }, context) {
-      const refusal = await context.permit({ kind: "memory", access: "read" });
-      const chat = `${context.channel}:${context.chatId}`;
-      // Who may not read the owner's memory still finds what was said in this very chat.
-      const isHere = (id: string): boolean => id === chat || id.startsWith(`${chat}:`);
-      const allows = (id: string): boolean => refusal === undefined || isHere(id);
+      const { of, allows, outsideOf } = scopeOf(context);
+      const refusal = await context.permit({ kind: "memory", access: "read", of });
+      if (refusal !== undefined) return failed(refusal);
       const found = await past.search(query, { limit, allows, signal: context.signal });
       if (found.length === 0) return { text: "Nothing was found.", isError: false, summary: "found nothing" };
       const lines = found.map(
         ({ sourceId, from, text, at }) =>
           `[${at === undefined ? "" : `${new Date(at).toISOString().slice(0, 16)} `}${sourceId}, ${from}] ${excerpt(text, query)}`,
       );
-      const labels = found.flatMap(({ sourceId, outside, forGuest }) => [
-        ...(outside === undefined ? [] : [outside]),
-        ...(!isHere(sourceId) && (forGuest === true || !isOwners(sourceId)) ? [`the conversation ${sourceId}`] : []),
-      ]);
+      const outside = found.flatMap((one) => one.outside ?? outsideOf(one.sourceId) ?? []);
       return {
         text: lines.join("\n\n"),
         isError: false,
         summary: `found ${found.length}`,
-        ...(labels.length === 0 ? {} : { outside: namesOf(labels) }),
+        ...(outside.length === 0 ? {} : { outside: namesOf(outside) }),
       };
     },
   });

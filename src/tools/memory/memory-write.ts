@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool, failed, type Tool, type ToolResult } from "../tool.js";
+import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
 
 /** The part of the memory that the tool writes to. */
 export interface NoteKeeper {
@@ -11,7 +11,10 @@ export interface NoteKeeper {
   ): Promise<"done" | "known" | "missing" | "ambiguous" | "full">;
 }
 
-export function memoryWriteTool(notes: NoteKeeper): Tool {
+/** Whose notes a call changes: the owner's, or those of its chat. */
+export type NotesOf = (context: ToolContext) => { readonly of: "owner" | "chat"; readonly notes: NoteKeeper };
+
+export function memoryWriteTool(notesOf: NotesOf): Tool {
   return defineTool({
     name: "memory_write",
     description:
@@ -23,7 +26,8 @@ export function memoryWriteTool(notes: NoteKeeper): Tool {
 
     async run({ text = "", old = "" }, context): Promise<ToolResult> {
       if (text.trim() === "" && old.trim() === "") return failed("Say what to keep in `text`.");
-      const refusal = await context.permit({ kind: "memory", access: "write" });
+      const { of, notes } = notesOf(context);
+      const refusal = await context.permit({ kind: "memory", access: "write", of });
       if (refusal !== undefined) return failed(refusal);
       const outcome = await notes.change(
         old.trim() === ""

@@ -1,0 +1,39 @@
+import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
+
+const readable = 0o044;
+const writable = 0o022;
+const enterable = 0o011;
+
+/**
+ * What other users of this machine could do with the home, its secrets and the config, each as a problem with the command
+ * that ends it. A config without keys may be read, and in a folder that is closed to others it needs no mode of its own.
+ */
+export async function modeProblems(files: {
+  readonly home: string;
+  readonly secrets: string;
+  readonly config?: { readonly path: string; readonly holdsSecrets: boolean } | undefined;
+}): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const [home, secrets] = await Promise.all([modeOf(files.home), modeOf(files.secrets)]);
+  if ((home & writable) !== 0) problems.push(`Others on this machine can change what is in ${closedBy(files.home)}`);
+  else if ((home & 0o077) !== 0) problems.push(`Others on this machine can look into ${closedBy(files.home)}`);
+  if ((secrets & 0o077) !== 0)
+    problems.push(`${files.secrets} can be read by others on this machine: chmod 600 ${files.secrets}`);
+  if (files.config === undefined) return problems;
+  const { path, holdsSecrets } = files.config;
+  const [config, around] = await Promise.all([modeOf(path), modeOf(dirname(path))]);
+  const verb = (config & writable) !== 0 ? "changed" : holdsSecrets && (config & readable) !== 0 ? "read" : undefined;
+  if (verb === undefined || (around & enterable) === 0) return problems;
+  return [...problems, `${path} can be ${verb} by others on this machine: chmod 600 ${path}`];
+}
+
+function closedBy(folder: string): string {
+  return `${folder}: chmod 700 ${folder}`;
+}
+
+/** 0 where there is no such file, or no modes of this kind. */
+async function modeOf(path: string): Promise<number> {
+  if (process.platform === "win32") return 0;
+  return (await stat(path).catch(() => undefined))?.mode ?? 0;
+}

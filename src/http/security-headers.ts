@@ -1,0 +1,30 @@
+const nothing = "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/**
+ * With every answer, the refusals too. An answer is data: opened as a document it may run, load, send and frame nothing.
+ * The names of hosts in links are not looked up before somebody follows one, because a name can carry a secret.
+ */
+export const answerHeaders: Readonly<Record<string, string>> = {
+  "Content-Security-Policy": `default-src 'none'; ${nothing}; sandbox`,
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Permissions-Policy":
+    "camera=(), display-capture=(), geolocation=(), hid=(), microphone=(), midi=(), payment=(), serial=(), usb=()",
+  "X-DNS-Prefetch-Control": "off",
+};
+
+/** Of the page's own files, in the place of the policy above. Only the sanitizer may turn text into elements. */
+export const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob:",
+  "connect-src 'self'",
+  "worker-src 'none'",
+  nothing,
+  "require-trusted-types-for 'script'",
+  "trusted-types dompurify",
+].join("; ");
