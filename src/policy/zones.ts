@@ -116,6 +116,7 @@ export function createZones(places: Places): Zones {
     const lies = (name: string): boolean =>
       [own, keptFolderOf(own)].some((root) => target.startsWith(path.join(root, name) + path.sep));
     if (lies(receivedFiles)) return `the file ${path.basename(target)}`;
+    if (lies(screenshotFiles)) return `the picture ${path.basename(target)}`;
     return lies(outsideResults) ? `the result in ${path.basename(target)}` : undefined;
   };
 
