@@ -12,6 +12,8 @@ interface CallLabelsOptions {
   readonly planOutside: () => string | undefined;
   readonly folder: string;
   readonly effect: Tool["effect"];
+  /** The turn is for a guest: what it writes where others read is theirs. */
+  readonly isForGuest: boolean;
 }
 
 type Permit = ToolContext["permit"];
@@ -64,7 +66,7 @@ export class CallLabels {
     const { labels, folder } = this.#options;
     const origin = this.#byPlace(from) ?? (await labels.outsideOf(from, folder));
     if (origin === undefined) return;
-    const writing = await labels.write([origin], to, folder);
+    const writing = await labels.write(to, folder);
     await writing.include(to);
     await writing.end();
   }
@@ -86,9 +88,11 @@ export class CallLabels {
   }
 
   async #label(path: string): Promise<void> {
-    const { labels, folder, outside, effect } = this.#options;
-    const sources = [...outside(), ...(effect === "write" ? this.#read : [])];
-    if (sources.length === 0 || this.#writings.has(path)) return;
-    this.#writings.set(path, await labels.write(sources, path, folder));
+    const { labels, folder, outside, effect, isForGuest } = this.#options;
+    const isForeign =
+      outside().length > 0 ||
+      (effect === "write" && this.#read.size > 0) ||
+      (isForGuest && !labels.isOwn(path, folder));
+    if (isForeign && !this.#writings.has(path)) this.#writings.set(path, await labels.write(path, folder));
   }
 }

@@ -126,7 +126,9 @@ export interface TaskCall {
 export interface FileLabels {
   outsideOf(path: string, folder: string): Promise<string | undefined>;
   /** To be waited for before something is written there that others have a say in. */
-  write(sources: readonly string[], path: string, folder: string): Promise<FileWriting>;
+  write(path: string, folder: string): Promise<FileWriting>;
+  /** Whether the file lies where only this session's turns and commands write. */
+  isOwn(path: string, folder: string): boolean;
   startRun(sources: readonly string[], folder: string): Promise<ToolRun>;
   hiddenFrom(folder: string): Promise<readonly string[]>;
 }

@@ -28,6 +28,7 @@ export interface ToolCallScope {
     | "allowAlways"
     | "outsideOf"
     | "labels"
+    | "isOwner"
     | "sources"
     | "sessionFolder"
     | "workspace"
@@ -228,6 +229,7 @@ function labelsOf(tool: Tool | undefined, { ports, message, outside, plan }: Too
     planOutside: () => plan()?.outside,
     folder,
     effect: tool?.effect ?? "write",
+    isForGuest: !ports.isOwner(message.channel, message.senderId),
   });
 }
 

@@ -266,7 +266,8 @@ async function firstMessage(
   const told = (opening?.told ?? []).map((payload) => log.draft("plan_updated", payload));
   const current = opening?.told.at(-1)?.plan ?? session.plan.current?.plan;
   const plan = current !== undefined && isActive(current) ? current : undefined;
-  const planOutside = session.plan.current?.outside;
+  const isOld = opening === undefined || session.plan.current?.plan.goal === current?.goal;
+  const planOutside = isOld ? session.plan.current?.outside : undefined;
   const asRead = opening === undefined ? message : { ...message, content: opening.text };
   return [...told, ...(await userMessage(scope, log, asRead, selection, 1, { plan, planOutside, missingTools }))];
 }

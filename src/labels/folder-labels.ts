@@ -17,7 +17,6 @@ interface Span {
   readonly from: number;
   /** Infinite as long as it goes on. */
   to: number;
-  readonly sources: readonly string[];
   /** Only what lies there; undefined for the whole folder. */
   readonly path?: string | undefined;
 }
@@ -90,11 +89,11 @@ export class FolderLabels {
   }
 
   /** What is written at `target` is foreign from now until the end of this. */
-  async write(sources: readonly string[], target: string): Promise<Writing> {
+  async write(target: string): Promise<Writing> {
     await this.#load();
     const { root } = this.#options;
     const isSeen = root !== undefined && isBelow(root, target);
-    const span = await this.#open(sources, isSeen ? undefined : target);
+    const span = await this.#open(isSeen ? undefined : target);
     if (isSeen) for (const run of this.#runs) await run.add(["a file that is written while it runs"]);
     return {
       include: async (written) => {
@@ -110,7 +109,7 @@ export class FolderLabels {
   async startRun(sources: readonly string[]): Promise<RunMark> {
     await this.#load();
     const run = new LiveRun(
-      (all) => this.#open(all),
+      () => this.#open(),
       (span) => this.#close(span),
       () => this.#runs.delete(run),
     );
@@ -156,12 +155,11 @@ export class FolderLabels {
     return [];
   }
 
-  async #open(sources: readonly string[], target?: string): Promise<Span> {
+  async #open(target?: string): Promise<Span> {
     const span: Span = {
       id: newId("span"),
       from: this.#options.now(),
       to: Number.POSITIVE_INFINITY,
-      sources: [...new Set(sources)].slice(0, maxSources),
       ...(target === undefined ? {} : { path: target }),
     };
     await this.#add(span);
@@ -207,8 +205,8 @@ export class FolderLabels {
     const spans = new Map<string, Span>();
     for (const record of records) {
       if (record.kind === "open") {
-        const { id, at: from, sources, path: only } = record;
-        spans.set(id, { id, from, to: Number.POSITIVE_INFINITY, sources, path: only });
+        const { id, at: from, path: only } = record;
+        spans.set(id, { id, from, to: Number.POSITIVE_INFINITY, path: only });
       }
       const closed = record.kind === "close" ? spans.get(record.id) : undefined;
       if (closed !== undefined && record.kind === "close") closed.to = record.at;
@@ -222,17 +220,13 @@ export class FolderLabels {
 }
 
 class LiveRun implements RunMark {
-  readonly #open: (sources: readonly string[]) => Promise<Span>;
+  readonly #open: () => Promise<Span>;
   readonly #close: (span: Span) => Promise<void>;
   readonly #forget: () => void;
   readonly #sources = new Set<string>();
   #span: Promise<Span> | undefined;
 
-  constructor(
-    open: (sources: readonly string[]) => Promise<Span>,
-    close: (span: Span) => Promise<void>,
-    forget: () => void,
-  ) {
+  constructor(open: () => Promise<Span>, close: (span: Span) => Promise<void>, forget: () => void) {
     this.#open = open;
     this.#close = close;
     this.#forget = forget;
@@ -248,7 +242,7 @@ class LiveRun implements RunMark {
   async add(sources: readonly string[]): Promise<void> {
     if (sources.length === 0) return;
     for (const source of sources) if (this.#sources.size < maxSources) this.#sources.add(source);
-    this.#span ??= this.#open(sources);
+    this.#span ??= this.#open();
     await this.#span;
   }
 
@@ -277,17 +271,11 @@ function onePerPath(spans: readonly Span[]): Span[] {
 }
 
 function everything(until: number): Span {
-  return { id: newId("span"), from: 0, to: until, sources: ["files whose labels are lost"] };
+  return { id: newId("span"), from: 0, to: until };
 }
 
-function toRecords({ id, from, to, sources, path: only }: Span): LabelRecord[] {
-  const opened: LabelRecord = {
-    kind: "open",
-    id,
-    at: from,
-    sources: [...sources],
-    ...(only === undefined ? {} : { path: only }),
-  };
+function toRecords({ id, from, to, path: only }: Span): LabelRecord[] {
+  const opened: LabelRecord = { kind: "open", id, at: from, ...(only === undefined ? {} : { path: only }) };
   return to === Number.POSITIVE_INFINITY ? [opened] : [opened, { kind: "close", id, at: to }];
 }
 

@@ -10,7 +10,6 @@ export const labelRecord = z.discriminatedUnion("kind", [
     kind: z.literal("open"),
     id: z.string(),
     at: z.number(),
-    sources: z.array(z.string()),
     path: z.string().optional(),
   }),
   z.object({ kind: z.literal("close"), id: z.string(), at: z.number() }),

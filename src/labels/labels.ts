@@ -14,7 +14,9 @@ export interface Labels {
   /** What is foreign about a file; `folder` is the session's that asks, undefined for what no session owns. */
   outsideOf(target: string, folder: string | undefined): Promise<string | undefined>;
   /** To be called, and waited for, before something foreign is written there. */
-  write(sources: readonly string[], target: string, folder: string): Promise<Writing>;
+  write(target: string, folder: string): Promise<Writing>;
+  /** Whether the file lies where only this session's turns and commands write. */
+  isOwn(target: string, folder: string): boolean;
   startRun(sources: readonly string[], folder: string): Promise<RunMark>;
   /** Foreign files that commands of this session must not see: nobody could remove them to get clean results again. */
   hiddenFrom(folder: string): Promise<readonly string[]>;
@@ -47,7 +49,8 @@ export function createLabels({ placesOf, sharedFile, now }: LabelsOptions): Labe
 
   return {
     outsideOf: (target, folder) => storeOf(target, folder).outsideOf(target),
-    write: (sources, target, folder) => storeOf(target, folder).write(sources, target),
+    write: (target, folder) => storeOf(target, folder).write(target),
+    isOwn: (target, folder) => storeOf(target, folder) !== shared,
     startRun: (sources, folder) => of(folder).startRun(sources),
     hiddenFrom: async (folder) => [...(await shared.foreignPaths()), ...(await of(folder).foreignPaths())],
     forget: (folder) => void folders.delete(placesOf(folder).own),

@@ -115,13 +115,13 @@ function othersIn({ outside = [], speaker, access }: ToolUse): string | undefine
   const isGroup = speaker.chatType === "group";
   // It comes back to this chat alone.
   const staysHere = access.kind === "memory" && access.of === "chat";
-  const isAmongOthers = isGroup || (speaker.role === "owner" && speaker.audience === "others");
-  if (isAmongOthers && staysHere) return undefined;
+  if (isGroup && staysHere) return undefined;
   if (outside.length > 0) {
     const named = [...new Set(outside)].slice(0, 3).join(", ");
     return `this conversation holds text that others wrote: ${named}; /new leaves it behind`;
   }
-  return isAmongOthers ? "others write in this chat too" : undefined;
+  const isAmongOthers = isGroup || (speaker.role === "owner" && speaker.audience === "others");
+  return isAmongOthers && !staysHere ? "others write in this chat too" : undefined;
 }
 
 /** `@name` can be given up by one person and taken by another, so it identifies nobody. `@name:server` is a Matrix id. */

@@ -225,6 +225,7 @@ function optionsOf({ events, end }: RecordedTurn): Omit<AgentOptions, "clock"> {
 /** What its tools did is played: nothing is read or written. */
 const noLabels: AgentPorts["labels"] = {
   outsideOf: async () => undefined,
+  isOwn: () => true,
   write: async () => ({ include: async () => undefined, end: async () => undefined }),
   startRun: async () => ({ outside: () => undefined, add: async () => undefined, end: async () => undefined }),
   hiddenFrom: async () => [],

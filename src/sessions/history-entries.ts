@@ -70,6 +70,11 @@ export function tokensOfResults({ results }: AssistantEntry): number {
   return [...results.values()].reduce((sum, result) => sum + tokensOfResult(result), 0);
 }
 
+/** Tells what guests wrote from all other text of others. */
+export function isOfGuest(source: string): boolean {
+  return /^what .+ wrote here$/s.test(source);
+}
+
 /** What the writer wrote, for people. */
 export function nameOfTexts({ name = "somebody else" }: Writer): string {
   return `what ${name.slice(0, 40)} wrote here`;

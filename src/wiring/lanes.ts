@@ -11,6 +11,7 @@ import { channelOf, rootKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import type { ToolUse } from "../policy/access.js";
 import { grantText } from "../policy/grants.js";
+import { isOfGuest } from "../sessions/history-entries.js";
 import { holdsText } from "../sessions/same-text.js";
 import { builtinTools } from "../tools/builtin.js";
 import { createToolRegistry, type ToolSource } from "../tools/registry.js";
@@ -171,11 +172,14 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
 
 /** The same for every route: whose message it is decides, whatever carried it. */
 function toToolUse(use: PlannedUse, { isOwner, readers }: Assistant): ToolUse {
-  const { tool, access, folder, outside, isPlanning, message } = use;
+  const { tool, access, folder, isPlanning, message } = use;
   const { channel, senderId } = message;
   const role = isOwner(channel, senderId) ? "owner" : "guest";
   const chatType = isGroup(message) ? "group" : "dm";
   const { audience } = readers.of(message);
+  // A chat's own memory is for what its people say there.
+  const isOfChat = access.kind === "memory" && access.of === "chat";
+  const outside = isOfChat ? use.outside.filter((source) => !isOfGuest(source)) : use.outside;
   return { tool, access, folder, outside, isPlanning, speaker: { channel, senderId, chatType, role, audience } };
 }
 

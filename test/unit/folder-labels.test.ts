@@ -44,7 +44,7 @@ test("what is written under the influence of others is foreign, also after a res
   const before = place.write("before.txt");
   await apart();
   const labels = place.open();
-  const writing = await labels.write(["https://a.example/"], path.join(place.own, "notes.txt"));
+  const writing = await labels.write(path.join(place.own, "notes.txt"));
   const notes = place.write("notes.txt");
   await writing.end();
   await apart();
@@ -59,7 +59,7 @@ test("what is written under the influence of others is foreign, also after a res
 test("a foreign file stays so by another name, another time, other rights and a second name; a clean one in its place is clean", async () => {
   using place = startPlace();
   const labels = place.open();
-  const writing = await labels.write(["a page"], path.join(place.own, "dir/notes.txt"));
+  const writing = await labels.write(path.join(place.own, "dir/notes.txt"));
   place.write("dir/notes.txt");
   await writing.end();
   await apart();
@@ -83,7 +83,7 @@ test("a foreign file stays so by another name, another time, other rights and a 
 test("a folder that is moved takes its foreign files along", async () => {
   using place = startPlace();
   const labels = place.open();
-  const writing = await labels.write(["a page"], path.join(place.own, "dir/notes.txt"));
+  const writing = await labels.write(path.join(place.own, "dir/notes.txt"));
   place.write("dir/notes.txt");
   await writing.end();
   await apart();
@@ -96,7 +96,7 @@ test("a command is foreign with its output and its files when a foreign file lie
   const labels = place.open();
   place.write("own.txt");
   await apart();
-  const writing = await labels.write(["a page"], path.join(place.own, "page.txt"));
+  const writing = await labels.write(path.join(place.own, "page.txt"));
   const page = place.write("page.txt");
   await writing.end();
   await apart();
@@ -122,7 +122,7 @@ test("a clean command that runs while something foreign comes is foreign from th
   const background = await labels.startRun([]);
   assert.equal(background.outside(), undefined);
   assert.ok(!existsSync(place.file), "nothing is written while all is clean");
-  const writing = await labels.write(["a page"], path.join(place.own, "page.txt"));
+  const writing = await labels.write(path.join(place.own, "page.txt"));
   await writing.end();
   assert.notEqual(background.outside(), undefined);
   await apart();
@@ -150,14 +150,14 @@ test("a command that a crash has cut off counts up to the next start", async () 
 
 test("a line that was cut off takes no other one along, and a file that cannot be read makes everything foreign", async () => {
   using place = startPlace();
-  const first = await place.open().write(["a page"], path.join(place.own, "one.txt"));
+  const first = await place.open().write(path.join(place.own, "one.txt"));
   const one = place.write("one.txt");
   await first.end();
   appendFileSync(place.file, '{"kind":"open","id":"span_x","at":1');
   await apart();
   const labels = place.open();
   assert.notEqual(await labels.outsideOf(one), undefined);
-  const second = await labels.write(["a page"], path.join(place.own, "two.txt"));
+  const second = await labels.write(path.join(place.own, "two.txt"));
   const two = place.write("two.txt");
   await second.end();
   assert.notEqual(await place.open().outsideOf(two), undefined);
@@ -168,7 +168,7 @@ test("a line that was cut off takes no other one along, and a file that cannot b
 
 test("in a copy of the folder, where all times are new, everything that was there is foreign", async () => {
   using place = startPlace();
-  const writing = await place.open().write(["a page"], path.join(place.own, "one.txt"));
+  const writing = await place.open().write(path.join(place.own, "one.txt"));
   place.write("one.txt");
   await writing.end();
   const copy = path.join(place.root, "restored");
@@ -191,7 +191,7 @@ test("however much is written, little is remembered, and nothing foreign becomes
   const labels = place.open();
   const files: string[] = [];
   for (let index = 0; index < 450; index++) {
-    const writing = await labels.write(["a page"], path.join(place.own, `${index}.txt`));
+    const writing = await labels.write(path.join(place.own, `${index}.txt`));
     files.push(place.write(`${index}.txt`));
     await writing.end();
   }
@@ -204,7 +204,7 @@ test("where no session owns the files only the very paths are labelled, and they
   using place = startPlace();
   const shared = new FolderLabels({ file: place.file, now: Date.now });
   const target = path.join(place.own, "shared.txt");
-  const writing = await shared.write(["a page"], target);
+  const writing = await shared.write(target);
   place.write("shared.txt");
   const beside = place.write("beside.txt");
   await writing.include(target);
