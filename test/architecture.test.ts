@@ -131,8 +131,8 @@ const table: readonly Row[] = [
     ],
     types: ["events/**", "engine/engine"],
   },
-  { files: "client/**", may: [], types: ["events/**"] },
-  { files: "web/**", may: ["client/**"], types: ["events/**"] },
+  { files: "client/**", may: ["util/visible"], types: ["events/**"] },
+  { files: "web/**", may: ["client/**", "util/visible"], types: ["events/**"] },
   { files: "templates/**", may: base },
   { files: "config/**", may: base },
   // Puts the agent together with an engine of its own, and with a model and tools that only play.

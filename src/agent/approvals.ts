@@ -1,11 +1,13 @@
 import type { InboundMessage } from "../bus/messages.js";
-import type { Tool, ToolAccess } from "../tools/tool.js";
+import type { ToolDecision } from "../policy/access.js";
+import type { Tool, ToolAccess, ToolContext } from "../tools/tool.js";
+import { visible } from "../util/visible.js";
 import type { HumanInput, Question } from "./human-input.js";
 import type { AgentPorts, PlannedUse } from "./ports.js";
 import { canBeShown } from "./question-text.js";
 
 export interface ApprovalScope {
-  readonly ports: Pick<AgentPorts, "decide" | "allowAlways">;
+  readonly ports: Pick<AgentPorts, "decide" | "filesOf" | "allowAlways">;
   readonly message: InboundMessage;
   readonly human: HumanInput;
   readonly tool: Tool;
@@ -19,41 +21,53 @@ export interface ApprovalScope {
  * What a call's {@link ToolContext.permit} is: policy decides, a person where policy says so. What was allowed once is
  * not asked again within the same call.
  */
-export function createPermit(scope: ApprovalScope): (access: ToolAccess) => Promise<string | undefined> {
+export function createPermit(scope: ApprovalScope): Pick<ToolContext, "permit" | "allowedByRule"> {
   const allowed = new Set<string>();
-  return async (access) => {
+  const unseen = new Set<string>();
+  const permit = async (access: ToolAccess): Promise<string | undefined> => {
     const { ports, message, tool, folder, outside, isPlanning } = scope;
-    const use: PlannedUse = { tool, access, message, folder, outside, isPlanning };
-    const decision = ports.decide(use);
-    if (decision.verdict === "allow") return undefined;
-    if (decision.verdict === "deny") return decision.sentence;
     const name = JSON.stringify(access);
+    const files = await ports.filesOf(access, folder);
+    const use: PlannedUse = { tool, access, message, folder, files, outside, isPlanning };
+    const decision = ports.decide(use);
+    if (decision.verdict === "allow") {
+      if (decision.by !== undefined) unseen.add(name);
+      return undefined;
+    }
+    if (decision.verdict === "deny") return decision.sentence;
     if (allowed.has(name)) return undefined;
     if (!canBeShown(scope.call.input))
       return `${tool.name} has to be allowed by a person, and its input is too long to be shown whole. Split it up.`;
     const answer = await scope.human.ask(permissionQuestion(scope, decision));
-    if (answer.optionId === "allow_always") await ports.allowAlways(use, answer.responderId);
     if (answer.optionId !== "allow_once" && answer.optionId !== "allow_always")
       return refusal(tool.name, decision, answer.outcome);
+    // Whoever said yes may have looked at them.
+    if (files !== undefined && JSON.stringify(await ports.filesOf(access, folder)) !== JSON.stringify(files))
+      return `${tool.name} may not ${decision.what}: a file that it names was changed while a person was asked. Try again.`;
+    if (answer.optionId === "allow_always") await ports.allowAlways(use, answer.responderId);
     allowed.add(name);
     return undefined;
   };
+  return { permit, allowedByRule: (access) => unseen.has(JSON.stringify(access)) };
 }
 
-type Asking = { readonly what: string; readonly because: string; readonly canGrant: boolean };
+type Asking = Extract<ToolDecision, { verdict: "ask" }>;
 
-function permissionQuestion({ call, message }: ApprovalScope, { what, because, canGrant }: Asking): Question {
-  const who = message.senderName === undefined ? "" : ` for ${message.senderName}`;
+function permissionQuestion({ call, message }: ApprovalScope, asking: Asking): Question {
+  const { what, because, canGrant, approver } = asking;
+  const who = message.senderName === undefined ? "" : ` for ${visible(message.senderName)}`;
+  const always = `${what}, exactly so and in this chat`;
   return {
     kind: "permission",
     question: `May I ${what}${who}? ${sentence(because)}`,
+    approver,
     tool_call_id: call.id,
     tool_name: call.name,
     input: call.input,
     ...(canGrant ? { patterns: [what] } : {}),
     options: [
       { id: "allow_once", label: "Allow once" },
-      ...(canGrant ? [{ id: "allow_always", label: "Always allow", description: what }] : []),
+      ...(canGrant ? [{ id: "allow_always", label: "Always allow", description: always }] : []),
       { id: "deny", label: "Deny", recommended: true },
     ],
     allow_custom: false,

@@ -1,3 +1,4 @@
+import { canonicalJson } from "../util/canonical-json.js";
 import type { HumanInput } from "./human-input.js";
 import type { TurnLog } from "./turn-log.js";
 
@@ -41,6 +42,8 @@ export class DoomLoop {
       {
         kind: "permission",
         question,
+        // Each call is decided on by itself all the same.
+        approver: "asker",
         tool_call_id: id,
         tool_name: name,
         input,
@@ -67,15 +70,5 @@ function refusal(name: string, count: number): string {
 
 /** Equal inputs give equal keys, whatever the order of their fields. */
 function keyOf({ name, input }: Call): string {
-  return `${name} ${JSON.stringify(sorted(input))}`;
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, entry]) => [key, sorted(entry)]),
-  );
+  return `${name} ${canonicalJson(input)}`;
 }

@@ -136,7 +136,8 @@ export class HumanInput {
       ({ asked }) =>
         asked.tool_call_id === question.tool_call_id &&
         asked.kind === question.kind &&
-        asked.question === question.question,
+        asked.question === question.question &&
+        asked.approver === question.approver,
     );
     if (found !== undefined) this.#earlier.delete(found);
     return found;

@@ -1,8 +1,17 @@
 import type { Payload } from "../events/catalogue.js";
 import { isBelow } from "../events/session-key.js";
+import { visible } from "../util/visible.js";
 import { parseCommand } from "./chat-command.js";
 import { isStopPhrase } from "./interrupt-phrases.js";
-import { type Choice, choiceOf, expectedAnswers, optionOf } from "./question-answers.js";
+import {
+  type Choice,
+  choiceOf,
+  expectedAnswers,
+  isForOwner,
+  isYes,
+  optionOf,
+  ownersReason,
+} from "./question-answers.js";
 
 /** A question that waits for a person. */
 export interface OpenQuestion {
@@ -183,6 +192,7 @@ export class OpenQuestions {
     if (entry === undefined) return undefined;
     const { asked } = entry;
     if (!mayAnswer(entry, responder)) return isMeantAsAnswer(asked, text) ? foreignReason(entry) : undefined;
+    if (isMeantAsAnswer(asked, text) && !mayAllow(entry, { text }, responder)) return ownersReason;
     const isControl = parseCommand(text) !== undefined || isStopPhrase(text) || optionOf(asked, text) !== undefined;
     return asked.kind === "env_var" && !responder.isPrivate && !isControl ? privateReason(asked) : undefined;
   }
@@ -198,6 +208,7 @@ export class OpenQuestions {
       };
     }
     if (!mayAnswer(entry, responder)) return { code: "forbidden", reason: foreignReason(entry) };
+    if (!mayAllow(entry, reply, responder)) return { code: "forbidden", reason: ownersReason };
     if (entry.asked.kind !== "env_var" || optionOf(entry.asked, reply.text) !== undefined) return undefined;
     if (!responder.isPrivate) return { code: "wrong_place", reason: privateReason(entry.asked) };
     const missing = (entry.asked.fields ?? []).filter((name) => !reply.values?.includes(name));
@@ -244,6 +255,13 @@ function mayAnswer({ asker }: OpenQuestion, { channel, senderId, isOwner }: Resp
   return isOwner || (asker.channel === channel && asker.senderId === senderId);
 }
 
+/** False where an owner has to say yes and somebody else says anything but no. */
+function mayAllow(question: OpenQuestion, reply: Reply, { isOwner }: Responder): boolean {
+  if (isOwner || !isForOwner(question.asked)) return true;
+  const choice = choiceFor(question, reply);
+  return choice !== undefined && !isYes(choice);
+}
+
 function choiceFor({ asked }: OpenQuestion, reply: Reply): Choice | undefined {
   const option = asked.kind === "env_var" ? optionOf(asked, reply.text) : undefined;
   if (option !== undefined) return { optionId: option.id, text: option.label };
@@ -262,7 +280,7 @@ function isMeantAsAnswer(asked: OpenQuestion["asked"], text: string): boolean {
 }
 
 function foreignReason({ asker }: OpenQuestion): string {
-  return `Only ${asker.name ?? "the person who asked"} or an owner of this assistant can answer this.`;
+  return `Only ${asker.name === undefined ? "the person who asked" : visible(asker.name)} or an owner of this assistant can answer this.`;
 }
 
 /** Where a secret may be typed. */

@@ -4,7 +4,7 @@ import type { Engine, Work } from "../engine/engine.js";
 import type { Payload } from "../events/catalogue.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
-import type { ToolDecision } from "../policy/access.js";
+import type { BoundFile, ToolDecision } from "../policy/access.js";
 import type { CommandAct } from "../policy/commands.js";
 import type { ChosenModel, ModelChain, ToolDeclaration } from "../providers/provider.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
@@ -58,6 +58,8 @@ export interface PlannedUse {
   readonly access: ToolAccess;
   readonly message: InboundMessage;
   readonly folder: string;
+  /** Of a command: what it names in the workspace, as {@link AgentPorts.filesOf} has found it. */
+  readonly files: readonly BoundFile[] | undefined;
   readonly outside: readonly string[];
   /** A plan waits for the person's go. */
   readonly isPlanning: boolean;
@@ -151,6 +153,8 @@ export interface AgentPorts {
   readonly compaction: Compaction;
   /** Policy, for the person whose message it is. `outside`: where what others wrote in the context came from. */
   decide(use: PlannedUse): ToolDecision;
+  /** Of a command that may have to be asked about: the files of the workspace that it names, if they can be known. */
+  filesOf(access: ToolAccess, folder: string): Promise<readonly BoundFile[] | undefined>;
   /** Remembers that a person allowed this for always. */
   allowAlways(use: PlannedUse, responderId: string): Promise<void>;
   /** Where a file's content came from when others wrote it, by the place where it lies. */

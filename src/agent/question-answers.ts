@@ -55,6 +55,19 @@ function permissionOption(options: readonly Option[], text: string): Option | un
   return options.find((option) => option.id === id);
 }
 
+/** How a chat is told that the yes of who asked is not enough. */
+export const ownersReason = "An owner of this assistant has to allow this.";
+
+/** True where only an owner may say yes: also where nothing says who may. */
+export function isForOwner({ kind, approver }: Asked): boolean {
+  return kind === "permission" && approver !== "asker";
+}
+
+/** A no opens nothing. */
+export function isYes(choice: Choice): boolean {
+  return !("optionId" in choice) || choice.optionId !== "deny";
+}
+
 /** What is taken when nobody answers: permission is denied; else the default, the recommended or the first option. */
 export function takenAtTimeout(asked: Asked): Choice {
   const { kind, options } = asked;

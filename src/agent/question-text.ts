@@ -1,5 +1,7 @@
 import type { Payload } from "../events/catalogue.js";
+import { visible, visibleJson, visibleLines } from "../util/visible.js";
 import { privateReason } from "./open-questions.js";
+import { isForOwner, ownersReason } from "./question-answers.js";
 
 type Asked = Payload<"human_input_asked">;
 
@@ -8,7 +10,9 @@ const longestShown = 12_000;
 
 /** The question as a chat reads it, as Markdown; its options are added by the channel, as buttons or numbered lines. */
 export function questionText(asked: Asked): string {
-  const parts = [asked.question];
+  const isPermission = asked.kind === "permission";
+  const parts = [isPermission ? plainMarkdown(asked.question) : asked.question];
+  if (isForOwner(asked)) parts.push(ownersReason);
   if (asked.kind === "env_var") parts.push(privateReason(asked));
   if (asked.input !== undefined)
     parts.push(canBeShown(asked.input) ? inputText(asked.input) : "Its input is too long to be shown here.");
@@ -17,9 +21,23 @@ export function questionText(asked: Asked): string {
   return parts.join("\n\n");
 }
 
+/** The options for the chat that asks: none where nobody there can choose one. */
+export function choicesFor(asked: Asked): Asked["options"] {
+  if (isForOwner(asked)) return [];
+  if (asked.kind !== "permission") return asked.options;
+  return asked.options.map((option) =>
+    option.description === undefined ? option : { ...option, description: plainMarkdown(option.description) },
+  );
+}
+
 /** True where the question shows all that it asks about. */
 export function canBeShown(input: unknown): boolean {
-  return (JSON.stringify(input) ?? "").length <= longestShown;
+  return (JSON.stringify(input) ?? "").length <= longestShown && visibleJson(input).length <= 2 * longestShown;
+}
+
+/** Markdown that shows a text as it is: no mark in a command or a name may vanish or become a link. */
+function plainMarkdown(text: string): string {
+  return text.replace(/[\\`*_{}[\]<>#|~]/g, "\\$&");
 }
 
 /** What was taken because nobody answered, as one sentence for the person. */
@@ -39,8 +57,8 @@ function durationOf(seconds: number): string {
 function inputText(input: Readonly<Record<string, unknown>>): string {
   return Object.entries(input)
     .map(([name, value]) => {
-      const text = typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
-      return `**${name}**\n${fenced(text)}`;
+      const text = typeof value === "string" ? visibleLines(value) : visibleJson(value);
+      return `**${plainMarkdown(visible(name))}**\n${fenced(text)}`;
     })
     .join("\n");
 }

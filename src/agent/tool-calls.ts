@@ -25,6 +25,7 @@ export interface ToolCallScope {
     AgentPorts,
     | "tools"
     | "decide"
+    | "filesOf"
     | "allowAlways"
     | "outsideOf"
     | "labels"
@@ -243,9 +244,9 @@ function contextOf(
   const { executionId, waiting, readSkill, changePlan } = aids;
   const { ports, message, human, log, outside } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
-  const permit =
+  const { permit, allowedByRule } =
     tool === undefined
-      ? async () => undefined
+      ? { permit: async () => undefined, allowedByRule: () => false }
       : createPermit({
           ports,
           message,
@@ -269,6 +270,7 @@ function contextOf(
     workspace: ports.workspace,
     signal: scope.signal,
     permit: labels.permit((access) => waiting(() => permit(access))),
+    allowedByRule,
     ask: (question) => waiting(() => askFor(call, question, human)),
     outsideOf: (path) => labels.outsideOf(path),
     wrote: (path) => labels.wrote(path),
@@ -294,7 +296,7 @@ function contextOf(
 
 function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCallScope): boolean {
   const { ports, message, outside } = scope;
-  const use = { tool, access, message, folder, outside: outside(), isPlanning: isPlanning(scope) };
+  const use = { tool, access, message, folder, files: undefined, outside: outside(), isPlanning: isPlanning(scope) };
   return ports.decide(use).verdict === "allow";
 }
 

@@ -189,6 +189,8 @@ export interface WaitingQuestion {
   readonly kind: "clarification" | "decision" | "env_var" | "permission";
   readonly question: string;
   readonly options: readonly { readonly id: string; readonly label: string }[];
+  /** Of a permission: whose yes counts. `asker`: also that of who asked. */
+  readonly approver?: "asker" | "owner";
   /** Names of the secrets that are asked for. */
   readonly fields: readonly string[];
   readonly allowCustom: boolean;
@@ -206,11 +208,18 @@ export interface PolicyView {
   readonly grants: readonly {
     readonly id: string;
     readonly tool: string;
+    /** Of a call its whole input, as JSON with sorted names. */
     readonly argument: string;
-    /** `owner` for every owner, else `channel:sender`. */
+    /** Of a command: what it names in the workspace, by what that held then. */
+    readonly files: readonly { readonly path: string; readonly sha256: string }[];
+    /** As a session key. */
+    readonly chat: string;
+    /** `channel:sender` of who asked. */
     readonly for: string;
     readonly grantedBy: string;
     readonly grantedAt: string;
+    /** Of an earlier version, which bound it to less: it allows nothing any more. */
+    readonly isOld: boolean;
   }[];
 }
 

@@ -2,6 +2,7 @@ import type { OpenQuestions } from "../agent/open-questions.js";
 import { RequestError } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
 import type { Grants } from "../policy/grants.js";
+import { visible } from "../util/visible.js";
 import type { AnswerOutcome, Answers } from "./answers.js";
 import type { GatewayApi, PolicyView } from "./gateway-api.js";
 
@@ -36,6 +37,7 @@ export function createPolicyOperations(
         kind: asked.kind,
         question: asked.question,
         options: asked.options.map(({ id, label }) => ({ id, label })),
+        ...(asked.approver === undefined ? {} : { approver: asked.approver }),
         fields: asked.fields ?? [],
         allowCustom: asked.allow_custom,
         ...(asked.input === undefined ? {} : { input: asked.input }),
@@ -54,7 +56,7 @@ export function createPolicyOperations(
       const revoked = await grants.revoke(id);
       if (revoked === undefined)
         throw new RequestError(`There is no approval ${id}`, { status: 404, code: "not_found" });
-      const from = `${revoked.tool} ${revoked.argument}`.trim();
+      const from = visible(`${revoked.tool} ${revoked.argument}`.trim());
       await tell(
         draft("settings_changed", { scope: "gateway", key: "allow_always", from, to: "" }, { source: "client" }),
       );

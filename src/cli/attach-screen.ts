@@ -2,6 +2,7 @@ import { noticeOf } from "../client/notices.js";
 import type { EventType } from "../events/catalogue.js";
 import type { ContentPart } from "../events/content.js";
 import type { EventOf, GatewayEvent } from "../events/event.js";
+import { visible } from "../util/visible.js";
 import { dim, harmless } from "./output.js";
 
 /** Where a session is shown. */
@@ -105,7 +106,8 @@ export function createAttachScreen(output: ScreenOutput): AttachScreen {
       const said = [textOf(content), ...filesOf(content)].filter((part) => part !== "").join("\n");
       line(quoted(sender_name === undefined ? said : `${sender_name}: ${said}`), false);
     },
-    tool_execution_start: ({ payload }) => line(`· ${payload.tool_name} ${cut(JSON.stringify(payload.input))}`),
+    tool_execution_start: ({ payload }) =>
+      line(`· ${payload.tool_name} ${cut(visible(JSON.stringify(payload.input)))}`),
     tool_execution_complete: ({ payload }) => line(`  ${payload.is_error ? "!" : "→"} ${payload.summary}`),
     session_history_changed: showHistory,
     artifact_state_changed(event) {

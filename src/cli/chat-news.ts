@@ -2,6 +2,7 @@ import { createClient, type EventsOf } from "../client/node.js";
 import { noticeOf } from "../client/notices.js";
 import type { EventType, Payload } from "../events/catalogue.js";
 import type { ContentPart } from "../events/content.js";
+import { visibleJson } from "../util/visible.js";
 import type { HumanQuestion } from "./answer.js";
 import type { ApiClient } from "./api-client.js";
 import { readQuestions } from "./waiting-questions.js";
@@ -130,7 +131,7 @@ export function followNews(
 
 function questionOf(asked: Payload<"human_input_asked">): HumanQuestion {
   const { request_id: requestId, kind, question, options, fields = [], allow_custom: allowCustom, input } = asked;
-  const shown = input === undefined ? {} : { input: JSON.stringify(input, null, 2) };
+  const shown = input === undefined ? {} : { input: visibleJson(input) };
   return { requestId, kind, question, options, fields, allowCustom, ...shown };
 }
 

@@ -1,5 +1,6 @@
 import type { EventType } from "../events/catalogue.js";
 import type { EventOf, GatewayEvent } from "../events/event.js";
+import { visibleJson } from "../util/visible.js";
 
 export type Tone = "plain" | "warning" | "error";
 
@@ -74,7 +75,7 @@ const sentences: Sentences = {
     return plain(payload.reason === "abort" ? "Stopped by the gateway." : "Stopped.");
   },
   human_input_asked: ({ payload }) => {
-    const detail = payload.input === undefined ? undefined : JSON.stringify(payload.input, null, 2);
+    const detail = payload.input === undefined ? undefined : visibleJson(payload.input);
     return warning(payload.question, { subject: `ask:${payload.request_id}`, detail });
   },
   human_input_answered: ({ payload }) => {

@@ -238,6 +238,7 @@ export const catalogue = {
       request_id: text,
       kind: z.enum(["clarification", "decision", "env_var", "permission"]),
       question: text,
+      approver: z.enum(["asker", "owner"]).optional(),
       tool_call_id: optionalText,
       tool_name: optionalText,
       input: z.record(text, z.unknown()).optional(),

@@ -6,6 +6,7 @@ import type { GatewayEvent } from "../events/event.js";
 import { newId } from "../util/ids.js";
 import { linked } from "../util/linked.js";
 import { sleep } from "../util/sleep.js";
+import { visibleJson } from "../util/visible.js";
 import { createAnswerProjection } from "./answer-projection.js";
 import { openEventStream } from "./event-stream.js";
 import { bodyOf, type Exchange, lastSequenceOf, sendJson } from "./exchange.js";
@@ -190,7 +191,7 @@ function questionIn({ api }: Exchange, sessionKey: string): WaitingQuestion | un
 /** As a person can answer it in the next message. */
 function questionText({ question, options, fields, allowCustom, input }: WaitingQuestion): string {
   const parts = [question];
-  if (input !== undefined) parts.push(`\`\`\`\`json\n${JSON.stringify(input, null, 2)}\n\`\`\`\``);
+  if (input !== undefined) parts.push(`\`\`\`\`json\n${visibleJson(input)}\n\`\`\`\``);
   if (options.length > 0) parts.push(options.map(({ label }, index) => `${index + 1}. ${label}`).join("\n"));
   if (fields.length > 0)
     parts.push(

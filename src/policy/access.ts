@@ -20,6 +20,8 @@ export type ToolAccess =
       readonly command: string;
       readonly isSandboxed: boolean;
       readonly hasNetwork?: boolean | undefined;
+      /** Where it starts; absent: in the session's own folder. */
+      readonly cwd?: string | undefined;
     }
   /** `owner`: the owner's memory and all conversations. `chat`: what this chat has of its own. */
   | { readonly kind: "memory"; readonly access: "read" | "write"; readonly of: "owner" | "chat" }
@@ -40,6 +42,15 @@ export interface ToolTraits {
 
 export type ExecutionMode = "safe" | "ask" | "auto";
 export type Role = "owner" | "guest";
+/** `asker`: whose message it is, or an owner. `owner`: an owner alone, for who asked is a guest and it is not only theirs. */
+export type Approver = "asker" | "owner";
+
+/** A file that a command runs or reads, and what it holds at this moment. */
+export interface BoundFile {
+  /** Absolute. */
+  readonly path: string;
+  readonly sha256: string;
+}
 /** Who reads along where the turn's answer goes: owners alone, or anybody else. */
 export type Audience = "owner" | "others";
 
@@ -57,6 +68,10 @@ export interface ToolUse {
   };
   /** The session's own folder, `<workspace>/.sessions/<name>`. */
   readonly folder: string;
+  /** The chat that it is done for, as a session key. Absent: nothing can be allowed for always. */
+  readonly chat?: string | undefined;
+  /** Of a command: what it names in the workspace. Absent: that is not known. */
+  readonly files?: readonly BoundFile[] | undefined;
   /** Where those parts of the context came from that others wrote: pages, mails, files that were sent. */
   readonly outside?: readonly string[] | undefined;
   /** A plan is being made and the person has not said go: nothing may be changed yet. */
@@ -64,11 +79,18 @@ export interface ToolUse {
 }
 
 export type ToolDecision =
-  | { readonly verdict: "allow" }
+  /** `by`: a person has said so beforehand, by a rule or for always, and nobody looks at it now. */
+  | { readonly verdict: "allow"; readonly by?: "rule" | "grant" }
   /** `sentence` is for the model. */
   | { readonly verdict: "deny"; readonly sentence: string }
   /** For a person: `what` it would do, and why that is asked. `canGrant`: "always" may be answered. */
-  | { readonly verdict: "ask"; readonly what: string; readonly because: string; readonly canGrant: boolean };
+  | {
+      readonly verdict: "ask";
+      readonly what: string;
+      readonly because: string;
+      readonly canGrant: boolean;
+      readonly approver: Approver;
+    };
 
 /** True where something can leave the gateway for people or places other than this chat. */
 export function isOutward(tool: ToolTraits, access: ToolAccess): boolean {

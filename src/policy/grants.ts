@@ -1,53 +1,72 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { argumentOf, isOpenCommand, type ToolUse } from "./access.js";
+import { canonicalJson } from "../util/canonical-json.js";
+import { visible } from "../util/visible.js";
+import { argumentOf, type BoundFile, isOpenCommand, type ToolUse } from "./access.js";
+import { followsFolder } from "./command-programs.js";
 import type { PairingRecords } from "./pairing.js";
+import { parseWords } from "./shell-words.js";
 
-const grantRecord = z.object({
+const common = {
   tool: z.string(),
   kind: z.string(),
-  /** The exact path, address, chat or command; empty: whatever the input. */
+  /** The exact path, address, chat or command; of a call its whole input, as JSON with sorted names. */
   argument: z.string(),
-  /** `owner` stands for every owner, else `channel:sender`. */
+  /** `channel:sender` of who asked. */
   for: z.string(),
   grantedBy: z.string(),
   /** ISO 8601. */
   grantedAt: z.string(),
+};
+const grantRecord = z.object({
+  ...common,
+  /** As a session key. */
+  chat: z.string(),
+  /** What the command runs of the workspace, by what it held. */
+  files: z.array(z.object({ path: z.string(), sha256: z.string() })),
 });
+/** What versions before this one have written, for all owners in all chats; an empty argument meant any input. */
+const oldRecord = z.object(common).transform((old) => ({ ...old, chat: "", files: [] }));
 
 /** Something that a person has allowed for always. */
 export interface Grant extends z.infer<typeof grantRecord> {
   readonly id: string;
+  /** Of an earlier version, which bound it to less: it allows nothing any more. */
+  readonly isOld: boolean;
 }
 
 /** What was answered with "always allow". Durable; revoked by id. */
 export interface Grants {
   list(): readonly Grant[];
   covers(use: ToolUse): boolean;
-  /** Allowing the same thing twice gives the same grant. */
-  add(use: ToolUse, grantedBy: string): Promise<Grant>;
+  /** Allowing the same thing twice gives the same grant. Undefined for what cannot be bound, see {@link scopeOf}. */
+  add(use: ToolUse, grantedBy: string): Promise<Grant | undefined>;
   /** Undefined when there is none of this id. */
   revoke(id: string): Promise<Grant | undefined>;
 }
 
 export function createGrants(records: PairingRecords, options: { readonly now: () => number }): Grants {
   const read = (id: string, value: unknown): Grant | undefined => {
-    const parsed = grantRecord.safeParse(value);
-    return parsed.success ? { id, ...parsed.data } : undefined;
+    const current = grantRecord.safeParse(value);
+    if (current.success) return { id, ...current.data, isOld: false };
+    const old = oldRecord.safeParse(value);
+    return old.success ? { id, ...old.data, isOld: true } : undefined;
   };
   return {
     list: () => records.list().flatMap(({ id, value }) => read(id, value) ?? []),
     covers(use) {
       const scope = scopeOf(use);
+      if (scope === undefined) return false;
       const found = read("", records.get(idOf(scope)));
-      return found !== undefined && sameScope(found, scope);
+      return found !== undefined && !found.isOld && textOf(found) === textOf(scope);
     },
     async add(use, grantedBy) {
       const scope = scopeOf(use);
+      if (scope === undefined) return undefined;
       const id = idOf(scope);
-      const grant = { ...scope, grantedBy, grantedAt: new Date(options.now()).toISOString() };
+      const grant = { ...scope, files: [...scope.files], grantedBy, grantedAt: new Date(options.now()).toISOString() };
       await records.put(id, grant);
-      return { id, ...grant };
+      return { id, ...grant, isOld: false };
     },
     async revoke(id) {
       const grant = read(id, records.get(id));
@@ -59,24 +78,29 @@ export function createGrants(records: PairingRecords, options: { readonly now: (
 
 /** One line for people: `write_file /srv/notes.txt`. */
 export function grantText({ tool, argument }: Pick<Grant, "tool" | "argument">): string {
-  return argument === "" ? `${tool}, whatever its input` : `${tool} ${argument}`;
+  return visible(argument === "" ? `${tool}, whatever its input` : `${tool} ${argument}`);
 }
 
-type Scope = Pick<Grant, "tool" | "kind" | "argument" | "for">;
+type Scope = Readonly<Pick<Grant, "tool" | "kind" | "argument" | "chat" | "for">> & {
+  readonly files: readonly BoundFile[];
+};
 
-/** What saying "always" to this use would allow. A call has as many inputs as there are moments: it counts as such. */
-export function scopeOf({ tool, access, speaker }: ToolUse): Scope {
-  return {
-    tool: tool.name,
-    kind: isOpenInSandbox(access) ? "command with network" : access.kind,
-    argument: access.kind === "call" ? "" : argumentOf(access),
-    for: speaker.role === "owner" ? "owner" : `${speaker.channel}:${speaker.senderId}`,
-  };
-}
-
-/** Such a yes says nothing about the same command without a sandbox. */
-function isOpenInSandbox(access: ToolUse["access"]): boolean {
-  return access.kind === "command" && access.isSandboxed && isOpenCommand(access);
+/**
+ * What saying "always" to this use would allow: the same thing, for the same person, in the same chat. Undefined for what
+ * cannot be told again: where the chat is not known, for a command whose files are not known, and without a sandbox for
+ * one that is not made of plain words or whose program looks into the folder for what to run.
+ */
+export function scopeOf({ tool, access, speaker, chat, files }: ToolUse): Scope | undefined {
+  if (chat === undefined) return undefined;
+  const common = { tool: tool.name, chat, for: `${speaker.channel}:${speaker.senderId}` };
+  if (access.kind === "call") return { ...common, kind: "call", argument: canonicalJson(access.input), files: [] };
+  if (access.kind !== "command") return { ...common, kind: access.kind, argument: argumentOf(access), files: [] };
+  if (files === undefined) return undefined;
+  const [program] = parseWords(access.command) ?? [];
+  if (!access.isSandboxed && (program === undefined || followsFolder(program))) return undefined;
+  // Such a yes says nothing about the same command without a sandbox.
+  const kind = access.isSandboxed && isOpenCommand(access) ? "command with network" : "command";
+  return { ...common, kind, argument: access.command, files };
 }
 
 // Short enough to be typed; what it stands for is compared as well.
@@ -84,10 +108,6 @@ function idOf(scope: Scope): string {
   return `allow_${createHash("sha256").update(textOf(scope)).digest("hex").slice(0, 8)}`;
 }
 
-function sameScope(a: Scope, b: Scope): boolean {
-  return textOf(a) === textOf(b);
-}
-
-function textOf(scope: Scope): string {
-  return JSON.stringify([scope.tool, scope.kind, scope.argument, scope.for]);
+function textOf({ tool, kind, argument, files, chat, for: whom }: Scope): string {
+  return JSON.stringify([tool, kind, argument, files.map(({ path, sha256 }) => [path, sha256]), chat, whom]);
 }

@@ -1,8 +1,10 @@
+import { visible } from "../util/visible.js";
 import { type ExecutionMode, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
+import { approverOf } from "./approvers.js";
 import { ownerChannels } from "./audience.js";
 import { type CommandUse, commandLimit } from "./commands.js";
-import type { Grants } from "./grants.js";
-import { createRules, type PolicyRule } from "./rules.js";
+import { type Grants, scopeOf } from "./grants.js";
+import { createRules, type PolicyRule, problemsOfRules } from "./rules.js";
 import { createToolLimits } from "./tool-limits.js";
 import { createZones } from "./zones.js";
 
@@ -58,16 +60,17 @@ export interface Policy {
 const yes: ToolDecision = { verdict: "allow" };
 
 export function createPolicy(options: PolicyOptions): Policy {
+  const owners = new Set(options.owners.filter(isPerson));
   const zones = createZones(options);
   const { executionMode, grants, rules = [] } = options;
-  const ruleFor = createRules(rules, zones.nameOf);
+  const ruleFor = createRules(rules, zones);
   const limits = createToolLimits(options, zones);
 
   const maySpeak: Policy["maySpeak"] = (speaker, isPaired) => {
     if (ownerChannels.has(speaker.channel)) return { allowed: true, role: "owner" };
     if (speaker.chatType === "group" && !speaker.addressed) return { allowed: false, reason: "not_addressed" };
     if (!isStableId(speaker.senderId)) return { allowed: false, reason: "not_allowed" };
-    if (options.owners.includes(`${speaker.channel}:${speaker.senderId}`)) return { allowed: true, role: "owner" };
+    if (owners.has(`${speaker.channel}:${speaker.senderId}`)) return { allowed: true, role: "owner" };
     const lists = Object.hasOwn(options.channels, speaker.channel) ? options.channels[speaker.channel] : undefined;
     const { allowFrom = [], allowGroups = [] } = lists ?? {};
     if (speaker.chatType === "group" && allowGroups.length > 0) {
@@ -90,15 +93,18 @@ export function createPolicy(options: PolicyOptions): Policy {
     const steers = limits.steers(use);
     const others = steers || isOutward(use.tool, use.access) ? othersIn(use) : undefined;
     // Rules were written before anybody knew what would speak in this conversation.
-    if (rule?.verdict === "allow" && !(steers && others !== undefined)) return yes;
+    if (rule?.verdict === "allow" && !(steers && others !== undefined)) return { verdict: "allow", by: "rule" };
+    const approver = approverOf(use, rule?.verdict === "ask");
     const ask = (because: string, canGrant: boolean): ToolDecision => {
-      return { verdict: "ask", what: limits.nameOf(use), because, canGrant };
+      return { verdict: "ask", what: limits.nameOf(use), because: visible(because), canGrant, approver };
     };
     if (rule?.verdict === "ask") return ask(`${rule.name} says to ask`, false);
     if (others !== undefined) return ask(others, false);
     const risk = limits.riskOf(use);
-    if (risk === undefined || executionMode === "auto" || (!steers && grants?.covers(use) === true)) return yes;
-    return ask(risk, use.speaker.role === "owner" && !steers);
+    if (risk === undefined || executionMode === "auto") return yes;
+    // Owners alone can say so, and only for what can be told again.
+    const canGrant = use.speaker.role === "owner" && !steers && scopeOf(use) !== undefined;
+    return canGrant && grants?.covers(use) === true ? { verdict: "allow", by: "grant" } : ask(risk, canGrant);
   };
 
   return {
@@ -124,6 +130,11 @@ function othersIn({ outside = [], speaker, access }: ToolUse): string | undefine
   return isAmongOthers && !staysHere ? "others write in this chat too" : undefined;
 }
 
+/** `channel:id` of one person. The id of a group begins with a minus; whoever writes there as the group is not one person. */
+function isPerson(owner: string): boolean {
+  return /^[a-z0-9-]+:[^-]/.test(owner) && isStableId(owner.slice(owner.indexOf(":") + 1));
+}
+
 /** `@name` can be given up by one person and taken by another, so it identifies nobody. `@name:server` is a Matrix id. */
 function isStableId(id: string): boolean {
   return id !== "" && id !== "*" && !isChangeableName(id);
@@ -142,7 +153,7 @@ function problemsOf(options: PolicyOptions): readonly string[] {
       ),
   );
   const owners = options.owners
-    .filter((owner) => !/^[a-z0-9-]+:./.test(owner) || !isStableId(owner.slice(owner.indexOf(":") + 1)))
-    .map((owner) => `owners: ${owner} never matches; write channel:id, e.g. telegram:42.`);
-  return [...lists, ...owners];
+    .filter((owner) => !isPerson(owner))
+    .map((owner) => `owners: ${owner} never matches; write channel:id of a person, e.g. telegram:42.`);
+  return [...lists, ...owners, ...problemsOfRules(options.rules ?? [])];
 }

@@ -1,4 +1,7 @@
-import { argumentOf, type ToolAccess, type ToolUse } from "./access.js";
+import { globOf, matchesGlob } from "../util/glob.js";
+import type { ToolAccess, ToolUse } from "./access.js";
+import { allowedCommand } from "./allowed-command.js";
+import { exactNames, matchesWidely, type PlaceNames } from "./rule-names.js";
 
 /** One entry of `policy.rules`. What is absent matches everything; `*` stands for any text, `?` for one character. */
 export interface PolicyRule {
@@ -19,49 +22,71 @@ export interface RuleMatch {
   readonly name: string;
 }
 
-/** Finds the last rule that matches. `nameOf` gives a path as it is called within the workspace. */
-export function createRules(
-  rules: readonly PolicyRule[],
-  nameOf: (path: string) => string,
-): (use: ToolUse) => RuleMatch | undefined {
-  const compiled = rules
-    .map((rule, index) => ({ matches: toMatcher(rule, nameOf), index, verdict: rule.verdict }))
-    .reverse();
+/** Finds the last rule that matches. */
+export function createRules(rules: readonly PolicyRule[], places: PlaceNames): (use: ToolUse) => RuleMatch | undefined {
+  const compiled = rules.map((rule, index) => ({ ...compile(rule, places), index })).reverse();
   return (use) => {
-    const found = compiled.find(({ matches }) => matches(use));
-    return found === undefined ? undefined : { verdict: found.verdict, name: `policy.rules[${found.index}]` };
+    // What a tool does after such a call is decided on one by one: a later rule may allow some of it.
+    const isFrame = use.access.kind === "call" && use.tool.risk === "access";
+    let opensSome = false;
+    for (const rule of compiled) {
+      if (!rule.isFor(use)) continue;
+      if (rule.fits(use.access)) {
+        if (isFrame && opensSome && rule.isForAll) return undefined;
+        return { verdict: rule.verdict, name: `policy.rules[${rule.index}]` };
+      }
+      if (rule.verdict !== "deny") opensSome = true;
+    }
+    return undefined;
   };
 }
 
-function toMatcher(rule: PolicyRule, nameOf: (path: string) => string): (use: ToolUse) => boolean {
-  const tool = toPattern(rule.tool);
-  const channel = toPattern(rule.channel);
-  const sender = toPattern(rule.sender);
-  const argument = toPattern(rule.argument);
-  // `git *` is meant to allow one program, not what a shell would run behind it.
-  const command = rule.verdict === "allow" ? toPattern(rule.argument, "[^;&|`$()<>\\n\\r\\\\]") : argument;
-  return ({ tool: { name }, access, speaker }) =>
-    tool.test(name) &&
-    channel.test(speaker.channel) &&
-    sender.test(`${speaker.channel}:${speaker.senderId}`) &&
-    (rule.role === undefined || rule.role === speaker.role) &&
-    (rule.chat === undefined || rule.chat === speaker.chatType) &&
-    (rule.argument === undefined ||
-      namesOf(access, nameOf).some((text) => (access.kind === "command" ? command : argument).test(text)));
+/** Rules that can never allow what they are written for, as sentences for people. */
+export function problemsOfRules(rules: readonly PolicyRule[]): readonly string[] {
+  return rules.flatMap(({ tool, argument, verdict }, index) => {
+    if (tool !== "exec" || argument === undefined || verdict !== "allow") return [];
+    const { problem } = allowedCommand(argument);
+    return problem === undefined ? [] : [`policy.rules[${index}] allows no command: ${problem}.`];
+  });
 }
 
-/** A path counts by both of its names, an address also without what follows its host. */
-function namesOf(access: ToolAccess, nameOf: (path: string) => string): readonly string[] {
-  const argument = argumentOf(access);
-  if (access.kind === "read" || access.kind === "write") return [argument, nameOf(argument)];
-  if (access.kind === "network" && URL.canParse(argument)) return [argument, new URL(argument).hostname];
-  return [argument];
+interface CompiledRule {
+  readonly verdict: PolicyRule["verdict"];
+  /** Whatever the argument. */
+  readonly isForAll: boolean;
+  /** Of the tool and the person. */
+  readonly isFor: (use: ToolUse) => boolean;
+  readonly fits: (access: ToolAccess) => boolean;
 }
 
-function toPattern(glob: string | undefined, any = "."): RegExp {
-  const source = (glob ?? "*")
-    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
-    .replaceAll("*", `${any}*`)
-    .replaceAll("?", any);
-  return new RegExp(`^${source}$`, "su");
+function compile(rule: PolicyRule, places: PlaceNames): CompiledRule {
+  const tool = globOf(rule.tool ?? "*");
+  const channel = globOf(rule.channel ?? "*");
+  const sender = globOf(rule.sender ?? "*");
+  return {
+    verdict: rule.verdict,
+    isForAll: rule.argument === undefined || /^\*+$/.test(rule.argument),
+    isFor: ({ tool: { name }, speaker }) =>
+      matchesGlob(tool, name) &&
+      matchesGlob(channel, speaker.channel) &&
+      matchesGlob(sender, `${speaker.channel}:${speaker.senderId}`) &&
+      (rule.role === undefined || rule.role === speaker.role) &&
+      (rule.chat === undefined || rule.chat === speaker.chatType),
+    fits: rule.argument === undefined ? () => true : argumentMatcher(rule.argument, rule.verdict, places),
+  };
+}
+
+/** What is allowed is allowed as it is written; what is denied or asked about is so in whatever way it is written. */
+function argumentMatcher(
+  argument: string,
+  verdict: PolicyRule["verdict"],
+  places: PlaceNames,
+): (access: ToolAccess) => boolean {
+  if (verdict !== "allow") return (access) => matchesWidely(argument, access, places);
+  const glob = globOf(argument);
+  const command = allowedCommand(argument);
+  return (access) =>
+    access.kind === "command"
+      ? command.matches(access.command)
+      : exactNames(access, places).some((name) => matchesGlob(glob, name));
 }

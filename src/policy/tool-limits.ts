@@ -1,3 +1,4 @@
+import { visible, visibleAddress } from "../util/visible.js";
 import { type ExecutionMode, isOpenCommand, type ToolAccess, type ToolUse, unknownAccess } from "./access.js";
 import { createPlaceLimits, inPrivate, isPrivate, onlyOwners, type PlaceLimits } from "./place-limits.js";
 import type { Zones } from "./zones.js";
@@ -93,23 +94,23 @@ function riskOf(use: ToolUse, places: PlaceLimits): string | undefined {
 function nameOf({ tool, access }: ToolUse, zones: Zones): string {
   switch (access.kind) {
     case "read":
-      return `read ${zones.nameOf(access.path)}`;
+      return `read ${visible(zones.nameOf(access.path))}`;
     case "write":
-      return `write ${zones.nameOf(access.path)}`;
+      return `write ${visible(zones.nameOf(access.path))}`;
     case "network":
-      return `${isPosting(access) ? "send to" : "fetch"} ${access.url}`;
+      return `${isPosting(access) ? "send to" : "fetch"} ${visibleAddress(access.url)}`;
     case "chat":
-      return `write to ${access.chat}`;
+      return `write to ${visible(access.chat)}`;
     case "command":
-      return `run ${access.command}`;
+      return `run ${visible(access.command)}`;
     case "memory":
       return `${access.access === "read" ? "search" : "change"} the memory${access.of === "chat" ? " of this chat" : ""}`;
     case "schedule":
       return `${access.detail} a scheduled job`;
     case "call":
-      return `use ${tool.name}`;
+      return `use ${visible(tool.name)}`;
     case "other":
-      return access.detail;
+      return visible(access.detail);
     default:
       return unknownAccess(access);
   }

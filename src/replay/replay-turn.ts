@@ -142,6 +142,7 @@ function playedPorts(
     tools: playTools(turn, playhead),
     compaction: playCompaction(turn, playhead),
     decide: () => ({ verdict: "allow" }),
+    filesOf: async () => undefined,
     allowAlways: async () => {},
     outsideOf: () => undefined,
     labels: noLabels,

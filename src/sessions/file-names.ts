@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { channelOf, chatOf } from "../events/session-key.js";
+import { readOnly } from "../util/real-path.js";
 
 /** How the file names of a session's document and log end. */
 export const documentSuffix = ".json";
@@ -104,7 +105,7 @@ export function keyOfLog(path: string): string | undefined {
 function keyInHead(path: string, pattern: RegExp): string | undefined {
   let descriptor: number;
   try {
-    descriptor = openSync(path, "r");
+    descriptor = openSync(path, readOnly);
   } catch {
     return undefined;
   }

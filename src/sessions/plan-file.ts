@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { lstat, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../errors.js";
@@ -97,6 +97,8 @@ export type PlanFileReading =
 export async function readPlanFile(folder: string): Promise<PlanFileReading> {
   const path = join(folder, "plan.json");
   try {
+    // Most have none: one look says so.
+    await lstat(path);
     const text = (await readNoted(path, maxFileBytes)).toString("utf8");
     const file = planFile.parse(JSON.parse(text.replace(/^\uFEFF/, "")));
     const steps = (file.steps ?? []).slice(0, maxSteps).map(

@@ -136,6 +136,11 @@ export interface ToolContext {
    * is open is begun again after a crash; and its own time limits begin afterwards, for a person may take hours.
    */
   readonly permit: (access: ToolAccess) => Promise<string | undefined>;
+  /**
+   * Whether `permit` has allowed this in the same call because of a rule, or because a person once said "always": then
+   * nobody looks at it now, and what earlier commands have left behind must have no say in it.
+   */
+  readonly allowedByRule: (access: ToolAccess) => boolean;
   /** Asks a person and waits. */
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
   /** Where those parts of the context came from that others wrote, at this moment. */

@@ -5,9 +5,9 @@ import { codeOf, openReal, PathChangedError, resolveReal, type WayOptions } from
 
 const sessions = `${path.sep}.sessions${path.sep}`;
 
-/** Where commands make files, links and second names. */
-export function isBelowSessions(full: string): boolean {
-  return full.includes(sessions);
+/** Where commands make files, and second names of them: not among those that the gateway keeps. */
+export function mayHaveTwin(full: string): boolean {
+  return full.includes(sessions) && !full.includes(`${sessions}.kept${path.sep}`);
 }
 
 /**
@@ -23,7 +23,7 @@ export async function openNoted(noted: string, options: WayOptions = {}): Promis
   const root = at === -1 ? full : full.slice(0, at + sessions.length - 1);
   const resolution = await resolveReal(root, options);
   if (!resolution.ok) throw new PathChangedError(full);
-  return await openReal(path.join(resolution.path, full.slice(root.length)), { ...options, alone: at !== -1 });
+  return await openReal(path.join(resolution.path, full.slice(root.length)), { ...options, alone: mayHaveTwin(full) });
 }
 
 /** The bytes of such a file. @throws as `openNoted`; `EFBIG` when it is larger */

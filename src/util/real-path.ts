@@ -104,7 +104,9 @@ export async function statReal(resolved: string, options: WayOptions = {}): Prom
  */
 export async function holdReal(resolved: string): Promise<FileHandle> {
   for (let attempt = 1; ; attempt++) {
-    const held = await open(resolved, O_PATH | constants.O_NOFOLLOW);
+    const held = await open(resolved, O_PATH | constants.O_NOFOLLOW).catch((error: unknown) => {
+      throw codeOf(error) === "ELOOP" ? new PathChangedError(resolved) : error;
+    });
     try {
       const place = await placeOf(held);
       if (place === resolved && !(await held.stat()).isSymbolicLink()) return held;

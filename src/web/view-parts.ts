@@ -1,6 +1,7 @@
 import { type Notice, noticeOf, sizeOf } from "../client/notices.js";
 import type { ContentPart } from "../events/content.js";
 import type { EventOf, GatewayEvent } from "../events/event.js";
+import { visible, visibleJson, visibleLines } from "../util/visible.js";
 import { addItem, type Draft, findItem, putItem, removeItems } from "./view-draft.js";
 import type { AssistantItem, Item, OpenPlan, OpenQuestion, ToolItem } from "./view-state.js";
 
@@ -149,7 +150,7 @@ export function questionOf(asked: EventOf<"human_input_asked">["payload"]): Open
     kind: asked.kind,
     question: asked.question,
     input: Object.entries(asked.input ?? {}).map(([name, value]) => {
-      return { name, value: typeof value === "string" ? value : JSON.stringify(value, null, 2) };
+      return { name: visible(name), value: typeof value === "string" ? visibleLines(value) : visibleJson(value) };
     }),
     options: asked.options.map(({ id, label, description, recommended = false }) => {
       return { id, label, description, isRecommended: recommended };

@@ -8,7 +8,7 @@ import type { Logger } from "../log.js";
 import { artifactFiles } from "../policy/zones.js";
 import { plainName } from "../util/file-name.js";
 import { HeldFolder } from "../util/held-folder.js";
-import { isBelowSessions } from "../util/noted-file.js";
+import { mayHaveTwin } from "../util/noted-file.js";
 import { LinkedFileError, openReal, PathChangedError, resolveReal } from "../util/real-path.js";
 import { writeReal } from "../util/write-real.js";
 
@@ -77,7 +77,7 @@ async function copy(
   target: string,
   maxBytes: number,
 ): Promise<{ readonly path: string; readonly sizeBytes: number } | { readonly sentence: string }> {
-  await using source = await openReal(path, { alone: isBelowSessions(path) });
+  await using source = await openReal(path, { alone: mayHaveTwin(path) });
   const { size } = await source.stat();
   if (size > maxBytes)
     return { sentence: `${basename(target)} is larger than ${Math.floor(maxBytes / 1024 / 1024)} MB.` };
@@ -101,7 +101,8 @@ async function openKept(folder: string, artifactId: string): Promise<ArtifactCon
   await using held = await HeldFolder.open(join(root.path, basename(folder), artifactFiles, artifactId));
   const [filename] = (await held.entries()).map(({ name }) => name).filter((name) => !/\.(part|tmp)$/.test(name));
   if (filename === undefined) return undefined;
-  const handle = await openReal(join(held.path, filename), { alone: true });
+  const path = join(held.path, filename);
+  const handle = await openReal(path, { alone: mayHaveTwin(path) });
   const { size } = await handle.stat();
   const [mimeType = ""] = contentTypeOf(extname(filename)).split(";");
   return { filename, mimeType, sizeBytes: size, handle };

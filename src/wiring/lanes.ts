@@ -2,14 +2,16 @@ import { createAgent } from "../agent/agent.js";
 import { createCompaction } from "../agent/compaction.js";
 import { createClock } from "../agent/context.js";
 import type { AgentPorts, PlannedUse } from "../agent/ports.js";
+import { choicesFor } from "../agent/question-text.js";
 import { deliverOutbound } from "../bus/delivery.js";
 import { isGroup, questionRepliesOf, repliesOf } from "../bus/replies.js";
 import type { Channel } from "../channels/channel.js";
 import { superviseChannel } from "../channels/supervisor.js";
 import { draft } from "../events/event.js";
-import { channelOf, rootKeyOf } from "../events/session-key.js";
+import { channelOf, rootKeyOf, sessionKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
-import type { ToolUse } from "../policy/access.js";
+import { isOpenCommand, type ToolUse } from "../policy/access.js";
+import { filesOfCommand } from "../policy/command-files.js";
 import { grantText } from "../policy/grants.js";
 import { isOfGuest } from "../sessions/history-entries.js";
 import { holdsText } from "../sessions/same-text.js";
@@ -172,15 +174,17 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
 
 /** The same for every route: whose message it is decides, whatever carried it. */
 function toToolUse(use: PlannedUse, { isOwner, readers }: Assistant): ToolUse {
-  const { tool, access, folder, isPlanning, message } = use;
-  const { channel, senderId } = message;
+  const { tool, access, folder, files, isPlanning, message } = use;
+  const { channel, senderId, chatId, thread } = message;
+  const chat = sessionKeyOf(channel, chatId, thread);
   const role = isOwner(channel, senderId) ? "owner" : "guest";
   const chatType = isGroup(message) ? "group" : "dm";
   const { audience } = readers.of(message);
   // A chat's own memory is for what its people say there.
   const isOfChat = access.kind === "memory" && access.of === "chat";
   const outside = isOfChat ? use.outside.filter((source) => !isOfGuest(source)) : use.outside;
-  return { tool, access, folder, outside, isPlanning, speaker: { channel, senderId, chatType, role, audience } };
+  const speaker = { channel, senderId, chatType, role, audience } as const;
+  return { tool, access, folder, chat, files, outside, isPlanning, speaker };
 }
 
 /** Scheduled jobs and heartbeats answer in chats whose own conversation does not hold it. */
@@ -232,8 +236,13 @@ function agentPorts(
       source: hands.source,
     }),
     decide: (use) => policy.mayUseTool(toToolUse(use, assistant)),
+    filesOf: async (access, folder) =>
+      access.kind === "command" && isOpenCommand(access)
+        ? await filesOfCommand(access, { folder, workspace })
+        : undefined,
     async allowAlways(use, responderId) {
       const grant = await grants.add(toToolUse(use, assistant), responderId);
+      if (grant === undefined) return;
       const to = `${grantText(grant)} (${grant.id})`;
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
@@ -255,7 +264,7 @@ function agentPorts(
         : [],
     keepOlderText,
     questionReplies(message, asked, content, turnId) {
-      const choices = asked.options.map(({ id, label, description }) => {
+      const choices = choicesFor(asked).map(({ id, label, description }) => {
         return { label, description, value: `${asked.request_id}:${id}` };
       });
       const question = { id: asked.request_id, content, choices };

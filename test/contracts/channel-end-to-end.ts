@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { link, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
@@ -34,12 +35,22 @@ const handOver = defineTool({
     const path = join(keptFolderOf(folder), "received", name);
     const bytes = await readFile(path).catch(() => Buffer.from("made here"));
     const made = join(folder, "..", name);
-    await writeFile(made, bytes);
+    await makeFile(made, bytes);
     const attachment = { path: made, filename: name, mimeType: mimeOf(name), sizeBytes: bytes.length };
     const count = await send({ content: `Here is ${name}.`, attachments: [attachment] });
     return { text: `sent as ${count} messages`, isError: false, summary: `sent ${name}` };
   },
 });
+
+/** As a file is, or as a command could have left it by the time it is sent. */
+async function makeFile(file: string, bytes: Buffer): Promise<void> {
+  const secret = `${file}.secret`;
+  if (!/link|pipe|twin/.test(file)) return await writeFile(file, bytes);
+  await writeFile(secret, "the secret text");
+  if (file.includes("link")) await symlink(secret, file);
+  else if (file.includes("twin")) await link(secret, file);
+  else execFileSync("mkfifo", [file]);
+}
 
 function mimeOf(name: string): string {
   return name.endsWith(".png") ? "image/png" : name.endsWith(".ogg") ? "audio/ogg" : "text/plain";
@@ -229,6 +240,28 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
         assert.ok(shown.some(({ text }) => text.includes(`Here is ${filename}.`)));
         assert.equal(shown.at(-1)?.text, "There you are.");
       }
+    },
+  );
+
+  channelTest(
+    "what became a link, a second name or a pipe before it was sent is not sent, and holds up nothing",
+    {
+      tools: [handOver],
+      answer: (request) =>
+        /"role":"tool"/.test(request.bodyText)
+          ? { text: `After ${wordsOf(request)}.` }
+          : { toolCalls: [{ id: "call_1", name: "hand_over", input: { name: wordsOf(request) } }] },
+      config: { agents: { defaults: { model: "openai/test-model", executionMode: "auto" } } },
+    },
+    async (world, harness) => {
+      const [ann] = harness.people;
+      for (const name of ["link.txt", "twin.txt", "pipe.txt"]) {
+        await harness.write({ from: ann, text: name });
+        await world.seen(ann.chatId, `After ${name}.`);
+        await world.quiet();
+      }
+      const files = harness.shown(ann.chatId).flatMap((one) => one.files);
+      assert.deepEqual(files, []);
     },
   );
 

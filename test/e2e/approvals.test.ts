@@ -91,7 +91,7 @@ test("nobody's answer is a no, which is told; /approve afterwards finds nothing"
   await w.shown("Nothing waits for your approval here.");
 });
 
-test("/approve always is remembered, also after a restart, told to owners, listed, and can be taken back", async () => {
+test("/approve always is remembered for this chat and this person, also after a restart, told to owners, and can be taken back", async () => {
   await using w = await startWriter();
   w.say(1, "write it down");
   await w.shown("May I write notes.txt");
@@ -99,23 +99,24 @@ test("/approve always is remembered, also after a restart, told to owners, liste
   await w.shown(/done: created/);
   const [grant] = w.gateway.gateway.api.policy().grants;
   assert.ok(grant);
-  const { tool, argument, for: whom, grantedBy } = grant;
-  assert.deepEqual([tool, argument, whom, grantedBy], ["write_file", sharedFile(w), "owner", "telegram:1"]);
+  const { tool, argument, for: whom, chat, grantedBy, isOld } = grant;
+  assert.deepEqual(
+    [tool, argument, whom, chat, grantedBy, isOld],
+    ["write_file", sharedFile(w), "telegram:1", "telegram:1", "telegram:1", false],
+  );
   w.gateway = await w.gateway.restart();
   w.say(1, "again");
   await w.shown(/done: overwrote/);
   assert.equal(askedIn(await w.gateway.events("telegram:1")).length, 1, "it was not asked again");
-  // The page's owner is an owner as well; a guest is not.
-  assert.match((await w.gateway.ask("and here")).response, /done: overwrote/);
-  w.say(42, "me too");
-  const guest = await w.shown(/May I write notes\.txt for User 42/);
-  assert.deepEqual(
-    guest.buttons?.flat().map(({ text }) => text),
-    ["Allow once", "Deny"],
-    "always is for owners",
-  );
-  w.press(guest, "Deny", 42);
   const { api } = w.gateway.gateway;
+  // The same owner in another chat, and the page's owner, are asked anew.
+  w.sayInGroup(1, "User 1", "and in the group");
+  await until("the group is asked", () => api.listQuestions().length === 1, 10_000);
+  const page = w.gateway.ask("and here");
+  await until("the page is asked", () => api.listQuestions().length === 2, 10_000);
+  for (const { sessionKey, requestId } of api.listQuestions())
+    await api.answerQuestion({ sessionKey, requestId, answer: "deny" });
+  assert.match((await page).response, /did not allow it/);
   await api.revokeGrant(grant.id);
   await assert.rejects(api.revokeGrant(grant.id), /no approval/);
   w.say(1, "once more");

@@ -42,7 +42,7 @@ describe("questions in the command line", () => {
     assert.match(stderr, new RegExp(`The assistant asks: May I write notes\\.txt\\?[\\s\\S]*maxclaw answer ${id}`));
 
     const listed = await cli.run(["policy", "list"]);
-    assert.match(listed.stdout, /Mode: ask[\s\S]*write_file +owner .*notes\.txt/);
+    assert.match(listed.stdout, /Mode: ask[\s\S]*write_file +cli:\S+ +cli:\S+ .*notes\.txt/);
     const grant = /^(allow_\w+)/m.exec(listed.stdout)?.[1] ?? "";
     assert.equal((await cli.run(["policy", "revoke", grant])).code, 0);
     assert.equal((await cli.run(["policy", "revoke", grant])).code, 1);

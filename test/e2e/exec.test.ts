@@ -108,7 +108,7 @@ test("without a sandbox each command is asked about, shown whole, and run after 
   assert.ok(question);
   assert.match(
     question.question,
-    /^May I run echo one >> log\.txt\necho two >> log\.txt\? That runs without a sandbox\./,
+    /^May I run echo one >> log\.txt\\necho two >> log\.txt\? That runs without a sandbox\./,
   );
   const log = join(t.gateway.home, folder, "log.txt");
   assert.ok(!existsSync(log));

@@ -269,8 +269,11 @@ test("a copy of a guest's chat is the owner's to read, and none of it goes into 
   w.say(2, "zebra-guest says hello");
   await idle(w, guest, 1);
   const { key } = await w.gateway.gateway.api.forkSession(guest, undefined);
-  await w.gateway.ask("what was that?", { key });
-  assert.match(w.model.requests.at(-1)?.bodyText ?? "", /canary-agents/);
+  // Only the owner reads it: the owner's files are there as in any conversation of theirs.
+  await until("the files are seen", async () => {
+    await w.gateway.ask("what was that?", { key });
+    return /canary-agents/.test(w.model.requests.at(-1)?.bodyText ?? "");
+  });
   const { key: again } = await w.gateway.gateway.api.forkSession(key, undefined);
   for (const copy of [key, again]) await w.gateway.ask("/new", { key: copy });
   assert.doesNotMatch(readFileSync(join(w.home, "workspace/memory/HISTORY.md"), "utf8"), /zebra/);

@@ -193,7 +193,7 @@ test("an aborted session cancels what waited in it; a message that comes later b
     ),
   );
   assert.doesNotMatch(t.model.requests.at(-1)?.bodyText ?? "", /Momo/);
-  const older = readFileSync(join(t.gateway.workspace, "memory", "HISTORY.md"), "utf8");
+  const older = readFileSync(join(t.gateway.workspace, ".sessions/.kept/telegram_7/memory/HISTORY.md"), "utf8");
   assert.match(older, /UTC · telegram:7\n\n\[.*\] user: My cat is Momo\.\n\[.*\] assistant: ok\n/);
   assert.doesNotMatch(older, /status|What is my cat called/);
   assert.equal((await t.api.getSession(key)).messages.at(0)?.content, "My cat is Momo.", "people still see it");

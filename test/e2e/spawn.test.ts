@@ -179,17 +179,18 @@ test("a sub-agent may do what the person may who asked, and asks them in their c
   // A guest.
   w.say(7, "steering");
   await w.shown(/told .*SOUL\.md is the owner's: only an owner/);
-  w.say(7, "button");
+  // An owner; what is shared is no guest's to allow.
+  w.say(1, "button");
   const question = await w.shown(/May I write button\.txt/);
-  assert.equal(String(question.chatId), "7");
-  w.press(question, "Allow once", 8, "Mallory");
+  assert.equal(String(question.chatId), "1");
+  w.press(question, "1. Allow once", 8, "Mallory");
   await until("a stranger's press is refused", () => w.telegram.toasts.length === 1);
   assert.match(w.telegram.toasts[0]?.text ?? "", /Only|may not/);
-  w.press(question, "Allow once", 7);
+  w.press(question, "1. Allow once", 1);
   await w.shown(/told Wrote|told .*button\.txt/);
-  w.say(7, "text");
+  w.say(1, "text");
   await w.shown(/May I write text\.txt/);
-  w.say(7, "1");
+  w.say(1, "1");
   await w.shown(/told .*text\.txt/);
   const asked = (await children(w.gateway)).length;
   assert.equal(asked, 3);

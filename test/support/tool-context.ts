@@ -91,6 +91,7 @@ export function createToolPlace(): ToolPlace {
       outsideOf: async (file) => policy.outsideOf(file, own),
       hiddenFiles: async () => [],
       startRun: options.startRun ?? startCleanRun,
+      allowedByRule: () => false,
       wrote: options.wrote ?? (async () => undefined),
       isSubAgent: options.isSubAgent ?? false,
       send: options.send ?? (async () => 1),

@@ -44,6 +44,7 @@ async function openHome(t: TestContext) {
   write(join(workspace, "AGENTS.md"), "be kind");
   write(join(workspace, longName), "deep");
   write(join(workspace, "empty"), "");
+  write(join(workspace, ".sessions/.kept/telegram_42/received/0a-letter.txt"), "Dear all");
   write(join(workspace, "exact.bin"), Buffer.alloc(1024, 7));
   write(join(workspace, "large.bin"), Buffer.from(Array.from({ length: 700_001 }, (_, n) => (n * n) % 251)));
   fs.chmodSync(join(workspace, "AGENTS.md"), 0o640);

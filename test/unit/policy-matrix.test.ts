@@ -13,7 +13,6 @@ import type {
   ToolUse,
 } from "../../src/policy/access.js";
 import type { CommandAct } from "../../src/policy/commands.js";
-import { scopeOf } from "../../src/policy/grants.js";
 import { createPolicy, type PolicyOptions, type Speaker } from "../../src/policy/policy.js";
 import type { PolicyRule } from "../../src/policy/rules.js";
 import { builtinTools } from "../../src/tools/builtin.js";
@@ -129,6 +128,22 @@ test("an owner of one channel is nobody special on another", () => {
   assert.equal(role("discord"), "guest");
 });
 
+test("a group that is named as an owner makes none of whoever writes in its name", () => {
+  const policy = createPolicy({ ...defaults, owners: ["telegram:-100"], channels: { telegram: { allowFrom: ["*"] } } });
+  const speaker = {
+    channel: "telegram",
+    chatId: "-100",
+    senderId: "-100",
+    chatType: "group",
+    addressed: true,
+  } as const;
+  assert.deepEqual(
+    policy.maySpeak(speaker, () => false),
+    { allowed: true, role: "guest" },
+  );
+  assert.match(policy.problems.join(), /owners: telegram:-100 never matches/);
+});
+
 test("entries that can never match are named as problems", () => {
   const policy = createPolicy({
     ...defaults,
@@ -143,9 +158,9 @@ test("entries that can never match are named as problems", () => {
 });
 
 /**
- * What a path is, written down once more. Letters per mode safe, ask, auto; `+` allowed, `?` asked, `-` denied.
- * Columns: reading · writing as owner · writing as guest, each for restricted and unrestricted tools. Behind a slash: where
- * others read along, which they always do for guests.
+ * What a path is, written down once more. Letters per mode safe, ask, auto; `+` allowed, `?` asked, `!` an owner is
+ * asked, `-` denied. Columns: reading · writing as owner · writing as guest, each for restricted and unrestricted tools.
+ * Behind a slash: where others read along, which they always do for guests.
  */
 const places: readonly (readonly [string, string, string, string, string, string, string])[] = [
   // path                       read     owner    guest    | read   owner  guest when not restricted
@@ -154,10 +169,10 @@ const places: readonly (readonly [string, string, string, string, string, string
   [`${folder}/.env`, "+++", "-++", "-++", "+++", "-++", "-++"],
   [`${folder}/skills/x.md`, "+++", "-++", "-++", "+++", "-++", "-++"],
   [`${folder}/AGENTS.md`, "+++", "-++", "-++", "+++", "-++", "-++"],
-  [workspace, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
-  [`${workspace}/notes.txt`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
-  [`${workspace}/a/b/notes.txt`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
-  [`${workspace}/a/AGENTS.md`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
+  [workspace, "+++", "-?+", "-!+", "+++", "-?+", "-!+"],
+  [`${workspace}/notes.txt`, "+++", "-?+", "-!+", "+++", "-?+", "-!+"],
+  [`${workspace}/a/b/notes.txt`, "+++", "-?+", "-!+", "+++", "-?+", "-!+"],
+  [`${workspace}/a/AGENTS.md`, "+++", "-?+", "-!+", "+++", "-?+", "-!+"],
   [`${workspace}/memory/MEMORY.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
   [`${workspace}/memory`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
   [`${workspace}/memory/HISTORY.md`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
@@ -187,8 +202,8 @@ const places: readonly (readonly [string, string, string, string, string, string
   [`${workspace}/skills/x.md`, "+++", "-?+/-??", "---", "+++", "-?+/-??", "---"],
   [`${workspace}/Skills/deep/SKILL.md`, "+++", "-?+/-??", "---", "+++", "-?+/-??", "---"],
   [`${workspace}/.skills_state.json`, "+++/---", "-?+/---", "---", "+++/---", "-?+/---", "---"],
-  [`${workspace}/memories/x.md`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
-  [`${workspace}/a/memory/x.md`, "+++", "-?+", "-?+", "+++", "-?+", "-?+"],
+  [`${workspace}/memories/x.md`, "+++", "-?+", "-!+", "+++", "-?+", "-!+"],
+  [`${workspace}/a/memory/x.md`, "+++", "-?+", "-!+", "+++", "-?+", "-!+"],
   [`${workspace}/\u200c.git/config`, "---", "---", "---", "---", "---", "---"],
   [`${workspace}/memory/.git/config`, "---", "---", "---", "---", "---", "---"],
   [`${workspace}/.env`, "---", "---", "---", "---", "---", "---"],
@@ -209,8 +224,10 @@ const places: readonly (readonly [string, string, string, string, string, string
 
 const modes = ["safe", "ask", "auto"] as const;
 
-function letterOf({ verdict }: ToolDecision): string {
-  return { allow: "+", ask: "?", deny: "-" }[verdict];
+/** `?`: who asks may allow it, `!`: only an owner may. */
+function letterOf(decision: ToolDecision): string {
+  if (decision.verdict === "ask") return decision.approver === "owner" ? "!" : "?";
+  return decision.verdict === "allow" ? "+" : "-";
 }
 
 function speakerOf(
@@ -289,6 +306,7 @@ const boxed: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: true
 const wired: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: true, hasNetwork: true };
 const free: ToolAccess = { kind: "command", command: "ls -l", isSandboxed: false };
 const call: ToolAccess = { kind: "call", input: { a: 1 } };
+const job: ToolAccess = { kind: "schedule", detail: "add" };
 const other: ToolAccess = { kind: "other", detail: "press the red button" };
 
 /** Everything but paths, written down once more. Columns: clean, with text of others in the context, in a group. */
@@ -298,18 +316,19 @@ const uses: readonly (readonly [ToolTraits, ToolAccess, owner: string, guest: st
   [reader, call, "+++ +++ +++", "+++ +++ +++"],
   [writer, call, "-++ -++ -++", "-++ -++ -++"],
   [foreignReader, call, "+++ +++ +++", "+++ +++ +++"],
-  [foreign, call, "-?+ -?? -??", "-?+ -?? -??"],
+  [foreign, call, "-?+ -?? -??", "-!+ -!! -!!"],
   [reader, fetch, "+++ +++ +++", "+++ +++ +++"],
-  [reader, post, "-?+ -?? -??", "-?+ -?? -??"],
-  [reader, madeUp, "+++ ??? ???", "+++ ??? ???"],
-  [writer, post, "-?+ -?? -??", "-?+ -?? -??"],
+  [reader, post, "-?+ -?? -??", "-?+ -?? -!!"],
+  [reader, madeUp, "+++ ??? ???", "+++ ??? !!!"],
+  [writer, post, "-?+ -?? -??", "-?+ -?? -!!"],
   [writer, ownChat, "-++ -++ -++", "-++ -++ -++"],
   [writer, otherChat, "-?+ -?? -??", "--- --- ---"],
   [writer, boxed, "-++ -++ -++", "-++ -++ -++"],
   [writer, free, "-?+ -?? -??", "--- --- ---"],
   [writer, wired, "-?+ -?? -??", "--- --- ---"],
   [reader, other, "+++ +++ +++", "+++ +++ +++"],
-  [writer, other, "-?+ -?? -??", "-?+ -?? -??"],
+  [writer, other, "-?+ -?? -??", "-!+ -!! -!!"],
+  [writer, job, "-++ -?? -??", "-++ -?? -??"],
 ];
 
 /** Every use of the table, with what is expected of it without rules and grants. */
@@ -324,7 +343,7 @@ function* walk(): Generator<{ use: ToolUse; executionMode: ExecutionMode; expect
           for (const channel of ["telegram", "discord", "email", "webui", "cli"]) {
             const speaker = speakerOf(role, channel, column === 2 ? "group" : "dm");
             const outside = column === 1 ? ["https://example.org", "https://example.org"] : [];
-            const use: ToolUse = { tool, access, folder, speaker, outside };
+            const use: ToolUse = { tool, access, folder, speaker, outside, chat: `${channel}:42`, files: [] };
             const what = `${tool.name} ${access.kind} as ${role} on ${channel}, column ${column}, ${executionMode}`;
             yield { use, executionMode, expected: letters[index] ?? "", what };
           }
@@ -389,15 +408,14 @@ test("what was allowed for always is not asked again, but for what others may ha
   for (const { use, executionMode, expected, what } of walk()) {
     const byOthers = (use.outside?.length ?? 0) > 0 || use.speaker.chatType === "group";
     const decision = createPolicy({ ...defaults, executionMode, grants }).mayUseTool(use);
-    assert.equal(letterOf(decision), expected === "?" && !byOthers ? "+" : expected, what);
-    const asked = createPolicy({ ...defaults, executionMode }).mayUseTool(use);
     const helps = !byOthers && use.speaker.role === "owner";
+    assert.equal(letterOf(decision), expected === "?" && helps ? "+" : expected, what);
+    const asked = createPolicy({ ...defaults, executionMode }).mayUseTool(use);
     if (asked.verdict === "ask") assert.equal(asked.canGrant, helps, `${what}: "always" is offered where it helps`);
   }
 });
 
 test("a rule decides everything but what no rule can change", () => {
-  const letters = { allow: "+", ask: "?", deny: "-" } as const;
   const grants = { covers: () => true };
   for (const verdict of ["allow", "ask", "deny"] as const)
     for (const { use, executionMode, expected, what } of walk()) {
@@ -405,6 +423,7 @@ test("a rule decides everything but what no rule can change", () => {
       // Such a tool names what it does one by one: each of those is decided on, and the call is not asked about twice.
       const isFrame = use.access.kind === "call" && use.tool.risk === "access" && verdict !== "deny";
       const isHard = expected === "-";
+      const letters = { allow: "+", ask: use.speaker.role === "owner" ? "?" : "!", deny: "-" } as const;
       assert.equal(letterOf(decision), isHard ? "-" : isFrame ? "+" : letters[verdict], `${what}, rule ${verdict}`);
     }
   for (const [target, ...columns] of places)
@@ -480,12 +499,6 @@ test("of the rules that match the last one counts, and each part of a rule has t
   assert.match(denied.verdict === "deny" ? denied.sentence : "", /policy\.rules\[1\]/);
 });
 
-test("an always for a command with the network is none for the same command without a sandbox", () => {
-  const scope = (access: ToolAccess) => scopeOf({ tool: writer, access, folder, speaker: speakerOf("owner") });
-  assert.notDeepEqual(scope(wired), scope(free));
-  assert.notDeepEqual(scope(wired), scope(boxed));
-});
-
 test("a rule that allows a command allows no other behind it; one that denies reaches into any", () => {
   const run = (command: string, rule: PolicyRule) => {
     const access = { kind: "command", command, isSandboxed: false } as const;
@@ -504,7 +517,6 @@ test("a rule that allows a command allows no other behind it; one that denies re
     "git log > /etc/passwd",
     "git log & x",
     "gitx log",
-    " git log",
   ])
     assert.equal(run(chained, git), "?", chained);
   assert.equal(run("true && rm -rf ~", { argument: "*rm -rf*", verdict: "deny" }), "-");

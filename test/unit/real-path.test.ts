@@ -5,6 +5,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { editFileTool } from "../../src/tools/files/edit-file.js";
 import { grepTool } from "../../src/tools/files/grep.js";
+import { listDirTool } from "../../src/tools/files/list-dir.js";
 import { readFileTool } from "../../src/tools/files/read-file.js";
 import { writeFileTool } from "../../src/tools/files/write-file.js";
 import { HeldFolder, removeFolder } from "../../src/util/held-folder.js";
@@ -106,6 +107,14 @@ test("a file of the session with a second name is neither read, searched nor sen
   assert.equal(readFileSync(outside, "utf8"), "the secret text");
 });
 
+test("what the gateway keeps may have a second name, as some backup programs make them", async () => {
+  using place = createToolPlace();
+  const file = place.file("ws/.sessions/.kept/telegram_42/received/a.png", "a picture");
+  linkSync(file, path.join(place.root, "backup.png"));
+  await using handle = await openNoted(file);
+  assert.equal(await handle.readFile("utf8"), "a picture");
+});
+
 test("a path that was written down leads to its own file only, also where the workspace is a link", async () => {
   using place = createToolPlace();
   const file = place.file("ws/.sessions/telegram_42/received/a.png", "a picture");
@@ -149,4 +158,30 @@ test("in both ways folders as deep as they go are deleted, and links in them wit
     assert.deepEqual(readdirSync(place.root).sort(), ["outside", "ws"]);
     assert.equal(readFileSync(outside, "utf8"), "secret");
   }
+});
+
+test("what the gateway keeps of the session is found by its short name, read and never written", async () => {
+  using place = createToolPlace();
+  const kept = "ws/.sessions/.kept/telegram_42";
+  place.file(`${kept}/received/0a-letter.txt`, "Dear all");
+  place.file(`${kept}/plan.json`, "{}");
+  place.file("ws/.sessions/.kept/telegram_43/received/0b-other.txt", "secret");
+  const letter = await place.run(readFileTool, { path: "received/0a-letter.txt" });
+  assert.equal(letter.text, "Dear all");
+  assert.equal(letter.outside, "the file 0a-letter.txt");
+  assert.match((await place.run(grepTool, { pattern: "Dear", path: "received" })).text, /0a-letter\.txt:1: Dear all/);
+  assert.match((await place.run(listDirTool, {})).text, /\[kept by the gateway, to read: received\/\]/);
+  assert.match((await place.run(listDirTool, { path: "received" })).text, /^0a-letter\.txt 8/);
+  for (const other of [
+    "received/../../telegram_43/received/0b-other.txt",
+    "../.kept/telegram_43/received/0b-other.txt",
+  ])
+    assert.doesNotMatch((await place.run(readFileTool, { path: other })).text, /secret/);
+  const full = path.join(place.root, kept, "received/0a-letter.txt");
+  const written = await place.run(writeFileTool, { path: full, content: "evil" }, { mode: "auto" });
+  assert.match(written.text, /is kept by the gateway and cannot be changed/);
+  // A name that looks like one of those is the session's own to write.
+  assert.match((await place.run(writeFileTool, { path: "received/mine.txt", content: "mine" })).text, /^created/);
+  assert.equal((await place.run(readFileTool, { path: "received/mine.txt" })).text, "mine");
+  assert.equal((await place.run(readFileTool, { path: "received/0a-letter.txt" })).text, "Dear all");
 });

@@ -49,19 +49,22 @@ export function execTool(settings: ExecSettings): Tool {
       const isSandboxed = confinement !== undefined;
       if (isSandboxed && network && settings.network === "off")
         return failed("Commands have no network here (setting tools.exec.network).");
-      const refusal = await context.permit({
+      const terminal = await terminals.of(context.sessionKey, context.folder);
+      const access = {
         kind: "command",
         command,
         isSandboxed,
         hasNetwork: isSandboxed && network,
-      });
+        cwd: terminal.cwd,
+      } as const;
+      const refusal = await context.permit(access);
       if (refusal !== undefined) return failed(refusal);
-      const terminal = await terminals.of(context.sessionKey, context.folder);
       const hidden = new Set(await context.hiddenFiles());
       const mayRead = (target: string): boolean =>
         !hidden.has(target) && context.allows({ kind: "read", path: target });
+      const freshEnvironment = context.allowedByRule(access);
       const received = wantsReceived(command, context);
-      const start = { confinement, network, received, mayRead, startRun: context.startRun };
+      const start = { confinement, network, received, mayRead, freshEnvironment, startRun: context.startRun };
       if (background) {
         const id = await terminal.runInBackground(command, start, context.signal);
         if (id === undefined)

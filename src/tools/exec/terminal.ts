@@ -34,6 +34,11 @@ export interface StartOptions {
   readonly received: ViewOptions["received"];
   readonly mayRead: ViewOptions["mayRead"];
   readonly startRun: ToolContext["startRun"];
+  /**
+   * The command runs with the variables that a new terminal begins with, and leaves none behind: what earlier commands
+   * exported has no part in what it does. It starts in the folder that the terminal is in, which stays.
+   */
+  readonly freshEnvironment?: boolean | undefined;
 }
 
 export interface Finished {
@@ -75,6 +80,11 @@ export class Terminal {
     return this.#foreign !== undefined || [...this.#running].some(({ outside }) => outside !== undefined);
   }
 
+  /** Where the next command starts; undefined: in the session's own folder. */
+  get cwd(): string | undefined {
+    return this.#cwd;
+  }
+
   /** Unix ms; undefined while something runs. */
   get idleSince(): number | undefined {
     return this.#running.size > 0 ? undefined : this.#usedAt;
@@ -99,7 +109,8 @@ export class Terminal {
     const onAbort = (): void => run.kill();
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const { left } = await run.ended;
+      const ended = await run.ended;
+      const left = options.freshEnvironment === true ? undefined : ended.left;
       signal.throwIfAborted();
       const before = this.#cwd ?? view.folder;
       if (left !== undefined) {
@@ -158,6 +169,7 @@ export class Terminal {
       mayRead,
       startRun: label,
       isInteractive,
+      freshEnvironment = false,
     }: StartOptions & { readonly isInteractive: boolean },
     signal: AbortSignal,
   ): Promise<{ readonly run: Run; readonly view: View }> {
@@ -174,7 +186,7 @@ export class Terminal {
         command,
         label: labelled,
         cwd: this.#cwd ?? view.folder,
-        environment: this.#environment,
+        environment: freshEnvironment ? "" : this.#environment,
         firstEnvironment: firstEnvironment({ home: view.folder, timeZone }),
         view,
         temp: { hidden: temp, shown: path.join(temp, "tmp") },

@@ -1,0 +1,45 @@
+/**
+ * Everything that is not seen, or that makes other text look different: controls, bidi and zero-width characters, tags,
+ * line and paragraph ends, variation selectors, fillers, what is not assigned. A sign that is coloured by a selector is
+ * left whole.
+ */
+const hidden =
+  /(?<=\p{Extended_Pictographic})[\u{fe0e}\u{fe0f}]|([\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{2800}])/gu;
+
+/** On one line, with visible signs in the place of what cannot be seen: `\u{202e}`. */
+export function visible(text: string): string {
+  return text.replace(hidden, (whole, one?: string) => (one === undefined ? whole : escapeOf(one)));
+}
+
+/** The same for a text whose line ends and tabs stay. */
+export function visibleLines(text: string): string {
+  return text.replace(hidden, (whole, one?: string) =>
+    one === undefined || one === "\n" || one === "\t" ? whole : escapeOf(one),
+  );
+}
+
+/** JSON for people to read: what cannot be seen stands there as JSON escapes it, so that it is the same value. */
+export function visibleJson(value: unknown): string {
+  const json = JSON.stringify(value, null, 2) ?? "";
+  return json.replace(hidden, (whole, one?: string) => {
+    if (one === undefined || one === "\n") return whole;
+    return [...Array(one.length).keys()].map((at) => `\\u${hexOf(one.charCodeAt(at)).padStart(4, "0")}`).join("");
+  });
+}
+
+/** An address as the network knows it: a host in foreign letters, which may look like another one, in plain ones. */
+export function visibleAddress(address: string): string {
+  return visible(URL.canParse(address) ? new URL(address).href : address);
+}
+
+const shortEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+function escapeOf(character: string): string {
+  const short = shortEscapes[character];
+  if (short !== undefined) return short;
+  return `\\u{${hexOf(character.codePointAt(0) ?? 0)}}`;
+}
+
+function hexOf(code: number): string {
+  return code.toString(16);
+}
