@@ -6,6 +6,7 @@ import { createSessionFiles } from "../../src/sessions/file-names.js";
 import { createSandbox } from "../../src/tools/exec/find-sandbox.js";
 import { createLimits } from "../../src/tools/exec/limits.js";
 import { askedIn } from "../support/chat-world.js";
+import { until } from "../support/engine-kit.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { openAIConfig, startGateway, type TestGateway } from "../support/gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
@@ -187,4 +188,47 @@ test("a host in capitals and the default port are the same address", async () =>
     w.site.requests.map(({ path }) => path),
     ["/start", "/page?x=Y"],
   );
+});
+
+test("addresses from people, pages and received files are opened without asking, also by sub-agents and jobs", async () => {
+  await using w = await startLeak(
+    (site, request, done) => {
+      const at = (path: string): Call => fetching(`${site.url}${path}`);
+      const file = `${w.gateway.workspace}/.sessions/.kept/${nameOf("webui:test")}/received/letter.txt`;
+      const steps = request.userText.includes("look at the typed one")
+        ? [at("/typed"), at("/linked")]
+        : request.userText.includes("the job")
+          ? [at("/of-the-job")]
+          : [
+              at("/start"),
+              { name: "read_file", input: { path: file } },
+              at("/in-the-file"),
+              spawn({ action: "start", task: `look at the typed one, ${site.url}/typed, and ${site.url}/linked` }),
+            ];
+      const next = steps[done];
+      return next === undefined ? { text: "done" } : calls(next);
+    },
+    { page: (site) => `<a href="${site()}/linked">more</a>` },
+  );
+  const nameOf = (key: string): string => createSessionFiles("/").kept(key).split("/").at(-1) ?? "";
+  const received = createSessionFiles(join(w.gateway.workspace, ".sessions")).kept("webui:test");
+  await mkdir(join(received, "received"), { recursive: true });
+  await writeFile(join(received, "received", "letter.txt"), `Please see ${w.site.url}/in-the-file.`);
+  await w.gateway.ask(`begin with ${w.site.url}/start and ${w.site.url}/typed`);
+  const api = w.gateway.gateway.api;
+  const job = await api.cron.add({
+    title: "job",
+    prompt: `the job reads ${w.site.url}/of-the-job`,
+    every: "1d",
+    sessionKey: "webui:test",
+  });
+  await api.cron.run(job.id);
+  const paths = (): readonly string[] => w.site.requests.map(({ path }) => path);
+  await until(
+    "all are opened",
+    () => ["/typed", "/linked", "/of-the-job"].every((path) => paths().includes(path)),
+    20_000,
+  );
+  assert.ok(paths().includes("/in-the-file"));
+  assert.deepEqual(askedIn(await w.gateway.events()), []);
 });
