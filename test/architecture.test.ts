@@ -53,7 +53,7 @@ const table: readonly Row[] = [
   { files: "budgets/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "documents/**", may: base },
   { files: "tools/**", may: [...base, "policy/**", "documents/*"] },
-  { files: "mcp/**", may: [...base, "policy/**", "tools/tool", "tools/nearest", "tools/keep-file"] },
+  { files: "mcp/**", may: [...base, "log/mask", "policy/**", "tools/tool", "tools/nearest", "tools/keep-file"] },
   { files: "schedule/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   { files: "reactors/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   {
@@ -132,7 +132,7 @@ const table: readonly Row[] = [
     types: ["events/**", "engine/engine"],
   },
   { files: "client/**", may: ["util/visible"], types: ["events/**"] },
-  { files: "web/**", may: ["client/**", "util/visible"], types: ["events/**"] },
+  { files: "web/**", may: ["client/**", "channels/formatting/bounded-lexer", "util/visible"], types: ["events/**"] },
   { files: "templates/**", may: base },
   { files: "config/**", may: base },
   // Puts the agent together with an engine of its own, and with a model and tools that only play.

@@ -1,4 +1,5 @@
 import type { Payload } from "../events/catalogue.js";
+import { trimEndWhere } from "../util/trim-where.js";
 
 type Asked = Payload<"human_input_asked">;
 type Option = Asked["options"][number];
@@ -91,9 +92,6 @@ function labelOf(options: readonly Option[], id: string): string | undefined {
 }
 
 function plain(text: string): string {
-  return text
-    .normalize("NFKC")
-    .trim()
-    .toLowerCase()
-    .replace(/[\s.!?。！？]+$/u, "");
+  const lower = text.normalize("NFKC").trim().toLowerCase();
+  return trimEndWhere(lower, (unit) => /[\s.!?。！？]/.test(unit));
 }

@@ -39,5 +39,5 @@ export function looksUnfinished(text: string): boolean {
   if (end === "") return false;
   if ((end.match(/```/g) ?? []).length % 2 === 1) return true;
   if (/[,;:\-–—，、；：（…]$|(?<![:;=-])[([{]$|\.\.\.$|(?:和|还有|然后|以及|但是|因为|或者)$/u.test(end)) return true;
-  return openWords.has(/\p{L}+$/u.exec(end)?.[0].toLowerCase() ?? "") && /\s/.test(end);
+  return openWords.has(/\p{L}{1,20}$/u.exec(end.slice(-20))?.[0].toLowerCase() ?? "") && /\s/.test(end);
 }

@@ -10,6 +10,7 @@ import type { ChosenModel } from "../providers/provider.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
 import { cutText } from "../util/cut-text.js";
 import { linked } from "../util/linked.js";
+import { trimEndWhere } from "../util/trim-where.js";
 import { askModel, canWrite } from "./ask-model.js";
 
 export interface TitlePorts {
@@ -93,9 +94,11 @@ async function titleByModel(
 /** Undefined when the model said nothing that could be a title. */
 export function tidyTitle(said: string): string | undefined {
   const line = said.split("\n").find((text) => text.trim() !== "") ?? "";
-  const title = line
-    .replace(/^\s*(?:#+|title:|标题[:：])\s*/i, "")
-    .replace(/^["'“”‘’«「『*_\s]+|["'“”‘’»」』*_.。\s]+$/g, "");
+  const opened = line
+    .trimStart()
+    .replace(/^(?:#+|title:|标题[:：])\s*/i, "")
+    .replace(/^["'“”‘’«「『*_\s]+/, "");
+  const title = trimEndWhere(opened, (unit) => /["'“”‘’»」』*_.。\s]/.test(unit));
   return title === "" ? undefined : shorten(title);
 }
 

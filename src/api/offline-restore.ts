@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, statfs, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { extractBackup, type Inspected } from "../backup/extract.js";
 import { restoreMarker } from "../backup/marker.js";
@@ -53,6 +53,7 @@ export async function restoreBackup(request: RestoreRequest, signal: AbortSignal
     let problem: string | undefined;
     try {
       for (const root of roots) await mkdir(stagingOf(root), { recursive: true, mode: 0o700 });
+      await assertRoom(home, inspected.manifest);
       await extractBackup(file, inspected.manifest, staged, signal);
       ({ waiting, problem } = await openOnce(staged, log));
     } catch (error) {
@@ -76,6 +77,22 @@ async function assertEmpty(root: string): Promise<void> {
   if (names.length === 0) return;
   throw new EngineError(
     `${root} is not empty (${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}). Nothing was changed. Use --force to set aside what is there, or another MAXCLAW_HOME.`,
+    { kind: "persistence", retryable: false },
+  );
+}
+
+/** What is left of a disk for everything else. */
+const spareBytes = 64 * 1024 * 1024;
+const blockBytes = 4096;
+
+/** @throws {EngineError} when the files would fill the disk */
+async function assertRoom(folder: string, { files }: Inspected["manifest"]): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  const needed = files.reduce((sum, { bytes }) => sum + bytes + blockBytes, 0);
+  if (needed + spareBytes <= bavail * bsize) return;
+  const megabytes = (bytes: number): number => Math.ceil(bytes / 1024 ** 2);
+  throw new EngineError(
+    `The backup unpacks to ${megabytes(needed)} MB, and ${folder} has room for ${megabytes(bavail * bsize)} MB. Nothing was changed. Make room first.`,
     { kind: "persistence", retryable: false },
   );
 }

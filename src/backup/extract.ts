@@ -3,7 +3,7 @@ import { mkdir, open, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { EngineError } from "../errors.js";
 import { archiveRoot, backupVersion, type Manifest, manifestPath, manifest as manifestSchema } from "./manifest.js";
-import { broken, readArchive } from "./read-archive.js";
+import { type ArchiveLimits, broken, readArchive } from "./read-archive.js";
 import type { TarEntry } from "./tar.js";
 
 /** What an archive says of itself, and the config that stands in it. */
@@ -12,7 +12,7 @@ export interface Inspected {
   readonly config: { readonly name: string; readonly content: Buffer } | undefined;
 }
 
-const mostManifestBytes = 512 * 1024 * 1024;
+const mostManifestBytes = 128 * 1024 * 1024;
 const mostConfigBytes = 16 * 1024 * 1024;
 
 /**
@@ -20,8 +20,9 @@ const mostConfigBytes = 16 * 1024 * 1024;
  *
  * @throws {EngineError} `corrupt` when a byte of it is missing or changed, or when it is of a newer version
  */
-export async function inspectBackup(file: string, signal: AbortSignal): Promise<Inspected> {
+export async function inspectBackup(file: string, signal: AbortSignal, limits?: ArchiveLimits): Promise<Inspected> {
   const found = new Map<string, { readonly bytes: number; readonly sha256: string }>();
+  const names = createNames(file);
   let manifest: unknown;
   let config: Inspected["config"];
   await readArchive(
@@ -33,6 +34,7 @@ export async function inspectBackup(file: string, signal: AbortSignal): Promise<
         return;
       }
       const path = pathOf(file, entry);
+      if (path !== undefined) names.add(path, entry);
       if (path === undefined || entry.type !== "file") return;
       const name = /^home\/(config\.(?:json|yaml))$/.exec(path)?.[1];
       const hash = createHash("sha256");
@@ -42,12 +44,35 @@ export async function inspectBackup(file: string, signal: AbortSignal): Promise<
         if (name !== undefined && entry.bytes <= mostConfigBytes) kept.push(piece);
       }
       if (name !== undefined) config = { name, content: Buffer.concat(kept) };
-      if (found.has(path)) throw broken(file, new Error(`${path} is in it twice`));
       found.set(path, { bytes: entry.bytes, sha256: hash.digest("hex") });
     },
     signal,
+    limits,
   );
   return { manifest: checked(file, manifest, found), config };
+}
+
+/** Each name once, nothing below a link or a file, and links where people work only: the gateway makes none. */
+function createNames(file: string): { add(path: string, entry: TarEntry): void } {
+  const types = new Map<string, TarEntry["type"]>();
+  const parents = new Set<string>();
+  const refuse = (why: string): never => {
+    throw broken(file, new Error(why));
+  };
+  return {
+    add(path, { type }) {
+      if (types.has(path)) refuse(`${path} is in it twice`);
+      if (type === "link" && !path.startsWith("workspace/")) refuse(`${path} is a link`);
+      if (type !== "folder" && parents.has(path)) refuse(`${path} is a ${type} with something below it`);
+      types.set(path, type);
+      for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) {
+        const parent = path.slice(0, at);
+        const above = types.get(parent);
+        if (above !== undefined && above !== "folder") refuse(`${path} is below a ${above}`);
+        parents.add(parent);
+      }
+    },
+  };
 }
 
 function checked(

@@ -2,9 +2,21 @@ import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { EngineError, messageOf } from "../errors.js";
+import { withoutSlashes } from "../util/trim-where.js";
 import { blockBytes, decodeHeader, parsePax, type RawHeader, type TarEntry } from "./tar.js";
 
 const mostPaxBytes = 1024 * 1024;
+
+/** What an archive may unpack to. */
+export interface ArchiveLimits {
+  readonly entries: number;
+  /** Below this nothing else is asked. */
+  readonly bytes: number;
+  /** Above that: how much larger than the archive. Text packs to a tenth, and nothing but a trap to a thousandth. */
+  readonly ratio: number;
+}
+
+const defaultLimits: ArchiveLimits = { entries: 500_000, bytes: 1024 ** 3, ratio: 200 };
 
 /** Called with each entry in turn; must read a file's content to its end. */
 export type OnEntry = (entry: TarEntry, content: AsyncIterable<Buffer>) => Promise<void>;
@@ -14,15 +26,28 @@ export type OnEntry = (entry: TarEntry, content: AsyncIterable<Buffer>) => Promi
  *
  * @throws {EngineError} `corrupt` when it is cut off, damaged, or no archive of ours
  */
-export async function readArchive(file: string, onEntry: OnEntry, signal: AbortSignal): Promise<void> {
+export async function readArchive(
+  file: string,
+  onEntry: OnEntry,
+  signal: AbortSignal,
+  limits: ArchiveLimits = defaultLimits,
+): Promise<void> {
   const handle = await openToRead(file);
   try {
+    const packed = (await handle.stat()).size;
+    const most = Math.max(limits.bytes, packed * limits.ratio);
+    let entries = 0;
+    const count = (): void => {
+      entries += 1;
+      if (entries > limits.entries) throw new ArchiveFault(`it holds more than ${limits.entries} files`);
+    };
     await pipeline(
       handle.createReadStream(),
       createGunzip(),
       async (chunks: AsyncIterable<Buffer>) => {
-        const bytes = new ByteReader(chunks);
+        const bytes = new ByteReader(chunks, most);
         for (let entry = await nextEntry(bytes); entry !== undefined; entry = await nextEntry(bytes)) {
+          count();
           const content = bytes.take(entry.bytes);
           await onEntry(entry, content);
           for await (const _rest of content);
@@ -95,7 +120,7 @@ function toEntry(raw: RawHeader, pax: ReadonlyMap<string, string>): TarEntry {
   if (type === undefined || !Number.isSafeInteger(bytes) || bytes < 0)
     throw new ArchiveFault("it holds something that a backup does not");
   return {
-    path: (pax.get("path") ?? raw.path).replace(/\/+$/, ""),
+    path: withoutSlashes(pax.get("path") ?? raw.path),
     type,
     bytes: type === "file" ? bytes : 0,
     mode: raw.mode,
@@ -107,9 +132,12 @@ function toEntry(raw: RawHeader, pax: ReadonlyMap<string, string>): TarEntry {
 /** Bytes by count from chunks of any size. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>;
+  readonly #most: number;
   #chunk: Buffer = Buffer.alloc(0);
+  #total = 0;
 
-  constructor(chunks: AsyncIterable<Buffer>) {
+  constructor(chunks: AsyncIterable<Buffer>, most: number) {
+    this.#most = most;
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
@@ -141,6 +169,9 @@ class ByteReader {
   async #fill(): Promise<boolean> {
     const { done, value } = await this.#chunks.next();
     this.#chunk = done === true ? Buffer.alloc(0) : value;
+    this.#total += this.#chunk.length;
+    if (this.#total > this.#most)
+      throw new ArchiveFault(`it unpacks to more than ${Math.round(this.#most / 1024 ** 2)} MB`);
     return done !== true;
   }
 }

@@ -28,7 +28,7 @@ export async function askOnce(question: Question, gateway: AgentGateway): Promis
     };
     const answer = await ask(question, listener, gateway, new AbortController().signal);
     if (answer.isError) tell(`maxclaw: ${harmless(answer.text)}`);
-    else print(process.stdout.isTTY ? harmless(answer.text) : answer.text);
+    else print(answer.text);
     if (interrupted.signal.aborted) return 130;
     return answer.isError ? exitCodes.failure : exitCodes.ok;
   } finally {

@@ -3,7 +3,7 @@ import { type Client, ClientError, createClient } from "../client/node.js";
 import type { GatewayEvent } from "../events/event.js";
 import { createAttachScreen, type ScreenOutput } from "./attach-screen.js";
 import { CommandError } from "./exit.js";
-import { tell } from "./output.js";
+import { tell, toPlainJson } from "./output.js";
 
 export interface AttachOptions {
   readonly home: string;
@@ -30,7 +30,7 @@ export async function attach(
   const client = createClient({ url: () => addressOf(options.home, leaving.signal), token: options.token });
   const screen = createAttachScreen(output);
   const show = (event: GatewayEvent): void => {
-    if (options.isJson) output.write(`${JSON.stringify(event)}\n`);
+    if (options.isJson) output.write(`${toPlainJson(event)}\n`);
     else screen.show(event);
   };
   const say = (text: string): void => {

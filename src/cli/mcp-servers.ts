@@ -36,7 +36,7 @@ export async function listServers({ json }: { readonly json?: true }): Promise<v
       name,
       type: now?.type ?? (command === undefined ? (type ?? "http") : "stdio"),
       state: now?.state ?? (client === undefined ? "no gateway runs" : "not known to the gateway that runs"),
-      ...(now?.reason === undefined ? {} : { reason: now.reason }),
+      ...(now?.reason === undefined ? {} : { reason: mask(now.reason) }),
       tools: now?.tools.length,
       target: mask(url ?? [command, ...args].join(" ")),
     };
@@ -68,7 +68,7 @@ export async function testServers(
   const outcomes = await Promise.all(
     chosen.map(async (server) => ({
       name: server.name,
-      ...(await tryServer(server, { home: context.home, folder, version }, signal)),
+      ...(await tryServer(server, { home: context.home, folder, version, secrets: context.loaded.secrets }, signal)),
     })),
   );
   if (json) printJson({ servers: outcomes });

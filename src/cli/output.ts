@@ -1,15 +1,29 @@
+/** What moves a cursor, colours, hides or turns text around: everything but a line end and a tab. */
+const steering = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+/** Our own gray, and the same. */
+const steeringButGray = new RegExp(`\\u001b\\[(?:2|22)m|${steering.source}`, "gu");
+/** The same in JSON, where it can be written in another way, and other marks that nobody sees. */
+const hiddenInJson = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
 /** Writes a line to stdout: what a command was asked for. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${withoutSteering(text)}\n`);
 }
 
 /** Writes a line to stderr: everything around it. */
 export function tell(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${withoutSteering(text)}\n`);
 }
 
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value, undefined, 2));
+  print(toPlainJson(value, 2));
+}
+
+/** The same value, whatever reads it, and nothing that a terminal obeys. */
+export function toPlainJson(value: unknown, indent?: number): string {
+  const escaped = (mark: string): string =>
+    Array.from({ length: mark.length }, (_, at) => `\\u${mark.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
+  return (JSON.stringify(value, undefined, indent) ?? "null").replaceAll(hiddenInJson, escaped);
 }
 
 /** Rows as columns, each as wide as its widest cell, the last one as it is. */
@@ -24,7 +38,11 @@ export function printTable(head: readonly string[], rows: readonly (readonly str
 
 /** Text of others without what would steer the terminal. Line ends and tabs stay. */
 export function harmless(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n\t]/gu, "");
+  return text.replaceAll(steering, "");
+}
+
+function withoutSteering(text: string): string {
+  return text.replaceAll(steeringButGray, (mark) => (mark.length > 1 ? mark : ""));
 }
 
 /** Gray where the terminal can; `NO_COLOR` is respected. */

@@ -1,3 +1,4 @@
+import { trimEndWhere } from "../util/trim-where.js";
 /** Why a document has no text to give. The message goes on from the file's name. */
 export class UnreadableError extends Error {}
 
@@ -26,7 +27,9 @@ export class TextSink {
     const whole = this.#pieces.join("");
     const text = whole
       .slice(0, this.#limit)
-      .replace(/[^\S\n\t]+$/gm, "")
+      .split("\n")
+      .map((line) => trimEndWhere(line, (unit) => unit !== "\t" && unit.trim() === ""))
+      .join("\n")
       .replace(/\n{3,}/g, "\n\n")
       .trim();
     return { text: text.toWellFormed(), truncated: this.isFull };

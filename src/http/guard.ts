@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { RequestError } from "../errors.js";
+import { WrongTokens } from "../util/wrong-tokens.js";
 import type { HttpSettings } from "./options.js";
 import type { Target } from "./target.js";
 
@@ -16,18 +17,25 @@ export interface Guard {
    *   a page from elsewhere calls
    */
   checkSource(request: IncomingMessage, options: { readonly isPage: boolean }): void;
-  /** @throws {RequestError} 401. `?token=` counts only where a browser cannot send headers of its own. */
+  /**
+   * A wrong token is answered late, and after some of them from one address for minutes not at all. Only the address of
+   * the connection counts: `X-Forwarded-For` is anybody's words. `?token=` counts only where a browser cannot send headers
+   * of its own.
+   *
+   * @throws {RequestError} 401, or 429 while the address is locked
+   */
   checkToken(
     request: IncomingMessage,
     target: Target,
-    options: { readonly inQuery: boolean; readonly inProtocol?: boolean },
-  ): void;
+    options: { readonly inQuery: boolean; readonly inProtocol?: boolean; readonly signal: AbortSignal },
+  ): Promise<void>;
   /** The calling page's origin if it is one of the allowed ones. */
   allowedOriginOf(request: IncomingMessage): string | undefined;
 }
 
 export function createGuard(settings: HttpSettings, port: () => number): Guard {
-  const { token } = settings;
+  const { token, log } = settings;
+  const wrong = new WrongTokens({ firstDelayMs: settings.wrongTokenDelayMs });
   const allowed = new Set(settings.allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, "")));
 
   const allowedOriginOf = (request: IncomingMessage): string | undefined => {
@@ -57,16 +65,21 @@ export function createGuard(settings: HttpSettings, port: () => number): Guard {
         throw forbidden(`Pages from ${origin} may not call this gateway. Add it to the allowed origins if it should.`);
       }
     },
-    checkToken(request, target, { inQuery, inProtocol = false }) {
+    async checkToken(request, target, { inQuery, inProtocol = false, signal }) {
       if (token === undefined) return;
       const bearer = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? "")?.[1]?.trim();
       const named = inProtocol ? tokenAmong(request.headers["sec-websocket-protocol"]) : undefined;
       const given = bearer ?? named ?? (inQuery ? (target.query.get("token") ?? undefined) : undefined);
-      if (given === undefined || !isEqual(given, token))
-        throw new RequestError(
-          given === undefined ? "A token is needed: send it as Authorization: Bearer <token>." : "The token is wrong.",
-          { status: 401, code: "unauthorized" },
-        );
+      if (given === undefined) throw unauthorized("A token is needed: send it as Authorization: Bearer <token>.");
+      const { remoteAddress } = request.socket;
+      if (wrong.mayCompare(remoteAddress, token) && isEqual(given, token)) return;
+      const { lockedMs, isNew } = await wrong.count(remoteAddress, signal);
+      if (isNew) log.warn("many wrong tokens came from one address: it is locked for some minutes", { remoteAddress });
+      if (lockedMs === undefined) throw unauthorized("The token is wrong.");
+      throw new RequestError(
+        `Too many wrong tokens came from your address. Try again in ${Math.ceil(lockedMs / 60_000)} minutes.`,
+        { status: 429, code: "locked_out", retryAfterMs: lockedMs },
+      );
     },
   };
 }
@@ -91,6 +104,10 @@ function tokenAmong(protocols: string | undefined): string | undefined {
 function isEqual(a: string, b: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(a), digest(b));
+}
+
+function unauthorized(message: string): RequestError {
+  return new RequestError(message, { status: 401, code: "unauthorized" });
 }
 
 function forbidden(message: string): RequestError {

@@ -31,6 +31,8 @@ export interface HttpOptions {
   readonly uploadTimeoutMs?: number | undefined;
   /** What may wait for one slow reader before it is disconnected. Default 8 MB. */
   readonly maxBufferedBytes?: number | undefined;
+  /** How late the fourth wrong token of an address is answered; each further one twice as late. Default 250 ms. */
+  readonly wrongTokenDelayMs?: number | undefined;
   /** How long a stop waits for answers under way. Default 2 s. */
   readonly graceMs?: number | undefined;
   /** Told of each client that stays connected (WebSocket, event stream); returns what to call when it has gone. */
@@ -50,6 +52,7 @@ type Defaulted =
   | "requestTimeoutMs"
   | "uploadTimeoutMs"
   | "maxBufferedBytes"
+  | "wrongTokenDelayMs"
   | "graceMs";
 
 /** The options with every default filled in. */
@@ -71,6 +74,7 @@ export function withDefaults(options: HttpOptions): HttpSettings {
     requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
     uploadTimeoutMs: options.uploadTimeoutMs ?? 900_000,
     maxBufferedBytes: options.maxBufferedBytes ?? 8 * 1024 * 1024,
+    wrongTokenDelayMs: options.wrongTokenDelayMs ?? 250,
     graceMs: options.graceMs ?? 2000,
   };
 }

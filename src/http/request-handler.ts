@@ -15,7 +15,7 @@ import { messageRoutes } from "./message-routes.js";
 import { openAIRoutes, toOpenAIError } from "./openai-routes.js";
 import type { HttpSettings } from "./options.js";
 import { policyRoutes } from "./policy-routes.js";
-import { createRouter, MethodNotAllowed } from "./routes.js";
+import { createRouter, MethodNotAllowed, type Route } from "./routes.js";
 import { answerHeaders } from "./security-headers.js";
 import { sessionRoutes } from "./session-routes.js";
 import { skillRoutes } from "./skill-routes.js";
@@ -32,6 +32,19 @@ export interface RequestHandler {
   finish(): Promise<void>;
 }
 
+export const allRoutes: readonly Route[] = [
+  ...gatewayRoutes,
+  ...sessionRoutes,
+  ...messageRoutes,
+  ...mcpRoutes,
+  ...policyRoutes,
+  ...cronRoutes,
+  ...skillRoutes,
+  ...filesRoutes,
+  ...uploadRoutes,
+  ...openAIRoutes,
+];
+
 /** How long the rest of a refused body is swallowed, so that its sender can read the refusal. */
 const swallowMs = 2000;
 
@@ -41,27 +54,16 @@ export function createRequestHandler(
   guard: Guard,
   places: Places,
 ): RequestHandler {
-  const router = createRouter([
-    ...gatewayRoutes,
-    ...sessionRoutes,
-    ...messageRoutes,
-    ...mcpRoutes,
-    ...policyRoutes,
-    ...cronRoutes,
-    ...skillRoutes,
-    ...filesRoutes,
-    ...uploadRoutes,
-    ...openAIRoutes,
-  ]);
+  const router = createRouter(allRoutes);
   const underWay = new Map<AbortController, Promise<void>>();
   const answers = new WeakMap<Duplex, ServerResponse>();
 
   /** Who has no token is not told which paths exist. */
-  const routeOf = (request: IncomingMessage, target: Target) => {
+  const routeOf = async (request: IncomingMessage, target: Target, signal: AbortSignal) => {
     try {
       return router(request.method ?? "GET", target.segments);
     } catch (error) {
-      guard.checkToken(request, target, { inQuery: false });
+      await guard.checkToken(request, target, { inQuery: false, signal });
       throw error;
     }
   };
@@ -78,8 +80,8 @@ export function createRequestHandler(
     }
     if (request.method === "OPTIONS") return answerPreflight(request, response, origin !== undefined);
     if (isPage) return answerPage(request, response, target, settings.webRoot);
-    const { route, params } = routeOf(request, target);
-    guard.checkToken(request, target, { inQuery: route.tokenInQuery === true });
+    const { route, params } = await routeOf(request, target, signal);
+    await guard.checkToken(request, target, { inQuery: route.tokenInQuery === true, signal });
     if (route.method !== "GET" && route.takesFile !== true) requireJsonIfBody(request);
     // A streamed answer to a post is a request like any other; who gets a stream stays.
     const client = request.method === "GET" ? "sse" : undefined;

@@ -30,27 +30,40 @@ export function createWebSockets(settings: HttpSettings, api: GatewayApi, guard:
     handleProtocols: (names) => [...names].find((name) => !name.startsWith(tokenProtocol)) ?? false,
   });
   const encodeEvent = createEventEncoder();
-  const check = (request: IncomingMessage): void => {
+  const checking = new Set<AbortController>();
+  const check = async (request: IncomingMessage, signal: AbortSignal): Promise<void> => {
     const target = parseTarget(request.url ?? "");
     guard.checkSource(request, { isPage: false });
-    guard.checkToken(request, target, { inQuery: true, inProtocol: true });
+    await guard.checkToken(request, target, { inQuery: true, inProtocol: true, signal });
     if (target.segments.join("/") !== "ws")
       throw new RequestError("Only /ws can be upgraded.", { status: 404, code: "not_found" });
+  };
+  const take = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const gone = new AbortController();
+    const onClose = (): void => gone.abort();
+    socket.once("close", onClose);
+    checking.add(gone);
+    let release: () => void;
+    try {
+      await check(request, gone.signal);
+      release = places.take("ws");
+    } catch (error) {
+      return refuse(socket, toFaultReply(error, settings.log));
+    } finally {
+      checking.delete(gone);
+      socket.off("close", onClose);
+    }
+    if (socket.destroyed) return release();
+    socket.once("close", release);
+    server.handleUpgrade(request, socket, head, (client) => serveConnection(client, { api, settings, encodeEvent }));
   };
   return {
     upgrade(request, socket, head) {
       socket.on("error", () => socket.destroy());
-      let release: () => void;
-      try {
-        check(request);
-        release = places.take("ws");
-      } catch (error) {
-        return refuse(socket, toFaultReply(error, settings.log));
-      }
-      socket.once("close", release);
-      server.handleUpgrade(request, socket, head, (client) => serveConnection(client, { api, settings, encodeEvent }));
+      void take(request, socket, head);
     },
     close() {
+      for (const one of checking) one.abort();
       for (const client of server.clients) endConnection(client, 1001, "the gateway is stopping");
       server.close();
     },

@@ -7,8 +7,8 @@ const patterns: readonly RegExp[] = [
   // Telegram; also inside of the path /bot<token>/.
   /\d{6,12}:[A-Za-z0-9_-]{30,}/g,
   /\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}/g,
-  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+/g,
-  /(?<=\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}/gi,
+  /\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]+/g,
+  /(?<=\b(?:Bearer|Basic)\s{1,8})[A-Za-z0-9._~+/=-]{8,}/gi,
   /(?<=[?&](?:token|key|api_key|access_token|secret)=)[^&\s"'\\]+/gi,
 ];
 
@@ -18,6 +18,9 @@ export function createMask(secrets: readonly string[]): (text: string) => string
   for (const secret of secrets) {
     if (secret.length < 4) continue;
     values.add(secret);
+    values.add(encodeURIComponent(secret));
+    // A key of several lines is shown line by line.
+    for (const line of secret.split(/\r?\n/)) if (line.trim().length >= 8) values.add(line.trim());
     values.add(JSON.stringify(secret).slice(1, -1));
   }
   // The longest first, so that one secret inside of another leaves no rest.

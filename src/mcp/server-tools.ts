@@ -180,7 +180,7 @@ async function answerOf(
       return { ...failed(text, `${tool}: ${name} is not connected`), outside };
     }
     if (used?.isClosed === true && error instanceof McpError) {
-      const why = (await used.closed) ?? "it closed the connection";
+      const why = server.said((await used.closed) ?? "it closed the connection");
       const text = `The MCP server ${name} was lost in the middle of the call: ${why}. Whether it did anything is unknown.`;
       return { ...failed(text, `${tool}: ${name} was lost`), outside };
     }
@@ -191,7 +191,8 @@ async function answerOf(
     }
     // The server's own answer shows that it is there; anything else may mean that it knows nobody any more.
     if (used !== undefined && !(error instanceof McpError)) void server.suspect(used);
-    const text = error instanceof McpError ? cutText(messageOf(error), 1000) : (causeOf(error) ?? clauseOf(error));
+    const said = error instanceof McpError ? cutText(messageOf(error), 1000) : (causeOf(error) ?? clauseOf(error));
+    const text = server.said(said);
     return { ...failed(`${tool} failed: ${text}`, `${tool} failed`), outside };
   }
 }

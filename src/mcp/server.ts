@@ -77,6 +77,11 @@ export class McpServer {
     return this.#tried.opened;
   }
 
+  /** What it says of itself without secrets: a page of an error may repeat what it was sent. */
+  said(error: unknown): string {
+    return this.#options.mask(messageOf(error));
+  }
+
   /** Keeps it connected until `signal` aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { limits } = this.#options;
@@ -150,12 +155,12 @@ export class McpServer {
       session = await openSession(settings, { ...this.#options, auth, onChanged }, signal);
     } catch (error) {
       if (error instanceof LoginNeeded) {
-        const reason = `${error.message}: log in with "maxclaw mcp login ${settings.name}"`;
+        const reason = `${this.said(error)}: log in with "maxclaw mcp login ${settings.name}"`;
         log.warn(`MCP server ${settings.name} is off: ${reason}`);
         return { kind: "off", reason };
       }
-      if (!signal.aborted) log.warn(`MCP server ${settings.name} cannot be used: ${messageOf(error)}`);
-      return { kind: "failed", reason: messageOf(error), wasConnected: false };
+      if (!signal.aborted) log.warn(`MCP server ${settings.name} cannot be used: ${this.said(error)}`);
+      return { kind: "failed", reason: this.said(error), wasConnected: false };
     }
     const stop = (): void => void session.close();
     signal.addEventListener("abort", stop, { once: true });
@@ -167,7 +172,8 @@ export class McpServer {
     this.#tried.open();
     this.#options.onCatalog();
     const idle = this.#watchIdle(session);
-    const reason = await session.closed;
+    const closed = await session.closed;
+    const reason = closed === undefined ? undefined : this.#options.mask(closed);
     clearInterval(idle.timer);
     signal.removeEventListener("abort", stop);
     this.#session = undefined;
@@ -211,7 +217,7 @@ export class McpServer {
         await sleep(limits.listPauseMs, signal);
       } catch (error) {
         if (signal.aborted) break;
-        log.warn(`MCP server ${this.settings.name} did not list its tools again: ${messageOf(error)}`);
+        log.warn(`MCP server ${this.settings.name} did not list its tools again: ${this.said(error)}`);
       }
     }
     this.#isRefreshing = false;

@@ -4,6 +4,7 @@ import { sleep } from "../util/sleep.js";
 import { createAuth, createLoginStore, type LoginStore } from "./oauth.js";
 import { createOffer, type Offer } from "./offer.js";
 import { McpServer, type McpServerState, type StateDetail } from "./server.js";
+import { serverMask } from "./server-mask.js";
 import { toolsOf } from "./server-tools.js";
 import type { SessionOptions } from "./session.js";
 import type { McpLimits, McpServerSettings } from "./settings.js";
@@ -17,6 +18,8 @@ export interface ServersOptions {
   /** Where servers that are started here begin. */
   readonly folder: string;
   readonly limits: McpLimits;
+  /** Of the config: no server may show one. */
+  readonly secrets: readonly string[];
   readonly declareBytes: number;
   readonly idleMs: number;
   readonly onState: (name: string, to: McpServerState, detail: StateDetail) => void;
@@ -89,7 +92,7 @@ export function openServers(settings: readonly McpServerSettings[], options: Ser
 function openServer(
   settings: McpServerSettings,
   store: LoginStore,
-  { version, folder, limits, idleMs, onState, log }: ServersOptions,
+  { version, folder, limits, secrets, idleMs, onState, log }: ServersOptions,
   onCatalog: () => void,
 ): McpServer {
   return new McpServer(settings, {
@@ -99,6 +102,7 @@ function openServer(
     idleMs,
     log,
     onCatalog,
+    mask: serverMask(settings, secrets),
     auth: (server) => authOf(server, store, log),
     onState: (to, detail) => onState(settings.name, to, detail),
   });

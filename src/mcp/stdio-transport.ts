@@ -7,6 +7,7 @@ import { serverEnvironment } from "./environment.js";
 import { createFloodGuard, type FloodGuard } from "./flood.js";
 import { createLineReader } from "./lines.js";
 import type { McpLimits } from "./settings.js";
+import { StderrTail } from "./stderr-tail.js";
 
 /**
  * Stands between the gateway and a server: the server takes the shell's place, and a watcher beside it ends the whole
@@ -19,14 +20,13 @@ exec "$@" 3<&-`;
 /** Between two pieces of its stderr, so that one which pours there is slowed down instead of heard. */
 const stderrPauseMs = 5;
 
-/** What is kept of the server's stderr, to say why it ended. */
-const keptOfStderr = 2000;
-
 export interface StdioServer {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
+  /** Takes secrets out of what it says. */
+  readonly mask: (text: string) => string;
 }
 
 /**
@@ -42,7 +42,7 @@ export class StdioTransport implements Transport {
   readonly #limits: McpLimits;
   readonly #flood: FloodGuard;
   #child: ChildProcess | undefined;
-  #stderr = "";
+  readonly #stderr: StderrTail;
   #why: string | undefined;
   #isClosed = false;
   #exited: Promise<void> = Promise.resolve();
@@ -50,6 +50,7 @@ export class StdioTransport implements Transport {
   constructor(server: StdioServer, limits: McpLimits) {
     this.#server = server;
     this.#limits = limits;
+    this.#stderr = new StderrTail(server.mask);
     this.#flood = createFloodGuard(limits.maxUnasked, limits.floodMs);
   }
 
@@ -59,7 +60,7 @@ export class StdioTransport implements Transport {
 
   /** Why it ended, as far as that is known. */
   get reason(): string | undefined {
-    const said = sayingOf(this.#stderr);
+    const said = this.#stderr.said();
     return this.#why === undefined || said === "" ? this.#why : `${this.#why}: ${said}`;
   }
 
@@ -121,7 +122,7 @@ export class StdioTransport implements Transport {
     const [stdin, stdout, stderr, lifeline] = child.stdio as unknown as [Writable, Readable, Readable, Writable];
     stdout.on("data", (chunk: Buffer) => read(chunk));
     stderr.on("data", (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + chunk.subarray(-keptOfStderr).toString("utf8")).slice(-keptOfStderr);
+      this.#stderr.push(chunk);
       stderr.pause();
       setTimeout(() => stderr.resume(), stderrPauseMs).unref();
     });
@@ -176,13 +177,6 @@ export class StdioTransport implements Transport {
     for (const stream of this.#child?.stdio ?? []) stream?.destroy();
     this.onclose?.();
   }
-}
-
-/** The line of a stderr that a person can make something of: the first that names an error, else the last. */
-function sayingOf(stderr: string): string {
-  const lines = stderr.split("\n").map((line) => line.trim());
-  const error = lines.find((line) => /^(\w*Error|fatal|npm err(or|!) (?!code ))\b/i.test(line));
-  return (error ?? lines.findLast((line) => line !== "") ?? "").slice(0, 300);
 }
 
 function toMessage(line: string): JSONRPCMessage | undefined {

@@ -12,6 +12,8 @@ export interface TransportOptions {
   readonly limits: McpLimits;
   /** Where a server that is started here begins. */
   readonly folder: string;
+  /** Takes secrets out of what a server says of itself. */
+  readonly mask: (text: string) => string;
   readonly auth?: OAuthClientProvider | undefined;
 }
 
@@ -24,9 +26,9 @@ export function kindsOf({ command, type }: McpServerSettings): readonly [Transpo
 export async function createTransport(
   kind: TransportKind,
   { command = "", args, env, url = "", headers }: McpServerSettings,
-  { limits, folder, auth }: TransportOptions,
+  { limits, folder, mask, auth }: TransportOptions,
 ): Promise<Transport> {
-  if (kind === "stdio") return new StdioTransport({ command, args, env, folder }, limits);
+  if (kind === "stdio") return new StdioTransport({ command, args, env, folder, mask }, limits);
   const bounded = boundedFetch(limits.maxFrameBytes);
   const options = {
     fetch: auth === undefined ? bounded : renewingFetch(bounded, auth, url, limits.initialiseMs),

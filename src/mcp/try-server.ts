@@ -1,5 +1,6 @@
 import { messageOf } from "../errors.js";
 import { createAuth, createLoginStore } from "./oauth.js";
+import { serverMask } from "./server-mask.js";
 import { openSession } from "./session.js";
 import { defaultLimits, type McpServerSettings } from "./settings.js";
 
@@ -10,21 +11,27 @@ export type TryOutcome =
 /** Connects to a server once, lists its tools and leaves it. Never throws but for an abort. */
 export async function tryServer(
   server: McpServerSettings,
-  place: { readonly home: string; readonly folder: string; readonly version: string },
+  place: {
+    readonly home: string;
+    readonly folder: string;
+    readonly version: string;
+    readonly secrets: readonly string[];
+  },
   signal: AbortSignal,
 ): Promise<TryOutcome> {
   const from = performance.now();
+  const mask = serverMask(server, place.secrets);
   try {
     const store = createLoginStore(place.home);
     const isLoggedIn = server.url !== undefined && (await store.read(server))?.tokens !== undefined;
     const auth = isLoggedIn ? createAuth(server, store, () => {}) : undefined;
-    const options = { ...place, auth, limits: defaultLimits, onChanged() {} };
+    const options = { ...place, mask, auth, limits: defaultLimits, onChanged() {} };
     const session = await openSession(server, options, signal);
     const ms = Math.round(performance.now() - from);
     await session.close();
     return { ok: true, transport: session.kind, ms, tools: session.catalog.tools.map(({ name }) => name) };
   } catch (error) {
     signal.throwIfAborted();
-    return { ok: false, reason: messageOf(error) };
+    return { ok: false, reason: mask(messageOf(error)) };
   }
 }

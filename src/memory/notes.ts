@@ -57,13 +57,18 @@ function edited(before: string, change: NoteChange): NoteOutcome | { readonly te
   const [head = "", tail = ""] = parts;
   if (change.kind === "replace") return { text: `${head}${oneLine(change.text)}${tail}` };
   // A note that was a whole line takes its line along.
-  const bullet = /(^|\n)[ \t]*(?:[-*][ \t]+)?$/.exec(head);
+  const lineStart = head.lastIndexOf("\n") + 1;
+  const isBullet = /^[ \t]*(?:[-*][ \t]+)?$/.test(head.slice(lineStart));
   const end = /^[ \t]*(?:\r?\n|$)/.exec(tail);
-  return bullet !== null && end !== null
-    ? { text: `${head.slice(0, bullet.index)}${bullet[1]}${tail.slice(end[0].length)}` }
+  return isBullet && end !== null
+    ? { text: `${head.slice(0, lineStart)}${tail.slice(end[0].length)}` }
     : { text: head + tail };
 }
 
 function oneLine(text: string): string {
-  return text.trim().replace(/\s*\n\s*/g, " ");
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join(" ");
 }

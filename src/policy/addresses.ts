@@ -101,7 +101,11 @@ interface OpenEntry {
   readonly covers: (name: string, address: string) => boolean;
 }
 
+/** A name has 253 characters at most, and a port is short. */
+const longestEntry = 300;
+
 function parseEntry(text: string): OpenEntry | undefined {
+  if (text.length > longestEntry) return undefined;
   const match = /^(\[[^\]]+\]|[^:\s]+|[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:./]*)(?::(\d{1,5}))?$/i.exec(text.trim());
   if (match === null) return undefined;
   const [, bracketed = "", portText] = match;

@@ -4,6 +4,7 @@ import { RequestError } from "../errors.js";
 import { newId } from "../util/ids.js";
 import { readOnly } from "../util/real-path.js";
 import { replaceFile } from "../util/replace-file.js";
+import { trimEndWhere } from "../util/trim-where.js";
 import { fetchOrigin, parseOrigin } from "./fetch.js";
 import { parseSkill } from "./parse.js";
 import { isSkillName, validateSkill } from "./validate.js";
@@ -151,11 +152,9 @@ async function exists(place: string): Promise<boolean> {
 
 /** What a source that is one skill is called when the skill does not say. */
 function nameOf(source: string): string {
+  const [path = ""] = source.trim().split("#", 1);
   const last =
-    source
-      .trim()
-      .replace(/#.*$/, "")
-      .replace(/[/\\]+$/, "")
+    trimEndWhere(path, (unit) => unit === "/" || unit === "\\")
       .split(/[/\\:]/)
       .at(-1) ?? "";
   return last.replace(/\.(?:git|zip|skill)$/i, "");

@@ -65,7 +65,7 @@ function textOf(data: unknown, key: "name" | "description"): string | undefined 
 function toolsOf(data: unknown): readonly string[] {
   const value: unknown = typeof data === "object" && data !== null ? Reflect.get(data, "allowed-tools") : undefined;
   const entries = Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
-  const names = typeof value === "string" ? (value.match(/[^\s,(]+(?:\([^)]*\))?/g) ?? []) : entries;
+  const names = typeof value === "string" ? (value.match(/[^\s,(]+(?:\([^)]{0,200}\))?/g) ?? []) : entries;
   return names.map((name) => name.trim()).filter((name) => name !== "");
 }
 

@@ -1,3 +1,4 @@
+import { trimEndWhere } from "../util/trim-where.js";
 import { foldName, type Skill } from "./skill.js";
 
 /** What a text asks for: `@skill:<name>`, `$<name>`, and the words `all` and `none` in their place. */
@@ -75,7 +76,7 @@ function likeWord(rest: string, names: readonly Name[]): Skill | undefined {
 
 function wordOf(rest: string): string {
   const [word] = /^[\p{L}\p{M}\p{N}_.-]+/u.exec(rest) ?? [""];
-  return word.replace(/[.-]+$/, "");
+  return trimEndWhere(word, (unit) => unit === "." || unit === "-");
 }
 
 function lettersOf(word: string): string {

@@ -55,6 +55,8 @@ export function isSkillName(name: string): boolean {
 }
 
 function linksOf(body: string): readonly string[] {
-  const targets = [...body.matchAll(/\]\((?!\w+:|#|\/)([^)\s#]+)[^)]*\)/g)].map(([, target = ""]) => target);
+  const targets = [...body.matchAll(/\]\((?!\w{1,20}:|#|\/)([^()\s#]{1,300})[^()]{0,300}\)/g)].map(
+    ([, target = ""]) => target,
+  );
   return [...new Set(targets)];
 }

@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import { trimWhere } from "./trim-where.js";
 import { wellFormed } from "./well-formed.js";
 
 /** In bytes. */
@@ -7,7 +8,8 @@ const longestName = 160;
 /** A stranger chose this name: one short part of a path that shows itself and hides nothing. */
 export function plainName(filename: string): string {
   const last = wellFormed(filename).split(/[/\\]/).at(-1) ?? "";
-  const plain = last.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"|?*]+/gu, "_").replace(/^[.\s]+|[.\s]+$/g, "");
+  const shown = last.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"|?*]+/gu, "_");
+  const plain = trimWhere(shown, (unit) => unit === "." || unit.trim() === "");
   if (plain === "") return "file";
   const ending = wellFormed(extname(plain).slice(0, 16));
   let stem = "";

@@ -1,5 +1,6 @@
 import createDOMPurify from "dompurify";
 import { Marked, type Token } from "marked";
+import { lexBounded, TooManySteps } from "../channels/formatting/bounded-lexer.js";
 import { h } from "./dom.js";
 
 const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -56,7 +57,7 @@ export function createMarkdownView(container: HTMLElement): (text: string) => vo
   return (text) => {
     if (text === shown) return;
     shown = text;
-    const tokens = marked.lexer(text);
+    const tokens = tokensOf(text);
     const visible = tokens.filter(({ type }) => type !== "space" && type !== "def");
     const next: Block[] = [];
     let isSame = true;
@@ -69,6 +70,17 @@ export function createMarkdownView(container: HTMLElement): (text: string) => vo
     for (const { element } of next) if (element.parentNode !== container) container.append(element);
     blocks = next;
   };
+}
+
+/** What is built to stop the page is shown as it was written. */
+function tokensOf(text: string): readonly Token[] {
+  try {
+    return lexBounded(text, marked.defaults).tokens;
+  } catch (error) {
+    if (!(error instanceof TooManySteps) && !(error instanceof RangeError)) throw error;
+    const inner: Token = { type: "text", raw: text, text };
+    return [{ type: "paragraph", raw: text, text, tokens: [inner] }];
+  }
 }
 
 function renderBlock(token: Token): HTMLElement {

@@ -38,6 +38,7 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
         home: options.home,
         folder: options.config.config.agents.defaults.workspace,
         limits: defaultLimits,
+        secrets: options.config.secrets,
         declareBytes: tools.mcp.declareBytes,
         idleMs: tools.mcp.idleMinutes * 60_000,
         log: options.log,
@@ -79,7 +80,8 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
         if (server === undefined) throw unknownServer(name, names);
         const { tryServer } = await import("../mcp/try-server.js");
         const folder = options.config.config.agents.defaults.workspace;
-        const place = { home: options.home, folder, version: options.version };
+        const { secrets } = options.config;
+        const place = { home: options.home, folder, version: options.version, secrets };
         const outcome = await tryServer(server, place, signal);
         return outcome.ok ? { ok: true, tools: outcome.tools } : { ok: false, error: outcome.reason };
       },

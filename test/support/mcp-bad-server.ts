@@ -6,6 +6,18 @@ import { createInterface } from "node:readline";
 const [how = "good", file = ""] = process.argv.slice(2);
 const send = (message: object): boolean => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 
+/** What a careless server does with what it was given to keep. */
+const blurt = (): void => {
+  const { API_KEY: key = "", OTHER = "" } = process.env;
+  process.stderr.write(`${"x".repeat(5000)}${key}${"y".repeat(3000)}\n`);
+  process.stderr.write(`Error: \u009b2J\u001b[31m log in with ${key.slice(0, 7)}`);
+  process.stderr.write(`${key.slice(7)} and ${encodeURIComponent(OTHER)} failed\n${key}${"z".repeat(1990)}`);
+};
+if (how === "blurts") {
+  blurt();
+  process.exit(4);
+}
+
 const schema = {
   type: "object",
   properties: { text: { type: "string" }, count: { type: "integer", minimum: 1 } },

@@ -45,6 +45,7 @@ export async function openTestServers(
     version: "0.0.0-test",
     home,
     folder: home,
+    secrets: [],
     declareBytes: 1_000_000,
     idleMs: 0,
     log,

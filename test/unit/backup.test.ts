@@ -246,10 +246,61 @@ test("an archive that climbs out, hides an entry, or was made by a newer version
     /more than its manifest/,
   );
   await assert.rejects(inspectBackup(pack([own, entry("maxclaw-backup/home/x", "x")]), never), /behind its manifest/);
+  const other = (path: string, type: "file" | "folder" | "link", target?: string): readonly Buffer[] => [
+    encodeHeader({ path: `maxclaw-backup/${path}`, type, bytes: 0, mode: 0o700, modifiedAt: 0, target }),
+  ];
+  const device = Buffer.concat(other("workspace/x", "file"));
+  device.write("3", 156, "latin1");
+  const sum = device.reduce((all, byte, at) => all + (at >= 148 && at < 156 ? 0x20 : byte), 0);
+  device.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
+  const traps: readonly (readonly [RegExp, ...(readonly Buffer[])[]])[] = [
+    [/workspace\/x is in it twice/, other("workspace/x", "link", "y"), other("workspace/x", "link", "z")],
+    [/workspace\/x is in it twice/, other("workspace/x", "file"), other("workspace/x", "folder")],
+    [/home\/logs is a link/, other("home/logs", "link", "/etc")],
+    [/workspace\/x\/y is below a link/, other("workspace/x", "link", "/etc"), other("workspace/x/y", "file")],
+    [
+      /workspace\/x is a link with something below it/,
+      other("workspace/x/y", "file"),
+      other("workspace/x", "link", "/etc"),
+    ],
+    [/something that a backup does not/, [device]],
+  ];
+  for (const [why, ...entries] of traps) await assert.rejects(inspectBackup(pack([...entries, own]), never), why);
   const newer = entry("maxclaw-backup/manifest.json", manifest({ version: 2 }));
   await assert.rejects(inspectBackup(pack([newer]), never), /newer maxclaw: update/);
   await assert.rejects(inspectBackup(write(join(folder, "text"), Buffer.from("hello")), never), /no backup of maxclaw/);
   await assert.rejects(inspectBackup(join(folder, "nowhere"), never), /cannot be read: ENOENT/);
+});
+
+test("an archive that unpacks to far more than it is, or to very many files, is refused while it is read", async (t) => {
+  const folder = tempFolder(t);
+  const bytes = 64 * 1024 ** 2;
+  const header = encodeHeader({
+    path: "maxclaw-backup/workspace/zeros",
+    type: "file",
+    bytes,
+    mode: 0o600,
+    modifiedAt: 0,
+  });
+  const bomb = write(join(folder, "bomb.tar.gz"), gzipSync(Buffer.concat([header, Buffer.alloc(bytes)])));
+  assert.ok(fs.statSync(bomb).size < bytes / 900);
+  const limits = { entries: 1000, bytes: 1024 ** 2, ratio: 200 };
+  await assert.rejects(inspectBackup(bomb, never, limits), /unpacks to more than \d+ MB.*Nothing was changed/);
+  const many = Array.from({ length: 1001 }, (_, n) =>
+    encodeHeader({ path: `maxclaw-backup/workspace/${n}`, type: "folder", bytes: 0, mode: 0o700, modifiedAt: 0 }),
+  );
+  const crowd = write(join(folder, "crowd.tar.gz"), gzipSync(Buffer.concat([...many, endOfArchive()])));
+  await assert.rejects(inspectBackup(crowd, never, { ...limits, bytes: 1024 ** 3 }), /holds more than 1000 files/);
+  // A name of very many slashes is looked at once.
+  const pax = Buffer.from(`1000015 path=${"/".repeat(1_000_000)}x\n`);
+  const record = encodeHeader({ path: "pax", type: "file", bytes: pax.length, mode: 0o600, modifiedAt: 0 });
+  record.write("x", 156, "latin1");
+  const sum = record.reduce((all, byte, at) => all + (at >= 148 && at < 156 ? 0x20 : byte), 0);
+  record.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
+  const slashes = Buffer.concat([record, pax, padding(pax.length), header]);
+  const began = process.cpuUsage();
+  await assert.rejects(inspectBackup(write(join(folder, "s.tar.gz"), gzipSync(slashes)), never), /it has an entry/);
+  assert.ok(process.cpuUsage(began).user < 5e6);
 });
 
 test("a home that is not empty is left alone; forced, it is set aside as it was", async (t) => {
@@ -301,7 +352,7 @@ test("a backup or a restore that the disk has no room for changes nothing and le
   const elsewhere = join(disk, "home");
   await assert.rejects(restore(file, elsewhere), (error: unknown) => {
     assert.ok(error instanceof EngineError && error.kind === "persistence", String(error));
-    assert.match(error.message, /no space left on device.*Nothing was changed/);
+    assert.match(error.message, /has room for \d+ MB\. Nothing was changed/);
     return true;
   });
   assert.deepEqual(fs.readdirSync(elsewhere), []);

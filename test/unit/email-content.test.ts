@@ -11,6 +11,8 @@ import { splitText } from "../../src/channels/email/quotes.js";
 import { toMailHtml } from "../../src/channels/formatting/mail-html.js";
 import { createRandom } from "../support/random.js";
 
+const never = new AbortController().signal;
+
 const mime = (head: string, body: string | Buffer): Buffer =>
   Buffer.concat([Buffer.from(`From: a@b.example\r\nMIME-Version: 1.0\r\n${head}\r\n\r\n`), Buffer.from(body)]);
 
@@ -26,7 +28,7 @@ test("charsets and encodings become the same text", async () => {
     ["Content-Type: text/plain; charset=no-such-charset", "plain", "plain"],
     ["Content-Type: text/plain; charset=utf-8; format=flowed", "one \r\ntwo", "one two"],
   ];
-  for (const [head, body, text] of cases) assert.equal((await readContent(mime(head, body))).text, text, head);
+  for (const [head, body, text] of cases) assert.equal((await readContent(mime(head, body), never)).text, text, head);
 });
 
 test("parts are told apart: text, files, calendar entries, signatures and logos", async () => {
@@ -44,7 +46,7 @@ test("parts are told apart: text, files, calendar entries, signatures and logos"
     part("Content-Type: message/rfc822\r\nContent-Disposition: attachment", "Subject: inner\r\n\r\ninner text"),
     "--b--\r\n",
   ].join("");
-  const { text, calendar, files } = await readContent(mime('Content-Type: multipart/mixed; boundary="b"', body));
+  const { text, calendar, files } = await readContent(mime('Content-Type: multipart/mixed; boundary="b"', body), never);
   assert.equal(text, "see below");
   assert.equal(
     calendar,
@@ -74,19 +76,19 @@ test("whatever is broken in a mail, its reader ends with what it could read", as
     for (let n = 0; n < 6; n++) broken[Math.floor(random() * broken.length)] = Math.floor(random() * 256);
     const cut = broken.subarray(0, Math.floor(random() * broken.length));
     await parseHead(cut);
-    assert.equal(typeof (await readContent(cut)).text, "string");
+    assert.equal(typeof (await readContent(cut, never)).text, "string");
   }
   const hostile: readonly (readonly [string, string, RegExp])[] = [
     ["text/html", `${"<div>".repeat(30_000)}hi`, /^hi$/],
     ["multipart/mixed; boundary=q", "--q\r\nContent-Type: text/plain\r\n\r\nx\r\n".repeat(3000), /cannot be read/],
   ];
   for (const [type, body, text] of hostile)
-    assert.match((await readContent(mime(`Content-Type: ${type}`, body))).text, text, type);
+    assert.match((await readContent(mime(`Content-Type: ${type}`, body), never)).text, text, type);
   const missingEnd = mime(
     'Content-Type: multipart/mixed; boundary="b"',
     "--b\r\nContent-Type: text/plain\r\n\r\nhello",
   );
-  assert.equal((await readContent(missingEnd)).text, "hello");
+  assert.equal((await readContent(missingEnd, never)).text, "hello");
   assert.equal((await parseHead(Buffer.from("no headers at all"))).from, undefined);
   assert.equal((await parseHead(Buffer.alloc(0))).subject, "");
 });
@@ -125,7 +127,7 @@ test("the text of a large mail is read from its parts alone, cut where it is lon
   );
   assert.ok(Math.abs((files[0]?.sizeBytes ?? 0) - 2_923_000) < 1000);
   const small = smallMail(texts.map((text) => ({ ...text, bytes: Buffer.from("Gr=FC=DFe und l=") })));
-  assert.equal((await readContent(small)).text, "Grüße und l");
+  assert.equal((await readContent(small, never)).text, "Grüße und l");
 });
 
 test("what an author wrote is told from what they quote", () => {

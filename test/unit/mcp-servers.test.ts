@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { tryServer } from "../../src/mcp/try-server.js";
 import type { ToolResult } from "../../src/tools/tool.js";
 import { until } from "../support/engine-kit.js";
 import {
@@ -217,6 +218,29 @@ describe("a server that misbehaves", () => {
       20_000,
     );
     assert.ok(kilobytesPerSecond < 30_000, `${kilobytesPerSecond} kB/s`);
+  });
+
+  it("shows no secret in what it says before it ends: not in its state, the log, nor to the model", async () => {
+    const secrets = ["correct horse battery", "a second secret/99"];
+    const env = { API_KEY: secrets[0] ?? "", OTHER: secrets[1] ?? "" };
+    const settings = [
+      settingsOf("s", { ...badServer("blurts"), env }),
+      settingsOf("t", { ...badServer("blurts"), env }),
+    ];
+    await using open = await openTestServers(settings, home, { secrets });
+    await open.waitFor("s", "reconnecting");
+    const status = open.servers.status().find(({ name }) => name === "s");
+    assert.match(status?.reason ?? "", /^it ended with code 4: Error: +2J \[31m log in with \*\*\* and \*\*\* failed$/);
+    const tried = await tryServer(
+      settingsOf("s", { ...badServer("blurts"), env }),
+      { home, folder: home, version: "0", secrets },
+      new AbortController().signal,
+    );
+    const shown = JSON.stringify([status, open.states, open.log.lines, tried]);
+    assert.match(shown, /log in with \*\*\*/);
+    for (const part of ["correct", "horse", "battery", "second", "secret"])
+      assert.doesNotMatch(shown, new RegExp(part));
+    assert.doesNotMatch(shown, /\p{Cc}|\\u00[19]b/iu);
   });
 
   it("is started again after it has died, and what it did not finish is told", async () => {

@@ -7,6 +7,9 @@ export interface AuthResult {
   readonly properties: ReadonlyMap<string, string>;
 }
 
+/** One's own server writes no longer ones. */
+const longestValue = 8192;
+
 /**
  * What one's own server has found out about a mail (RFC 8601): the topmost header of that name, as lower ones came with
  * the mail. Undefined where there is none.
@@ -14,6 +17,7 @@ export interface AuthResult {
 export function readAuthResults(headers: readonly Header[], authservId: string): readonly AuthResult[] | undefined {
   for (const { name, value } of headers) {
     if (name !== "authentication-results") continue;
+    if (value.length > longestValue) continue;
     const [id = "", ...results] = splitOutside(withoutComments(value));
     const [server = ""] = id.trim().split(/\s+/);
     if (unquoted(server).toLowerCase() !== authservId.toLowerCase()) continue;
@@ -71,5 +75,18 @@ function withoutComments(text: string): string {
 
 /** Cut at each semicolon that is not inside quotes. */
 function splitOutside(text: string): readonly string[] {
-  return text.match(/(?:"(?:[^"\\]|\\.)*"|[^;"])+/g) ?? [];
+  const parts = [""];
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const letter = text.charAt(at);
+    if (letter === '"') isQuoted = !isQuoted;
+    if (letter === ";" && !isQuoted) {
+      parts.push("");
+      continue;
+    }
+    const isEscape = letter === "\\" && isQuoted;
+    parts.push(`${parts.pop() ?? ""}${isEscape ? text.slice(at, at + 2) : letter}`);
+    if (isEscape) at += 1;
+  }
+  return parts.filter((part) => part !== "");
 }

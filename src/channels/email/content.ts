@@ -1,6 +1,6 @@
-import type { ParsedMail } from "mailparser";
+import { runBoundedWorker } from "../../util/bounded-worker.js";
 import type { ReceivedFile } from "../channel.js";
-import { calendarText } from "./calendar.js";
+import { type ParsedContent, parseContent, unreadable } from "./parse-content.js";
 
 /** What a mail holds, before it is known who wrote it. */
 export interface MailContent {
@@ -10,63 +10,36 @@ export interface MailContent {
   readonly files: readonly ReceivedFile[];
 }
 
-/** Smaller pictures inside the text are logos and counters. */
-const smallestPicture = 4096;
-const longestHtml = 512 * 1024;
-const signatures: ReadonlySet<string> = new Set([
-  "application/pgp-signature",
-  "application/pkcs7-signature",
-  "application/x-pkcs7-signature",
-]);
+/** A longer mail may be built to hold up everybody, and is read in a thread of its own. */
+const longestHere = 4096;
+const limits = { timeoutMs: 20_000, memoryMb: 512 };
 
-/** Reads a mail that is whole in memory, in any charset and encoding, also when it is broken. Never rejects. */
-export async function readContent(source: Buffer): Promise<MailContent> {
-  const parsed = await parse(source);
-  if (parsed === undefined)
-    return { text: "[This mail is built in a way that cannot be read.]", calendar: "", files: [] };
-  const attachments = parsed.attachments
-    // In a broken mail it is missing, whatever its type says.
-    .map((file) => ({ ...file, contentType: String(file.contentType || "application/octet-stream") }))
-    .filter(({ contentType }) => !signatures.has(contentType));
-  const calendar = attachments
-    .filter(({ contentType }) => contentType === "text/calendar")
-    .map(({ content }) => calendarText(content.toString("utf8")))
-    .filter((text) => text !== "");
-  const files = attachments.filter(
-    ({ contentType, filename, related, size }) =>
-      !(contentType === "text/calendar" && filename === undefined) &&
-      !(related && contentType.startsWith("image/") && size < smallestPicture),
+/** Reads a mail that is whole in memory, in any charset and encoding, also when it is broken. @throws the signal's reason */
+export async function readContent(source: Buffer, signal: AbortSignal): Promise<MailContent> {
+  const { text, calendar, files } =
+    source.length <= longestHere ? await parseContent(source) : await parseApart(source, signal);
+  return { text, calendar, files: files.map(toFile) };
+}
+
+async function parseApart(source: Buffer, signal: AbortSignal): Promise<ParsedContent> {
+  const found: { content?: ParsedContent } = {};
+  const script = new URL("./content-worker.js", import.meta.url);
+  await runBoundedWorker(
+    script,
+    {
+      data: { source },
+      // Our own script says nothing else.
+      onMessage(message) {
+        found.content = message as ParsedContent;
+      },
+    },
+    limits,
+    signal,
   );
-  return { text: textOf(parsed), calendar: [...new Set(calendar)].join("\n\n"), files: files.map(toFile) };
+  return found.content ?? { text: unreadable, calendar: "", files: [] };
 }
 
-/** The parser refuses a mail with very many parts, and one whose HTML is nested too deeply to become text. */
-async function parse(source: Buffer): Promise<ParsedMail | undefined> {
-  const { simpleParser } = await import("mailparser");
-  const options = {
-    skipImageLinks: true,
-    skipTextToHtml: true,
-    skipTextLinks: true,
-    maxHtmlLengthToParse: longestHtml,
-  };
-  return await simpleParser(source, options)
-    .catch(() => simpleParser(source, { ...options, skipHtmlToText: true }))
-    .catch(() => undefined);
-}
-
-function textOf({ text = "", html }: ParsedMail): string {
-  const found = text.trim() === "" && typeof html === "string" ? withoutTags(html) : text;
-  return found.replace(/\u00a0/g, " ").trim();
-}
-
-function withoutTags(html: string): string {
-  return html.replace(/<[^<>]*>/g, " ").replace(/\s+/g, " ");
-}
-
-function toFile(
-  { filename, contentType, content, size }: ParsedMail["attachments"][number],
-  index: number,
-): ReceivedFile {
+function toFile({ filename, contentType, content, size }: ParsedContent["files"][number], index: number): ReceivedFile {
   return {
     filename: filename ?? defaultName(contentType, index),
     mimeType: contentType,

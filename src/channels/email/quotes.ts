@@ -1,3 +1,5 @@
+import { trimEndWhere } from "../../util/trim-where.js";
+
 /** A mail's text, taken apart. */
 export interface SplitText {
   /** What the author wrote. */
@@ -13,7 +15,7 @@ const forwarded =
 const original =
   /^-{2,}\s*(?:Original Message|Original-Nachricht|Ursprüngliche Nachricht|Message d'origine|Mensaje original|Messaggio originale|原始邮件)\s*-{2,}\s*$/i;
 const attribution =
-  /^(?:On\s.+\swrote|Am\s.+\sschrieb.*|Le\s.+\sa écrit|El\s.+\sescribió|Il\s.+\sha scritto|Op\s.+\sschreef.*|Den\s.+\sskrev.*|.+\swrote|在.+写道|.+<[^<>\s]+@[^<>\s]+>.*)\s*[:：]\s*$/s;
+  /^(?:On\s.+\swrote|Am\s.+\sschrieb.*|Le\s.+\sa écrit|El\s.+\sescribió|Il\s.+\sha scritto|Op\s.+\sschreef.*|Den\s.+\sskrev.*|.+\swrote|在.+写道|[^<]+<[^<>\s@]+@[^<>\s@]+>.*)\s*[:：]\s*$/s;
 const headLine = /^\s*\*?(?:From|Von|De|Da|Van|发件人)\s*[:：]\*?\s/i;
 const sentLine =
   /^\s*\*?(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado|Inviato|Verzonden|To|An|À|Para|A|Subject|Betreff|发送时间)\s*[:：]/i;
@@ -68,6 +70,8 @@ function findMark(lines: readonly string[]): Mark | undefined {
         .join("\n")
         .trim();
       if (whole.length > 400 || lines[at + length - 1]?.trim() === "") break;
+      // It ends with a colon: cheaper to see than all the rest of it.
+      if (!/[:：]$/.test(whole.slice(-1))) continue;
       if (attribution.test(whole) && isFollowedByQuote(lines, at + length)) return { at, length, kind: "answered" };
     }
   }
@@ -76,7 +80,9 @@ function findMark(lines: readonly string[]): Mark | undefined {
 
 /** The next line with something in it begins with `>`; of programs that do not mark it, the words before are enough. */
 function isFollowedByQuote(lines: readonly string[], from: number): boolean {
-  const next = lines.slice(from).find((line) => line.trim() !== "");
+  let at = from;
+  while (at < lines.length && lines[at]?.trim() === "") at += 1;
+  const next = lines[at];
   if (next === undefined || next.startsWith(">")) return true;
   return /^(?:On|Am|Le|El|Il|Op|Den|在)\s?.*\d{4}/s.test(
     lines.slice(Math.max(0, from - longestAttribution), from).join(" "),
@@ -120,8 +126,8 @@ function ownText(lines: readonly string[]): string {
 
 function clean(lines: readonly string[]): string {
   return lines
+    .map((line) => trimEndWhere(line, (unit) => unit === " " || unit === "\t"))
     .join("\n")
-    .replace(/[ \t]+\n/g, "\n")
     .replace(/\n{3,}/g, "\n\n")
     .trim();
 }

@@ -12,6 +12,7 @@ import { toReceived } from "./message.js";
 import { accountOf, type EmailOptions } from "./options.js";
 import { type Positions, readStart } from "./positions.js";
 import { checkSender } from "./sender.js";
+import { shortLines } from "./short-lines.js";
 import type { Recipients } from "./signed.js";
 
 export interface ReceivePorts {
@@ -211,8 +212,8 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
     return undefined;
   };
 
-  const open = async (): Promise<ReceivedMessage> => {
-    const content = await contentOf(scope, mail);
+  const open = async (signal: AbortSignal): Promise<ReceivedMessage> => {
+    const content = await contentOf(scope, mail, signal);
     const message = toReceived(mail.head, content, { known, options, recipients: state.recipients });
     // Before the mail is accepted, as the answer needs it: its subject, and what it answered.
     await known.keep({
@@ -247,12 +248,12 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
     return { isDone: true };
   };
 
-  return async () => {
+  return async (signal) => {
     if (state.isVerified === undefined) {
       const ended = await verify();
       if (ended !== undefined) return ended;
     }
-    state.message ??= await open();
+    state.message ??= await open(signal);
     const { message } = state;
     try {
       return await pass(message);
@@ -275,12 +276,12 @@ async function wholeSource(connection: ImapConnection, { uid, sizeBytes, source 
     downloadMs,
   );
   if (content === undefined) throw new ChannelError("A mail has vanished while it was read.", { retryable: true });
-  return content;
+  return content.pipe(shortLines());
 }
 
-async function contentOf({ connection, options, validity }: Scope, mail: Mail) {
+async function contentOf({ connection, options, validity }: Scope, mail: Mail, signal: AbortSignal) {
   const { uid, sizeBytes, source, structure } = mail;
-  if (sizeBytes <= source.length || structure === undefined) return await readContent(source);
+  if (sizeBytes <= source.length || structure === undefined) return await readContent(source, signal);
   const { texts, files } = partsOf(structure);
   const wanted = texts.map(({ part }) => ({ key: part, start: 0, maxLength: textBytes }));
   const fetched =
@@ -289,7 +290,7 @@ async function contentOf({ connection, options, validity }: Scope, mail: Mail) {
       : await connection.command((client) => client.fetchOne(String(uid), { bodyParts: wanted }, { uid: true }));
   const bytes = new Map(fetched ? fetched.bodyParts : []);
   const small = smallMail(texts.map((text) => ({ ...text, bytes: bytes.get(text.part) ?? Buffer.alloc(0) })));
-  const content = await readContent(small);
+  const content = await readContent(small, signal);
   const isCut = [...bytes.values()].some(({ length }) => length >= textBytes);
   return {
     ...content,

@@ -1,4 +1,5 @@
-import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
+import type { MarkedToken, Token, Tokens } from "marked";
+import { lexBounded, TooManySteps } from "./bounded-lexer.js";
 import { alignedTable } from "./table.js";
 
 /** How each piece of Markdown looks on one platform. Each function gets what is inside already rendered, `text` gets it bare. */
@@ -19,10 +20,12 @@ const deepest = 12;
 /** Renders Markdown with the given marks. Text that is no Markdown stays as it is; nothing of it is dropped. */
 export function renderMarkdown(markdown: string, marks: Marks): string {
   try {
-    return blocks(parse(markdown), { marks, depth: 0, quoted: false, bold: false }).replace(/^\n+|\s+$/g, "");
+    const { tokens } = lexBounded(markdown);
+    return blocks(tokens, { marks, depth: 0, quoted: false, bold: false }).replace(/^\n+/, "").trimEnd();
   } catch (error) {
-    // The lexer calls itself for each quote inside a quote: thousands of them overflow the stack.
-    if (error instanceof RangeError) return marks.text(markdown);
+    // The lexer calls itself for each quote inside a quote: thousands of them overflow the stack. Whatever is built to
+    // stop us is shown as it was written.
+    if (error instanceof RangeError || error instanceof TooManySteps) return marks.text(markdown);
     throw error;
   }
 }
@@ -33,11 +36,6 @@ interface Scope {
   /** Inside a quote: Telegram knows no quotes inside quotes. */
   readonly quoted: boolean;
   readonly bold: boolean;
-}
-
-// A fresh lexer per call: link definitions of one message must not reach the next. GFM is what models write.
-function parse(markdown: string): readonly Token[] {
-  return new Lexer({ gfm: true }).lex(markdown);
 }
 
 // The lexer has no extensions here, so that every token is one of its own.
@@ -86,7 +84,7 @@ function renderBlock(token: MarkedToken, scope: Scope): string {
     case "hr":
       return marks.text("———");
     case "html":
-      return marks.text(token.text.replace(/\s+$/, ""));
+      return marks.text(token.text.trimEnd());
     case "def":
       return marks.text(token.raw.trim());
     default:

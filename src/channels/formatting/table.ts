@@ -5,9 +5,7 @@ const widestPadding = 40;
 
 /** A table as lines of equally wide columns, for a monospaced font. */
 export function alignedTable(table: Tokens.Table, render: (cell: readonly Token[]) => string): string {
-  const rows = [table.header, ...table.rows].map((row) =>
-    row.map((cell) => render(cell.tokens).replace(/\s*\n\s*/g, " ")),
-  );
+  const rows = [table.header, ...table.rows].map((row) => row.map((cell) => oneLine(render(cell.tokens))));
   const widths = table.header.map((_cell, column) =>
     Math.min(Math.max(...rows.map((row) => displayWidth(row[column] ?? ""))), widestPadding),
   );
@@ -48,9 +46,16 @@ export function headerOfCutTable(head: string, tail: string): string {
   return rule !== undefined && isTableRule(rule) ? `${header}\n${rule}\n` : "";
 }
 
+function oneLine(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .join(" ");
+}
+
 /** The line below a table's header. */
 export function isTableRule(line: string): boolean {
-  return line.includes("|") && /^[\s|:-]*-[\s|:-]*$/.test(line);
+  return line.includes("|") && line.includes("-") && /^[\s|:-]*$/.test(line);
 }
 
 function isRow(line: string | undefined): boolean {

@@ -1,12 +1,14 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Attachment, OutboundMessage } from "../../bus/messages.js";
 import { ChannelError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { readToSend } from "../../util/noted-file.js";
 import { sleep } from "../../util/sleep.js";
+import { WrongTokens } from "../../util/wrong-tokens.js";
 import type { Channel, ChannelContext, Publish, Receipt, ReceivedMessage } from "../channel.js";
 import { Clients } from "./clients.js";
 import { type ClientFrame, chatName, parseFrame, type ServerFrame } from "./frames.js";
@@ -41,22 +43,36 @@ export function createWebSocketChannel(options: WebSocketOptions, context: Chann
   const { host, token, allowOrigins, log, busyRetryMs = 1000 } = options;
   const { sendTimeoutMs = 15_000 } = context;
   const clients = new Clients();
+  const wrong = new WrongTokens();
+  const stopping = new AbortController();
 
   /** Why this request may not connect, as an HTTP status; undefined when it may. */
-  function refusalOf(request: IncomingMessage): { readonly status: number; readonly why: string } | undefined {
+  async function refusalOf(request: IncomingMessage): Promise<Refusal | undefined> {
     const { path, query } = addressOf(request);
     if (path !== options.path) return { status: 404, why: `only ${options.path} is served here` };
     const { origin } = request.headers;
     // A web page always says where it is from: without this any page could talk through its visitor's browser.
     if (origin !== undefined && !allowOrigins.includes(origin))
       return { status: 403, why: `channels.websocket.allowOrigins does not name ${origin}` };
-    const shown = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? query.get("token");
-    if (token !== undefined && !isSame(shown ?? "", token))
-      return { status: 401, why: "the token is missing or wrong" };
+    const wrong = await wrongToken(request, query);
+    if (wrong !== undefined) return wrong;
     const chat = chatOf(query);
     return chat === undefined || chatName.safeParse(chat).success
       ? undefined
       : { status: 400, why: "chatId has 1 to 128 letters, digits or . _ @ + -" };
+  }
+
+  /** A wrong one is answered late, and after some of them from one address for minutes not at all. */
+  async function wrongToken(request: IncomingMessage, query: URLSearchParams): Promise<Refusal | undefined> {
+    if (token === undefined) return undefined;
+    const shown = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? query.get("token");
+    const missing = { status: 401, why: "the token is missing or wrong" };
+    if (shown === null) return missing;
+    const { remoteAddress } = request.socket;
+    if (wrong.mayCompare(remoteAddress, token) && isSame(shown, token)) return undefined;
+    const { lockedMs, isNew } = await wrong.count(remoteAddress, stopping.signal);
+    if (isNew) log.warn("many wrong tokens came from one address: it is locked for some minutes", { remoteAddress });
+    return lockedMs === undefined ? missing : { status: 429, why: "too many wrong tokens came from this address" };
   }
 
   async function listen(server: Server): Promise<void> {
@@ -86,9 +102,9 @@ export function createWebSocketChannel(options: WebSocketOptions, context: Chann
       const server = createServer((_request, response) => void response.writeHead(426).end("WebSocket only\n"));
       const sockets = new WebSocketServer({ noServer: true, maxPayload: largestFrame, perMessageDeflate: false });
       const inbox = createInbox(publish, { busyRetryMs, clients, log }, signal);
-      server.on("upgrade", (request, socket, head) => {
-        socket.on("error", () => socket.destroy());
-        const refusal = refusalOf(request);
+      const take = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+        const refusal = await refusalOf(request);
+        if (signal.aborted) return void socket.destroy();
         if (refusal !== undefined) {
           socket.end(`HTTP/1.1 ${refusal.status} Refused\r\nConnection: close\r\n\r\n${refusal.why}\n`);
           return;
@@ -97,6 +113,10 @@ export function createWebSocketChannel(options: WebSocketOptions, context: Chann
           const chatId = chatOf(addressOf(request).query) ?? `ws-${randomBytes(8).toString("hex")}`;
           greet(client, chatId, clients, inbox);
         });
+      };
+      server.on("upgrade", (request, socket, head) => {
+        socket.on("error", () => socket.destroy());
+        void take(request, socket, head);
       });
       try {
         await listen(server);
@@ -155,6 +175,11 @@ function greet(client: WebSocket, chatId: string, clients: Clients, inbox: Inbox
     if (typeof frame === "string") clients.tell(client, { type: "error", error: frame });
     else inbox.take(frame, chatId, client);
   });
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly why: string;
 }
 
 interface Inbox {

@@ -1,3 +1,4 @@
+import { trimEndWhere } from "../../util/trim-where.js";
 /** What the offline stand-in takes a message for. */
 export type Wish =
   | { readonly kind: "help" }
@@ -88,13 +89,18 @@ export function understand(words: string): Wish {
   return { kind: "unknown" };
 }
 
+/** It understands short sentences only. */
+const longestAsked = 2000;
+
 function plain(words: string): string {
-  return words
+  const asked = words
     .trim()
     .replace(/^(?:hi|hello|hey|你好|您好)(?: there| maxclaw)?\s*[,.!，。！]\s*(?=\S)/i, "")
     .replace(/^(?:please|can you|could you|would you|请你?|帮我|麻烦你?|给我)[\s,，]*/i, "")
     .replace(/^(?:please|请|帮我)[\s,，]*/i, "")
-    .replace(/(?:[\s,，]*(?:please|吧|吗|呢))?[\s.!?。！？]*$/i, "");
+    .slice(0, longestAsked);
+  const bare = trimEndWhere(asked, (unit) => /[\s.!?。！？]/.test(unit));
+  return trimEndWhere(bare.replace(/(?:please|吧|吗|呢)$/i, ""), (unit) => /[\s,，]/.test(unit));
 }
 
 type Groups = Readonly<Record<string, string | undefined>>;

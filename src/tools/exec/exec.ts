@@ -97,7 +97,7 @@ async function resultOf(
   context: ToolContext,
 ): Promise<ToolResult> {
   const code = run.end?.code;
-  const output = run.output.text().replace(/\s+$/, "");
+  const output = run.output.text().trimEnd();
   const notes = [
     ...(stopped === "timeout" ? [`stopped after ${seconds} s; use timeout or background for longer ones`] : []),
     ...(stopped === "flood" ? ["stopped: far too much output"] : []),

@@ -1,4 +1,5 @@
 import { messageOf } from "../../errors.js";
+import { trimEndWhere } from "../../util/trim-where.js";
 import { createBubblewrap, findBubblewrap } from "./bubblewrap.js";
 import type { Limits } from "./limits.js";
 import type { Confinement, SandboxState } from "./sandbox.js";
@@ -46,7 +47,10 @@ export function createSandbox(
       enter({ state: "ready", name: found.name });
       return found;
     }
-    enter({ state: "unavailable", reason: `${found.name} does not work here: ${problem.replace(/[.\s]+$/, "")}.` });
+    enter({
+      state: "unavailable",
+      reason: `${found.name} does not work here: ${trimEndWhere(problem, (unit) => /[.\s]/.test(unit))}.`,
+    });
     return undefined;
   };
   return {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { createAddressPolicy } from "../../policy/addresses.js";
 import { cutText } from "../../util/cut-text.js";
+import { withoutSlashes } from "../../util/trim-where.js";
 import { defineTool, failed, type Tool } from "../tool.js";
 import { createEgress, EgressError } from "./egress.js";
 import { portOf, requestPage } from "./request.js";
@@ -29,7 +30,7 @@ export function webSearchTool(options: WebSearchOptions): Tool {
 
     async run({ query, count = options.maxResults }, context) {
       const service = searchServices[options.provider];
-      const base = (options.apiBase ?? service.apiBase ?? "").replace(/\/+$/, "");
+      const base = withoutSlashes(options.apiBase ?? service.apiBase ?? "");
       const url = service.url(base, query, count);
       const refusal = await context.permit({ kind: "network", url, sends: false });
       if (refusal !== undefined) return failed(refusal, "nothing was searched for");

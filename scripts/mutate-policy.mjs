@@ -1,0 +1,89 @@
+// `npm run mutate`: breaks the policy in one place after the other, in a copy of the compiled program, and looks whether
+// the tests notice. `--only <text>`: those of one file. `--list`: only looks whether each can be applied. `--quick`: by the
+// quickest tests alone.
+import { spawn } from "node:child_process";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { transformWithOxc } from "vite";
+import { mutations } from "./policy-mutations.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+// Below node_modules nobody looks for sources, and packages are still found from there.
+const copy = join(root, "node_modules", ".cache", "mutate");
+/** The quickest first: a mutation is noticed by the first of them that fails. */
+const tests = [
+  ["unit/policy-matrix", "unit/policy-door", "unit/policy-paths", "unit/policy-pairing", "unit/policy-addresses"],
+  ["unit/tools-files", "unit/tools-chat", "unit/exec-attacks", "unit/tools-web-fetch"],
+  ["e2e/approvals", "e2e/mcp", "e2e/plan", "e2e/memory"],
+  ["e2e/attack"],
+];
+
+/** Of one mutation: the source with it, or why it cannot be applied. */
+function mutated([file, from, to]) {
+  const source = readFileSync(join(root, file), "utf8");
+  const parts = source.split(from);
+  if (parts.length !== 2) return { problem: `"${from}" stands ${parts.length - 1} times in ${file}` };
+  return { source: parts.join(to) };
+}
+
+async function compiled(file, source) {
+  const { code } = await transformWithOxc(source, join(root, file), { lang: "ts", target: "es2022", sourcemap: false });
+  return code;
+}
+
+/** Resolves with whether all tests of these files pass. */
+function passes(files) {
+  return new Promise((resolve) => {
+    const paths = files.map((file) => join(copy, "test", `${file}.test.js`));
+    const args = ["--disable-warning=ExperimentalWarning", "--test", "--test-concurrency=2", "--test-timeout=240000"];
+    const child = spawn(process.execPath, [...args, ...paths], { cwd: root, stdio: "ignore" });
+    child.once("close", (code) => resolve(code === 0));
+  });
+}
+
+/** The first group of tests that fails. */
+async function noticedBy() {
+  for (const group of values.quick ? tests.slice(0, 1) : tests) if (!(await passes(group))) return group;
+  return undefined;
+}
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    list: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+  },
+});
+const chosen = mutations.filter(([file]) => values.only === undefined || file.includes(values.only));
+const problems = chosen.flatMap((one) => mutated(one).problem ?? []);
+for (const problem of problems) console.log(`cannot be applied: ${problem}`);
+if (values.list || problems.length > 0) process.exit(problems.length > 0 ? 1 : 0);
+
+rmSync(copy, { recursive: true, force: true });
+for (const folder of ["src", "test", "scripts", "web"])
+  cpSync(join(root, "dist", folder), join(copy, folder), { recursive: true });
+try {
+  if ((await noticedBy()) !== undefined) {
+    console.log("The tests fail without any mutation. Mend that first.");
+    process.exit(1);
+  }
+  let unnoticed = 0;
+  for (const one of chosen) {
+    const [file, from, to] = one;
+    const target = join(copy, file.replace(/\.ts$/, ".js"));
+    const before = readFileSync(target, "utf8");
+    writeFileSync(target, await compiled(file, mutated(one).source));
+    const group = await noticedBy();
+    writeFileSync(target, before);
+    if (group === undefined) unnoticed += 1;
+    console.log(
+      `${group === undefined ? "UNNOTICED" : "noticed  "} ${file}: ${from.trim()} -> ${to.trim() || "nothing"}`,
+    );
+  }
+  console.log(`${chosen.length - unnoticed} of ${chosen.length} are noticed`);
+  process.exitCode = unnoticed === 0 ? 0 : 1;
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}

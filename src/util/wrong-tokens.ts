@@ -1,0 +1,106 @@
+import { isIPv6 } from "node:net";
+import { sleep } from "./sleep.js";
+
+/** How a wrong token is answered. */
+export interface WrongAnswer {
+  /** How long nobody from there may try again; undefined while they still may. */
+  readonly lockedMs: number | undefined;
+  /** True once for each lock. */
+  readonly isNew: boolean;
+}
+
+/** So many are a mistake, and answered at once. */
+const free = 3;
+const firstDelayMs = 250;
+const longestDelayMs = 4000;
+const mostTries = 10;
+const windowMs = 10 * 60_000;
+const lockMs = 5 * 60_000;
+const mostAddresses = 4096;
+const mostWaiting = 64;
+/** A token that nobody finds by trying, however often. */
+const strongLength = 20;
+
+interface Tries {
+  readonly count: number;
+  readonly since: number;
+  readonly lockedUntil: number;
+}
+
+/**
+ * Slows down who guesses tokens, by the address that the connection comes from. The right token always passes, so that
+ * nobody can lock out the owner by guessing beside them; only a short one is not even compared for a locked address
+ * elsewhere, as it could be found by trying.
+ */
+export class WrongTokens {
+  readonly #byAddress = new Map<string, Tries>();
+  readonly #now: () => number;
+  readonly #delayMs: number;
+  #waiting = 0;
+
+  constructor(options: { readonly now?: () => number; readonly firstDelayMs?: number } = {}) {
+    this.#now = options.now ?? Date.now;
+    this.#delayMs = options.firstDelayMs ?? firstDelayMs;
+  }
+
+  /** False where the token is not to be looked at. */
+  mayCompare(address: string | undefined, token: string): boolean {
+    const place = placeOf(address);
+    return token.length >= strongLength || place === "loopback" || this.#lockedMs(this.#find(place)) === undefined;
+  }
+
+  /** Counts a wrong one, and resolves when it may be answered; at once for who is locked or where many wait. */
+  async count(address: string | undefined, signal: AbortSignal): Promise<WrongAnswer> {
+    const place = placeOf(address);
+    const before = this.#find(place);
+    const locked = this.#lockedMs(before);
+    if (locked !== undefined) return { lockedMs: locked, isNew: false };
+    const count = before.count + 1;
+    const isNew = count >= mostTries;
+    this.#keep(place, { ...before, count, lockedUntil: isNew ? this.#now() + lockMs : 0 });
+    if (isNew) return { lockedMs: lockMs, isNew };
+    if (count > free) await this.#wait(this.#delayMs * 2 ** (count - free - 1), signal);
+    return { lockedMs: undefined, isNew };
+  }
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#waiting >= mostWaiting) return;
+    this.#waiting += 1;
+    await sleep(Math.min(ms, longestDelayMs), signal).catch(() => undefined);
+    this.#waiting -= 1;
+  }
+
+  #find(place: string): Tries {
+    const found = this.#byAddress.get(place);
+    // After a lock, and after a while, it begins anew.
+    const isOver =
+      found === undefined ||
+      (this.#lockedMs(found) === undefined && (found.lockedUntil > 0 || this.#now() - found.since > windowMs));
+    return isOver ? { count: 0, since: this.#now(), lockedUntil: 0 } : found;
+  }
+
+  #lockedMs({ lockedUntil }: Tries): number | undefined {
+    const left = lockedUntil - this.#now();
+    return left > 0 ? left : undefined;
+  }
+
+  #keep(place: string, tries: Tries): void {
+    this.#byAddress.delete(place);
+    this.#byAddress.set(place, tries);
+    const [oldest] = this.#byAddress.keys();
+    if (this.#byAddress.size > mostAddresses && oldest !== undefined) this.#byAddress.delete(oldest);
+  }
+}
+
+/** One name for all addresses that one person is likely to have. */
+function placeOf(address = "unknown"): string {
+  const plain = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, "");
+  if (plain === "::1" || plain.startsWith("127.")) return "loopback";
+  if (!isIPv6(plain)) return plain;
+  const [head = "", tail] = (plain.split("%", 1)[0] ?? "").split("::");
+  const first = head.split(":").filter((group) => group !== "");
+  const last = (tail ?? "").split(":").filter((group) => group !== "");
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - first.length - last.length);
+  // A network of this size belongs to one place.
+  return [...first, ...Array.from({ length: zeros }, () => "0"), ...last].slice(0, 4).join(":");
+}
