@@ -132,7 +132,7 @@ export interface FileLabels {
   /** Whether the file lies where only this session's turns and commands write. */
   isOwn(path: string, folder: string): boolean;
   startRun(sources: readonly string[], folder: string): Promise<ToolRun>;
-  hiddenFrom(folder: string): Promise<readonly string[]>;
+  hiddenFrom(folder: string): Promise<(path: string) => boolean>;
 }
 
 export interface FileWriting {

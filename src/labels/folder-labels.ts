@@ -78,14 +78,15 @@ export class FolderLabels {
     return changedAt !== undefined && this.#isForeign(target, changedAt) ? nameOf(target) : undefined;
   }
 
-  /** The single paths that are labelled, as far as they still are. */
-  async foreignPaths(): Promise<readonly string[]> {
+  /** Says of single paths whether they are foreign: those that were when this was called, and those that become it later. */
+  async foreignPaths(): Promise<(target: string) => boolean> {
     await this.#load();
+    const since = this.#options.now();
     const paths = new Set(this.#spans.flatMap((span) => span.path ?? []));
-    const found = await Promise.all(
-      [...paths].map(async (one) => ((await this.outsideOf(one)) === undefined ? [] : [one])),
-    );
-    return found.flat();
+    const origins = await Promise.all([...paths].map(async (one) => [one, await this.outsideOf(one)] as const));
+    const then = new Set(origins.flatMap(([one, origin]) => (origin === undefined ? [] : [one])));
+    return (target) =>
+      then.has(target) || this.#spans.some(({ path: only, to }) => only === target && to + slackMs >= since);
   }
 
   /** What is written at `target` is foreign from now until the end of this. */

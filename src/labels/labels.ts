@@ -19,7 +19,7 @@ export interface Labels {
   isOwn(target: string, folder: string): boolean;
   startRun(sources: readonly string[], folder: string): Promise<RunMark>;
   /** Foreign files that commands of this session must not see: nobody could remove them to get clean results again. */
-  hiddenFrom(folder: string): Promise<readonly string[]>;
+  hiddenFrom(folder: string): Promise<(target: string) => boolean>;
   /** The session and its folder are gone. */
   forget(folder: string): void;
 }
@@ -52,7 +52,10 @@ export function createLabels({ placesOf, sharedFile, now }: LabelsOptions): Labe
     write: (target, folder) => storeOf(target, folder).write(target),
     isOwn: (target, folder) => storeOf(target, folder) !== shared,
     startRun: (sources, folder) => of(folder).startRun(sources),
-    hiddenFrom: async (folder) => [...(await shared.foreignPaths()), ...(await of(folder).foreignPaths())],
+    async hiddenFrom(folder) {
+      const [everywhere, here] = await Promise.all([shared.foreignPaths(), of(folder).foreignPaths()]);
+      return (target) => everywhere(target) || here(target);
+    },
     forget: (folder) => void folders.delete(placesOf(folder).own),
   };
 }

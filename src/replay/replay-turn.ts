@@ -229,5 +229,5 @@ const noLabels: AgentPorts["labels"] = {
   isOwn: () => true,
   write: async () => ({ include: async () => undefined, end: async () => undefined }),
   startRun: async () => ({ outside: () => undefined, add: async () => undefined, end: async () => undefined }),
-  hiddenFrom: async () => [],
+  hiddenFrom: async () => () => false,
 };

@@ -152,8 +152,8 @@ export interface ToolContext {
    * context holds of others may stand in it now.
    */
   readonly wrote: (path: string) => Promise<void>;
-  /** Files that commands must not see. Absolute paths. */
-  readonly hiddenFiles: () => Promise<readonly string[]>;
+  /** Says which files commands must not see, by absolute path; also those that others get a say in while one runs. */
+  readonly hiddenFiles: () => Promise<(path: string) => boolean>;
   /**
    * To be called, and waited for, before a command starts that can write in the session's folder. `sees`: what others
    * have a say in it by, beside the conversation and the files of the folder.

@@ -89,7 +89,7 @@ export function createToolPlace(): ToolPlace {
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: async (file) => policy.outsideOf(file, own),
-      hiddenFiles: async () => [],
+      hiddenFiles: async () => () => false,
       startRun: options.startRun ?? startCleanRun,
       allowedByRule: () => false,
       wrote: options.wrote ?? (async () => undefined),

@@ -211,8 +211,12 @@ test("where no session owns the files only the very paths are labelled, and they
   await writing.end();
   assert.equal(await shared.outsideOf(target), "the file shared.txt");
   assert.equal(await shared.outsideOf(beside), undefined);
-  assert.deepEqual(await shared.foreignPaths(), [target]);
+  const isForeign = await shared.foreignPaths();
+  assert.deepEqual([target, beside].map(isForeign), [true, false]);
   await apart();
   place.write("shared.txt", "by a person");
-  assert.deepEqual(await shared.foreignPaths(), []);
+  const isForeignNow = await shared.foreignPaths();
+  assert.equal(isForeignNow(target), false);
+  await (await shared.write(beside)).end();
+  assert.equal(isForeignNow(beside), true, "also what becomes foreign later");
 });

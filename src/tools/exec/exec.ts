@@ -59,9 +59,8 @@ export function execTool(settings: ExecSettings): Tool {
       } as const;
       const refusal = await context.permit(access);
       if (refusal !== undefined) return failed(refusal);
-      const hidden = new Set(await context.hiddenFiles());
-      const mayRead = (target: string): boolean =>
-        !hidden.has(target) && context.allows({ kind: "read", path: target });
+      const isHidden = await context.hiddenFiles();
+      const mayRead = (target: string): boolean => !isHidden(target) && context.allows({ kind: "read", path: target });
       const freshEnvironment = context.allowedByRule(access);
       const received = wantsReceived(command, context);
       const start = { confinement, network, received, mayRead, freshEnvironment, startRun: context.startRun };
