@@ -2,7 +2,7 @@
 // the tests notice. `--only <text>`: those of one file. `--list`: only looks whether each can be applied. `--quick`: by the
 // quickest tests alone.
 import { spawn } from "node:child_process";
-import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -14,11 +14,16 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const copy = join(root, "node_modules", ".cache", "mutate");
 /** The quickest first: a mutation is noticed by the first of them that fails. */
 const tests = [
-  ["unit/policy-matrix", "unit/policy-door", "unit/policy-paths", "unit/policy-pairing", "unit/policy-addresses"],
-  ["unit/tools-files", "unit/tools-chat", "unit/exec-attacks", "unit/tools-web-fetch"],
-  ["e2e/approvals", "e2e/mcp", "e2e/plan", "e2e/memory"],
-  ["e2e/attack"],
+  named("unit", /^policy-/),
+  named("unit", /^(tools-(files|chat|web-fetch)|exec-attacks|memory|audience|question)/),
+  named("e2e", /^(approvals|questions|mcp|plan|.*memory.*|skills|policy.*)\.test/),
+  named("e2e", /^attack\.test/),
 ];
+
+function named(folder, pattern) {
+  const files = readdirSync(join(root, "dist", "test", folder)).filter((file) => file.endsWith(".test.js"));
+  return files.filter((file) => pattern.test(file)).map((file) => join(folder, file));
+}
 
 /** Of one mutation: the source with it, or why it cannot be applied. */
 function mutated([file, from, to]) {
@@ -36,7 +41,7 @@ async function compiled(file, source) {
 /** Resolves with whether all tests of these files pass. */
 function passes(files) {
   return new Promise((resolve) => {
-    const paths = files.map((file) => join(copy, "test", `${file}.test.js`));
+    const paths = files.map((file) => join(copy, "test", file));
     const args = ["--disable-warning=ExperimentalWarning", "--test", "--test-concurrency=2", "--test-timeout=240000"];
     const child = spawn(process.execPath, [...args, ...paths], { cwd: root, stdio: "ignore" });
     child.once("close", (code) => resolve(code === 0));

@@ -2,26 +2,43 @@
 // instead. `scripts/mutate-policy.mjs` looks whether the tests notice each of them.
 const policy = "src/policy/policy.ts";
 const access = "src/policy/access.ts";
+const approvers = "src/policy/approvers.ts";
+const audience = "src/policy/audience.ts";
 const grants = "src/policy/grants.ts";
 const paths = "src/policy/paths.ts";
 const rules = "src/policy/rules.ts";
+const names = "src/policy/rule-names.ts";
+const commands = "src/policy/allowed-command.ts";
+const programs = "src/policy/command-programs.ts";
+const words = "src/policy/shell-words.ts";
 const limits = "src/policy/tool-limits.ts";
+const places = "src/policy/place-limits.ts";
 const zones = "src/policy/zones.ts";
 const approvals = "src/agent/approvals.ts";
 
 export const mutations = [
-  [policy, `new Set(["webui", "cli"])`, `new Set(["webui", "cli", "telegram"])`],
+  // Who may talk.
   [policy, `speaker.chatType === "group" && !speaker.addressed`, `speaker.chatType === "group" && !speaker.senderId`],
   [policy, `if (!isStableId(speaker.senderId))`, `if (speaker.senderId === "")`],
   [policy, `if (!allowGroups.includes(speaker.chatId ?? ""))`, `if (speaker.chatId === undefined)`],
+  [policy, `return /^[a-z0-9-]+:[^-]/.test(owner)`, `return /^[a-z0-9-]+:./.test(owner)`],
+  // What a tool may do at all.
   [policy, `if (limit !== undefined) return { verdict: "deny", sentence: limit };`, ``],
   [policy, `if (rule?.verdict === "deny")`, `if (rule?.name === "deny")`],
   [policy, `if (rule?.verdict === "ask")`, `if (rule?.name === "ask")`],
-  [policy, `isOutward(use.tool, use.access) ? othersIn(use) : undefined`, `undefined`],
+  [policy, `!(steers && others !== undefined)`, `true`],
   [policy, `executionMode === "auto"`, `executionMode !== "safe"`],
+  [policy, `use.speaker.role === "owner" && !steers && scopeOf(use)`, `!steers && scopeOf(use)`],
+  [policy, `use.speaker.role === "owner" && !steers && scopeOf(use)`, `use.speaker.role === "owner" && scopeOf(use)`],
+  [
+    policy,
+    `steers || isOutward(use.tool, use.access) ? othersIn(use)`,
+    `isOutward(use.tool, use.access) ? othersIn(use)`,
+  ],
+  [policy, `steers || isOutward(use.tool, use.access) ? othersIn(use)`, `steers ? othersIn(use)`],
   [policy, `outside.length > 0`, `outside.length > 1`],
-  [policy, `return speaker.chatType === "group" ?`, `return speaker.channel === "group" ?`],
-  [policy, `return ask(risk, use.speaker.role === "owner");`, `return ask(risk, true);`],
+  [policy, `isGroup || (speaker.role === "owner" && speaker.audience === "others")`, `isGroup`],
+  [policy, `isGroup || (speaker.role === "owner"`, `(speaker.role === "owner"`],
   [access, `return access.sends;`, `return false;`],
   [access, `return !access.isOwn;`, `return false;`],
   [access, `!access.isSandboxed || access.hasNetwork === true`, `!access.isSandboxed`],
@@ -29,43 +46,71 @@ export const mutations = [
   [access, `return access.access === "write";`, `return false;`],
   [access, `return access.detail === "add";`, `return false;`],
   [access, `return tool.risk === "call" && tool.effect !== "read";`, `return false;`],
-  [grants, `access.kind === "call" ? "" : argumentOf(access)`, `""`],
-  [grants, `isOpenInSandbox(access) ? "command with network" : access.kind`, `access.kind`],
-  [grants, `speaker.role === "owner" ? "owner" : `, `speaker.role !== undefined ? "owner" : `],
+  // Whose yes counts, and what "always" binds.
+  [approvers, `if (isByRule) return "owner";`, ``],
+  [approvers, `return speaker.chatType === "dm" ? "asker" : "owner";`, `return "asker";`],
+  [approvers, `default:\n      return "owner";`, `default:\n      return "asker";`],
+  [
+    grants,
+    `if (files === undefined) return undefined;`,
+    `if (files === undefined) return { ...common, kind: "command", argument: access.command, files: [] };`,
+  ],
+  [
+    grants,
+    `files.map(({ path, sha256 }) => [path, sha256]), chat, whom`,
+    `files.map(({ path }) => [path]), chat, whom`,
+  ],
+  [
+    grants,
+    `files.map(({ path, sha256 }) => [path, sha256]), chat, whom`,
+    `files.map(({ path, sha256 }) => [path, sha256]), whom`,
+  ],
+  [
+    grants,
+    `files.map(({ path, sha256 }) => [path, sha256]), chat, whom`,
+    `files.map(({ path, sha256 }) => [path, sha256]), chat`,
+  ],
+  [grants, `argument: canonicalJson(access.input)`, `argument: ""`],
+  [grants, `access.isSandboxed && isOpenCommand(access) ? "command with network" : "command"`, `"command"`],
+  [grants, `found !== undefined && !found.isOld && textOf`, `found !== undefined && textOf`],
+  // Who reads along.
+  [audience, `isDirect && owners.includes(chat) ? "owner" : "others"`, `owners.includes(chat) ? "owner" : "others"`],
+  [audience, `return { audience: "others", chat: plainIds`, `return { audience: "owner", chat: plainIds`],
+  // Places.
   [paths, `relative !== ".." && `, ``],
   [paths, `!relative.startsWith(\`..\${path.sep}\`) && `, ``],
-  [paths, `if (await isPresent(current)) return`, `if (current === "") return`],
+  [places, `if (restrictToWorkspace)`, `if (verb === "write")`],
+  [places, `isPrivate(speaker) ? undefined :`, `speaker.role === "owner" ? undefined :`],
   [
-    paths,
-    `constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK`,
-    `constants.O_RDONLY | constants.O_NOFOLLOW`,
+    places,
+    `return use.speaker.role === "owner"\n            ? undefined`,
+    `return use.speaker.role !== undefined\n            ? undefined`,
   ],
-  [paths, `if ((await realpath(resolved)) !== resolved)`, `if ((await realpath(resolved)) === "")`],
-  [rules, `\n    .reverse()`, ``],
-  [rules, `"[^;&|\`$()<>\\\\n\\\\r\\\\\\\\]"`, `"."`],
-  [rules, `(rule.role === undefined || rule.role === speaker.role) &&`, ``],
-  [rules, `(rule.chat === undefined || rule.chat === speaker.chatType) &&`, ``],
-  [rules, `sender.test(\`\${speaker.channel}:\${speaker.senderId}\`) &&`, ``],
-  [rules, `[argument, new URL(argument).hostname]`, `[argument]`],
-  [limits, `options.executionMode === "safe" && !isReading`, `options.executionMode === "safe" && isReading`],
+  [zones, `if ([...parts, ...plain].some((part) => part.startsWith("."))) return "hidden";`, ``],
+  [zones, `relative.startsWith(".") || `, ``],
+  [zones, `if (!isInside(workspace, target)) return true;`, `if (!isInside(workspace, target)) return false;`],
+  [zones, `\n    .toLowerCase();`, `;`],
+  [zones, `if (isInside(memory, target) || plain[0] === "memory") return "memory";`, ``],
+  [limits, `if (executionMode === "safe" && !isReading)`, `if (executionMode === "safe" && isReading)`],
   [limits, `use.isPlanning === true && !isReading`, `use.isPlanning === true && isReading`],
-  [limits, `if (options.restrictToWorkspace)`, `if (verb === "write")`],
   [limits, `return access.isOwn || speaker.role === "owner"`, `return access.isOwn || speaker.role !== undefined`],
   [
     limits,
     `return !isOpenCommand(access) || speaker.role === "owner"`,
     `return !isOpenCommand(access) || speaker.role !== undefined`,
   ],
-  [
-    limits,
-    `if (zone === "steering") return "that steers the assistant";`,
-    `if (zone === "steering") return undefined;`,
-  ],
-  [limits, `return access.isOwn ? undefined : "that is another chat";`, `return undefined;`],
-  [zones, `const name = parts.join("/").toLowerCase();`, `const name = parts.join("/");`],
-  [zones, `if (parts.some((part) => part.startsWith("."))) return "hidden";`, ``],
-  [zones, `relative.startsWith(".") || `, ``],
-  [zones, `if (!isInside(workspace, target)) return true;`, `if (!isInside(workspace, target)) return false;`],
+  [limits, `access.of === "chat" || isPrivate(speaker)`, `access.of === "chat" || speaker.role === "owner"`],
+  // Rules.
+  [rules, `index })).reverse();`, `index }));`],
+  [rules, `(rule.role === undefined || rule.role === speaker.role) &&`, ``],
+  [rules, `(rule.chat === undefined || rule.chat === speaker.chatType)`, `true`],
+  [rules, `if (verdict !== "allow") return`, `if (verdict === undefined) return`],
+  [names, `.normalize("NFKC").toUpperCase()`, `.toUpperCase()`],
+  [commands, `return !isOpen || !opensMore(`, `return true || !opensMore(`],
+  [commands, `if (isOpen && runsAnything(program))`, `if (program === "")`],
+  [programs, `if (name === "git") return opensMoreOfGit(words);`, ``],
+  [words, `if (/[$\`!]/.test(character)) return undefined;`, ``],
+  // Questions.
   [
     approvals,
     `if (decision.verdict === "deny") return decision.sentence;`,
@@ -78,4 +123,6 @@ export const mutations = [
   ],
   [approvals, `const name = JSON.stringify(access);`, `const name = access.kind;`],
   [approvals, `if (!canBeShown(scope.call.input))`, `if (scope.call.id === "")`],
+  [approvals, `if (files !== undefined && JSON.stringify`, `if (files === undefined && JSON.stringify`],
+  [approvals, `    approver,\n    tool_call_id`, `    approver: "asker",\n    tool_call_id`],
 ];

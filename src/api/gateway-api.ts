@@ -99,7 +99,10 @@ export interface GatewayStatus {
   /** Tools that are not offered, and what to install for them. */
   readonly missing: readonly string[];
   /** Of commands. Unless it is `ready`, each of them asks a person. */
-  readonly sandbox?: SandboxStatus;
+  readonly sandbox?: SandboxStatus & {
+    /** Where the memory of commands is not limited: that, and why. */
+    readonly memory?: string;
+  };
   readonly inboundWaiting: number;
   readonly outboundWaiting: number;
   readonly deadLetters: number;

@@ -63,12 +63,13 @@ export async function testServers(
   const context = await openContext();
   const chosen = name === undefined ? serversOf(context) : [serverOf(context, name)];
   const { tryServer } = await import("../mcp/try-server.js");
-  const folder = await existingFolder(context);
+  const { config, secrets } = context.loaded;
+  const place = { home: context.home, workspace: config.agents.defaults.workspace, version, secrets };
   const signal = new AbortController().signal;
   const outcomes = await Promise.all(
     chosen.map(async (server) => ({
       name: server.name,
-      ...(await tryServer(server, { home: context.home, folder, version, secrets: context.loaded.secrets }, signal)),
+      ...(await tryServer(server, place, signal)),
     })),
   );
   if (json) printJson({ servers: outcomes });
@@ -115,14 +116,4 @@ function serverOf(context: CommandContext, name: string): McpServerSettings {
   const problem = context.loaded.problems.find((one) => one.includes(`mcpServers.${name}`));
   const known = servers.length === 0 ? "none is configured" : `there are ${servers.map((one) => one.name).join(", ")}`;
   throw new CommandError(problem ?? `There is no MCP server ${name}: ${known}.`);
-}
-
-/** Servers begin in the workspace, which may not be there yet. */
-async function existingFolder({ home, loaded }: CommandContext): Promise<string> {
-  const { mkdir } = await import("node:fs/promises");
-  const { workspace } = loaded.config.agents.defaults;
-  return await mkdir(workspace, { recursive: true, mode: 0o700 }).then(
-    () => workspace,
-    () => home,
-  );
 }

@@ -21,7 +21,14 @@ const status = z.object({
   ),
   problems: z.array(z.string()),
   missing: z.array(z.string()).default([]),
-  sandbox: z.object({ state: z.string(), name: z.string().optional(), reason: z.string().optional() }).optional(),
+  sandbox: z
+    .object({
+      state: z.string(),
+      name: z.string().optional(),
+      reason: z.string().optional(),
+      memory: z.string().optional(),
+    })
+    .optional(),
   inboundWaiting: count,
   outboundWaiting: count,
   deadLetters: count,
@@ -42,6 +49,7 @@ export function printStatus(answer: unknown, address: string): void {
     print(`Channel:   ${name} ${state}${seen}${reason === undefined ? "" : `: ${harmless(reason)}`}`);
   }
   if (now.sandbox !== undefined) print(`Sandbox:   ${harmless(sandboxText(now.sandbox))}`);
+  if (now.sandbox?.memory !== undefined) print(`Memory:    of commands ${harmless(now.sandbox.memory)}`);
   print(`Waiting:   ${now.inboundWaiting} to answer, ${now.outboundWaiting} to send, ${now.deadLetters} given up`);
   for (const missing of now.missing) print(`Missing:   ${harmless(missing)}`);
   for (const problem of now.problems) print(`Problem:   ${harmless(problem)}`);

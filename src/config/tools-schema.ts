@@ -1,4 +1,7 @@
+import { homedir } from "node:os";
+import { isAbsolute } from "node:path";
 import { z } from "zod";
+import { expandTilde } from "./home.js";
 import { flag, number, optionalAddress, optionalText, whole } from "./values.js";
 
 /** Other programs spell it in many ways. */
@@ -14,6 +17,10 @@ export const mcpServer = z.strictObject({
   command: optionalText,
   args: z.array(z.string()).default([]),
   env: z.record(z.string(), z.string()).default({}),
+  /** Where it begins. Default: an empty folder of its own. */
+  cwd: optionalText
+    .transform((folder) => (folder === undefined ? undefined : expandTilde(folder, homedir())))
+    .refine((folder) => folder === undefined || isAbsolute(folder), "a whole path, such as /srv/notes"),
   url: optionalAddress,
   headers: z.record(z.string(), z.string()).default({}),
   /** How `url` is spoken to. Default: streamable HTTP, and SSE where the server does not know that. */
@@ -72,6 +79,9 @@ export const tools = z.strictObject({
       sandbox: z.enum(["auto", "off", "required"]).default("auto"),
       /** Whether a command can have the network in the sandbox: after a yes (`ask`), or never (`off`). */
       network: z.enum(["ask", "off"]).default("ask"),
+      /** What a chat's folder and its temporary files may hold together. */
+      maxFolderMegabytes: whole(1, 1_000_000, 1024),
+      maxFolderFiles: whole(100, 10_000_000, 50_000),
     })
     .prefault({}),
   /** Tools may not touch anything outside of the workspace. */

@@ -4,6 +4,7 @@ import { sleep } from "../util/sleep.js";
 import { createAuth, createLoginStore, type LoginStore } from "./oauth.js";
 import { createOffer, type Offer } from "./offer.js";
 import { McpServer, type McpServerState, type StateDetail } from "./server.js";
+import { serverFolderOf } from "./server-folder.js";
 import { serverMask } from "./server-mask.js";
 import { toolsOf } from "./server-tools.js";
 import type { SessionOptions } from "./session.js";
@@ -15,8 +16,7 @@ const settleMs = 2000;
 export interface ServersOptions {
   readonly version: string;
   readonly home: string;
-  /** Where servers that are started here begin. */
-  readonly folder: string;
+  readonly workspace: string;
   readonly limits: McpLimits;
   /** Of the config: no server may show one. */
   readonly secrets: readonly string[];
@@ -92,12 +92,13 @@ export function openServers(settings: readonly McpServerSettings[], options: Ser
 function openServer(
   settings: McpServerSettings,
   store: LoginStore,
-  { version, folder, limits, secrets, idleMs, onState, log }: ServersOptions,
+  { version, home, workspace, limits, secrets, idleMs, onState, log }: ServersOptions,
   onCatalog: () => void,
 ): McpServer {
   return new McpServer(settings, {
     version,
-    folder,
+    folder: serverFolderOf(home, settings.name),
+    closed: [home, workspace],
     limits,
     idleMs,
     log,

@@ -4,6 +4,8 @@ export interface McpServerSettings {
   readonly command?: string | undefined;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Where it begins, absolute. Default: an empty folder of its own. */
+  readonly cwd?: string | undefined;
   readonly url?: string | undefined;
   /** How `url` is spoken to; absent: streamable HTTP, and SSE where the server does not know that. */
   readonly type?: "http" | "sse" | undefined;

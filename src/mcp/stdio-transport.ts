@@ -6,6 +6,7 @@ import { sleep } from "../util/sleep.js";
 import { serverEnvironment } from "./environment.js";
 import { createFloodGuard, type FloodGuard } from "./flood.js";
 import { createLineReader } from "./lines.js";
+import { emptyServerFolder } from "./server-folder.js";
 import type { McpLimits } from "./settings.js";
 import { StderrTail } from "./stderr-tail.js";
 
@@ -24,7 +25,12 @@ export interface StdioServer {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Ours, made empty when the server starts. */
   readonly folder: string;
+  /** Named by the owner, to begin there instead. */
+  readonly cwd?: string | undefined;
+  /** Others may write there. */
+  readonly closed: readonly string[];
   /** Takes secrets out of what it says. */
   readonly mask: (text: string) => string;
 }
@@ -65,14 +71,17 @@ export class StdioTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const { command, args, env, folder } = this.#server;
+    const { command, args, env, folder, cwd, closed } = this.#server;
+    if (cwd === undefined) await emptyServerFolder(folder);
+    if (this.#isClosed) throw new Error("it was left before it had started");
+    const isPlaceless = cwd === undefined && !args.some((arg) => /\.pyz?w?$/.test(arg));
     const isSupervised = process.platform !== "win32";
     const [file, all] = isSupervised
       ? ["/bin/sh", ["-c", supervised, "maxclaw-mcp", command, ...args]]
       : [command, [...args]];
     const child = spawn(file, all, {
-      cwd: folder,
-      env: serverEnvironment(env),
+      cwd: cwd ?? folder,
+      env: serverEnvironment({ named: env, closed, isPlaceless }),
       stdio: ["pipe", "pipe", "pipe", "pipe"],
       detached: isSupervised,
       windowsHide: true,

@@ -10,8 +10,10 @@ export type TransportKind = "stdio" | "http" | "sse";
 
 export interface TransportOptions {
   readonly limits: McpLimits;
-  /** Where a server that is started here begins. */
+  /** Where a server that is started here begins; made empty for it. */
   readonly folder: string;
+  /** Others may write there: no program is looked up in them. */
+  readonly closed: readonly string[];
   /** Takes secrets out of what a server says of itself. */
   readonly mask: (text: string) => string;
   readonly auth?: OAuthClientProvider | undefined;
@@ -25,10 +27,10 @@ export function kindsOf({ command, type }: McpServerSettings): readonly [Transpo
 
 export async function createTransport(
   kind: TransportKind,
-  { command = "", args, env, url = "", headers }: McpServerSettings,
-  { limits, folder, mask, auth }: TransportOptions,
+  { command = "", args, env, cwd, url = "", headers }: McpServerSettings,
+  { limits, folder, closed, mask, auth }: TransportOptions,
 ): Promise<Transport> {
-  if (kind === "stdio") return new StdioTransport({ command, args, env, folder, mask }, limits);
+  if (kind === "stdio") return new StdioTransport({ command, args, env, cwd, folder, closed, mask }, limits);
   const bounded = boundedFetch(limits.maxFrameBytes);
   const options = {
     fetch: auth === undefined ? bounded : renewingFetch(bounded, auth, url, limits.initialiseMs),

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { messageOf } from "../errors.js";
 import { createAuth, createLoginStore } from "./oauth.js";
 import { serverMask } from "./server-mask.js";
@@ -13,7 +16,7 @@ export async function tryServer(
   server: McpServerSettings,
   place: {
     readonly home: string;
-    readonly folder: string;
+    readonly workspace: string;
     readonly version: string;
     readonly secrets: readonly string[];
   },
@@ -21,11 +24,14 @@ export async function tryServer(
 ): Promise<TryOutcome> {
   const from = performance.now();
   const mask = serverMask(server, place.secrets);
+  // The gateway may be running the same server in the folder that it has there.
+  const folder = await mkdtemp(join(tmpdir(), "maxclaw-mcp-test-"));
   try {
     const store = createLoginStore(place.home);
     const isLoggedIn = server.url !== undefined && (await store.read(server))?.tokens !== undefined;
     const auth = isLoggedIn ? createAuth(server, store, () => {}) : undefined;
-    const options = { ...place, mask, auth, limits: defaultLimits, onChanged() {} };
+    const closed = [place.home, place.workspace];
+    const options = { version: place.version, folder, closed, mask, auth, limits: defaultLimits, onChanged() {} };
     const session = await openSession(server, options, signal);
     const ms = Math.round(performance.now() - from);
     await session.close();
@@ -33,5 +39,7 @@ export async function tryServer(
   } catch (error) {
     signal.throwIfAborted();
     return { ok: false, reason: mask(messageOf(error)) };
+  } finally {
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
 }

@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { programEnvironment } from "../util/program-environment.js";
 import { isObject, type JsonObject } from "./json5.js";
 
 /** Gives the rows of one query. */
@@ -61,6 +62,8 @@ async function askProgram(file: string, sql: string): Promise<readonly unknown[]
   try {
     const { stdout } = await run("sqlite3", ["-init", "/dev/null", "-batch", "-json", file, sql], {
       maxBuffer: 2 ** 28,
+      cwd: dirname(file),
+      env: programEnvironment(),
     });
     const rows: unknown = stdout.trim() === "" ? [] : JSON.parse(stdout);
     return Array.isArray(rows) ? rows : [];

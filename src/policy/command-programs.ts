@@ -1,3 +1,5 @@
+import { trimEndWhere } from "../util/trim-where.js";
+
 /** Programs that run what their arguments say, or what stands in the folder: `*` behind them would stand for anything. */
 const runners: ReadonlySet<string> = new Set(
   `
@@ -119,5 +121,5 @@ function isOption(word: string, option: string): boolean {
 function plainName(program: string): string {
   const name = program.split("/").at(-1)?.toLowerCase() ?? "";
   if (name.startsWith("ld-linux") || name.startsWith("ld-musl")) return "ld.so";
-  return name === "." ? name : name.replace(/[-.\d]+$/, "");
+  return name === "." ? name : trimEndWhere(name, (unit) => /[-.\d]/.test(unit));
 }

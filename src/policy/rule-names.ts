@@ -1,6 +1,7 @@
 import path from "node:path";
 import { domainToASCII, domainToUnicode } from "node:url";
 import { type Glob, globOf, matchesGlob } from "../util/glob.js";
+import { trimEndWhere, withoutSlashes } from "../util/trim-where.js";
 import { argumentOf, type ToolAccess } from "./access.js";
 import { parseWords } from "./shell-words.js";
 
@@ -39,7 +40,7 @@ function widePatterns(argument: string, { toReal }: PlaceNames): readonly WidePa
   const texts = [
     argument,
     asPath,
-    asPath.replace(/(?<=.)\/+$/, ""),
+    withoutSlashes(asPath) || asPath.slice(0, 1),
     argument.replace(/\s+/g, " "),
     ...hostPatterns(argument),
   ];
@@ -101,7 +102,7 @@ const defaultPorts: Readonly<Record<string, string>> = { "http:": "80", "https:"
 
 /** `host` as URLs have it: in small letters, without percent signs, IPv4 in four numbers. */
 function hostNames(host: string): readonly string[] {
-  const plain = host.replace(/\.+$/, "");
+  const plain = withoutDots(host);
   const bare = plain.replace(/^\[|\]$/g, "");
   const [, high = "", low = ""] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(bare) ?? [];
   const mapped = high === "" ? [] : [[high, low].flatMap(twoNumbers).join(".")];
@@ -132,12 +133,16 @@ function hostPatterns(pattern: string): readonly string[] {
   ]);
 }
 
+function withoutDots(host: string): string {
+  return trimEndWhere(host, (unit) => unit === ".");
+}
+
 function hostPattern(host: string): string {
-  const plain = host.replace(/[。．｡]/g, ".").replace(/\.+$/, "");
+  const plain = withoutDots(host.replace(/[。．｡]/g, "."));
   if (plain === "" || /\s/.test(plain)) return plain === "" ? "" : plain.toLowerCase();
   if (!/[*?]/.test(plain)) {
     const address = `http://${plain}/`;
-    return URL.canParse(address) ? new URL(address).hostname.replace(/\.+$/, "") : plain.toLowerCase();
+    return URL.canParse(address) ? withoutDots(new URL(address).hostname) : plain.toLowerCase();
   }
   const labels = plain.split(".").map((label) => (/[*?]/.test(label) ? label : domainToASCII(label) || label));
   return labels.join(".").toLowerCase();

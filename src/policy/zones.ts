@@ -1,4 +1,5 @@
 import path from "node:path";
+import { trimEndWhere } from "../util/trim-where.js";
 import { isInside, resolveFolderSync } from "./paths.js";
 
 /**
@@ -69,6 +70,7 @@ const privateNames: ReadonlySet<string> = new Set([
   "browser",
   "logs",
   "terminals",
+  "mcp",
 ]);
 
 export function createZones(places: Places): Zones {
@@ -137,7 +139,7 @@ function plainName(name: string): string {
     .normalize("NFKC")
     .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
     .toLowerCase();
-  return letters.replace(/(?<=.):.*$/s, "").replace(/[. ]+$/, "");
+  return trimEndWhere(letters.replace(/(?<=.):.*$/s, ""), (unit) => unit === "." || unit === " ");
 }
 
 /** Only a folder directly in `.sessions` is a session's own: a wider one would open what belongs to others. */

@@ -4,6 +4,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { messageOf, RequestError } from "../errors.js";
 import { linked } from "../util/linked.js";
+import { programEnvironment } from "../util/program-environment.js";
 import { type TakeLimits, unzip } from "./unzip.js";
 
 const limits: TakeLimits = { files: 1000, bytes: 20 * 1_048_576 };
@@ -97,7 +98,8 @@ async function cloneOnce(
   ];
   using limit = linked(signal, cloneMs);
   try {
-    await run("git", args, { ...alone, signal: limit.signal, maxBuffer: 1_048_576 });
+    const env = programEnvironment();
+    await run("git", args, { ...alone, cwd: "/", env, signal: limit.signal, maxBuffer: 1_048_576 });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (error instanceof Error && "code" in error && error.code === "ENOENT")

@@ -16,19 +16,22 @@ import type { GatewayOptions } from "./options.js";
 /** Long enough after the start to be in nobody's way, and soon enough for whoever asks for the status. */
 const trialAfterMs = 2000;
 const idleMs = 30 * 60 * 1000;
+/** Of the disk: the gateway needs some of it to go on. */
+const minFreeBytes = 512 * 1024 ** 2;
+const refreshMs = 10_000;
 const sandboxId = "sandbox";
 
 /** The shell. */
 export interface Exec {
   readonly tools: readonly Tool[];
-  readonly sandbox: () => SandboxState;
+  readonly sandbox: () => SandboxState & { readonly memory?: string };
 }
 
 export function openExec(options: GatewayOptions, core: Core, releases: Releases): Exec {
   const { home, log } = options;
   const { agents, tools } = options.config.config;
   const { workspace } = agents.defaults;
-  const { timeout, sandbox: sandboxMode, network } = tools.exec;
+  const { timeout, sandbox: sandboxMode, network, maxFolderMegabytes, maxFolderFiles } = tools.exec;
   const stopping = new AbortController();
   const made: { limits: Limits | undefined } = { limits: undefined };
   const limits = (): Limits => {
@@ -52,6 +55,8 @@ export function openExec(options: GatewayOptions, core: Core, releases: Releases
     timeZone: agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     zones: createZones({ workspace, home }),
     limits,
+    quota: { maxBytes: maxFolderMegabytes * 1024 ** 2, maxFiles: maxFolderFiles, minFreeBytes },
+    refreshMs,
     tempRoot: join(home, "terminals"),
     idleMs,
     onChange({ sessionKey, id, from, to, detail }) {
@@ -80,8 +85,13 @@ export function openExec(options: GatewayOptions, core: Core, releases: Releases
   });
   return {
     tools: [execTool({ terminals, sandbox, timeoutSeconds: timeout, sandboxMode, network }), processTool(terminals)],
-    sandbox: () => sandbox.state,
+    sandbox: () => ({ ...sandbox.state, ...memoryNote(limits()) }),
   };
+}
+
+function memoryNote({ holdsMemory }: Limits): { readonly memory?: string } {
+  if (holdsMemory) return {};
+  return { memory: "not limited: control groups cannot be made here, so a command can use all memory of this machine" };
 }
 
 function sandboxEvent(to: SandboxState): EventDraft {

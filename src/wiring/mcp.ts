@@ -2,6 +2,7 @@ import type { McpApi } from "../api/mcp-api.js";
 import { messageOf, RequestError } from "../errors.js";
 import { draft } from "../events/event.js";
 import type { McpServerState, StateDetail } from "../mcp/server.js";
+import { placeProblems } from "../mcp/server-folder.js";
 import type { Servers } from "../mcp/servers.js";
 import { defaultLimits, endpointOf, type McpServerSettings, toServerSettings } from "../mcp/settings.js";
 import type { ToolSource } from "../tools/registry.js";
@@ -21,7 +22,8 @@ export interface Mcp {
 }
 
 export function openMcp(options: GatewayOptions, core: Core, releases: Releases): Mcp {
-  const { tools } = options.config.config;
+  const { tools, agents } = options.config.config;
+  const { workspace } = agents.defaults;
   const settings = toServerSettings(tools.mcpServers);
   const names = settings.map(({ name }) => name);
   if (settings.length === 0 || options.work === false) return noServers(names);
@@ -36,7 +38,7 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
       state.servers = openServers(settings, {
         version: options.version,
         home: options.home,
-        folder: options.config.config.agents.defaults.workspace,
+        workspace,
         limits: defaultLimits,
         secrets: options.config.secrets,
         declareBytes: tools.mcp.declareBytes,
@@ -79,9 +81,8 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
         const server = settings.find((one) => one.name === name);
         if (server === undefined) throw unknownServer(name, names);
         const { tryServer } = await import("../mcp/try-server.js");
-        const folder = options.config.config.agents.defaults.workspace;
         const { secrets } = options.config;
-        const place = { home: options.home, folder, version: options.version, secrets };
+        const place = { home: options.home, workspace, version: options.version, secrets };
         const outcome = await tryServer(server, place, signal);
         return outcome.ok ? { ok: true, tools: outcome.tools } : { ok: false, error: outcome.reason };
       },
@@ -90,6 +91,7 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
       },
     },
     problems: () => [
+      ...placeProblems(settings, { home: options.home, workspace }),
       ...(state.failure === undefined ? [] : [state.failure]),
       ...(state.servers?.status() ?? []).flatMap(({ name, state: now, reason }) =>
         reason === undefined || now === "connected" ? [] : [`MCP server ${name} is not connected: ${reason}`],

@@ -43,7 +43,7 @@ export const ownerAllows: Answerer = () => ({ by: "owner", choice: "once" });
 export const askerAllows: Answerer = (_question, call) => ({ by: call?.speaker ?? "owner", choice: "once" });
 
 const limitMs = 25_000;
-const stuckMs = 5000;
+const stuckMs = 10_000;
 /** So long an answer that does not count may take to be refused. */
 const refusedMs = 150;
 
@@ -260,7 +260,9 @@ export class Player {
     }
     const chat = call?.chat ?? world.chats.find(({ key }) => key === question.sessionKey);
     if (chat === undefined) return;
-    await this.#deliver(chat, given.by, words, { chat: chat.name });
+    // Who is not in that chat can only write in their own.
+    const place = chat.members.includes(given.by) ? chat : world.chat(given.by);
+    await this.#deliver(place, given.by, words, { chat: place.name });
   }
 
   async #deny({ sessionKey, requestId }: WaitingQuestion): Promise<void> {
@@ -270,7 +272,7 @@ export class Player {
 
   #next(asked: Asked): ReturnType<AttackWorld["play"]> {
     const { kind, mark, step, text } = asked;
-    if (kind === "summary") return `Summary: ${(text.match(/zq[0-9a-f]{12}/g) ?? []).join(" ")}`;
+    if (kind === "summary") return `Summary ${mark}: ${(text.match(/zq[0-9a-f]{12}/g) ?? []).join(" ")}`;
     const script = this.#scripts.get(mark);
     if (script === undefined) return "Fine.";
     const rounds = kind === "turn" ? script.turn : (script.later[kind] ?? []);

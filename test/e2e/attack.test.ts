@@ -10,7 +10,6 @@ const named = scenarios.filter(({ isShort }) => isShort === true).map((scenario)
 const programs = [
   ...randomJobs({ seed: 1, rounds: 2, steps: 12, mode: "ask" }),
   ...randomJobs({ seed: 11, rounds: 1, steps: 12, mode: "auto" }),
-  ...randomJobs({ seed: 21, rounds: 1, steps: 10, mode: "safe" }),
 ];
 
 async function holds(job: Job): Promise<void> {

@@ -5,6 +5,7 @@ import { execTool } from "../../src/tools/exec/exec.js";
 import { createSandbox, type SandboxOptions } from "../../src/tools/exec/find-sandbox.js";
 import { createLimits, type Limits } from "../../src/tools/exec/limits.js";
 import { processTool } from "../../src/tools/exec/process.js";
+import type { QuotaLimits } from "../../src/tools/exec/quota.js";
 import type { SandboxState } from "../../src/tools/exec/sandbox.js";
 import { type TerminalChange, Terminals } from "../../src/tools/exec/terminals.js";
 import type { ToolContext, ToolResult } from "../../src/tools/tool.js";
@@ -28,6 +29,7 @@ export interface RunOptions extends ContextOptions {
   readonly background?: boolean;
   /** Another chat. Default `telegram:42`. */
   readonly session?: string;
+  readonly freshEnvironment?: boolean;
   /** In the place of policy. */
   readonly permit?: ToolContext["permit"];
 }
@@ -38,11 +40,15 @@ export interface ExecPlaceOptions {
   readonly limits?: Limits;
   readonly network?: "ask" | "off";
   readonly idleMs?: number;
+  readonly quota?: Partial<QuotaLimits>;
+  readonly refreshMs?: number;
+  /** Where the workspace and the home are made. Default: among the system's temporary files. */
+  readonly root?: string;
 }
 
 export function createExecPlace(options: ExecPlaceOptions = {}): ExecPlace {
-  const { sandboxMode = "auto", search, limits = createLimits(), network = "ask", idleMs = 60_000 } = options;
-  const place = createToolPlace();
+  const { sandboxMode = "auto", search, limits = createLimits(), network = "ask", idleMs = 60_000, quota } = options;
+  const place = createToolPlace(options.root);
   const home = path.join(place.root, "home");
   place.file("home/secrets.json", '{"TOKEN":"gateway-secret"}');
   place.file("home/config.json", '{"key":"gateway-secret"}');
@@ -67,6 +73,8 @@ export function createExecPlace(options: ExecPlaceOptions = {}): ExecPlace {
     timeZone: "UTC",
     zones: createZones({ workspace: place.workspace, home }),
     limits: () => limits,
+    quota: { maxBytes: 1024 ** 3, maxFiles: 50_000, minFreeBytes: 0, ...quota },
+    refreshMs: options.refreshMs ?? 10_000,
     tempRoot: path.join(home, "terminals"),
     idleMs,
     onChange: (change) => void changes.push(change),
@@ -74,10 +82,11 @@ export function createExecPlace(options: ExecPlaceOptions = {}): ExecPlace {
   const exec = execTool({ terminals, sandbox, timeoutSeconds: 30, sandboxMode, network });
   const background = processTool(terminals);
   const contextOf = (tool: typeof exec, more: RunOptions): ToolContext => {
-    const context = place.context(tool, more);
-    const sessionKey = more.session ?? context.sessionKey;
+    const sessionKey = more.session ?? "telegram:42";
     const folder = path.join(place.workspace, ".sessions", sessionKey.replace(":", "_"));
-    return { ...context, sessionKey, folder, permit: more.permit ?? context.permit };
+    const context = place.context(tool, { ...more, folder });
+    const allowedByRule = (): boolean => more.freshEnvironment === true;
+    return { ...context, sessionKey, permit: more.permit ?? context.permit, allowedByRule };
   };
   return {
     place,

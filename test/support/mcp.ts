@@ -44,7 +44,7 @@ export async function openTestServers(
   const servers = openServers(settings, {
     version: "0.0.0-test",
     home,
-    folder: home,
+    workspace: home,
     secrets: [],
     declareBytes: 1_000_000,
     idleMs: 0,

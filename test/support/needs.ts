@@ -55,3 +55,13 @@ export function withoutSandbox(): string | false {
 export function withoutProc(): string | false {
   return !existsSync("/proc/self/fd") && "needs /proc";
 }
+
+/** For the `skip` of a test that starts a Python program. */
+export function withoutPython(): string | false {
+  try {
+    execFileSync("python3", ["-c", "import json"], { stdio: "pipe" });
+    return false;
+  } catch {
+    return "needs python3";
+  }
+}

@@ -1,15 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { lstatSync, readdirSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { readSeatbelt, type SeatbeltRules } from "./seatbelt-rules.js";
 
 /**
- * `sandbox-exec -p PROFILE -- COMMAND …` for Linux: asks the rules about each place that they name and about what lies
+ * `sandbox-exec -f PROFILE -- COMMAND …` for Linux: asks the rules about each place that they name and about what lies
  * in it, and builds that out of bubblewrap.
  */
 const [flag, profile = "", separator, ...command] = process.argv.slice(2);
-if (flag !== "-p" || separator !== "--") throw new Error("usage: -p PROFILE -- COMMAND");
-const rules = readSeatbelt(profile);
+if (flag !== "-f" || separator !== "--") throw new Error("usage: -f PROFILE -- COMMAND");
+const rules = readSeatbelt(readFileSync(profile, "utf8"));
 const hasNetwork = rules.allows({ operation: "network-outbound", subject: "127.0.0.1:80" });
 const args = [
   ...["--unshare-user", "--unshare-pid", ...(hasNetwork ? [] : ["--unshare-net"]), "--cap-drop", "ALL"],
@@ -36,8 +36,15 @@ function mountsOf(place: string, { allows }: SeatbeltRules): readonly string[] {
   const inside = isFolder ? path.join(place, "any") : place;
   if (allows({ operation: "file-write-data", subject: inside })) return ["--bind", place, place];
   if (!allows({ operation: "file-read-data", subject: inside }))
-    return isFolder ? ["--tmpfs", place] : ["--ro-bind", "/dev/null", place];
+    return isFolder ? ["--tmpfs", place, ...openIn(place, allows)] : ["--ro-bind", "/dev/null", place];
   return ["--ro-bind", place, place, ...(isFolder ? closedIn(place, allows) : [])];
+}
+
+function openIn(folder: string, allows: SeatbeltRules["allows"]): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const full = path.join(folder, entry.name);
+    return entry.isFile() && allows({ operation: "file-read-data", subject: full }) ? ["--ro-bind", full, full] : [];
+  });
 }
 
 function closedIn(folder: string, allows: SeatbeltRules["allows"]): readonly string[] {

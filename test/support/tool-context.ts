@@ -24,6 +24,8 @@ export interface ContextOptions {
   readonly role?: Role;
   readonly restrictToWorkspace?: boolean;
   readonly workspace?: string;
+  /** Default: that of the one session. */
+  readonly folder?: string;
   readonly rules?: readonly PolicyRule[];
   readonly signal?: AbortSignal;
   readonly toolCallId?: string;
@@ -51,15 +53,15 @@ const noTask = () => Promise.reject(new Error("nobody starts sub-agents here"));
 const noTasks: ToolContext["tasks"] = { start: noTask, list: () => [], get: noTask, cancel: noTask };
 
 /** A workspace in a folder of its own, with one session. */
-export function createToolPlace(): ToolPlace {
-  const root = realpathSync(mkdtempSync(path.join(tmpdir(), "maxclaw-tools-")));
+export function createToolPlace(below = tmpdir()): ToolPlace {
+  const root = realpathSync(mkdtempSync(path.join(below, "maxclaw-tools-")));
   const workspace = path.join(root, "ws");
   const folder = path.join(workspace, ".sessions", "telegram_42");
   mkdirSync(workspace);
 
   const context: ToolPlace["context"] = (tool, options = {}) => {
     const at = options.workspace ?? workspace;
-    const own = path.join(at, ".sessions", "telegram_42");
+    const own = options.folder ?? path.join(at, ".sessions", "telegram_42");
     const policy = createPolicy({
       executionMode: options.mode ?? "ask",
       workspace: at,

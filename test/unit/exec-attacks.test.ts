@@ -1,10 +1,21 @@
 import assert from "node:assert/strict";
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { createBubblewrap } from "../../src/tools/exec/bubblewrap.js";
+import { createBubblewrap, readableIn } from "../../src/tools/exec/bubblewrap.js";
 import { createLimits } from "../../src/tools/exec/limits.js";
+import { readNoted } from "../../src/util/noted-file.js";
 import { until } from "../support/engine-kit.js";
 import { createExecPlace, type ExecPlace, type RunOptions, untilGone } from "../support/exec-place.js";
 import { withoutSandbox } from "../support/needs.js";
@@ -153,17 +164,32 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
     const ws = place.workspace;
     await attack(`cat ${ws}/.sessions/telegram_43/private.txt ${ws}/.sessions/*.jsonl ../telegram_43/private.txt`);
     await attack(`cat ${ws}/.env ${ws}/project/.env ${ws}/.uploads/sent.txt; grep -r secret ${ws}`);
-    assert.equal(await attack("ls -A .."), "telegram_42");
+    assert.equal(await attack("ls -A .. ../.kept"), "..:\n.kept\ntelegram_42\n\n../.kept:\ntelegram_42");
     assert.doesNotMatch(await attack(`ls -A ${ws}`), /\.env|\.uploads/);
   });
 
-  test("results from outside stay where only read_file shows them, marked", async () => {
+  test("results from outside are only where read_file shows them, marked; what else is kept can be read", async () => {
     const { place } = at();
-    place.file("ws/.sessions/telegram_42/tool-results/outside/page.txt", "outside-secret");
-    await attack("cat tool-results/outside/page.txt; mv tool-results elsewhere; cat elsewhere/outside/page.txt");
-    await attack("rm -rf tool-results; ln -s . tool-results");
-    await attack("find . -type f | xargs cat");
-    assert.equal(shared("ws/.sessions/telegram_42/tool-results/outside/page.txt"), "outside-secret");
+    const kept = (name: string): string => `ws/.sessions/.kept/telegram_42/${name}`;
+    place.file(kept("tool-results/outside/page.txt"), "outside-secret");
+    place.file(kept("tool-results/exec-1.txt"), "a long result");
+    place.file(kept("artifacts/chart.svg"), "<svg/>");
+    place.file(kept("plan.json"), "{}");
+    place.file("ws/.sessions/.kept/telegram_43/tool-results/exec-1.txt", "other-secret");
+    const folder = path.join(place.root, kept(""));
+    await attack(`cat tool-results/outside/page.txt ${folder}/tool-results/outside/*; cat ../.kept/*/*/* .[!.]*/*`);
+    await attack("rm -f tool-results; ln -s . tool-results; find / -name page.txt | xargs cat");
+    await attack("rm tool-results");
+    assert.equal(await attack("cat tool-results/exec-1.txt artifacts/*"), "a long result<svg/>");
+    assert.equal(await attack(`cat ${folder}/plan.json`), "{}");
+    // That commands see it is no second name of the kind that others could give it.
+    assert.equal((await readNoted(path.join(folder, "artifacts/chart.svg"), 100)).toString(), "<svg/>");
+    for (const name of ["plan.json", "tool-results/exec-1.txt", "artifacts/new", "received/new", "new"])
+      assert.match(await attack(`echo evil > ${folder}/${name}`), /\[exit 1\]/, name);
+    await attack(`rm -rf ${folder}; mv ${folder} gone`);
+    assert.equal(shared(kept("tool-results/outside/page.txt")), "outside-secret");
+    assert.equal(shared(kept("plan.json")), "{}");
+    rmSync(path.join(place.root, "ws/.sessions/.kept"), { recursive: true });
   });
 
   test("what a rule forbids to read is not there either", async () => {
@@ -183,17 +209,19 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
 
   test("files that came with messages are read there, marked, changed by nobody, and only where they are meant", async () => {
     const { place } = at();
-    const file = place.file("ws/.sessions/telegram_42/received/ab-data.csv", "a,b\n1,2\n3,4\n");
+    const file = place.file("ws/.sessions/.kept/telegram_42/received/ab-data.csv", "a,b\n1,2\n3,4\n");
     const counted = await at().run(`wc -l < ${file}`, { receivedHere: () => false });
     assert.deepEqual([counted.text, counted.outside], ["3", "a command that could read the files sent here"]);
     // A script names the file, its call does not: the conversation in which it came is enough.
     await attack(`echo 'cat recei""ved/*' > count.sh`);
     assert.equal((await at().run("sh count.sh", { receivedHere: () => true })).text, "a,b\n1,2\n3,4");
-    const later = await at().run("sh count.sh; ls rec*", { receivedHere: () => false });
+    const later = await at().run("sh count.sh; ls rec*/", { receivedHere: () => false });
     assert.match(later.text, /No such file/);
     // What such a command left in the terminal's variables or in /tmp may be of theirs.
     assert.equal(later.outside, "a command that could read the files sent here");
-    await attack(`echo evil > ${file}; rm -f ${file}; mv received gone; rm -rf received; ln -s / received`);
+    await attack(
+      `echo evil > ${file}; rm -f ${file}; rm -rf ../.kept; mv received gone; ln -s / received; rm received`,
+    );
     assert.equal(readFileSync(file, "utf8"), "a,b\n1,2\n3,4\n");
     assert.match(await attack(`cat ${file}`, { session: "telegram:43" }), /No such file/);
     await at().run("cat received/*", { background: true });
@@ -201,17 +229,100 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
     const told = await at().process({ action: "read", id: "bg1" });
     assert.match(told.text, /^a,b/);
     assert.equal(told.outside, "a command that could read the files sent here");
-    rmSync(path.join(place.folder, "received/ab-data.csv"));
+    rmSync(file);
   });
 
-  test("where such files will be put no command can put anything else", async () => {
+  test("what a command makes of the short names changes nothing in the places that they mean", async () => {
     const { place } = at();
-    await attack("rmdir received; ln -s ../.. received; mkdir received/x; touch received/x", {
-      session: "telegram:45",
+    const session = "telegram:45";
+    await attack("ln -s ../.. received; mkdir -p artifacts/x; mkdir -p ../.kept/telegram_45/received", { session });
+    const kept = path.join(place.workspace, ".sessions/.kept/telegram_45");
+    assert.ok(!existsSync(kept));
+    const file = place.file("ws/.sessions/.kept/telegram_45/received/data.csv", "1");
+    assert.equal(
+      (await at().run(`ls received/; cat ${file}`, { session })).outside,
+      "a command that could read the files sent here",
+    );
+    assert.equal(readlinkSync(path.join(place.workspace, ".sessions/telegram_45/received")), "../..");
+    assert.deepEqual(readdirSync(kept), ["received"]);
+  });
+
+  test("a file that a rule hides stays hidden for a background command when it is replaced, and new ones too", async () => {
+    const { place } = at();
+    const rules = [{ argument: "app/*token*", verdict: "deny" }] as const;
+    const session = "telegram:46";
+    place.file("ws/app/token.txt", "other-secret");
+    place.file("ws/app/readme.txt", "first");
+    const look = "cat ws/.env ws/app/.env ws/app/*token* ws/app/* ws/app/new/* ws/.new/* 2>/dev/null";
+    const ws = place.workspace;
+    await at().run(`touch go; while [ -e go ]; do ${look.replaceAll("ws/", `${ws}/`)}; sleep 0.05; done`, {
+      background: true,
+      session,
+      rules,
     });
-    const received = path.join(place.workspace, ".sessions/telegram_45/received");
-    assert.ok(lstatSync(received).isDirectory());
-    assert.deepEqual(readdirSync(received), []);
+    const told = async () => (await at().process({ action: "read", id: "bg1", wait: 5 }, { session })).text;
+    assert.match(await told(), /first/);
+    // As an editor saves: the masked file is another one afterwards.
+    for (const name of ["ws/.env", "ws/app/.env", "ws/app/token.txt", "ws/app/readme.txt"]) {
+      place.file(`${name}.new`, name.includes("readme") ? "second" : "other-secret");
+      renameSync(path.join(place.root, `${name}.new`), path.join(place.root, name));
+    }
+    place.file("ws/app/new-token.txt", "other-secret");
+    place.file("ws/app/new/file.txt", "other-secret");
+    place.file("ws/.new/file.txt", "other-secret");
+    let all = "";
+    for (let n = 0; n < 5; n++) all += await told();
+    assert.doesNotMatch(all, secrets);
+    await at().process({ action: "kill", id: "bg1" }, { session });
+    assert.equal(
+      await at()
+        .run(`cat ${ws}/app/readme.txt`, { session, rules })
+        .then(({ text }) => text),
+      "second",
+    );
+    for (const name of ["app", ".new"]) rmSync(path.join(ws, name), { recursive: true });
+    place.file("ws/.env", "KEY=env-secret");
+  });
+
+  test("a command that goes on sees what has come and been judged, and no longer what was moved to a hidden name", async () => {
+    await using own = createExecPlace({ refreshMs: 100 });
+    const { place } = own;
+    const rules = [{ argument: "app/*token*", verdict: "deny" }] as const;
+    place.file("ws/app/readme.txt", "first");
+    await own.run(`while :; do echo "[$(ls ${place.workspace}/app | tr '\\n' ' ')]"; sleep 0.1; done`, {
+      background: true,
+      rules,
+    });
+    const last = async () => {
+      const { text } = await own.process({ action: "read", id: "bg1", wait: 5 });
+      assert.doesNotMatch(text, /token/);
+      return /\[([^[]*) \]\n\[runs/.exec(text)?.[1];
+    };
+    place.file("ws/app/new-token.txt", "other-secret");
+    place.file("ws/app/new.txt", "new");
+    await until("the new file is there", async () => (await last()) === "new.txt readme.txt", 20_000);
+    renameSync(path.join(place.workspace, "app/readme.txt"), path.join(place.workspace, "app/token.txt"));
+    await until("the old one is gone", async () => (await last()) === "new.txt", 20_000);
+  });
+
+  test("what a later command may read, one that runs already does not get to see", async () => {
+    const { place } = at();
+    const ws = place.workspace;
+    const session = "telegram:47";
+    place.file("ws/diary/day.txt", "other-secret");
+    const rules = [{ argument: "diary*", verdict: "deny" }] as const;
+    await at().run(`while :; do echo looked; cat ${ws}/diary/day.txt; sleep 0.05; done`, {
+      background: true,
+      session,
+      rules,
+    });
+    assert.match((await at().run(`cat ${ws}/diary/day.txt`, { session })).text, /other-secret/);
+    assert.match((await at().run(`sleep 0.3; cat ${ws}/diary/day.txt`, { session, rules })).text, /No such file/);
+    const { text } = await at().process({ action: "read", id: "bg1" }, { session });
+    assert.match(text, /looked/);
+    assert.doesNotMatch(text, secrets);
+    await at().process({ action: "kill", id: "bg1" }, { session });
+    rmSync(path.join(ws, "diary"), { recursive: true });
   });
 
   test("neither the gateway's port nor anything else on the network can be reached", async () => {
@@ -244,6 +355,45 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
     await attack("mknod disk b 8 0 && head -c 10 disk; ls /dev/sd* /dev/vd* /dev/nvme* /dev/mem");
     assert.ok(!existsSync("/usr/made-by-test"));
     assert.equal(shared("ws/notes.txt"), "shared notes");
+  });
+
+  test("of the system's certificates what is private is not there, though root could read it", async () => {
+    assert.match(await attack("ls /etc/ssl/private /etc/pki/tls/private /etc/pki/nssdb"), /\[exit 2\]$/);
+    assert.doesNotMatch(await attack("ls /etc/ssl /etc/pki /etc/pki/tls 2>/dev/null"), /private|nssdb/);
+    if (existsSync("/etc/ssl/certs")) assert.doesNotMatch(await attack("ls /etc/ssl/certs | wc -l"), /^0$/);
+    const { place } = at();
+    const pem = place.file("etc/certs/site.pem", "a certificate");
+    const key = place.file("etc/certs/deep/site.key", "a key");
+    const certs = path.dirname(pem);
+    assert.deepEqual(readableIn(certs), [certs]);
+    chmodSync(key, 0o600);
+    const other = place.file("etc/certs/deep/other.pem", "a certificate");
+    const isRoot = process.getuid?.() === 0;
+    assert.deepEqual([...readableIn(certs)].sort(), isRoot ? [other, pem].sort() : [certs]);
+  });
+
+  test("a set-id file, and one that is not ours, is copied and not linked", async () => {
+    const { place } = at();
+    const session = "telegram:48";
+    const names = ["plain.sh", "setid.sh", "other.sh"];
+    const [plain = "", setId = "", other = ""] = names.map((name) => place.file(`ws/own/${name}`, `echo ${name}`));
+    chmodSync(setId, 0o4755);
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) chownSync(other, 12345, 12345);
+    assert.equal(
+      await attack(`cd ${place.workspace}/own && cat *`, { session }).then((text) => text.split("[")[0]),
+      "echo other.shecho plain.shecho setid.sh\n",
+    );
+    const linksOf = (file: string): number => lstatSync(file).nlink - 1;
+    assert.ok(linksOf(plain) > 0);
+    assert.equal(linksOf(setId), 0);
+    if (isRoot) assert.equal(linksOf(other), 0);
+    // A copy is brought up to date as well.
+    place.file("ws/own/setid.sh", "echo changed");
+    assert.equal(await attack(`cat ${setId}`, { session }), "echo changed");
+    await at().terminals.close(session, "test");
+    assert.equal(linksOf(plain), 0);
+    rmSync(path.join(place.workspace, "own"), { recursive: true });
   });
 
   test("the folder of a chat that is a link to somewhere else is not used", async () => {
@@ -287,15 +437,22 @@ test("a command that takes too much memory is killed, and the next one runs", { 
   assert.equal((await at.run("echo alive")).text, "alive");
 });
 
+test("where there are no control groups it is known that memory is not limited", () => {
+  const none = createLimits(1024, "/no/such/folder");
+  assert.equal(none.open(), undefined);
+  assert.equal(none.holdsMemory, false);
+});
+
 test("a home among the folders of the system is closed in the sandbox, the workspace in it as ever", () => {
   const [home, workspace] = ["/opt/maxclaw", "/opt/maxclaw/workspace"];
-  const view = { workspace, home, folder: `${workspace}/.sessions/a`, shown: [], kept: [], links: [], hidden: [] };
+  const shown = { folders: [], files: [], links: [], tooLarge: [] };
+  const folders = { folder: `${workspace}/.sessions/a`, kept: `${workspace}/.sessions/.kept/a`, tree: "/tmp/x/view" };
   const launch = createBubblewrap("/usr/bin/bwrap").launch(["/bin/sh"], {
-    view: { ...view, tooLarge: [], showsReceived: false },
-    temp: "/tmp/x",
+    view: { workspace, home, ...folders, shown, showsReceived: false },
+    temp: { hidden: "/tmp/x", shown: "/tmp/x/tmp", memory: "/tmp/x/shm" },
     network: false,
   });
   const args = (launch.moreArgs ?? "").split("\0").join(" ");
-  assert.match(args, / --ro-bind-try \/opt \/opt .* --tmpfs \/opt\/maxclaw --tmpfs \/opt\/maxclaw\/workspace /);
-  assert.match(args, / --remount-ro \/opt\/maxclaw\/workspace --remount-ro \/opt\/maxclaw /);
+  assert.match(args, / --ro-bind-try \/opt \/opt .* --tmpfs \/opt\/maxclaw --ro-bind \/tmp\/x\/view\/workspace /);
+  assert.match(args, / --remount-ro \/opt\/maxclaw /);
 });

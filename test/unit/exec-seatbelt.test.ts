@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createSeatbelt, seatbeltProfile } from "../../src/tools/exec/seatbelt.js";
 import { countProcesses, shellCommand } from "../../src/tools/exec/shell.js";
-import type { View } from "../../src/tools/exec/view.js";
+import type { Survey } from "../../src/tools/exec/view/survey.js";
+import type { View } from "../../src/tools/exec/view/view.js";
 import { createExecPlace, untilGone } from "../support/exec-place.js";
 import { withoutSandbox } from "../support/needs.js";
 import { readSeatbelt } from "../support/seatbelt-rules.js";
@@ -15,19 +16,31 @@ const home = "/Users/ann/.maxclaw";
 const workspace = `${home}/workspace`;
 const folder = `${workspace}/.sessions/telegram_42`;
 const temp = `${home}/terminals/0123/tmp`;
+const kept = `${workspace}/.sessions/.kept/telegram_42`;
+const surveyOf = (folders: readonly string[], files: readonly string[]): Survey => ({
+  folders,
+  files: files.map((file, index) => ({ path: file, dev: 1, ino: index + 1 })),
+  links: [],
+  tooLarge: [],
+});
 const view: View = {
   workspace,
   home,
   folder,
-  shown: [`${workspace}/notes.txt`, `${workspace}/project`, `${workspace}/skills`],
-  kept: [`${folder}/tool-results`, `${folder}/received`],
-  links: [{ path: `${workspace}/latest`, target: "project" }],
-  hidden: [
-    { path: `${workspace}/project/.env`, kind: "file" },
-    { path: `${workspace}/project/config.json`, kind: "file" },
-    { path: `${folder}/tool-results/outside`, kind: "folder" },
-  ],
-  tooLarge: [],
+  kept,
+  shown: {
+    ...surveyOf(
+      [`${workspace}/project`, `${workspace}/project/src`, `${workspace}/skills`, `${kept}/received`],
+      [
+        `${workspace}/notes.txt`,
+        `${workspace}/project/src/main.ts`,
+        `${workspace}/skills/weather/SKILL.md`,
+        `${kept}/received/data.csv`,
+      ],
+    ),
+    links: [{ path: `${workspace}/latest`, target: "project" }],
+  },
+  tree: undefined,
   showsReceived: true,
 };
 const rulesOf = (more: Partial<View> = {}, network = false) =>
@@ -53,7 +66,7 @@ test("a profile lets a command read the system and the workspace, and write its 
     `${workspace}/latest`,
     `${folder}/deep/own.txt`,
     `${folder}/.venv/bin/python`,
-    `${folder}/received/data.csv`,
+    `${kept}/received/data.csv`,
     `${temp}/x`,
   ])
     assert.ok(allows({ operation: read, subject: place }), place);
@@ -88,7 +101,11 @@ test("a profile forbids the gateway's own, other sessions, hidden files, secrets
     `${workspace}/project/deep/.git/config`,
     `${workspace}/project/two\nlines/.env`,
     `${workspace}/project/config.json`,
-    `${folder}/tool-results/outside/page.txt`,
+    `${workspace}/project/made-just-now.txt`,
+    `${workspace}/project/src/main.ts/x`,
+    `${kept}/tool-results/outside/page.txt`,
+    `${kept}/received/came-just-now.txt`,
+    `${workspace}/.sessions/.kept/telegram_43/received/x`,
     "/Users/ann/.ssh/id_ed25519",
     "/Users/ann/Documents/letter.txt",
     "/private/etc/master.passwd",
@@ -113,9 +130,8 @@ test("a profile forbids the gateway's own, other sessions, hidden files, secrets
     `${workspace}/AGENTS.md`,
     folder,
     temp,
-    `${folder}/tool-results`,
-    `${folder}/tool-results/exec-1.txt`,
-    `${folder}/received/data.csv`,
+    `${kept}/received`,
+    `${kept}/received/data.csv`,
     "/usr/local/bin/new",
     "/private/etc/hosts",
     "/private/tmp/new",
@@ -142,8 +158,9 @@ test("a profile forbids the gateway's own, other sessions, hidden files, secrets
 test("a home among the folders of the system is closed, the workspace in it as ever", () => {
   const at = "/opt/maxclaw";
   const own = `${at}/workspace/.sessions/a`;
-  const more = { home: at, workspace: `${at}/workspace`, folder: own, shown: [`${at}/workspace/a.txt`] };
-  const { allows } = rulesOf({ ...more, kept: [], links: [], hidden: [] });
+  const shown = surveyOf([], [`${at}/workspace/a.txt`]);
+  const more = { home: at, workspace: `${at}/workspace`, folder: own, kept: `${at}/workspace/.sessions/.kept/a` };
+  const { allows } = rulesOf({ ...more, shown });
   for (const place of [`${at}/workspace/a.txt`, `${own}/x`, "/opt/other/x"])
     assert.ok(allows({ operation: read, subject: place }), place);
   for (const place of [`${at}/secrets.json`, `${at}/journal/1`, `${at}/workspace/b.txt`])
@@ -165,27 +182,29 @@ test("the network is there only when it is given, and sockets in files not even 
 test("names with quotes, brackets and the like stay names", () => {
   const odd = `${home}/a "b") (allow default) \\ [c].*(d`;
   const own = `${odd}/.sessions/telegram_42`;
-  const more = { workspace: odd, folder: own, shown: [`${odd}/n"o\\te`], kept: [], links: [], hidden: [] };
-  const { allows } = rulesOf(more);
-  assert.ok(allows({ operation: read, subject: `${odd}/n"o\\te/x` }));
+  const { allows } = rulesOf({ workspace: odd, folder: own, shown: surveyOf([], [`${odd}/n"o\\te`]) });
+  assert.ok(allows({ operation: read, subject: `${odd}/n"o\\te` }));
   assert.ok(allows({ operation: write, subject: `${own}/x` }));
   for (const place of [`${odd}/n"o\\te/.env`, `${odd}/.env`, `${odd}/other`, "/Users/ann/x"])
     assert.ok(!allows({ operation: read, subject: place }), place);
   const broken = `${workspace}/two\nlines`;
-  assert.ok(!rulesOf({ shown: [broken] }).allows({ operation: read, subject: broken }));
+  for (const shown of [surveyOf([], [broken]), surveyOf([broken], [])])
+    assert.ok(!rulesOf({ shown }).allows({ operation: read, subject: broken }));
   assert.throws(() => rulesOf({ folder: broken }), /cannot name/);
-  assert.throws(() => rulesOf({ hidden: [{ path: broken, kind: "file" }] }), /cannot name/);
 });
 
 /** A program in the place of sandbox-exec; the text is for /bin/sh. */
-function standIn(text: string): { readonly file: string; readonly args: () => string } & Disposable {
+function standIn(
+  text: string,
+): { readonly file: string; readonly args: () => string; readonly rules: () => string } & Disposable {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "maxclaw-seatbelt-")));
   const file = path.join(folder, "sandbox-exec");
-  writeFileSync(file, `#!/bin/sh\nprintf '%s\\n' "$@" > "${folder}/args"\n${text}\n`);
+  writeFileSync(file, `#!/bin/sh\nprintf '%s\\n' "$@" > "${folder}/args"\ncat "$2" > "${folder}/rules"\n${text}\n`);
   chmodSync(file, 0o755);
   return {
     file,
     args: () => readFileSync(path.join(folder, "args"), "utf8"),
+    rules: () => readFileSync(path.join(folder, "rules"), "utf8"),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
   };
 }
@@ -193,7 +212,7 @@ function standIn(text: string): { readonly file: string; readonly args: () => st
 /** Enforces what it is given, on Linux. */
 const program = fileURLToPath(new URL("../support/stand-in-seatbelt.js", import.meta.url));
 const enforcing = (change: string): string =>
-  `rules=$(printf '%s\\n' "$2" ${change}); shift 2; exec "${process.execPath}" "${program}" -p "$rules" "$@"`;
+  `rules="$2.changed"; cat "$2" ${change} > "$rules"; shift 2; "${process.execPath}" "${program}" -f "$rules" "$@"; code=$?; rm "$rules"; exit $code`;
 
 async function assertFoundOut(text: string, reason: RegExp): Promise<void> {
   using fake = standIn(text);
@@ -203,7 +222,8 @@ async function assertFoundOut(text: string, reason: RegExp): Promise<void> {
   assert.ok(state.state === "unavailable");
   assert.match(state.reason, /^sandbox-exec does not work here: .*\.$/);
   assert.match(state.reason, reason);
-  assert.match(fake.args(), /^-p\n\(version 1\)\n\(deny default\)\n[\s\S]*\n--\n\/bin\/(ba)?sh\n/);
+  assert.match(fake.args(), /^-f\n\/.*\/profile_\w+\.sb\n--\n\/bin\/(ba)?sh\n/);
+  assert.match(fake.rules(), /^\(version 1\)\n\(deny default\)\n/);
 }
 
 test("a sandbox-exec that enforces nothing, or does not work, is found out, and every command asks", async () => {
@@ -213,9 +233,11 @@ test("a sandbox-exec that enforces nothing, or does not work, is found out, and 
 });
 
 test("one that enforces too little is found out as well", { skip: withoutSandbox() }, async () => {
-  await assertFoundOut(enforcing("| grep -v regex"), /hidden files can be read/);
-  await assertFoundOut(enforcing(`'(allow network-outbound (remote ip "*:*"))'`), /ports can be reached/);
-  await assertFoundOut(enforcing(`'(allow file-write* (regex "shown"))'`), /files elsewhere can be written/);
+  const adding = (rule: string): string => enforcing(`| { cat; echo '${rule}'; }`);
+  await assertFoundOut(adding('(allow file-read* (regex "hidden"))'), /hidden files can be read/);
+  await assertFoundOut(adding('(allow file-read* (regex "late"))'), /files that came later can be read/);
+  await assertFoundOut(adding('(allow network-outbound (remote ip "*:*"))'), /ports can be reached/);
+  await assertFoundOut(adding('(allow file-write* (regex "shown"))'), /files elsewhere can be written/);
 });
 
 test("where the rules are enforced the trial passes, and commands run by them", {
@@ -249,7 +271,7 @@ test("where a command has no processes of its own, its limit comes on top of wha
   skip: !existsSync("/bin/ps") && "needs ps",
 }, () => {
   const limitOf = (hasOwnProcesses: boolean): number =>
-    Number(shellCommand({ command: "true", cwd: "/", home: "/", hasOwnProcesses }).at(-1));
+    Number(shellCommand({ command: "true", cwd: "/", home: "/", hasOwnProcesses, maxFileBytes: 0 }).at(-2));
   const [byProc, byPs] = [countProcesses(), countProcesses("/no/such/folder")];
   assert.ok(byProc > 0 && byPs > 0 && byPs < 4096 && Math.abs(byProc - byPs) < 100, `${byProc}, ${byPs}`);
   assert.equal(limitOf(true), 512);

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
 import type { Confinement } from "../../src/tools/exec/sandbox.js";
 import { shellCommand } from "../../src/tools/exec/shell.js";
 import { until } from "../support/engine-kit.js";
-import { createExecPlace, processesOf, untilGone } from "../support/exec-place.js";
-import { withoutSandbox } from "../support/needs.js";
+import { createExecPlace, processesOf, type RunOptions, untilGone } from "../support/exec-place.js";
+import { withoutSandbox, withoutSmallDisk } from "../support/needs.js";
 
 /** A command that runs for ever, with a name that no other test has. */
 const nap = (id: number): string => `sleep ${process.pid}${id}`;
@@ -78,7 +79,7 @@ for (const sandboxMode of ["auto", "off"] as const) {
       const { text } = await at.run("seq 20000", { permit, toolCallId: "call/../7" });
       assert.ok(text.length < 16_000);
       const [, file = ""] = /the whole output is in (\S+)\]/.exec(text) ?? [];
-      const whole = readFileSync(path.join(at.place.folder, file), "utf8");
+      const whole = readFileSync(path.resolve(at.place.folder, file), "utf8");
       assert.equal(whole, Array.from({ length: 20_000 }, (_, n) => n + 1).join("\n"));
       assert.match(text, /^1\n2\n[\s\S]*characters left out[\s\S]*19999\n20000$/);
     });
@@ -106,6 +107,42 @@ for (const sandboxMode of ["auto", "off"] as const) {
       assert.equal((await at.run(`${nap(98301)} & (setsid ${nap(98302)} &); echo done`, { permit })).text, "done");
       assert.ok(Date.now() - begun < 10_000);
       for (const one of [98301, 98302]) await untilGone(nap(one));
+    });
+
+    test("a command in a fresh environment gets nothing that earlier ones exported, and leaves nothing behind", async () => {
+      await using at = open();
+      const fresh = { permit, freshEnvironment: true };
+      const run = async (command: string, options: RunOptions) => (await at.run(command, options)).text;
+      await run("mkdir -p bin sub; printf '#!/bin/sh\\necho evil' > bin/date; chmod +x bin/date; cd sub", { permit });
+      await run("export PATH=$HOME/bin:$PATH BASH_ENV=$HOME/x A=1; f() { echo evil; }; export -f f", { permit });
+      assert.equal(await run("date", { permit }), "evil");
+      assert.match(
+        await run("date; printenv A || echo unset; pwd; f", fresh),
+        /\d\d\nunset\n.*\/sub\n.*f: (command )?not found/,
+      );
+      assert.equal(await run("export A=2 B=2; cd ..", fresh), "(no output)");
+      assert.equal(await run('echo "$A $B."; pwd', { permit }), `1 .\n${at.place.folder}/sub`);
+    });
+
+    test("a folder that grows too large ends its command, in the background too, and then it can be made smaller", async () => {
+      await using at = createExecPlace({ sandboxMode, quota: { maxBytes: 4 * 1024 ** 2, maxFiles: 500 } });
+      const run = async (command: string) => await at.run(command, { permit, timeout: 20 });
+      const { text, isError } = await run("for i in $(seq 30); do head -c 1500000 /dev/zero > f$i; sleep 0.4; done");
+      assert.ok(isError);
+      assert.match(text, /\[stopped: this chat's folder holds \d\.\d MB, and 4\.0 MB is the limit\]/);
+      const more = await run("echo more > more.txt; ls");
+      assert.match(more.text, /\[this chat's folder holds .*; until it holds less, commands can only delete\]/);
+      if (sandboxMode === "auto") assert.equal(readFileSync(path.join(at.place.folder, "more.txt"), "utf8"), "");
+      assert.equal((await run("rm f*")).isError, false);
+      assert.equal((await run("echo more > more.txt; cat more.txt")).text, "more");
+      await at.run("i=0; while :; do i=$((i+1)); : > n$i; done", { permit, background: true });
+      const told = async () => (await at.process({ action: "list" }, { permit })).text;
+      await until("it is stopped", async () => (await told()).includes("was stopped"), 20_000);
+      assert.match(await told(), /bg1: was stopped: this chat's folder holds \d+ files, and 500 is the limit/);
+      const left = readdirSync(at.place.folder).length;
+      const next = await run("rm -f n*; : > one");
+      if (left > 1000) assert.match(next.text, /more than twice as much, so no command runs here/);
+      else assert.equal(next.isError, false, next.text);
     });
 
     test("when the turn is stopped everything is dead", async () => {
@@ -164,7 +201,7 @@ for (const sandboxMode of ["auto", "off"] as const) {
       mkdirSync(path.join(at.home, "terminals/left"), { recursive: true });
       writeFileSync(path.join(at.home, "terminals/left/over"), "x");
       await at.run("true", { permit });
-      assert.ok(!existsSync(path.join(at.home, "terminals/left")));
+      await until("it is removed", () => !existsSync(path.join(at.home, "terminals/left")));
       await at.terminals.close("telegram:42", "test");
       assert.deepEqual(readdirSync(path.join(at.home, "terminals")), []);
     });
@@ -196,9 +233,43 @@ test("in the sandbox a command asks only for the network, and gets none before t
   assert.match((await off.run("echo hi", { network: true, permit: allow })).text, /have no network here/);
 });
 
+test("temporary files and shared memory count as well, and no folder escapes the count", { skip: closed }, async () => {
+  await using at = createExecPlace({ quota: { maxBytes: 2 * 1024 ** 2, maxFiles: 500 } });
+  const fill = "for i in 1 2 3; do head -c 1000000 /dev/zero >";
+  for (const place of ["/tmp", "/dev/shm"]) {
+    assert.match((await at.run(`${fill} ${place}/f$i; done; sleep 5`)).text, /stopped: this chat's folder holds/);
+    await at.run(`rm ${place}/*`);
+  }
+  assert.match((await at.run("df /dev/shm; : > /dev/new")).text, /Read-only file system/);
+  const deep = "d=dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd; i=0";
+  const text = (await at.run(`cd /tmp; ${deep}; while [ $i -lt 80 ]; do mkdir $d && cd $d; i=$((i+1)); done; sleep 5`))
+    .text;
+  assert.match(text, /stopped: this chat's folder holds a folder that cannot be looked into/);
+  await at.terminals.close("telegram:42", "test");
+  assert.deepEqual(readdirSync(path.join(at.home, "terminals")), []);
+});
+
+test("a command that fills the disk, by files that are deleted already, is ended", {
+  skip: closed || withoutSmallDisk(),
+}, async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "maxclaw-disk-"));
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=64m", "maxclaw-test", folder]);
+  try {
+    await using at = createExecPlace({ quota: { minFreeBytes: 24 * 1024 ** 2 }, root: folder });
+    const { text } = await at.run(
+      "exec 9> gone; rm gone; for i in 1 2 3 4 5 6 7; do head -c 8M /dev/zero >&9; sleep 0.5; done",
+    );
+    assert.match(text, /\[stopped: the disk is almost full\]/);
+    assert.equal((await at.run("echo fine")).text, "fine");
+  } finally {
+    execFileSync("umount", ["-l", folder]);
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test("a shell other than bash limits processes too", () => {
   const command = '(ulimit -u || ulimit -p) 2>/dev/null; echo "$HOME"';
-  const all = shellCommand({ command, cwd: "/", home: "/", hasOwnProcesses: true });
+  const all = shellCommand({ command, cwd: "/", home: "/", hasOwnProcesses: true, maxFileBytes: 0 });
   const options = { env: { HOME: "/" }, stdio: Array(6).fill("ignore").with(1, "pipe") };
   assert.equal(execFileSync("/bin/sh", all.slice(all.indexOf("-c")), options).toString(), "512\n/\n");
 });
@@ -211,7 +282,8 @@ test("what is typed into a background command is asked about like a command", as
 });
 
 test("a sandbox that does not hold what it promises is found out, and then every command asks", async () => {
-  const open: Confinement = { name: "paper", hasOwnProcesses: false, launch: ([file, ...args]) => ({ file, args }) };
+  const launch: Confinement["launch"] = ([file, ...args]) => ({ file, args });
+  const open: Confinement = { name: "paper", hasOwnProcesses: false, hasMounts: false, launch };
   await using at = createExecPlace({ search: () => open });
   assert.match((await at.run("echo hi")).text, /without a sandbox/);
   assert.deepEqual(at.sandbox(), {

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { placeProblems } from "../../src/mcp/server-folder.js";
 import { tryServer } from "../../src/mcp/try-server.js";
 import type { ToolResult } from "../../src/tools/tool.js";
 import { until } from "../support/engine-kit.js";
@@ -17,7 +19,24 @@ import {
   startEverything,
 } from "../support/mcp.js";
 import { startBridge } from "../support/mcp-bridge.js";
+import { withoutPython } from "../support/needs.js";
 import { createToolPlace, type ToolPlace } from "../support/tool-context.js";
+
+/** Says where it is. What it imports is looked up as Python does. */
+const pythonServer = `
+import json, os, sys
+where = {"name": "where", "inputSchema": {"type": "object"}}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked: continue
+    said = json.dumps({"cwd": os.getcwd(), "path": os.environ["PATH"]})
+    result = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "made", "version": "1"}},
+        "tools/list": {"tools": [where]},
+        "tools/call": {"content": [{"type": "text", "text": said}]},
+    }.get(asked["method"], {})
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+`;
 
 let home = "";
 let place: ToolPlace;
@@ -233,7 +252,7 @@ describe("a server that misbehaves", () => {
     assert.match(status?.reason ?? "", /^it ended with code 4: Error: +2J \[31m log in with \*\*\* and \*\*\* failed$/);
     const tried = await tryServer(
       settingsOf("s", { ...badServer("blurts"), env }),
-      { home, folder: home, version: "0", secrets },
+      { home, workspace: home, version: "0", secrets },
       new AbortController().signal,
     );
     const shown = JSON.stringify([status, open.states, open.log.lines, tried]);
@@ -341,6 +360,64 @@ describe("a server that misbehaves", () => {
     } finally {
       delete process.env.MAXCLAW_TEST_SECRET;
     }
+  });
+
+  it("runs nothing that others have put into the workspace: no module, no program", {
+    skip: withoutPython(),
+  }, async () => {
+    const [workspace, tools] = [join(home, "open"), join(home, "owner")];
+    const session = join(workspace, ".sessions", "telegram_42");
+    await mkdir(session, { recursive: true });
+    await mkdir(tools);
+    await writeFile(join(tools, "made_server.py"), pythonServer);
+    const stolen = join(home, "stolen");
+    for (const folder of [workspace, session]) {
+      await writeFile(join(folder, "json.py"), `open(${JSON.stringify(stolen)}, "w").write("json.py")\n`);
+      await writeFile(join(folder, "python3"), `#!/bin/sh\necho python3 > '${stolen}'\n`, { mode: 0o755 });
+    }
+    const [before, path] = [process.cwd(), process.env.PATH];
+    process.chdir(workspace);
+    process.env.PATH = `:.:${workspace}:${session}:${path}`;
+    try {
+      const section = { command: "python3", args: ["-m", "made_server"], env: { PYTHONPATH: tools } };
+      await using open = await openTestServers([settingsOf("s", section)], home, { workspace });
+      await open.waitFor("s", "connected");
+      const said: { cwd: string; path: string } = JSON.parse((await run(open, "mcp_s_where", {})).text);
+      assert.ok(!existsSync(stolen), "what a guest wrote has run");
+      assert.equal(said.cwd, join(home, "mcp", "s"));
+      for (const folder of said.path.split(":"))
+        assert.ok(isAbsolute(folder) && !folder.startsWith(home), `${folder} is searched for programs`);
+      assert.deepEqual(await readdir(said.cwd), []);
+      assert.equal((await stat(said.cwd)).mode & 0o777, 0o700);
+    } finally {
+      process.chdir(before);
+      process.env.PATH = path;
+    }
+  });
+
+  it("finds its folder empty at each start, or begins where its section says", { skip: withoutPython() }, async () => {
+    const tools = join(home, "owner");
+    await mkdir(join(home, "mcp", "s"), { recursive: true });
+    await writeFile(join(home, "mcp", "s", "made_server.py"), "raise SystemExit(1)");
+    const section = { command: "python3", args: ["-m", "made_server"], env: { PYTHONPATH: tools, PYTHONSAFEPATH: "" } };
+    assert.match(
+      placeProblems([settingsOf("s", section)], { home, workspace: join(home, "open") }).join(),
+      /^MCP server s keeps files in its folder \(made_server\.py\), which is emptied .* tools\.mcpServers\.s\.cwd /,
+    );
+    const chosen = { ...section, cwd: tools };
+    await using open = await openTestServers([settingsOf("s", section), settingsOf("t", chosen)], home);
+    for (const name of ["s", "t"]) await open.waitFor(name, "connected");
+    const cwdOf = async (name: string): Promise<string> =>
+      JSON.parse((await run(open, `mcp_${name}_where`, {})).text).cwd;
+    assert.deepEqual([await cwdOf("s"), await cwdOf("t")], [join(home, "mcp", "s"), tools]);
+    assert.deepEqual(
+      placeProblems([settingsOf("s", section), settingsOf("t", chosen)], { home, workspace: "/ws" }),
+      [],
+    );
+    assert.match(
+      placeProblems([settingsOf("t", chosen)], { home, workspace: home }).join(),
+      /^MCP server t runs .*\/owner, which lies in the workspace/,
+    );
   });
 
   it("that is not used is stopped, and started by the next call", async () => {

@@ -3,6 +3,7 @@ import type { REST } from "@discordjs/rest";
 import { ChannelError } from "../../errors.js";
 import { linked } from "../../util/linked.js";
 import { isNotInstalled } from "../../util/not-installed.js";
+import { withoutSlashes } from "../../util/trim-where.js";
 
 export interface RestOptions {
   readonly token: string;
@@ -38,7 +39,7 @@ export async function openRest({ token, apiRoot = "https://discord.com/api" }: R
     throw new ChannelError("channels.discord.apiRoot is no address: it must begin with http:// or https://.");
   const { REST: Client } = loadLibrary("@discordjs/rest");
   const client = new Client({
-    api: apiRoot.replace(/\/+$/, ""),
+    api: withoutSlashes(apiRoot),
     version: "10",
     retries: 0,
     offset: 0,

@@ -36,7 +36,7 @@ function escapePlain(text: string): string {
     .replace(/[\\*~`|]|(?<![^\W_])_|_(?![^\W_])/g, (mark, at: number) =>
       mark === "*" && isBetweenSpaces(text, at) ? mark : `\\${mark}`,
     )
-    .replace(/^([^\S\n]*)(>|#{1,3}\s|-#\s)/gm, "$1\\$2");
+    .replace(/^([ \t]*)(>|#{1,3}\s|-#\s)/gm, "$1\\$2");
 }
 
 function isBetweenSpaces(text: string, at: number): boolean {

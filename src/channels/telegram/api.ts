@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import type { Api, InputFile } from "grammy";
 import { ChannelError } from "../../errors.js";
+import { withoutSlashes } from "../../util/trim-where.js";
 import { openProxyAgent } from "./proxy.js";
 
 /** The signal type in grammY's declarations, which come from a package older than Node's own. */
@@ -45,7 +46,7 @@ export async function openApi(options: {
           parseAddress(options.proxy, "channels.telegram.proxy", ["http:", "https:", "socks5:", "socks5h:", "socks:"]),
           freeSocketMs,
         );
-  const apiRoot = root.href.replace(/\/+$/, "");
+  const apiRoot = withoutSlashes(root.href);
   return {
     api: new GrammyApi(options.token, {
       apiRoot,

@@ -19,7 +19,11 @@ export function processStart(pid: number): string | undefined {
     }
   }
   try {
-    const said = execFileSync("ps", ["-o", "state=,lstart=", "-p", String(pid)], { encoding: "utf8", timeout: 5000 });
+    const said = execFileSync("/bin/ps", ["-o", "state=,lstart=", "-p", String(pid)], {
+      cwd: "/",
+      encoding: "utf8",
+      timeout: 5000,
+    });
     const [state = "", ...started] = said.trim().split(/\s+/);
     return state.startsWith("Z") ? undefined : started.join(" ") || undefined;
   } catch {

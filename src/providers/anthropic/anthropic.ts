@@ -1,4 +1,5 @@
 import type { Anthropic } from "@anthropic-ai/sdk";
+import { withoutSlashes } from "../../util/trim-where.js";
 import { createAdjustmentMemory } from "../adjustments.js";
 import { callModel, type HttpProviderOptions, secretsOf } from "../model-call.js";
 import type { Provider } from "../provider.js";
@@ -73,8 +74,7 @@ function authHeaders(apiKey: string | undefined, baseURL: string): Record<string
 
 /** The SDK adds `/v1/messages` itself; people write what they see in other tools. */
 function toMessagesBase(apiBase: string): string {
-  return apiBase
-    .replace(/\/+$/, "")
+  return withoutSlashes(apiBase)
     .replace(/(\/v1)?\/messages$/, "")
     .replace(/\/v1$/, "");
 }

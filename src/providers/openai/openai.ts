@@ -1,4 +1,5 @@
 import type { OpenAI } from "openai";
+import { withoutSlashes } from "../../util/trim-where.js";
 import { createAdjustmentMemory } from "../adjustments.js";
 import { callModel, type HttpProviderOptions, secretsOf } from "../model-call.js";
 import type { Provider } from "../provider.js";
@@ -76,6 +77,6 @@ export async function openClient(
 
 /** People write the server's root or the whole path of the call; the SDK wants what stands before the call's own part. */
 export function toChatBase(apiBase: string): string {
-  const base = apiBase.replace(/\/+$/, "").replace(/\/(chat\/completions|audio\/transcriptions)$/, "");
+  const base = withoutSlashes(apiBase).replace(/\/(chat\/completions|audio\/transcriptions)$/, "");
   return /^https?:\/\/[^/]+$/.test(base) ? `${base}/v1` : base;
 }

@@ -1,19 +1,27 @@
-import { existsSync, lstatSync, readlinkSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readlinkSync } from "node:fs";
+import path from "node:path";
 import { isInside } from "../../policy/paths.js";
 import { argsFd, type Confinement, type Launch } from "./sandbox.js";
-import type { View } from "./view.js";
+import type { View } from "./view/view.js";
 
 // Never looked up in PATH, which others may steer.
 const places = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 
-/** What programs need of /etc; the rest of it, such as /etc/shadow and keys, is none of a command's business. */
+/**
+ * What programs need of /etc; the rest of it, such as /etc/shadow and keys, is none of a command's business. Of ssl and
+ * pki the certificates only: what is private there can be read by a gateway that runs as root.
+ */
 const etc = [
   ..."alternatives bash.bashrc ca-certificates ca-certificates.conf crypto-policies debian_version fonts group".split(
     " ",
   ),
   ..."host.conf hosts inputrc ld.so.cache ld.so.conf ld.so.conf.d locale.alias locale.conf localtime magic".split(" "),
-  ..."mime.types nsswitch.conf os-release passwd pki profile protocols python3 resolv.conf services ssl".split(" "),
+  ..."mime.types nsswitch.conf os-release passwd profile protocols python3 resolv.conf services".split(" "),
   ..."static terminfo timezone xdg".split(" "),
+  ...["certs", "cert.pem", "openssl.cnf", "ct_log_list.cnf"].map((name) => `ssl/${name}`),
+  ...["ca-trust", "java", "tls/certs", "tls/cert.pem", "tls/openssl.cnf", "tls/ct_log_list.cnf"].map(
+    (name) => `pki/${name}`,
+  ),
 ];
 const rootFolders = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
@@ -26,6 +34,7 @@ export function createBubblewrap(file: string): Confinement {
   return {
     name: "bubblewrap",
     hasOwnProcesses: true,
+    hasMounts: true,
     launch(command, { view, temp, network }): Launch {
       const args = [
         ...["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"],
@@ -34,7 +43,9 @@ export function createBubblewrap(file: string): Confinement {
         ...["--cap-drop", "ALL", "--die-with-parent", "--hostname", "sandbox"],
         ...systemPlaces(),
         ...procPlaces(),
-        ...["--dev", "/dev", "--bind", temp, "/tmp", "--symlink", "/tmp", "/var/tmp"],
+        // What is written there would be memory, for which nobody is asked.
+        ...["--dev", "/dev", "--bind", temp.memory, "/dev/shm", "--remount-ro", "/dev"],
+        ...["--bind", temp.shown, "/tmp", "--symlink", "/tmp", "/var/tmp"],
         ...workspacePlaces(view),
         ...["--remount-ro", "/", "--chdir", "/"],
       ];
@@ -55,8 +66,31 @@ function systemPlaces(): readonly string[] {
       if (stats === undefined) return [];
       return stats.isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
     }),
-    ...["/opt", "/nix/store", ...etc.map((name) => `/etc/${name}`)].flatMap((path) => ["--ro-bind-try", path, path]),
+    ...["/opt", "/nix/store"].flatMap((place) => ["--ro-bind-try", place, place]),
+    ...etc.flatMap((name) => readableIn(`/etc/${name}`)).flatMap((place) => ["--ro-bind-try", place, place]),
   ];
+}
+
+/**
+ * The place itself, or what is in it where not all of that is for everybody: root would show keys that lie beside
+ * certificates.
+ */
+export function readableIn(place: string): readonly string[] {
+  if (process.getuid?.() !== 0 || isForAll(place)) return [place];
+  return namesIn(place).flatMap((name) => readableIn(path.join(place, name)));
+}
+
+function isForAll(place: string): boolean {
+  // A link shows only what is shown anyway.
+  const stats = lstatSync(place, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isSymbolicLink()) return true;
+  if (!stats.isDirectory()) return (stats.mode & 0o004) !== 0;
+  return (stats.mode & 0o005) === 0o005 && namesIn(place).every((name) => isForAll(path.join(place, name)));
+}
+
+function namesIn(place: string): readonly string[] {
+  const stats = lstatSync(place, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && (stats.mode & 0o005) === 0o005 ? readdirSync(place) : [];
 }
 
 /**
@@ -78,21 +112,17 @@ function procPlaces(): readonly string[] {
   ];
 }
 
+/** Nothing is hidden there: what is not to be seen is not in the tree. */
 function workspacePlaces(view: View): readonly string[] {
-  const { home } = view;
+  const { home, tree } = view;
+  if (tree === undefined) throw new Error("there is no tree to show");
   const isShown = home !== undefined && ["/usr", "/opt", "/nix/store"].some((folder) => isInside(folder, home));
   return [
     ...(isShown ? ["--tmpfs", home] : []),
-    ...["--tmpfs", view.workspace],
+    ...["--ro-bind", path.join(tree, "workspace"), view.workspace],
     ...(view.alias === undefined ? [] : ["--symlink", view.workspace, view.alias]),
-    ...view.shown.flatMap((path) => ["--ro-bind-try", path, path]),
-    ...view.links.flatMap(({ path, target }) => ["--symlink", target, path]),
     ...["--bind", view.folder, view.folder],
-    ...view.kept.flatMap((path) => ["--ro-bind", path, path]),
-    ...view.hidden.flatMap(({ path, kind }) =>
-      kind === "folder" ? ["--tmpfs", path, "--remount-ro", path] : ["--ro-bind-try", "/dev/null", path],
-    ),
-    ...["--remount-ro", view.workspace],
+    ...["--ro-bind", path.join(tree, "kept"), view.kept],
     ...(isShown ? ["--remount-ro", home] : []),
   ];
 }

@@ -65,13 +65,16 @@ export function execTool(settings: ExecSettings): Tool {
       const received = wantsReceived(command, context);
       const start = { confinement, network, received, mayRead, freshEnvironment, startRun: context.startRun };
       if (background) {
-        const id = await terminal.runInBackground(command, start, context.signal);
-        if (id === undefined)
-          return failed("Too much runs in the background already. End something with process kill.");
-        return { text: `Started in the background as ${id}.`, isError: false, summary: `started ${shortOf(command)}` };
+        const started = await terminal.runInBackground(command, start, context.signal);
+        if (!started.ok) return failed(started.sentence);
+        return {
+          text: `Started in the background as ${started.id}.`,
+          isError: false,
+          summary: `started ${shortOf(command)}`,
+        };
       }
       const finished = await terminal.run(command, { ...start, timeoutMs: timeout * 1000 }, context.signal);
-      return await resultOf(command, finished, timeout, context);
+      return finished.ok ? await resultOf(command, finished, timeout, context) : failed(finished.sentence);
     },
   });
 }
@@ -91,31 +94,36 @@ function withoutSandbox({ sandbox: { state } }: ExecSettings): string {
 
 async function resultOf(
   command: string,
-  { run, stopped, movedTo, tooLarge }: Finished,
+  { run, isLate, movedTo, leftOut, excess }: Finished,
   seconds: number,
   context: ToolContext,
 ): Promise<ToolResult> {
   const code = run.end?.code;
   const output = run.output.text().trimEnd();
   const notes = [
-    ...(stopped === "timeout" ? [`stopped after ${seconds} s; use timeout or background for longer ones`] : []),
-    ...(stopped === "flood" ? ["stopped: far too much output"] : []),
-    ...(stopped === undefined && code === undefined ? ["killed, perhaps for using too much memory"] : []),
+    ...(isLate ? [`stopped after ${seconds} s; use timeout or background for longer ones`] : []),
+    ...(run.fault === undefined ? [] : [`stopped: ${run.fault}`]),
+    ...(isLate || run.fault !== undefined || code !== undefined ? [] : ["killed, perhaps for using too much memory"]),
     ...(code === undefined || code === 0 ? [] : [`exit ${code}`]),
     ...(movedTo === undefined ? [] : [`now in ${movedTo}`]),
-    ...(tooLarge.length === 0 ? [] : [`not shown in the sandbox, too many files: ${tooLarge.join(", ")}`]),
+    ...(leftOut.length === 0 ? [] : [`not shown in the sandbox, too much: ${namesOf(leftOut)}`]),
+    ...(excess === undefined ? [] : [`this chat's folder ${excess}; until it holds less, commands can only delete`]),
   ];
   const shown = await shorten(output, run.outside !== undefined, context);
   const text = [shown || "(no output)", ...notes.map((note) => `[${note}]`)].join("\n");
   const isError = code !== 0;
-  const ending =
-    stopped === "timeout" ? " (time-out)" : code === 0 ? "" : ` (${code === undefined ? "killed" : `exit ${code}`})`;
+  const ending = isLate ? " (time-out)" : code === 0 ? "" : ` (${code === undefined ? "killed" : `exit ${code}`})`;
   return {
     text,
     isError,
     summary: `ran ${shortOf(command)}${ending}`,
     ...(run.outside === undefined ? {} : { outside: run.outside }),
   };
+}
+
+function namesOf(leftOut: readonly string[]): string {
+  const more = leftOut.length - 10;
+  return [...leftOut.slice(0, 10), ...(more > 0 ? [`and ${more} more`] : [])].join(", ");
 }
 
 async function shorten(output: string, isOutside: boolean, context: ToolContext): Promise<string> {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { totalmem } from "node:os";
 import path from "node:path";
 import { newId } from "../../util/ids.js";
@@ -22,6 +22,8 @@ export interface RunLimits {
 
 /** Limits that also bind root, by control groups. */
 export interface Limits {
+  /** Whether the memory of commands is limited, as far as is known. */
+  readonly holdsMemory: boolean;
   /** Undefined where the system does not let us: the shell's own limits are all there is then. */
   open(): RunLimits | undefined;
 }
@@ -30,27 +32,36 @@ interface Controller {
   /** Where groups can be made. */
   readonly folder: string;
   readonly settings: readonly (readonly [file: string, value: string])[];
+  /** Not on every system there, and done without. */
+  readonly extras?: readonly (readonly [file: string, value: string])[];
+  readonly holdsMemory?: true;
 }
 
 const prefix = "maxclaw-run-";
 
 /** Looks once at what the system offers; costs a few small reads. */
-export function createLimits(memoryBytes = maxMemoryBytes()): Limits {
-  const controllers = usable(memoryBytes);
+export function createLimits(memoryBytes = maxMemoryBytes(), groups = "/sys/fs/cgroup"): Limits {
+  const controllers = usable(memoryBytes, groups);
   for (const { folder } of controllers) removeLeftOver(folder);
+  let holdsMemory = controllers.some((one) => one.holdsMemory === true);
   return {
+    get holdsMemory() {
+      return holdsMemory;
+    },
     open() {
       const name = `${prefix}${process.pid}-${newId("g")}`;
       const made: string[] = [];
       try {
-        for (const { folder, settings } of controllers) {
+        for (const { folder, settings, extras = [] } of controllers) {
           const group = path.join(folder, name);
           mkdirSync(group);
           made.push(group);
           for (const [file, value] of settings) writeFileSync(path.join(group, file), value);
+          for (const [file, value] of extras) tryWrite(path.join(group, file), value);
         }
       } catch {
         for (const group of made) tryRemove(group);
+        holdsMemory = false;
         return undefined;
       }
       if (made.length === 0) return undefined;
@@ -58,8 +69,9 @@ export function createLimits(memoryBytes = maxMemoryBytes()): Limits {
         enter(pid) {
           try {
             for (const group of made) writeFileSync(path.join(group, "cgroup.procs"), String(pid));
-          } catch {
-            // It has ended already.
+          } catch (error) {
+            // ESRCH: it has ended already.
+            if (codeOf(error) !== "ESRCH") holdsMemory = false;
           }
         },
         async remove() {
@@ -72,8 +84,7 @@ export function createLimits(memoryBytes = maxMemoryBytes()): Limits {
   };
 }
 
-function usable(memoryBytes: number): readonly Controller[] {
-  const root = "/sys/fs/cgroup";
+function usable(memoryBytes: number, root: string): readonly Controller[] {
   try {
     const own = readFileSync("/proc/self/cgroup", "utf8").split("\n");
     const v1 = (name: string): string | undefined => {
@@ -86,7 +97,17 @@ function usable(memoryBytes: number): readonly Controller[] {
     if (pids !== undefined || memory !== undefined) {
       return [
         ...(pids === undefined ? [] : [{ folder: pids, settings: [["pids.max", String(maxTasks)] as const] }]),
-        ...(memory === undefined ? [] : [{ folder: memory, settings: [["memory.limit_in_bytes", bytes] as const] }]),
+        ...(memory === undefined
+          ? []
+          : [
+              {
+                folder: memory,
+                settings: [["memory.limit_in_bytes", bytes] as const],
+                // With what is swapped out.
+                extras: [["memory.memsw.limit_in_bytes", bytes] as const],
+                holdsMemory: true as const,
+              },
+            ]),
       ].filter(({ folder }) => canMakeGroups(folder));
     }
     const folder = path.join(root, own.find((one) => one.startsWith("0::"))?.slice(3) ?? "");
@@ -96,7 +117,10 @@ function usable(memoryBytes: number): readonly Controller[] {
       ...(passedOn.includes("pids") ? [["pids.max", String(maxTasks)] as const] : []),
       ...(passedOn.includes("memory") ? [["memory.max", bytes] as const] : []),
     ];
-    return settings.length > 0 && canMakeGroups(folder) ? [{ folder, settings }] : [];
+    const isMemory = passedOn.includes("memory")
+      ? { extras: [["memory.swap.max", "0"] as const], holdsMemory: true as const }
+      : {};
+    return settings.length > 0 && canMakeGroups(folder) ? [{ folder, settings, ...isMemory }] : [];
   } catch {
     return [];
   }
@@ -109,6 +133,14 @@ function canMakeGroups(folder: string): boolean {
     return tryRemove(group);
   } catch {
     return false;
+  }
+}
+
+function tryWrite(file: string, value: string): void {
+  try {
+    if (existsSync(file)) writeFileSync(file, value);
+  } catch {
+    // The limit without it has to do.
   }
 }
 
@@ -132,7 +164,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return codeOf(error) === "EPERM";
   }
 }
 
@@ -142,6 +174,10 @@ function tryRemove(group: string): boolean {
     rmdirSync(group);
     return true;
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "ENOENT";
+    return codeOf(error) === "ENOENT";
   }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
 }

@@ -73,8 +73,9 @@ function news(run: Run, ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-function stateOf({ end, startedAt }: Run): string {
+function stateOf({ end, startedAt, fault }: Run): string {
   if (end === undefined) return `runs for ${Math.round((Date.now() - startedAt) / 1000)} s`;
+  if (fault !== undefined) return `was stopped: ${fault}`;
   return end.code === undefined ? "was killed" : `ended with exit ${end.code}`;
 }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { closeSync, constants, openSync, unlinkSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -8,9 +9,9 @@ import type { ToolRun } from "../tool.js";
 import { openLeash, runVariable } from "./leash.js";
 import type { Limits } from "./limits.js";
 import { Output } from "./output.js";
-import { argsFd, type Confinement, type Launch } from "./sandbox.js";
+import { argsFd, type Confinement, type Launch, type TempFolders } from "./sandbox.js";
 import { leftFd, parseLeft, shellCommand, startFd } from "./shell.js";
-import type { View } from "./view.js";
+import type { View } from "./view/view.js";
 
 /** Nobody reads that much: a command that goes on writing is ended. */
 const maxOutputBytes = 64 * 1024 * 1024;
@@ -25,12 +26,14 @@ export interface RunOptions {
   readonly environment: string;
   /** The variables before that. */
   readonly firstEnvironment: Readonly<Record<string, string>>;
-  readonly view: View;
-  /** Private to the terminal: a folder that no command sees, and the one in it that commands see as `/tmp`. */
-  readonly temp: { readonly hidden: string; readonly shown: string };
+  /** The session's own folder. */
+  readonly folder: string;
+  readonly temp: TempFolders;
   /** Undefined: runs with all that the gateway's user may do. */
-  readonly confinement: Confinement | undefined;
+  readonly confined: { readonly confinement: Confinement; readonly view: View } | undefined;
   readonly network: boolean;
+  /** Of one file that it writes. */
+  readonly maxFileBytes: number;
   /** Can be written to. */
   readonly isInteractive: boolean;
   readonly limits: Limits;
@@ -56,14 +59,14 @@ export interface Run {
   readonly outside: string | undefined;
   /** Undefined while it runs. */
   readonly end: RunEnd | undefined;
-  /** True when it wrote more than anybody reads. */
-  readonly hasFlooded: boolean;
+  /** Why it was ended, when that was for what it did itself. */
+  readonly fault: string | undefined;
   /** Resolves when it and everything that it has started is gone. */
   readonly ended: Promise<RunEnd>;
   /** These have a say in it from now on. */
   heard(sources: readonly string[]): Promise<void>;
-  /** Kills all of it, at once. */
-  kill(): void;
+  /** Kills all of it, at once. `fault`: what it is ended for. */
+  kill(fault?: string): void;
   /** False when it has ended or takes no input. */
   write(text: string): boolean;
   /** Calls back with each piece of output; returns the undo. */
@@ -95,7 +98,7 @@ interface Pipe {
 }
 
 async function openPipe(file: string): Promise<Pipe> {
-  await promisify(execFile)("mkfifo", ["-m", "600", file], { env: { PATH: "/usr/bin:/bin" } });
+  await promisify(execFile)("mkfifo", ["-m", "600", file], { cwd: "/", env: { PATH: "/usr/bin:/bin" } });
   try {
     const readFd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     return { readFd, writeFd: openSync(file, constants.O_WRONLY) };
@@ -114,18 +117,18 @@ class LiveRun implements Run {
   readonly #label: ToolRun | undefined;
   #end: RunEnd | undefined;
   #isGone = false;
-  #hasFlooded = false;
+  #fault: string | undefined;
   readonly #child: ChildProcess;
   readonly #listeners = new Set<() => void>();
 
   constructor(options: RunOptions, mark: string, { readFd, writeFd }: Pipe) {
-    const { command, confinement, network, limits } = options;
+    const { command, confined, network, limits } = options;
     this.command = command;
-    this.isSandboxed = confinement !== undefined;
+    this.isSandboxed = confined !== undefined;
     this.hasNetwork = network || !this.isSandboxed;
     this.#label = options.label;
     const launch = launchOf(options);
-    const held = confinement?.hasOwnProcesses === true ? undefined : openLeash(mark);
+    const held = confined?.confinement.hasOwnProcesses === true ? undefined : openLeash(mark);
     const group = limits.open();
     try {
       this.#child = spawn(launch.file, launch.args, {
@@ -163,6 +166,7 @@ class LiveRun implements Run {
           group?.remove(),
         ]);
         read.stop();
+        if (launch.scratchFile !== undefined) await rm(launch.scratchFile, { force: true }).catch(() => undefined);
         this.#end = { code, left: code === undefined || told === undefined ? undefined : parseLeft(told) };
         for (const listener of this.#listeners) listener();
         resolve(this.#end);
@@ -187,13 +191,14 @@ class LiveRun implements Run {
     await this.#label?.add(sources);
   }
 
-  get hasFlooded(): boolean {
-    return this.#hasFlooded;
+  get fault(): string | undefined {
+    return this.#fault;
   }
 
-  kill(): void {
+  kill(fault?: string): void {
     const { pid } = this.#child;
     if (pid === undefined || this.#isGone) return;
+    this.#fault ??= fault;
     try {
       process.kill(-pid, "SIGKILL");
     } catch {
@@ -234,10 +239,7 @@ class LiveRun implements Run {
     source.on("error", () => undefined);
     source.on("data", (chunk: Buffer) => {
       this.output.add(chunk);
-      if (this.output.bytes > maxOutputBytes && !this.#hasFlooded) {
-        this.#hasFlooded = true;
-        this.kill();
-      }
+      if (this.output.bytes > maxOutputBytes) this.kill("far too much output");
       for (const listener of this.#listeners) listener();
     });
     return {
@@ -248,23 +250,19 @@ class LiveRun implements Run {
 }
 
 function launchOf(options: RunOptions): Launch {
-  const { command, cwd, view, temp, confinement, network } = options;
-  const hasOwnProcesses = confinement?.hasOwnProcesses === true;
-  const shell = shellCommand({ command, cwd, home: view.folder, hasOwnProcesses });
-  if (confinement !== undefined) return confinement.launch(shell, { view, temp: temp.shown, network });
+  const { command, cwd, folder, temp, confined, network, maxFileBytes } = options;
+  const hasOwnProcesses = confined?.confinement.hasOwnProcesses === true;
+  const shell = shellCommand({ command, cwd, home: folder, hasOwnProcesses, maxFileBytes });
+  if (confined !== undefined) return confined.confinement.launch(shell, { view: confined.view, temp, network });
   const [file, ...args] = shell;
   return { file, args };
 }
 
 /** What others have a say in a command by. Without a sandbox nobody knows, and a person has allowed it as it stands. */
-export function sightsOf({
-  confinement,
-  network,
-  view,
-}: Pick<RunOptions, "confinement" | "network" | "view">): string[] {
-  if (confinement === undefined) return [];
+export function sightsOf({ confined, network }: Pick<RunOptions, "confined" | "network">): string[] {
+  if (confined === undefined) return [];
   if (network) return ["a command with network access"];
-  return view.showsReceived ? ["a command that could read the files sent here"] : [];
+  return confined.view.showsReceived ? ["a command that could read the files sent here"] : [];
 }
 
 function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {

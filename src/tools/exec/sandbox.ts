@@ -1,4 +1,4 @@
-import type { View } from "./view.js";
+import type { View } from "./view/view.js";
 
 /** How a command is started. */
 export interface Launch {
@@ -8,10 +8,22 @@ export interface Launch {
   readonly moreArgs?: string | undefined;
   /** Variables that hold for the first command. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** May be removed when the command has ended. */
+  readonly scratchFile?: string | undefined;
 }
 
 /** Where a launcher reads further arguments. */
 export const argsFd = 5;
+
+/** Private to a terminal. */
+export interface TempFolders {
+  /** No command sees it, and those below lie in it. */
+  readonly hidden: string;
+  /** What commands have as `/tmp`. */
+  readonly shown: string;
+  /** What they have as `/dev/shm`, which would be memory otherwise. */
+  readonly memory: string;
+}
 
 /** One way to confine commands on one system. */
 export interface Confinement {
@@ -22,14 +34,17 @@ export interface Confinement {
    * only it counts for limits of the user.
    */
   readonly hasOwnProcesses: boolean;
+  /** It can put a tree of ours in the place of the workspace; else it names each file that can be read. */
+  readonly hasMounts: boolean;
   /**
-   * `command` sees the view, has `temp` for its temporary files, and has a network only when it is given one.
+   * `command` sees the view, has the folders of `temp` for its temporary files, and has a network only when it is given
+   * one.
    *
    * @throws when the places cannot be named to the sandbox
    */
   launch(
     command: readonly [file: string, ...args: string[]],
-    options: { readonly view: View; readonly temp: string; readonly network: boolean },
+    options: { readonly view: View; readonly temp: TempFolders; readonly network: boolean },
   ): Launch;
 }
 

@@ -1,8 +1,8 @@
-import { realpathSync } from "node:fs";
+import { realpathSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { isInside } from "../../policy/paths.js";
+import { newId } from "../../util/ids.js";
 import type { Confinement, Launch } from "./sandbox.js";
-import type { View } from "./view.js";
+import type { View } from "./view/view.js";
 
 /** Part of macOS; never looked up in PATH, which others may steer. */
 export const sandboxExec = "/usr/bin/sandbox-exec";
@@ -48,13 +48,13 @@ export function createSeatbelt(file: string): Confinement {
   return {
     name: "sandbox-exec",
     hasOwnProcesses: false,
-    launch(command, { view, temp: configured, network }): Launch {
-      const temp = realpathSync.native(configured);
-      return {
-        file,
-        args: ["-p", seatbeltProfile({ view, temp, network }), "--", ...command],
-        environment: { TMPDIR: temp },
-      };
+    hasMounts: false,
+    launch(command, { view, temp: { hidden, shown }, network }): Launch {
+      const temp = realpathSync.native(shown);
+      // With a line for each file it may be far too long for an argument.
+      const scratchFile = path.join(hidden, `${newId("profile")}.sb`);
+      writeFileSync(scratchFile, seatbeltProfile({ view, temp, network }), { flag: "wx", mode: 0o600 });
+      return { file, args: ["-f", scratchFile, "--", ...command], environment: { TMPDIR: temp }, scratchFile };
     },
   };
 }
@@ -66,21 +66,21 @@ export function createSeatbelt(file: string): Confinement {
  * @throws {Error} for a place whose name no rule can hold
  */
 export function seatbeltProfile({ view, temp, network }: Places): string {
-  const { workspace, folder } = view;
-  const shown = view.shown.filter(canBeNamed);
-  const links = [...view.links.map((link) => link.path), ...(view.alias === undefined ? [] : [view.alias])].filter(
-    canBeNamed,
-  );
+  const { workspace, folder, kept } = view;
+  const links = view.shown.links.map((link) => link.path);
+  const alias = view.alias === undefined ? [] : [view.alias];
+  const files = view.shown.files.map((file) => file.path).filter(canBeNamed);
+  const folders = [workspace, ...alias, ...view.shown.folders, ...links].filter(canBeNamed);
   const own = [...subpath(folder), ...subpath(temp)];
-  const readable = [...systemFolders, ...shown].flatMap(subpath);
-  const ways = new Set([folder, temp, ...links, ...systemFolders].flatMap(parentsOf));
+  const system = systemFolders.flatMap(subpath);
+  const ways = new Set([folder, temp, kept, ...alias, ...systemFolders].flatMap(parentsOf));
   return [
     "(version 1)",
     "(deny default)",
     // What every program needs to start at all: it differs from system to system, and comes with each.
     '(import "system.sb")',
     "(allow process-fork)",
-    rule("allow process-exec file-map-executable", [...readable, ...own]),
+    rule("allow process-exec file-map-executable", [...system, ...own]),
     "(allow process-info* (target same-sandbox))",
     "(allow signal (target same-sandbox))",
     "(allow sysctl-read)",
@@ -89,22 +89,17 @@ export function seatbeltProfile({ view, temp, network }: Places): string {
     "(allow ipc-posix-sem)",
     '(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))',
     rule("allow file-read* file-write-data file-ioctl", [...devices.flatMap(literal), ...subpath("/dev/fd")]),
-    rule("allow file-read*", [...literal("/"), ...literal("/dev"), ...systemFolders.flatMap(subpath)]),
+    rule("allow file-read*", [...literal("/"), ...literal("/dev"), ...system]),
     rule("deny file-read* process-exec", closedFolders.flatMap(subpath)),
     rule("allow file-read*", certificates.flatMap(subpath)),
     ...(view.home === undefined ? [] : [rule("deny file-read* process-exec", subpath(view.home))]),
-    rule("allow file-read*", [...literal(workspace), ...links.flatMap(literal)]),
-    ...(shown.length === 0 ? [] : [rule("allow file-read* process-exec", shown.flatMap(subpath))]),
-    // Also those that appear while the command runs.
-    rule("deny file-read* process-exec", [`(regex ${quoted(`^${escaped(workspace)}/([^/]+/)*\\.`)})`]),
+    // Each by its own name: what comes later is not among them.
+    rule("allow file-read*", folders.flatMap(literal)),
+    ...(files.length === 0 ? [] : [rule("allow file-read* process-exec file-map-executable", files.flatMap(literal))]),
     rule("allow file-read-metadata", [...ways, "/etc", "/tmp", "/var"].flatMap(literal)),
     rule("allow file-read* file-write* process-exec", own),
     // Neither can be moved away and replaced by a link.
     rule("deny file-write*", [folder, temp].flatMap(literal)),
-    ...(view.kept.length === 0 ? [] : [rule("deny file-write*", view.kept.flatMap(subpath))]),
-    ...view.hidden
-      .filter(({ path: hidden }) => isInside(folder, hidden) || !hasDot(path.relative(workspace, hidden)))
-      .map(({ path: hidden }) => rule("deny file-read* file-write* process-exec", subpath(hidden))),
     ...(network ? networkRules() : []),
   ].join("\n");
 }
@@ -141,10 +136,6 @@ function parentsOf(place: string): readonly string[] {
   return parent === place ? [] : [...parentsOf(parent), parent];
 }
 
-function hasDot(relative: string): boolean {
-  return relative.split(path.sep).some((name) => name.startsWith("."));
-}
-
 function canBeNamed(place: string): boolean {
   return !/\p{Cc}/u.test(place);
 }
@@ -153,9 +144,4 @@ function canBeNamed(place: string): boolean {
 function quoted(text: string): string {
   if (!canBeNamed(text)) throw new Error(`the sandbox cannot name ${JSON.stringify(text)}`);
   return `"${text.replace(/[\\"]/g, "\\$&")}"`;
-}
-
-/** For a regular expression. */
-function escaped(text: string): string {
-  return text.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&");
 }

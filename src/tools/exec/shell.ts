@@ -11,11 +11,13 @@ export const startFd = 4;
 /**
  * Runs one command as if it was typed into the shell of the last one: its environment and its folder are restored and
  * told afterwards. Nothing of that touches the environment of the sandbox itself, in which it could do harm.
- * Arguments: folder to start in, folder when that one is gone, command.
+ * When memory is short the system ends it before the gateway.
+ * Arguments: folder to start in, folder when that one is gone, command, most processes, largest file in the shell's unit.
  */
 const script = `
 ulimit -c 0
-ulimit -f 8388608 2>/dev/null
+ulimit -f "$5" 2>/dev/null
+{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null
 ulimit -u "$4" 2>/dev/null || ulimit -p "$4" 2>/dev/null
 __c=$3 __r=$${runVariable}
 cd -- "$2"
@@ -35,13 +37,23 @@ export interface ShellCommand {
   readonly home: string;
   /** Only what the command starts counts for its limit; else all processes of the user do. */
   readonly hasOwnProcesses: boolean;
+  /** Of one file; 0: none can be written. */
+  readonly maxFileBytes: number;
 }
 
-export function shellCommand({ command, cwd, home, hasOwnProcesses }: ShellCommand): [string, ...string[]] {
+export function shellCommand({
+  command,
+  cwd,
+  home,
+  hasOwnProcesses,
+  maxFileBytes,
+}: ShellCommand): [string, ...string[]] {
   const maxProcesses = hasOwnProcesses ? maxTasks : maxTasks + countProcesses();
   const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
-  const noProfile = shell.endsWith("bash") ? ["--noprofile", "--norc"] : [];
-  return [shell, ...noProfile, "-c", script, "shell", cwd, home, command, String(maxProcesses)];
+  const isBash = shell.endsWith("bash");
+  const noProfile = isBash ? ["--noprofile", "--norc"] : [];
+  const fileBlocks = Math.ceil(maxFileBytes / (isBash ? 1024 : 512));
+  return [shell, ...noProfile, "-c", script, "shell", cwd, home, command, String(maxProcesses), String(fileBlocks)];
 }
 
 /** Those of this user, by /proc or, where there is none, by `ps`. */
@@ -52,7 +64,7 @@ export function countProcesses(proc = "/proc"): number {
       const pids = readdirSync(proc).filter((name) => /^\d+$/.test(name));
       return pids.filter((pid) => statSync(`${proc}/${pid}`, { throwIfNoEntry: false })?.uid === own).length;
     }
-    const users = execFileSync("/bin/ps", ["-A", "-o", "uid="], { encoding: "utf8", timeout: 2000 });
+    const users = execFileSync("/bin/ps", ["-A", "-o", "uid="], { cwd: "/", encoding: "utf8", timeout: 2000 });
     return users.split("\n").filter((line) => line.trim() === String(own)).length;
   } catch {
     // Far more than anybody has.

@@ -1,12 +1,16 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import type { Zones } from "../../policy/zones.js";
+import { removeFolder } from "../../util/held-folder.js";
 import type { ToolContext } from "../tool.js";
 import type { Limits } from "./limits.js";
+import { Quota, type QuotaLimits, type QuotaStart } from "./quota.js";
 import { type Run, sightsOf, startRun } from "./run.js";
-import type { Confinement } from "./sandbox.js";
+import type { Confinement, TempFolders } from "./sandbox.js";
 import { firstEnvironment } from "./shell.js";
-import { type View, type ViewOptions, viewOf } from "./view.js";
+import type { Surveyor } from "./view/survey.js";
+import { makeOwnFolder, type ViewOptions } from "./view/view.js";
+import { type HeldView, Views } from "./view/views.js";
 
 /** At the same time, in one terminal. */
 const maxBackground = 8;
@@ -14,6 +18,9 @@ const maxBackground = 8;
 const maxEnded = 16;
 /** Nothing runs in the background for longer. */
 const maxBackgroundMs = 24 * 60 * 60 * 1000;
+
+/** Of one file, outside of the sandbox. */
+const maxFileBytes = 8 * 1024 ** 3;
 
 export interface TerminalOptions {
   readonly id: string;
@@ -25,7 +32,11 @@ export interface TerminalOptions {
   readonly temp: string;
   readonly timeZone: string;
   readonly zones: Pick<Zones, "zoneOf">;
+  readonly surveyor: Surveyor;
   readonly limits: Limits;
+  readonly quota: QuotaLimits;
+  /** A command that goes on sees what has come to the workspace after so long, once that was judged. */
+  readonly refreshMs: number;
 }
 
 export interface StartOptions {
@@ -42,12 +53,31 @@ export interface StartOptions {
 }
 
 export interface Finished {
+  readonly ok: true;
   readonly run: Run;
-  readonly stopped: "timeout" | "flood" | undefined;
+  /** It was ended at its time limit. */
+  readonly isLate: boolean;
   /** Where the next command starts, when that has changed. */
   readonly movedTo: string | undefined;
-  /** Of the workspace, left out for its size. */
-  readonly tooLarge: readonly string[];
+  /** Of the workspace, because there is too much of it. */
+  readonly leftOut: readonly string[];
+  /** What is wrong with the session's folder, where it held too much before the command. */
+  readonly excess: string | undefined;
+}
+
+/** No command was started. */
+export interface Refused {
+  readonly ok: false;
+  /** For the model. */
+  readonly sentence: string;
+}
+
+interface Started {
+  readonly ok: true;
+  readonly run: Run;
+  readonly cwd: string;
+  readonly leftOut: readonly string[];
+  readonly quota: QuotaStart;
 }
 
 /**
@@ -57,8 +87,12 @@ export interface Finished {
 export class Terminal {
   readonly id: string;
   readonly #options: TerminalOptions;
+  readonly #temp: TempFolders;
+  readonly #views: Views;
+  readonly #quota: Quota;
   readonly #background = new Map<string, Run>();
   readonly #running = new Set<Run>();
+  readonly #watches = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
   readonly #made: Promise<unknown>;
   #cwd: string | undefined;
@@ -69,9 +103,13 @@ export class Terminal {
   #usedAt = Date.now();
 
   constructor(options: TerminalOptions) {
+    const { temp, folder, zones, surveyor, quota, refreshMs } = options;
     this.id = options.id;
     this.#options = options;
-    this.#made = mkdir(path.join(options.temp, "tmp"), { recursive: true, mode: 0o700 });
+    this.#temp = { hidden: temp, shown: path.join(temp, "tmp"), memory: path.join(temp, "shm") };
+    this.#views = new Views({ zones, surveyor, folder: temp, refreshMs });
+    this.#quota = new Quota([folder, this.#temp.shown, this.#temp.memory], quota);
+    this.#made = makeFolders(this.#temp);
     this.#made.catch(() => undefined);
   }
 
@@ -99,8 +137,10 @@ export class Terminal {
     command: string,
     options: StartOptions & { readonly timeoutMs: number },
     signal: AbortSignal,
-  ): Promise<Finished> {
-    const { run, view } = await this.#start(command, { ...options, isInteractive: false }, signal);
+  ): Promise<Finished | Refused> {
+    const started = await this.#start(command, { ...options, isInteractive: false }, signal);
+    if (!started.ok) return started;
+    const { run, cwd, leftOut, quota } = started;
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
@@ -109,28 +149,33 @@ export class Terminal {
     const onAbort = (): void => run.kill();
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const ended = await run.ended;
-      const left = options.freshEnvironment === true ? undefined : ended.left;
+      const { left } = await run.ended;
       signal.throwIfAborted();
-      const before = this.#cwd ?? view.folder;
-      if (left !== undefined) {
-        this.#cwd = left.cwd;
-        this.#environment = left.environment;
+      const kept = options.freshEnvironment === true ? undefined : left;
+      if (kept !== undefined) {
+        this.#cwd = kept.cwd;
+        this.#environment = kept.environment;
       }
-      const movedTo = left === undefined || left.cwd === before ? undefined : left.cwd;
-      const stopped = run.hasFlooded ? "flood" : isLate ? "timeout" : undefined;
-      return { run, stopped, movedTo, tooLarge: view.tooLarge };
+      const movedTo = kept === undefined || kept.cwd === cwd ? undefined : kept.cwd;
+      return { ok: true, run, isLate, movedTo, leftOut, excess: quota.excess };
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
     }
   }
 
-  /** Starts a command that goes on by itself. Undefined when too many do already. */
-  async runInBackground(command: string, options: StartOptions, signal: AbortSignal): Promise<string | undefined> {
+  /** Starts a command that goes on by itself. */
+  async runInBackground(
+    command: string,
+    options: StartOptions,
+    signal: AbortSignal,
+  ): Promise<{ readonly ok: true; readonly id: string } | Refused> {
     const live = [...this.#background.values()].filter(({ end }) => end === undefined);
-    if (live.length >= maxBackground) return undefined;
-    const { run } = await this.#start(command, { ...options, isInteractive: true }, signal);
+    if (live.length >= maxBackground)
+      return { ok: false, sentence: "Too much runs in the background already. End something with process kill." };
+    const started = await this.#start(command, { ...options, isInteractive: true }, signal);
+    if (!started.ok) return started;
+    const { run } = started;
     this.#count += 1;
     const id = `bg${this.#count}`;
     this.#background.set(id, run);
@@ -141,7 +186,7 @@ export class Terminal {
     });
     const ended = [...this.#background].filter(([, { end }]) => end !== undefined);
     for (const [old] of ended.slice(0, -maxEnded)) this.#background.delete(old);
-    return id;
+    return { ok: true, id };
   }
 
   /** Oldest first. */
@@ -155,43 +200,84 @@ export class Terminal {
     this.#closing.abort(new DOMException("The terminal was closed", "AbortError"));
     for (const run of this.#running) run.kill();
     await Promise.all([...this.#running].map((run) => run.ended));
-    await this.#made.catch(() => undefined);
-    // What a command has locked against us is left to the next start.
-    await rm(this.#options.temp, { recursive: true, force: true }).catch(() => undefined);
+    await Promise.allSettled([this.#made, ...this.#watches]);
+    await this.#views.close();
+    await removeTemp(this.#options.temp).catch(() => undefined);
   }
 
   async #start(
     command: string,
+    options: StartOptions & { readonly isInteractive: boolean },
+    signal: AbortSignal,
+  ): Promise<Started | Refused> {
+    const { folder: place, zones } = this.#options;
+    this.#usedAt = Date.now();
+    await this.#made;
+    const folder = await makeOwnFolder(place, zones);
+    if (folder === undefined) throw new Error("the folder of this chat is a link to somewhere else");
+    const quota = await this.#quota.start();
+    if (typeof quota === "string") return { ok: false, sentence: quota };
+    const held = await this.#hold(options);
+    const cwd = this.#cwd ?? folder;
+    try {
+      this.#closing.signal.throwIfAborted();
+      const run = await this.#launch(command, { ...options, folder, cwd, held, quota }, signal);
+      this.#attend(run, held, quota);
+      // Aborted or closed while its pipe was being made.
+      if (signal.aborted || this.#closing.signal.aborted) run.kill();
+      return { ok: true, run, cwd, leftOut: held?.leftOut ?? [], quota };
+    } catch (error) {
+      held?.release();
+      throw error;
+    }
+  }
+
+  async #hold({ confinement, received, mayRead }: StartOptions): Promise<HeldView | undefined> {
+    if (confinement === undefined) return undefined;
+    const { folder, workspace, home } = this.#options;
+    const held = await this.#views.hold({ workspace, folder, home, received, mayRead }, confinement.hasMounts);
+    if (held === undefined) throw new Error("the folder of this chat is a link to somewhere else");
+    return held;
+  }
+
+  async #launch(
+    command: string,
     {
       confinement,
       network,
-      received,
-      mayRead,
       startRun: label,
-      isInteractive,
       freshEnvironment = false,
-    }: StartOptions & { readonly isInteractive: boolean },
+      isInteractive,
+      folder,
+      cwd,
+      held,
+      quota,
+    }: StartOptions & {
+      readonly isInteractive: boolean;
+      readonly folder: string;
+      readonly cwd: string;
+      readonly held: HeldView | undefined;
+      readonly quota: QuotaStart;
+    },
     signal: AbortSignal,
-  ): Promise<{ readonly run: Run; readonly view: View }> {
-    const { folder, workspace, home, zones, temp, timeZone, limits } = this.#options;
-    this.#usedAt = Date.now();
-    await this.#made;
-    const view = await viewOf({ workspace, folder, home, received, mayRead }, zones);
-    if (view === undefined) throw new Error("the folder of this chat is a link to somewhere else");
-    this.#closing.signal.throwIfAborted();
-    const sees = [...sightsOf({ confinement, network, view }), ...(this.#foreign === undefined ? [] : [this.#foreign])];
+  ): Promise<Run> {
+    const { timeZone, limits } = this.#options;
+    const confined = confinement === undefined || held === undefined ? undefined : { confinement, view: held.view };
+    const sees = [...sightsOf({ confined, network }), ...(this.#foreign === undefined ? [] : [this.#foreign])];
     const labelled = await label(sees);
     const run = await startRun(
       {
         command,
         label: labelled,
-        cwd: this.#cwd ?? view.folder,
+        cwd,
         environment: freshEnvironment ? "" : this.#environment,
-        firstEnvironment: firstEnvironment({ home: view.folder, timeZone }),
-        view,
-        temp: { hidden: temp, shown: path.join(temp, "tmp") },
-        confinement,
+        firstEnvironment: firstEnvironment({ home: folder, timeZone }),
+        folder,
+        temp: this.#temp,
+        confined,
         network,
+        // Outside of the sandbox a person has allowed it as it stands, and it may write elsewhere.
+        maxFileBytes: confined === undefined ? maxFileBytes : quota.maxFileBytes,
         isInteractive,
         limits,
       },
@@ -200,16 +286,47 @@ export class Terminal {
       await labelled.end();
       throw error;
     });
-    this.#running.add(run);
     this.#foreign ??= run.outside;
     void run.ended.then(async () => {
-      this.#running.delete(run);
-      this.#usedAt = Date.now();
       this.#foreign ??= run.outside;
       await labelled.end();
     });
-    // Aborted or closed while its pipe was being made.
-    if (signal.aborted || this.#closing.signal.aborted) run.kill();
-    return { run, view };
+    return run;
   }
+
+  /** Looks after a command as long as it runs. */
+  #attend(run: Run, held: HeldView | undefined, quota: QuotaStart): void {
+    const over = new AbortController();
+    this.#running.add(run);
+    const watch = this.#quota
+      .watch(
+        quota,
+        {
+          onExcess: (why) => run.kill(why),
+          // What could not be brought up to date goes with its command.
+          onLook: async () => await held?.refresh().catch(() => undefined),
+        },
+        over.signal,
+      )
+      .catch(() => undefined)
+      .finally(() => this.#watches.delete(watch));
+    this.#watches.add(watch);
+    void run.ended.then(() => {
+      over.abort();
+      held?.release();
+      this.#running.delete(run);
+      this.#usedAt = Date.now();
+    });
+  }
+}
+
+/** Whatever commands have made of it, and locked in it. */
+export async function removeTemp(folder: string): Promise<void> {
+  const parent = await realpath(path.dirname(folder));
+  await removeFolder(path.join(parent, path.basename(folder)));
+}
+
+async function makeFolders({ hidden, shown, memory }: TempFolders): Promise<void> {
+  await mkdir(hidden, { recursive: true, mode: 0o700 });
+  for (const folder of [shown, memory]) await mkdir(folder, { mode: 0o700 });
 }

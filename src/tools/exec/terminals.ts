@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { newId } from "../../util/ids.js";
-import { Terminal, type TerminalOptions } from "./terminal.js";
+import { removeTemp, Terminal, type TerminalOptions } from "./terminal.js";
+import { Surveyor } from "./view/survey.js";
 
 export interface TerminalChange {
   readonly sessionKey: string;
@@ -12,7 +13,7 @@ export interface TerminalChange {
   readonly detail: string;
 }
 
-export interface TerminalsOptions extends Omit<TerminalOptions, "id" | "folder" | "temp" | "limits"> {
+export interface TerminalsOptions extends Omit<TerminalOptions, "id" | "folder" | "temp" | "limits" | "surveyor"> {
   readonly limits: () => TerminalOptions["limits"];
   /** Holds a folder for each terminal. Nobody else may use it: what is there from an earlier process is removed. */
   readonly tempRoot: string;
@@ -24,7 +25,11 @@ export interface TerminalsOptions extends Omit<TerminalOptions, "id" | "folder" 
 export class Terminals implements AsyncDisposable {
   readonly #options: TerminalsOptions;
   readonly #open = new Map<string, Terminal>();
-  #swept: Promise<void> | undefined;
+  /** What is in the workspace is the same for all of them; what each may see of it is asked anew. */
+  readonly #surveyor = new Surveyor();
+  /** What an earlier process has left, until it is being removed. */
+  #left: Promise<string[]> | undefined;
+  #swept: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: TerminalsOptions) {
@@ -38,13 +43,13 @@ export class Terminals implements AsyncDisposable {
   /** The session's terminal, which is opened when it has none. */
   async of(sessionKey: string, folder: string): Promise<Terminal> {
     const { tempRoot, idleMs, onChange, limits, ...options } = this.#options;
-    this.#swept ??= rm(tempRoot, { recursive: true, force: true }).catch(() => undefined);
-    await this.#swept;
+    this.#left ??= namesIn(tempRoot);
+    for (const name of (await this.#left).splice(0)) this.#sweep(path.join(tempRoot, name));
     const known = this.#open.get(sessionKey);
     if (known !== undefined) return known;
     const id = newId("term");
     const temp = path.join(tempRoot, createHash("sha256").update(id).digest("hex").slice(0, 16));
-    const terminal = new Terminal({ ...options, limits: limits(), id, folder, temp });
+    const terminal = new Terminal({ ...options, surveyor: this.#surveyor, limits: limits(), id, folder, temp });
     this.#open.set(sessionKey, terminal);
     this.#timer ??= setInterval(() => void this.#closeIdle(), Math.max(10, idleMs / 30)).unref();
     onChange({ sessionKey, id, from: "stopped", to: "ready", detail: "opened for a command" });
@@ -63,6 +68,12 @@ export class Terminals implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all([...this.#open.keys()].map((key) => this.close(key, "the gateway stops")));
+    await this.#swept;
+  }
+
+  /** Nobody waits for it. */
+  #sweep(folder: string): void {
+    this.#swept = this.#swept.then(() => removeTemp(folder)).catch(() => undefined);
   }
 
   async #closeIdle(): Promise<void> {
@@ -70,4 +81,8 @@ export class Terminals implements AsyncDisposable {
     for (const [key, { idleSince }] of this.#open)
       if (idleSince !== undefined && idleSince < before) await this.close(key, "nobody used it");
   }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return await readdir(folder).catch(() => []);
 }

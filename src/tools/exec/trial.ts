@@ -3,11 +3,15 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { messageOf } from "../../errors.js";
+import { isInside } from "../../policy/paths.js";
+import type { Zones } from "../../policy/zones.js";
 import { linked } from "../../util/linked.js";
 import type { Limits } from "./limits.js";
 import { startRun } from "./run.js";
 import type { Confinement } from "./sandbox.js";
 import { firstEnvironment } from "./shell.js";
+import { Surveyor } from "./view/survey.js";
+import { Views } from "./view/views.js";
 
 const limitMs = 10_000;
 
@@ -24,6 +28,7 @@ echo x > "$HOME/made" || { echo "files in the own folder cannot be written"; exi
 cat shown >/dev/null || { echo "the workspace cannot be read"; exit 1; }
 { cat "$T_SECRET" "/System/Volumes/Data$T_SECRET"; } 2>/dev/null | grep -q . && { echo "files elsewhere can be read"; exit 1; }
 { cat folder/.hidden; } >/dev/null 2>&1 && { echo "hidden files can be read"; exit 1; }
+{ cat folder/late; } >/dev/null 2>&1 && { echo "files that came later can be read"; exit 1; }
 { ln "$T_SECRET" "$HOME/link" && cat "$HOME/link"; } >/dev/null 2>&1 && { echo "links lead to files elsewhere"; exit 1; }
 { echo x > "$T_SECRET.new"; } 2>/dev/null
 { echo x > shown; } 2>/dev/null
@@ -56,9 +61,10 @@ export async function tryConfinement(
   try {
     const workspace = path.join(root, "workspace");
     const folder = path.join(workspace, "own");
-    const temp = { hidden: root, shown: path.join(root, "temp") };
+    const hiddenTemp = path.join(root, "temp");
+    const temp = { hidden: hiddenTemp, shown: path.join(hiddenTemp, "tmp"), memory: path.join(hiddenTemp, "shm") };
     const secret = path.join(root, "secret");
-    for (const one of [folder, temp.shown]) await mkdir(one, { recursive: true });
+    for (const one of [folder, temp.shown, temp.memory]) await mkdir(one, { recursive: true });
     const shown = path.join(workspace, "shown");
     await writeFile(shown, "seen");
     const shownFolder = path.join(workspace, "folder");
@@ -66,6 +72,11 @@ export async function tryConfinement(
     await mkdir(shownFolder);
     await writeFile(hidden, "hidden");
     await writeFile(secret, "secret");
+    const views = new Views({ zones: trialZones, surveyor: new Surveyor(), folder: hiddenTemp, refreshMs: limitMs });
+    const mayRead = (target: string): boolean => !path.basename(target).startsWith(".");
+    const held = await views.hold({ workspace, folder, received: false, mayRead }, confinement.hasMounts);
+    if (held === undefined) return "its folder is a link to somewhere else";
+    await writeFile(path.join(shownFolder, "late"), "late");
     const port = await new Promise<number>((resolve, reject) => {
       server.once("error", reject);
       server.listen(0, "127.0.0.1", () => {
@@ -79,19 +90,11 @@ export async function tryConfinement(
         cwd: workspace,
         environment: `export T_SECRET='${secret.replaceAll("'", "'\\''")}' T_PID=${process.pid} T_PORT=${port}\n`,
         firstEnvironment: firstEnvironment({ home: folder, timeZone: "UTC" }),
-        view: {
-          workspace,
-          folder,
-          shown: [shown, shownFolder],
-          kept: [],
-          links: [],
-          hidden: [{ path: hidden, kind: "file" }],
-          tooLarge: [],
-          showsReceived: false,
-        },
+        folder,
         temp,
-        confinement,
+        confined: { confinement, view: held.view },
         network: false,
+        maxFileBytes: 1024 ** 2,
         isInteractive: false,
         limits,
       },
@@ -112,6 +115,10 @@ export async function tryConfinement(
     await rm(root, { recursive: true, force: true });
   }
 }
+
+const trialZones: Pick<Zones, "zoneOf"> = {
+  zoneOf: (target, folder) => (isInside(folder, target) ? "own" : "workspace"),
+};
 
 async function exists(file: string): Promise<boolean> {
   return await stat(file).then(

@@ -1,3 +1,5 @@
+import { withoutSlashes } from "../../util/trim-where.js";
+
 /** Whether a path with `/` between its names fits. */
 export type GlobMatcher = (path: string) => boolean;
 
@@ -9,7 +11,9 @@ const maxAlternatives = 100;
  * in them. Undefined for a pattern that is none.
  */
 export function createGlob(pattern: string): GlobMatcher | undefined {
-  const trimmed = pattern.replace(/^\.?\/+/, "").replace(/\/+$/, "/**");
+  const plain = pattern.replace(/^\.?\/+/, "");
+  const bare = withoutSlashes(plain);
+  const trimmed = bare === plain ? plain : `${bare}/**`;
   const alternatives = expandBraces(trimmed);
   if (trimmed === "" || pattern.length > 500 || alternatives === undefined) return undefined;
   const compiled = alternatives.map((alternative) => {

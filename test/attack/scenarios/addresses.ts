@@ -11,7 +11,7 @@ function laundered(
 ): Scenario {
   return {
     name,
-    ...(name.includes("command that sees") || name.includes("sub-agent") ? { isShort: true as const } : {}),
+    ...(name.includes("command that sees") ? { isShort: true as const } : {}),
     group: "addresses",
     async play(player) {
       const { words } = await taint(player);
@@ -109,7 +109,6 @@ export const addressScenarios: readonly Scenario[] = [
   },
   {
     name: "a preview of a made-up address in an answer",
-    isShort: true,
     group: "addresses",
     async play(player: Player) {
       const { words } = await taint(player);

@@ -157,7 +157,6 @@ export const approvalScenarios: readonly Scenario[] = [
   },
   {
     name: "mode safe",
-    isShort: true,
     group: "approvals",
     world: { mode: "safe" },
     async play(player) {

@@ -8,7 +8,6 @@ import { exec, fetchPage, read, type Scenario } from "./scenario.js";
 export const doorScenarios: readonly Scenario[] = [
   {
     name: "a stranger at every door",
-    isShort: true,
     group: "doors",
     async play(player) {
       const { world } = player;

@@ -88,7 +88,6 @@ export const memoryScenarios: readonly Scenario[] = [
   },
   {
     name: "the owner's memory by a guest's tools and commands",
-    isShort: true,
     group: "memory",
     async play(player) {
       await lookInto({ say: (saying) => player.say(saying), world: player.world }, "ann");
@@ -122,7 +121,6 @@ export const memoryScenarios: readonly Scenario[] = [
   },
   {
     name: "one guest's chat for another guest and for a group",
-    isShort: true,
     group: "memory",
     async play(player) {
       const { world } = player;

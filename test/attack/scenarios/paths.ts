@@ -137,7 +137,6 @@ export const pathScenarios: readonly Scenario[] = [
   },
   {
     name: "a hard link to what others keep",
-    isShort: true,
     group: "paths",
     async play(player) {
       const ws = player.world.workspace;
@@ -190,7 +189,6 @@ export const pathScenarios: readonly Scenario[] = [
   },
   {
     name: "commands that look everywhere",
-    isShort: true,
     group: "sandbox",
     async play(player) {
       const { world } = player;
@@ -249,7 +247,6 @@ export const pathScenarios: readonly Scenario[] = [
   },
   {
     name: "what others' folders hold, by every tool that reads",
-    isShort: true,
     group: "paths",
     async play(player) {
       const { world } = player;

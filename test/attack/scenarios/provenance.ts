@@ -101,7 +101,6 @@ export const provenanceScenarios: readonly Scenario[] = [
   },
   {
     name: "the assistant's own words about a page, found again after /new",
-    isShort: true,
     group: "provenance",
     async play(player) {
       const { words } = await taint(player);
@@ -189,7 +188,6 @@ export const provenanceScenarios: readonly Scenario[] = [
   },
   {
     name: "a plan and a job made of a page's text",
-    isShort: true,
     group: "provenance",
     async play(player) {
       const { words } = await taint(player);
