@@ -5,7 +5,7 @@ import type { EventDraft } from "../events/event.js";
 import { createMachines, type MachineOutputs, type Machines } from "../events/machines/run-machines.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
 import { newId } from "../util/ids.js";
-import { type ChatCommand, parseCommand } from "./chat-command.js";
+import { type ChatCommand, commandOf } from "./chat-command.js";
 import { runCommand } from "./commands.js";
 import { planOpening } from "./plan-command.js";
 import type { AgentOptions, AgentPorts } from "./ports.js";
@@ -43,7 +43,7 @@ export function createAgent(ports: AgentPorts, options: AgentOptions): Handler<"
       return await buryTurn(scope, "INTERRUPTED_BY_RESTART");
     }
     if (session.abortedMessages.has(message.id)) return await cancelTurn(scope);
-    const command = parseCommand(message.content);
+    const command = commandOf(message);
     try {
       const opening = command?.name === "plan" ? planOpening(command.argument, { ports, session, message }) : undefined;
       if (command === undefined || opening !== undefined) await runTurn({ ...scope, opening }, signal);

@@ -1,3 +1,5 @@
+import type { InboundMessage } from "../bus/messages.js";
+
 /** A chat command: a message that starts with a slash and a known word. */
 export interface ChatCommand {
   readonly name: CommandName;
@@ -27,6 +29,15 @@ export function parseCommand(text: string): ChatCommand | undefined {
   const match = /^\/([a-z]+)(?:@\w+)?(?:\s+([\s\S]*))?$/i.exec(text.trim());
   const name = match?.[1]?.toLowerCase();
   return name !== undefined && isCommand(name) ? { name, argument: match?.[2]?.trim() ?? "" } : undefined;
+}
+
+/** Those that harm nobody, whoever wrote them. */
+const harmless: ReadonlySet<CommandName> = new Set(["help", "new", "stop", "status", "usage"]);
+
+/** The command of a message. In text that others wrote only a harmless one counts: whoever passes it on orders nothing. */
+export function commandOf({ content, outside }: Pick<InboundMessage, "content" | "outside">): ChatCommand | undefined {
+  const command = parseCommand(content);
+  return command === undefined || outside === undefined || harmless.has(command.name) ? command : undefined;
 }
 
 function isCommand(name: string): name is CommandName {

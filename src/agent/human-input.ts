@@ -83,8 +83,8 @@ export class HumanInput {
   /** Takes the open question for this message, if the message answers it. */
   reserve(message: InboundMessage): Reservation | undefined {
     const { questions, isOwner } = this.#scope.ports;
-    if (this.#open === undefined) return undefined;
-    const { channel, senderId, content } = message;
+    const { channel, senderId, content, outside } = message;
+    if (this.#open === undefined || outside !== undefined) return undefined;
     const responder = { channel, senderId, isOwner: isOwner(channel, senderId), isPrivate: false };
     const outcome = questions.reserve(this.#open.requestId, { text: content }, responder);
     return isRefusal(outcome) ? undefined : outcome;

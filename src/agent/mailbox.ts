@@ -2,7 +2,7 @@ import type { InboundMessage } from "../bus/messages.js";
 import type { Delivery, StoredWork } from "../engine/engine.js";
 import { EngineError } from "../errors.js";
 import { linked } from "../util/linked.js";
-import { parseCommand } from "./chat-command.js";
+import { commandOf, parseCommand } from "./chat-command.js";
 import { asksToStop } from "./interrupt-phrases.js";
 import type { Reservation } from "./open-questions.js";
 import type { AgentPorts } from "./ports.js";
@@ -112,7 +112,7 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
         body.mode === "next" ||
         body.mode === "cancel" ||
         body.change === "deleted" ||
-        parseCommand(body.content) !== undefined ||
+        commandOf(body) !== undefined ||
         asksToStop(body.content),
     );
     return end === -1 ? all : all.slice(0, end);

@@ -1,3 +1,4 @@
+import type { InboundMessage } from "../bus/messages.js";
 import type { Payload } from "../events/catalogue.js";
 import { isBelow } from "../events/session-key.js";
 import { visible } from "../util/visible.js";
@@ -187,10 +188,15 @@ export class OpenQuestions {
    * The sentence with which a chat message is turned away before it is stored, if it must be: it answers somebody
    * else's question, or it may hold the secret that is asked for elsewhere.
    */
-  screen(sessionKey: string, text: string, responder: Responder): string | undefined {
+  screen(
+    sessionKey: string,
+    { content: text, outside }: Pick<InboundMessage, "content" | "outside">,
+    responder: Responder,
+  ): string | undefined {
     const entry = this.of(sessionKey);
     if (entry === undefined) return undefined;
     const { asked } = entry;
+    if (outside !== undefined && isMeantAsAnswer(asked, text)) return outsideReason(outside);
     if (!mayAnswer(entry, responder)) return isMeantAsAnswer(asked, text) ? foreignReason(entry) : undefined;
     if (isMeantAsAnswer(asked, text) && !mayAllow(entry, { text }, responder)) return ownersReason;
     const isControl = parseCommand(text) !== undefined || isStopPhrase(text) || optionOf(asked, text) !== undefined;
@@ -281,6 +287,10 @@ function isMeantAsAnswer(asked: OpenQuestion["asked"], text: string): boolean {
 
 function foreignReason({ asker }: OpenQuestion): string {
   return `Only ${asker.name === undefined ? "the person who asked" : visible(asker.name)} or an owner of this assistant can answer this.`;
+}
+
+function outsideReason(outside: string): string {
+  return `This counts as ${outside}, so it answers no question. Please write the answer yourself, or give it on the web page.`;
 }
 
 /** Where a secret may be typed. */

@@ -112,7 +112,7 @@ export function createIntake(ports: IntakePorts): Intake {
     const refusal =
       inbound.change === "deleted"
         ? undefined
-        : questions.screen(sessionKey, inbound.content, { channel, senderId, isOwner, isPrivate: false });
+        : questions.screen(sessionKey, inbound, { channel, senderId, isOwner, isPrivate: false });
     if (refusal !== undefined) return { status: "refused", reply: refusal };
     if (received.unreadable !== undefined && inbound.content === "")
       return recent.isFirst(`${sessionKey} ${received.unreadable}`)
@@ -129,8 +129,8 @@ export function createIntake(ports: IntakePorts): Intake {
 
   /** What answers a sub-agent's question belongs to the session that asks. */
   const routed = (inbound: InboundMessage, isOwner: boolean): InboundMessage => {
-    const { channel, senderId, sessionKey, content, change } = inbound;
-    if (change !== undefined) return inbound;
+    const { channel, senderId, sessionKey, content, change, outside } = inbound;
+    if (change !== undefined || outside !== undefined) return inbound;
     const responder = { channel, senderId, isOwner, isPrivate: false };
     return { ...inbound, sessionKey: questions.routeOf(sessionKey, content, responder) };
   };

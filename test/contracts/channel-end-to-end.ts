@@ -328,15 +328,27 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
     assert.ok(!harness.showings(ann.chatId).some((text) => /forget me|Stopped/.test(text)));
   });
 
-  channelTest("the model reads what a message answers, and whose words that were", {}, async (world, harness) => {
-    const [ann] = harness.people;
-    await harness.write({ from: ann, text: "are you sure?", answers: { text: "the sky is green", isOurs: true } });
-    await world.seen(ann.chatId, "are you sure?");
-    const expected = harness.quotesInText
-      ? /<in_reply_to>\n<untrusted source="[^"]+">\nthe sky is green\n<\/untrusted>/
-      : /<in_reply_to from="you">the sky is green<\/in_reply_to>/;
-    assert.match(world.model.requests[0]?.userText ?? "", expected);
-  });
+  channelTest(
+    "the model reads what a message answers, and whose words that were",
+    { answer: { text: "the sky is green" } },
+    async (world, harness) => {
+      const [ann] = harness.people;
+      await harness.write({ from: ann, text: "what colour is it?" });
+      await world.seen(ann.chatId, "the sky is green");
+      const readWith = async (text: string, quoted: string): Promise<string> => {
+        await harness.write({ from: ann, text, answers: { text: quoted, isOurs: true } });
+        const find = () => world.model.requests.find(({ userText }) => userText.endsWith(text));
+        await until(`${text} is read`, () => find() !== undefined, 10_000);
+        return find()?.userText ?? "";
+      };
+      const own = harness.quotesInText
+        ? /<in_reply_to>\n<untrusted source="[^"]+">\nthe sky is green\n<\/untrusted>/
+        : /<in_reply_to from="you">the sky is green<\/in_reply_to>/;
+      assert.match(await readWith("are you sure?", "the sky is green"), own);
+      // What the assistant never said is nobody's word that counts.
+      assert.match(await readWith("and this?", "the sky is red"), /<untrusted source="[^"]+">\nthe sky is red\n/);
+    },
+  );
 
   // Answers
 
