@@ -51,14 +51,17 @@ function isByModel({ taskId, resultOf, jobId, internal }: InboundMessage): boole
  * own only where the conversation's record holds that very text, free of what others wrote.
  */
 export async function judgeQuote(
-  { quoted }: InboundMessage,
+  { quoted, attachments }: InboundMessage,
   session: Pick<ResidentSession, "document">,
   ports: Pick<AgentPorts, "wasAnswered">,
 ): Promise<JudgedQuote | undefined> {
   if (quoted === undefined) return undefined;
   const { by, text } = quoted;
   if (by === "other") return { ...quoted, isForeign: true };
-  if (session.document.holdsOwn(by === "assistant" ? "assistant" : "user", text))
+  // The names of files that came along stand on lines of their own, and say what the message says of those files anyway.
+  const names = new Set(attachments.map(({ filename }) => `[${filename}]`));
+  const words = text.split("\n").filter((line) => !names.has(line));
+  if (session.document.holdsOwn(by === "assistant" ? "assistant" : "user", words.join("\n")))
     return { ...quoted, isForeign: false };
   return { ...quoted, isForeign: by === "sender" || !(await ports.wasAnswered(text)) };
 }

@@ -37,6 +37,7 @@ export async function createBackup(plan: BackupPlan, options: CreateOptions): Pr
     isLive: plan.held !== undefined,
     hasSecrets: plan.hasSecrets,
     files: [],
+    others: [],
     leftOut: [],
   };
   try {
@@ -73,8 +74,10 @@ async function* archive(plan: BackupPlan, manifest: Manifest, options: CreateOpt
 
 async function* pack(source: Source, plan: BackupPlan, manifest: Manifest): AsyncGenerator<Buffer> {
   const path = `${archiveRoot}/${source.path}`;
-  if (source.type === "link") yield header({ path, type: "link", target: source.target });
-  if (source.type === "folder") {
+  const { type, target } = source;
+  if (type !== "file") manifest.others?.push({ path: source.path, type, ...(target === undefined ? {} : { target }) });
+  if (type === "link") yield header({ path, type: "link", target });
+  if (type === "folder") {
     const stats = await lstat(source.from);
     yield header({ path, type: "folder", mode: stats.mode, modifiedAt: stats.mtimeMs });
   }

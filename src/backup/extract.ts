@@ -22,6 +22,7 @@ const mostConfigBytes = 16 * 1024 * 1024;
  */
 export async function inspectBackup(file: string, signal: AbortSignal, limits?: ArchiveLimits): Promise<Inspected> {
   const found = new Map<string, { readonly bytes: number; readonly sha256: string }>();
+  const others: string[] = [];
   const names = createNames(file);
   let manifest: unknown;
   let config: Inspected["config"];
@@ -35,6 +36,7 @@ export async function inspectBackup(file: string, signal: AbortSignal, limits?: 
       }
       const path = pathOf(file, entry);
       if (path !== undefined) names.add(path, entry);
+      if (path !== undefined && entry.type !== "file") others.push(nameOf({ ...entry, path }));
       if (path === undefined || entry.type !== "file") return;
       const name = /^home\/(config\.(?:json|yaml))$/.exec(path)?.[1];
       const hash = createHash("sha256");
@@ -49,7 +51,7 @@ export async function inspectBackup(file: string, signal: AbortSignal, limits?: 
     signal,
     limits,
   );
-  return { manifest: checked(file, manifest, found), config };
+  return { manifest: checked(file, manifest, found, others), config };
 }
 
 /** Each name once, nothing below a link or a file, and links where people work only: the gateway makes none. */
@@ -79,6 +81,7 @@ function checked(
   file: string,
   value: unknown,
   found: ReadonlyMap<string, { readonly bytes: number; readonly sha256: string }>,
+  others: readonly string[],
 ): Manifest {
   if (value === undefined) throw broken(file, new Error("its manifest is missing"));
   const version = typeof value === "object" && value !== null && "version" in value ? Number(value.version) : 0;
@@ -94,7 +97,14 @@ function checked(
     if (there?.bytes !== bytes || there.sha256 !== sha256) throw broken(file, new Error(`${path} is not as it was`));
   }
   if (files.length !== found.size) throw broken(file, new Error("it holds more than its manifest names"));
+  const named = parsed.data.others?.map(nameOf) ?? others;
+  if (named.join("\n") !== others.join("\n"))
+    throw broken(file, new Error("its folders and links are not as they were"));
   return parsed.data;
+}
+
+function nameOf({ path, type, target }: { path: string; type: string; target?: string | undefined }): string {
+  return JSON.stringify([path, type, type === "link" ? target : undefined]);
 }
 
 /**

@@ -26,6 +26,10 @@ export const manifest = z.object({
   /** Variables that stand in the config in the place of secrets. */
   placeholders: z.array(z.string()),
   files: z.array(file),
+  /** Folders and links; absent in archives of before. */
+  others: z
+    .array(z.object({ path: z.string(), type: z.enum(["folder", "link"]), target: z.string().optional() }))
+    .optional(),
   /** What is not in it, each with the reason. */
   leftOut: z.array(z.object({ path: z.string(), why: z.string() })),
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { RequestError } from "../../src/errors.js";
@@ -273,9 +274,12 @@ test("a client's cancel or next is no answer, whatever it says", async () => {
 });
 
 test("an answer that is none is refused with what could be answered", async () => {
-  await using w = await startWorld(callThenDone("write_file", { path: "/nowhere", content: "x" }), {
-    config: { policy: { rules: [{ verdict: "ask" }] }, tools: { restrictToWorkspace: false } },
-  });
+  await using w = await startWorld(
+    callThenDone("write_file", { path: join(tmpdir(), "maxclaw-nowhere"), content: "x" }),
+    {
+      config: { policy: { rules: [{ verdict: "ask" }] }, tools: { restrictToWorkspace: false } },
+    },
+  );
   await w.gateway.post("write");
   await w.gateway.waitForEvent(isAsked);
   const [open] = w.gateway.gateway.api.listQuestions();

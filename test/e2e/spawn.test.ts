@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
 import { defineTool } from "../../src/tools/tool.js";
@@ -160,7 +162,11 @@ test("/stop in the chat stops the sub-agents too, with and without a turn that r
 });
 
 test("a sub-agent may do what the person may who asked, and asks them in their chat: by button and by text", async () => {
-  const write = { id: "w", name: "write_file", input: { path: "/nowhere/else.txt", content: "x" } };
+  const write = {
+    id: "w",
+    name: "write_file",
+    input: { path: join(tmpdir(), "maxclaw-nowhere", "else.txt"), content: "x" },
+  };
   await using w = await startWorld(
     cast({
       parent: (request, count) => (count === 0 ? startOne(request.userText) : { text: "started" }),
