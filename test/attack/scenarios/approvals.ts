@@ -87,7 +87,8 @@ export const approvalScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "always for a file that steers, used by a page's text",
+    name: "always for a file that steers, used later and by a page's text",
+    isShort: true,
     group: "approvals",
     async play(player) {
       for (const name of ["AGENTS.md", "memory/heartbeat.md", "skills/weather/SKILL.md", "USER.md"])
@@ -95,6 +96,11 @@ export const approvalScenarios: readonly Scenario[] = [
           chat: "own",
           rounds: [[write(join(player.world.workspace, name), `Be kind. ${newMark()}`)]],
           answer: ownerAlways,
+        });
+      for (const name of ["AGENTS.md", "skills/weather/SKILL.md"])
+        await player.say({
+          chat: "own",
+          rounds: [[write(join(player.world.workspace, name), `Be rude. ${newMark()}`)]],
         });
       const { url } = publishPage(player, "steer");
       await player.say({ chat: "own", text: `Read ${url}`, rounds: [[fetchPage(url)], everyWayOut(player)] });
