@@ -41,7 +41,7 @@ async function compiled(file, source) {
 /** Resolves with whether all tests of these files pass. */
 function passes(files) {
   return new Promise((resolve) => {
-    const paths = files.map((file) => join(copy, "test", file));
+    const paths = files.map((file) => join(copy, "dist", "test", file));
     const args = ["--disable-warning=ExperimentalWarning", "--test", "--test-concurrency=2", "--test-timeout=240000"];
     const child = spawn(process.execPath, [...args, ...paths], { cwd: root, stdio: "ignore" });
     child.once("close", (code) => resolve(code === 0));
@@ -68,7 +68,9 @@ if (values.list || problems.length > 0) process.exit(problems.length > 0 ? 1 : 0
 
 rmSync(copy, { recursive: true, force: true });
 for (const folder of ["src", "test", "scripts", "web"])
-  cpSync(join(root, "dist", folder), join(copy, folder), { recursive: true });
+  cpSync(join(root, "dist", folder), join(copy, "dist", folder), { recursive: true });
+// They lie beside the program.
+cpSync(join(root, "skills"), join(copy, "skills"), { recursive: true });
 try {
   if ((await noticedBy()) !== undefined) {
     console.log("The tests fail without any mutation. Mend that first.");
@@ -77,7 +79,7 @@ try {
   let unnoticed = 0;
   for (const one of chosen) {
     const [file, from, to] = one;
-    const target = join(copy, file.replace(/\.ts$/, ".js"));
+    const target = join(copy, "dist", file.replace(/\.ts$/, ".js"));
     const before = readFileSync(target, "utf8");
     writeFileSync(target, await compiled(file, mutated(one).source));
     const group = await noticedBy();

@@ -1,4 +1,6 @@
-import { join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { until } from "../../support/engine-kit.js";
 import { newMark } from "../calls.js";
 import { type Answerer, askerAllows, ownerAllows } from "../player.js";
 import { everyWayOut, netcat, publishPage, taint } from "./provenance.js";
@@ -64,6 +66,31 @@ export const approvalScenarios: readonly Scenario[] = [
       await player.say({ chat: "own", rounds: [[script(first)], [run(first)]], answer: ownerAlways });
       await player.say({ chat: "own", rounds: [[script(second)], [run(second)]] });
       await player.say({ chat: "page", rounds: [[script(third)], [run(third)]] });
+    },
+  },
+  {
+    name: "a script that changes while its owner is asked",
+    group: "approvals",
+    isShort: true,
+    async play(player) {
+      const { world } = player;
+      const [shown, run] = [newMark(), newMark()];
+      const script = join(world.workspace, ".sessions/telegram_1/run.sh");
+      const text = (mark: string): string => `bash -c "${netcat(player, mark).replaceAll('"', '\\"')}"\n`;
+      const swap = exec("while [ ! -e go ]; do sleep 0.05; done; cp other.sh run.sh", { background: true });
+      await player.say({
+        chat: "own",
+        rounds: [
+          [write("run.sh", text(shown)), write("other.sh", text(run))],
+          [swap],
+          [exec("sh run.sh", { network: true }, [shown])],
+        ],
+        answer: async () => {
+          writeFileSync(join(dirname(script), "go"), "");
+          await until("the script is another one", () => readFileSync(script, "utf8").includes(run), 10_000);
+          return { by: "owner", choice: "once" };
+        },
+      });
     },
   },
   {
