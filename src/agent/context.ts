@@ -67,7 +67,7 @@ export function userText(options: {
   /** Named when several people write in one chat. */
   readonly senderName: string | undefined;
   /** The message that it answers. */
-  readonly quoted?: Quoted | undefined;
+  readonly quoted?: JudgedQuote | undefined;
 }): string {
   const head = [`<now>${options.now}</now>`];
   for (const skill of options.skills) head.push(`<skill name="${plain(skill.name)}">\n${skill.text}\n</skill>`);
@@ -83,9 +83,13 @@ export function userText(options: {
   return `${head.join("\n")}\n\n${options.text}`;
 }
 
+/** A message that another one answers. `isForeign`: nobody knows that it is free of what others wrote. */
+export type JudgedQuote = Quoted & { readonly isForeign: boolean };
+
 /** What others wrote stays material. */
-function quotedText({ text, by, name = "somebody" }: Quoted): string {
-  if (by === "other") return `<in_reply_to>\n${fenceUntrusted(`a message of ${plain(name)}`, text)}\n</in_reply_to>`;
+function quotedText({ text, by, isForeign, name = "somebody" }: JudgedQuote): string {
+  const source = { assistant: "an earlier answer", sender: "an earlier message", other: `a message of ${plain(name)}` };
+  if (isForeign) return `<in_reply_to>\n${fenceUntrusted(source[by], text)}\n</in_reply_to>`;
   return `<in_reply_to from="${by === "assistant" ? "you" : "the sender"}">${plain(text)}</in_reply_to>`;
 }
 

@@ -16,6 +16,8 @@ interface OutgoingScope {
   /** The same when the call runs again after a crash. */
   readonly executionId: string;
   readonly toolName: string;
+  /** Notes that a copy is what its file is. */
+  readonly copied: (from: string, to: string) => Promise<void>;
 }
 
 /**
@@ -64,6 +66,7 @@ export function createOutgoing(scope: OutgoingScope): Pick<ToolContext, "send" |
         await log.append([tell("failed", { error: kept.sentence })]);
         return { ok: false, sentence: kept.sentence };
       }
+      await scope.copied(path, kept.path);
       const attachment = { ...kept, ...file };
       const { replyId, works } = worksOf(content, { attachments: [attachment] });
       const words = works.length > 0 || content === "" ? [] : [said(log, replyId, content)];

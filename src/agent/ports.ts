@@ -8,7 +8,7 @@ import type { BoundFile, ToolDecision } from "../policy/access.js";
 import type { CommandAct } from "../policy/commands.js";
 import type { ChosenModel, ModelChain, ToolDeclaration } from "../providers/provider.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
-import type { Tool, ToolAccess, ToolContext, ToolResult, ToolTasks } from "../tools/tool.js";
+import type { Tool, ToolAccess, ToolContext, ToolResult, ToolRun, ToolTasks } from "../tools/tool.js";
 import type { Compaction } from "./compaction.js";
 import type { ContextFiles, ListedSkill, SelectedSkill } from "./context.js";
 import type { OpenQuestions } from "./open-questions.js";
@@ -121,6 +121,24 @@ export interface TaskCall {
   readonly executionId: string;
   /** Where those parts of the context came from that others wrote. */
   readonly outside: () => readonly string[];
+  readonly knowsAddress: (url: string) => boolean;
+}
+
+/** What the gateway knows of files in which others had a say. `folder`: the session's own. */
+export interface FileLabels {
+  outsideOf(path: string, folder: string): Promise<string | undefined>;
+  /** To be waited for before something is written there that others have a say in. */
+  write(path: string, folder: string): Promise<FileWriting>;
+  /** Whether the file lies where only this session's turns and commands write. */
+  isOwn(path: string, folder: string): boolean;
+  startRun(sources: readonly string[], folder: string): Promise<ToolRun>;
+  hiddenFrom(folder: string): Promise<(path: string) => boolean>;
+}
+
+export interface FileWriting {
+  /** Whatever the clock of its disk says. */
+  include(path: string): Promise<void>;
+  end(): Promise<void>;
 }
 
 /** What the agent needs from the rest of the gateway. */
@@ -139,8 +157,9 @@ export interface AgentPorts {
   filesOf(access: ToolAccess, folder: string): Promise<readonly BoundFile[] | undefined>;
   /** Remembers that a person allowed this for always. */
   allowAlways(use: PlannedUse, responderId: string): Promise<void>;
-  /** Where a file's content came from when others wrote it. */
+  /** Where a file's content came from when others wrote it, by the place where it lies. */
   outsideOf(path: string, folder: string): string | undefined;
+  readonly labels: FileLabels;
   /** Policy on a chat command: one sentence for the person, or undefined where they may. */
   mayCommand(message: InboundMessage, act: CommandAct, isOwn: boolean): string | undefined;
   /** Answers a command about the gateway rather than this conversation. */
@@ -151,6 +170,8 @@ export interface AgentPorts {
   isOwner(channel: string, senderId: string): boolean;
   /** Several people may write in the message's chat. */
   isGroup(message: InboundMessage): boolean;
+  /** Whether a conversation of the gateway's own, that of a scheduled job or a heartbeat, holds this answer, free of what others wrote. */
+  wasAnswered(text: string): Promise<boolean>;
   readonly sources: ContextSources;
   /** The platform messages that show this in the message's chat; none where people read the events themselves. */
   replies(

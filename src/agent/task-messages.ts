@@ -3,6 +3,7 @@ import type { ToolTasks } from "../tools/tool.js";
 import { cutText } from "../util/cut-text.js";
 import { derivedId } from "../util/ids.js";
 import { fenceUntrusted } from "../util/untrusted.js";
+import { knownAddressesIn } from "./provenance.js";
 import type { TaskOutcome, TaskRecord } from "./task-record.js";
 
 /** As long as a tool's result may be. */
@@ -12,7 +13,11 @@ const maxResult = 15_000;
 export function briefMessage(
   task: { readonly id: string; readonly childKey: string; readonly startedAt: number },
   wish: Parameters<ToolTasks["start"]>[0],
-  by: { readonly message: InboundMessage; readonly outside: readonly string[] },
+  by: {
+    readonly message: InboundMessage;
+    readonly outside: readonly string[];
+    readonly knowsAddress: (url: string) => boolean;
+  },
 ): InboundMessage {
   return {
     ...inTheNameOf(by.message),
@@ -23,6 +28,7 @@ export function briefMessage(
     selectedSkills: wish.skills,
     taskId: task.id,
     mixed: [...new Set(by.outside)],
+    addresses: knownAddressesIn(wish.task, by.knowsAddress),
     receivedAt: task.startedAt,
   };
 }
@@ -32,18 +38,24 @@ export function reportMessage(
   task: TaskRecord,
   brief: InboundMessage,
   outcome: TaskOutcome,
-  more: { readonly outside: readonly string[]; readonly receivedAt: number },
+  more: {
+    readonly outside: readonly string[];
+    readonly knowsAddress: (url: string) => boolean;
+    readonly receivedAt: number;
+  },
 ): InboundMessage {
   const outside = [...new Set(more.outside)];
+  const content = reportOf(task, outcome, outside);
   return {
     ...inTheNameOf(brief),
     id: derivedId("msg", "result", task.id),
     sessionKey: task.parentKey,
-    content: reportOf(task, outcome, outside),
+    content,
     attachments: [],
     taskId: task.parentTaskId,
     resultOf: task.id,
     mixed: outside,
+    addresses: knownAddressesIn(content, more.knowsAddress),
     receivedAt: more.receivedAt,
   };
 }

@@ -81,14 +81,15 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     }
   }
 
-  of({ message, executionId, outside }: TaskCall): ToolTasks {
+  of(call: TaskCall): ToolTasks {
+    const { message } = call;
     const own = (id: string): TaskRecord => {
       const task = this.#tasks.get(id.trim());
       if (task?.parentKey !== message.sessionKey) throw refused(`There is no sub-agent ${id} here.`);
       return task;
     };
     return {
-      start: (wish) => this.#start(wish, { message, executionId, outside }),
+      start: (wish) => this.#start(wish, call),
       list: () =>
         this.#below(message.sessionKey)
           .toSorted((a, b) => b.startedAt - a.startedAt)
@@ -132,7 +133,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     await this.#steps.settled();
   }
 
-  async #start(wish: Wish, { message, executionId, outside }: TaskCall): Promise<ToolTask> {
+  async #start(wish: Wish, { message, executionId, outside, knowsAddress }: TaskCall): Promise<ToolTask> {
     const { limits, now } = this.#options;
     const id = derivedId("task", executionId).slice("task_".length, "task_".length + 10);
     const known = this.#tasks.get(id);
@@ -146,7 +147,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
       throw refused(`${atWork} sub-agents are at work already (setting agents.spawn.atOnce): do it yourself or later.`);
     const childKey = childKeyOf(parentKey, id);
     const startedAt = now();
-    const brief = briefMessage({ id, childKey, startedAt }, wish, { message, outside: outside() });
+    const brief = briefMessage({ id, childKey, startedAt }, wish, { message, outside: outside(), knowsAddress });
     const task: TaskRecord = {
       id,
       parentKey,
@@ -275,7 +276,9 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     if (task.wasCancelled || message === undefined || isClosed(parent.document.state)) {
       await engine.append(parentKey, [change], { durable: true });
     } else {
-      const result = reportMessage(task, message, outcome, { outside: history.outside(), receivedAt: now() });
+      const knowsAddress = (url: string): boolean => history.knowsAddress(url);
+      const more = { outside: history.outside(), knowsAddress, receivedAt: now() };
+      const result = reportMessage(task, message, outcome, more);
       const position = engine.waiting("inbound", parentKey).length;
       await engine.accept(
         { queue: "inbound", id: result.id, key: parentKey, sessionKey: parentKey, body: result },

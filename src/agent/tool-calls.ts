@@ -6,7 +6,9 @@ import type { Machines } from "../events/machines/run-machines.js";
 import type { PlanState, PlanTold } from "../events/plan.js";
 import type { Tool, ToolAccess, ToolAnswer, ToolContext, ToolImage, ToolQuestion, ToolResult } from "../tools/tool.js";
 import { newId } from "../util/ids.js";
+import { namesOf } from "../util/untrusted.js";
 import { createPermit } from "./approvals.js";
+import { CallLabels } from "./call-labels.js";
 import type { DoomLoop } from "./doom-loop.js";
 import type { HumanInput } from "./human-input.js";
 import { createOutgoing } from "./outgoing.js";
@@ -26,6 +28,8 @@ export interface ToolCallScope {
     | "filesOf"
     | "allowAlways"
     | "outsideOf"
+    | "labels"
+    | "isOwner"
     | "sources"
     | "sessionFolder"
     | "workspace"
@@ -40,8 +44,8 @@ export interface ToolCallScope {
   readonly outside: () => readonly string[];
   /** The session's plan at this moment. */
   readonly plan: () => PlanState | undefined;
-  /** Whether a text stands in the context, word by word, and not by the model's own doing. */
-  readonly wasShown: (text: string) => boolean;
+  readonly knowsAddress: ToolContext["knowsAddress"];
+  readonly receivedHere: ToolContext["receivedHere"];
   readonly iteration: number;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -201,20 +205,42 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
       isError: true,
       summary: `${call.name}: arguments were not JSON`,
     };
+  const labels = labelsOf(tool, scope);
   try {
     const looping = await waiting(() => doom.check(call, call.name === "plan" ? progressOf(scope.plan()) : ""));
     if (looping !== undefined)
       return { text: looping, isError: true, summary: `${call.name} was called again and again` };
-    return await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids));
+    return await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids, labels));
   } catch (error) {
     if (!signal.aborted) throw error;
     // A question that the stop has withdrawn is written first.
     await human.settled();
     return { text: stoppedByPerson, isError: true, summary: `${call.name} was stopped` };
+  } finally {
+    await labels.end();
   }
 }
 
-function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallScope, aids: Aids): ToolContext {
+function labelsOf(tool: Tool | undefined, { ports, message, outside, plan }: ToolCallScope): CallLabels {
+  const folder = ports.sessionFolder(message.sessionKey);
+  return new CallLabels({
+    labels: ports.labels,
+    outsideOf: (path) => ports.outsideOf(path, folder),
+    outside,
+    planOutside: () => plan()?.outside,
+    folder,
+    effect: tool?.effect ?? "write",
+    isForGuest: !ports.isOwner(message.channel, message.senderId),
+  });
+}
+
+function contextOf(
+  call: ToolUsePart,
+  tool: Tool | undefined,
+  scope: ToolCallScope,
+  aids: Aids,
+  labels: CallLabels,
+): ToolContext {
   const { executionId, waiting, readSkill, changePlan } = aids;
   const { ports, message, human, log, outside } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
@@ -243,24 +269,29 @@ function contextOf(call: ToolUsePart, tool: Tool | undefined, scope: ToolCallSco
     folder,
     workspace: ports.workspace,
     signal: scope.signal,
-    permit: (access) => waiting(() => permit(access)),
+    permit: labels.permit((access) => waiting(() => permit(access))),
     allowedByRule,
     ask: (question) => waiting(() => askFor(call, question, human)),
-    outsideOf: async (path) => ports.outsideOf(path, folder),
-    wrote: async () => undefined,
+    outsideOf: (path) => labels.outsideOf(path),
+    wrote: (path) => labels.wrote(path),
+    hiddenFiles: () => ports.labels.hiddenFrom(folder),
+    startRun: (sees) => labels.startRun(sees),
     allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
-    wasShown: scope.wasShown,
-    knowsAddress: (url) => namesOfAddress(url).some(scope.wasShown),
-    ...createOutgoing({ ports, message, log, executionId, toolName: call.name }),
-    tasks: ports.tasks.of({ message, executionId, outside }),
+    outside,
+    receivedHere: scope.receivedHere,
+    knowsAddress: scope.knowsAddress,
+    ...createOutgoing({
+      ports,
+      message,
+      log,
+      executionId,
+      toolName: call.name,
+      copied: (from, to) => labels.copied(from, to),
+    }),
+    tasks: ports.tasks.of({ message, executionId, outside, knowsAddress: scope.knowsAddress }),
     readSkill,
     changePlan,
   };
-}
-
-/** The ways in which people and pages write an address. */
-function namesOfAddress(url: string): readonly string[] {
-  return [url, url.replace(/\/$/, ""), url.replace(/^https?:\/\//, ""), url.replace(/^https?:\/\/|\/$/g, "")];
 }
 
 function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCallScope): boolean {
@@ -298,12 +329,19 @@ async function finish(
 ): Promise<void> {
   if (scope.isShuttingDown() && scope.signal.aborted) return;
   const { ports, message, log } = scope;
-  const planned = told.map((payload) => log.draft("plan_updated", payload));
+  const planned = told.map((payload) => log.draft("plan_updated", { ...payload, ...planOutside(scope) }));
   const line = progressLine(told);
   const replies = line === undefined ? [] : ports.replies(message, executionId, line, log.turnId);
   const outputs = scope.machines.feed(toFinished(call, result, durationMs));
   const before = [...events, ...planned, completion(call, executionId, result, durationMs, log)];
   await log.tell(outputs, [...before, ...queuedReplies(log, replies)], false, replies);
+}
+
+/** A plan is at least as foreign as what it was made of, and as it was before. */
+function planOutside({ outside, plan }: ToolCallScope): { readonly outside?: string } {
+  const before = plan()?.outside;
+  const sources = [...(before === undefined ? [] : [before]), ...outside()];
+  return sources.length === 0 ? {} : { outside: namesOf(sources) };
 }
 
 function interrupted(name: string): ToolResult {
@@ -340,6 +378,8 @@ function completion(
       duration_ms: durationMs,
       summary: result.summary,
       ...(result.outside === undefined ? {} : { outside: result.outside }),
+      ...(result.addresses === undefined ? {} : { addresses: result.addresses }),
+      ...(result.visited === undefined ? {} : { visited: result.visited }),
       ...(result.images === undefined ? {} : { images: result.images.map(toImagePart) }),
     },
     `tool:${call.name}`,

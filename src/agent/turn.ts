@@ -2,14 +2,13 @@ import type { TurnBudget } from "../budgets/budgets.js";
 import type { Exceeded } from "../budgets/limits.js";
 import type { InboundMessage } from "../bus/messages.js";
 import { EngineError, messageOf, ProviderError } from "../errors.js";
-import { type ContentPart, textOf } from "../events/content.js";
+import { textOf } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
-import { isActive, type Plan, type PlanState } from "../events/plan.js";
+import { isActive, type PlanState } from "../events/plan.js";
 import { isClosed } from "../events/session-state.js";
 import type { ChosenModel, ModelChain, ModelRequest } from "../providers/provider.js";
 import { newId } from "../util/ids.js";
-import { fenceUntrusted } from "../util/untrusted.js";
-import { systemPrompt, userText } from "./context.js";
+import { systemPrompt } from "./context.js";
 import { DoomLoop } from "./doom-loop.js";
 import { HumanInput } from "./human-input.js";
 import { type Mailbox, openMailbox } from "./mailbox.js";
@@ -17,20 +16,20 @@ import { type Answer, callModel } from "./model-call.js";
 import { toModelRequest } from "./model-request.js";
 import { payerOf } from "./payer.js";
 import { endsPlan } from "./plan-command.js";
-import { planForModel } from "./plan-text.js";
 import type { SkillSelection } from "./ports.js";
+import { othersFor } from "./provenance.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import { openRoom } from "./room.js";
 import type { Interrupt } from "./running-turns.js";
-import { corrected, cutAnswer, emptyAnswer, limitReached, refusedAnswer } from "./sentences.js";
+import { cutAnswer, emptyAnswer, limitReached, refusedAnswer } from "./sentences.js";
 import { startsAfresh } from "./session-state.js";
-import { skillsMatched } from "./skill-events.js";
 import { runToolCalls } from "./tool-calls.js";
 import { beginAttempt, openTurnLog } from "./turn-attempt.js";
 import { guessOf, needOf, usedBy } from "./turn-budget.js";
 import { endTurn, type LoopEnd } from "./turn-end.js";
 import type { TurnLog } from "./turn-log.js";
 import type { TurnScope } from "./turn-scope.js";
+import { userMessage } from "./user-message.js";
 
 /**
  * Takes one accepted message to its end: builds the context, calls the model and the tools it asks for until there is
@@ -137,7 +136,8 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
   const request = (model: ChosenModel): ModelRequest => toModelRequest(model, sources);
   const room = openRoom(loop, system);
   const doom = new DoomLoop(earlier?.finished ?? [], log, human);
-  const outside = (): readonly string[] => session.history.outside();
+  const others = othersFor(message, ports);
+  const outside = (): readonly string[] => session.history.outside(others);
   const plan = (): PlanState | undefined => session.plan.current;
   const toolScope = {
     ports,
@@ -148,7 +148,8 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     doom,
     outside,
     plan,
-    wasShown: (text: string) => session.history.shows(text),
+    knowsAddress: (url: string) => session.history.knowsAddress(url),
+    receivedHere: () => session.history.hasFiles,
     signal,
     isShuttingDown: loop.isShuttingDown,
   };
@@ -248,25 +249,27 @@ async function beginTurn(
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  if (!hasBegun(earlier)) begin.push(...firstMessage(scope, log, message, selection, missingTools));
+  if (!hasBegun(earlier)) begin.push(...(await firstMessage(scope, log, message, selection, missingTools)));
   begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
   await log.append([...begin, ...states]);
 }
 
 /** The turn's own message, with the plan that goes on, and what a plan command has made of that. */
-function firstMessage(
+async function firstMessage(
   scope: TurnScope,
   log: TurnLog,
   message: InboundMessage,
   selection: SkillSelection,
   missingTools: readonly string[],
-): EventDraft[] {
+): Promise<EventDraft[]> {
   const { opening, session } = scope;
   const told = (opening?.told ?? []).map((payload) => log.draft("plan_updated", payload));
   const current = opening?.told.at(-1)?.plan ?? session.plan.current?.plan;
   const plan = current !== undefined && isActive(current) ? current : undefined;
+  const isOld = opening === undefined || session.plan.current?.plan.goal === current?.goal;
+  const planOutside = isOld ? session.plan.current?.outside : undefined;
   const asRead = opening === undefined ? message : { ...message, content: opening.text };
-  return [...told, ...userMessage(scope, log, asRead, selection, 1, { plan, missingTools })];
+  return [...told, ...(await userMessage(scope, log, asRead, selection, 1, { plan, planOutside, missingTools }))];
 }
 
 /** What messages that join a turn look like to the model. */
@@ -284,7 +287,7 @@ async function addedMessages(
     const own = names
       ? await scope.ports.sources.skills(message.content, message.selectedSkills)
       : { ...selection, matched: [], missing: [] };
-    drafts.push(...userMessage(scope, log, message, own, iteration));
+    drafts.push(...(await userMessage(scope, log, message, own, iteration)));
   }
   return drafts;
 }
@@ -308,60 +311,6 @@ async function beginIteration(
     machines.feed({ kind: "iteration_started", iteration, maxIterations: options.maxIterations, model: chosen.label }),
     drafts,
   );
-}
-
-function userMessage(
-  { ports, options, session }: TurnScope,
-  log: TurnLog,
-  message: InboundMessage,
-  selection: SkillSelection,
-  iteration: number,
-  aside: { readonly plan?: Plan | undefined; readonly missingTools?: readonly string[] } = {},
-): EventDraft[] {
-  // A skill's text that the model still sees in this conversation is not sent again.
-  const fresh = selection.matched.filter((skill) => !session.history.mentions(skill.text));
-  const said = message.change === "edited" ? `${corrected}\n${message.content}` : message.content;
-  const text = userText({
-    text: message.outside === undefined ? said : fenceUntrusted(message.outside, said),
-    now: options.clock(new Date(message.receivedAt)),
-    skills: fresh,
-    missingSkills: selection.missing,
-    missingTools: aside.missingTools ?? [],
-    files: message.attachments,
-    plan: aside.plan === undefined ? undefined : planForModel(aside.plan),
-    senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
-    quoted: message.quoted,
-  });
-  const drafts: EventDraft[] = [];
-  if (selection.matched.length > 0 || selection.missing.length > 0)
-    drafts.push(skillsMatched(log, selection.matched, selection.missing, selection.selector));
-  const content: ContentPart[] = [{ type: "text", text }, ...imagesOf(message)];
-  const outside = message.outside ?? quotesOthers(message) ?? joined(message.mixed);
-  drafts.push(
-    log.draft("user_message", {
-      message_id: message.id,
-      content,
-      iteration,
-      ...(outside === undefined ? {} : { outside }),
-    }),
-  );
-  return drafts;
-}
-
-/** In a group all that others write counts as theirs anyway. */
-function quotesOthers({ quoted }: InboundMessage): string | undefined {
-  return quoted?.by === "other" ? "a quoted message" : undefined;
-}
-
-function joined(sources: readonly string[] = []): string | undefined {
-  return sources.length === 0 ? undefined : sources.join(", ");
-}
-
-/** Stored for every model; one that cannot see them gets a line of text in their place. */
-function imagesOf({ attachments }: InboundMessage): readonly ContentPart[] {
-  return attachments
-    .filter(({ mimeType }) => mimeType.toLowerCase().startsWith("image/"))
-    .map(({ path, filename, mimeType }) => ({ type: "image", mime_type: mimeType, path, filename }));
 }
 
 function finalEnd(answer: Extract<Answer, { readonly status: "answered" }>): LoopEnd {

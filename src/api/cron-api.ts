@@ -40,7 +40,7 @@ export interface CronRecord {
 }
 
 /** A job as somebody wants it. Exactly one of `at`, `every` and `cron`. */
-export interface CronWish extends Omit<JobWish, "name" | "message"> {
+export interface CronWish extends Omit<JobWish, "name" | "message" | "outside" | "addresses"> {
   readonly title?: string | undefined;
   readonly prompt: string;
   /** The chat that its answers go to, e.g. `telegram:42`. Default: `webui:scheduled`. */

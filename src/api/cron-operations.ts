@@ -2,8 +2,10 @@ import { RequestError } from "../errors.js";
 import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
 import type { JobOwner, JobWish, Run } from "../schedule/job.js";
 import type { JobState, Scheduler } from "../schedule/scheduler.js";
+import { addressesIn } from "../util/web-addresses.js";
 import type { CronApi, CronJobView, CronRecord, CronWish } from "./cron-api.js";
 
+const maxAddresses = 100;
 const defaultChat = "webui:scheduled";
 
 /** @param owners `channel:sender` from the config: in their own chats a job has their rights */
@@ -28,7 +30,8 @@ export function createCronOperations(scheduler: () => Promise<Scheduler>, owners
 }
 
 function toJobWish({ title, prompt, sessionKey: _, ...rest }: CronWish): JobWish {
-  return { name: title, message: prompt, ...rest };
+  // A person wrote it, all addresses included.
+  return { name: title, message: prompt, addresses: addressesIn(prompt, maxAddresses), ...rest };
 }
 
 /** A direct chat's messages are its owner's; in any other chat nobody is known to ask, and that has a guest's rights. */

@@ -57,6 +57,11 @@ export interface InboundMessage {
   readonly resultOf?: string | undefined;
   /** Where those parts of the content came from that others wrote, and that are marked as theirs already. */
   readonly mixed?: readonly string[] | undefined;
+  /**
+   * The web addresses in a content that a model wrote which no model made up. Those in a person's own message count
+   * anyway.
+   */
+  readonly addresses?: readonly string[] | undefined;
   /** The scheduled job that this comes from: its budget counts, in the place of the sender's. */
   readonly jobId?: string | undefined;
   /** What of the turn's end is not said in the chat. Absent: everything is said. */

@@ -105,6 +105,12 @@ export const catalogue = {
     iteration: count,
     /** Where those parts of the content came from that the sender did not write. */
     outside: optionalText,
+    /** What its sender was to the gateway then. */
+    by: z.enum(["owner", "guest"]).optional(),
+    /** The web addresses in it that no model made up. */
+    addresses: z.array(text).optional(),
+    /** How many files came with it. */
+    files: count.optional(),
   }),
   assistant_message: spec(
     "message",
@@ -140,6 +146,10 @@ export const catalogue = {
     summary: text,
     /** Where the output came from when others wrote it. */
     outside: optionalText,
+    /** Where in the output web addresses stand that came from outside: anywhere, or as targets of links only. */
+    addresses: z.enum(["text", "links"]).optional(),
+    /** The web address that was opened with permission. */
+    visited: optionalText,
     /** What the model was shown with the output. */
     images: z.array(imagePart).optional(),
   }),
@@ -309,6 +319,8 @@ export const catalogue = {
       note: optionalText,
       /** `channel:sender` of who wants the plan; told when it begins. */
       by: optionalText,
+      /** Where what others wrote came from while the plan was made or changed. */
+      outside: optionalText,
       change: z.enum([
         "entered",
         "created",
@@ -354,7 +366,17 @@ export const catalogue = {
     /** `import`: taken over from elsewhere. `said`: what the assistant said here from another conversation. */
     kind: z.enum(["new", "undo", "fork", "import", "said", "edit", "deletion"]),
     to_seq: count.optional(),
-    messages: z.array(z.object({ role: text, content: text, timestamp: optionalText })).optional(),
+    messages: z
+      .array(
+        z.object({
+          role: text,
+          content: text,
+          timestamp: optionalText,
+          /** Where what others wrote came from while it was composed. */
+          outside: optionalText,
+        }),
+      )
+      .optional(),
     /** `fork`: the session that this one was copied from, and up to where. */
     forked_from: z.object({ key: text, seq: count }).optional(),
   }),

@@ -16,6 +16,8 @@ export interface PlanState {
   readonly plan: Plan;
   /** Who wants it: `channel:sender`. */
   readonly by: string | undefined;
+  /** Where what others wrote came from while it was made or changed. */
+  readonly outside?: string | undefined;
   /** Steps as they were, oldest first: what can be rolled back to. */
   readonly snapshots: readonly Plan["steps"][];
   /** ISO 8601. */
@@ -56,13 +58,14 @@ export function planAfter(state: PlanState | undefined, event: StoredEvent): Pla
 
 /** A plan begins when it is entered, or created where there was none that goes on. */
 function afterTold(state: PlanState | undefined, told: PlanTold, at: string): PlanState {
-  const { plan, change, by } = told;
+  const { plan, change, by, outside } = told;
   const isNew =
     state === undefined || change === "entered" || (change === "created" && state.plan.status !== "pending");
   const old = isNew ? undefined : state;
   return {
     plan,
     by: by ?? old?.by,
+    outside: outside ?? old?.outside,
     snapshots: snapshotsAfter(old, told),
     createdAt: old?.createdAt ?? plan.created_at ?? at,
     updatedAt: at,

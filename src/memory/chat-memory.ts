@@ -4,6 +4,7 @@ import { readStart } from "./files.js";
 import { createNotes, type Notes } from "./notes.js";
 import { appendOlderText, type OlderText } from "./older-text.js";
 import { isMissing, type OwnFile } from "./own-file.js";
+import type { MarkForeign } from "./paragraphs.js";
 
 /** What guests and groups have in the place of the owner's memory: each chat its own. `chat` is `channel:chat`. */
 export interface ChatMemory {
@@ -21,7 +22,7 @@ export interface ChatMemory {
 const maxHistoryBytes = 4 * 1024 * 1024;
 
 /** `folderOf`: where the gateway keeps what it writes of a chat, out of the reach of tools of other chats. */
-export function createChatMemory(folderOf: (chat: string) => string): ChatMemory {
+export function createChatMemory(folderOf: (chat: string) => string, markForeign: MarkForeign): ChatMemory {
   const fileOf = (chat: string, name: string): OwnFile => {
     const folder = folderOf(chat);
     return { root: path.dirname(folder), name: path.join(path.basename(folder), "memory", name) };
@@ -54,7 +55,8 @@ export function createChatMemory(folderOf: (chat: string) => string): ChatMemory
         }
       },
     }),
-    keepOlderText: (chat, older) => appendOlderText(fileOf(chat, "HISTORY.md"), older, maxHistoryBytes),
+    keepOlderText: (chat, older) =>
+      appendOlderText(fileOf(chat, "HISTORY.md"), older, { maxBytes: maxHistoryBytes, markForeign }),
     forget: (chat) => rm(path.join(folderOf(chat), "memory"), { recursive: true, force: true }),
   };
 }

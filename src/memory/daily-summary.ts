@@ -3,12 +3,15 @@ import type { Logger } from "../log.js";
 import { cutText } from "../util/cut-text.js";
 import { sleep } from "../util/sleep.js";
 import { appendOwnFile, type OwnFile, readOwnFile } from "./own-file.js";
+import { type MarkForeign, paragraphsOf } from "./paragraphs.js";
 
 /** What was said in one conversation on one day. */
 export interface DayOfSession {
   readonly key: string;
   readonly title?: string;
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
+  /** Others had a say in what was said. */
+  readonly isForeign?: boolean;
 }
 
 export interface DailySummaryPorts {
@@ -20,6 +23,7 @@ export interface DailySummaryPorts {
   readonly summarise: (day: string, text: string, signal: AbortSignal) => Promise<string | undefined>;
   /** The last day that has been looked at, `YYYY-MM-DD`. */
   readonly lastDay: { readonly get: () => string | undefined; readonly set: (day: string) => Promise<void> };
+  readonly markForeign?: MarkForeign;
   readonly now: () => Date;
   readonly log: Logger;
 }
@@ -71,8 +75,10 @@ async function summariseDay(
   if (sessions.length === 0) return;
   const text = (await ports.summarise(day, transcript(sessions), signal)) ?? digest(sessions);
   const gap = before === "" ? "" : before.endsWith("\n") ? "\n" : "\n\n";
+  const entry = `${heading}\n\n${text.trim()}`;
+  if (sessions.some(({ isForeign }) => isForeign === true)) await ports.markForeign?.(paragraphsOf(entry));
   // One write of one piece: after a crash the heading is there, or nothing is.
-  await appendOwnFile(ports.file, `${gap}${heading}\n\n${text.trim()}\n`);
+  await appendOwnFile(ports.file, `${gap}${entry}\n`);
 }
 
 function transcript(sessions: readonly DayOfSession[]): string {

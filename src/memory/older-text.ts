@@ -3,6 +3,7 @@ import path from "node:path";
 import { cutText } from "../util/cut-text.js";
 import { replaceFile } from "../util/replace-file.js";
 import { type OwnFile, openOwnFile } from "./own-file.js";
+import { type MarkForeign, paragraphsOf } from "./paragraphs.js";
 
 /** A conversation, or the part of one, that goes out of the model's sight. */
 export interface OlderText {
@@ -10,7 +11,18 @@ export interface OlderText {
   /** Where in the session's log it stands. */
   readonly fromSeq: number;
   readonly toSeq: number;
-  readonly messages: readonly { readonly role: string; readonly content: string; readonly timestamp: string }[];
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: string;
+    readonly timestamp: string;
+    /** Where what others wrote came from that stands in it, or had a say in it. */
+    readonly outside?: string | undefined;
+  }[];
+}
+
+export interface OlderTextOptions {
+  readonly maxBytes?: number | undefined;
+  readonly markForeign: MarkForeign;
 }
 
 /** What is looked through for an entry that a crash kept from being acted on. */
@@ -20,7 +32,11 @@ const tailBytes = 256 * 1024;
  * Adds the text to a `HISTORY.md`, once: what stands at its end already is not added again. With `maxBytes` the oldest of
  * the file goes when it would become longer.
  */
-export async function appendOlderText(file: OwnFile, older: OlderText, maxBytes?: number): Promise<void> {
+export async function appendOlderText(
+  file: OwnFile,
+  older: OlderText,
+  { maxBytes, markForeign }: OlderTextOptions,
+): Promise<void> {
   if (older.messages.length === 0) return;
   await using handle = await openOwnFile(file, "append");
   const { size } = await handle.stat();
@@ -28,6 +44,7 @@ export async function appendOlderText(file: OwnFile, older: OlderText, maxBytes?
   const end = endMark(older);
   if (tail.includes(`\n${end}\n`)) return;
   const entry = `${toEntry(maxBytes === undefined ? older : newestOf(older, maxBytes / 2))}\n${end}\n`;
+  if (older.messages.some(({ outside }) => outside !== undefined)) await markForeign(paragraphsOf(entry));
   if (maxBytes !== undefined && size + Buffer.byteLength(entry) > maxBytes) {
     const kept = fromFirstEntry(await readEnd(handle, size, maxBytes / 2 - Buffer.byteLength(entry)));
     const { root, name } = file;

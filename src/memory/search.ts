@@ -9,7 +9,7 @@ export interface Passage {
   readonly from: string;
   readonly text: string;
   /** Where it came from when others had a hand in it. */
-  readonly outside?: string;
+  readonly outside?: string | undefined;
 }
 
 /** Where passages come from: a conversation, or a file of the memory. */

@@ -116,8 +116,9 @@ export function createZones(places: Places): Zones {
   const outsideOf = (target: string, folder: string): string | undefined => {
     const own = resolveFolderSync(folder);
     const lies = (name: string): boolean =>
-      [own, keptFolderOf(own)].some((root) => isInside(path.join(root, name), target));
+      [own, keptFolderOf(own)].some((root) => target.startsWith(path.join(root, name) + path.sep));
     if (lies(receivedFiles)) return `the file ${path.basename(target)}`;
+    if (lies(screenshotFiles)) return `the picture ${path.basename(target)}`;
     return lies(outsideResults) ? `the result in ${path.basename(target)}` : undefined;
   };
 

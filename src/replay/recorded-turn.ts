@@ -105,7 +105,8 @@ function messagesOf(
   const isSilent = !events.some(({ type }) => type === "outbound_delivery_changed");
   /** What came of a sub-agent, or with its task, and was others' in part. */
   const mixedIn = (id: string): readonly string[] | undefined => {
-    const isOfTask = depthOf(sessionKey) > 0 || queued.get(id)?.payload.result_of !== undefined;
+    const isOfTask =
+      depthOf(sessionKey) > 0 || queued.get(id)?.payload.result_of !== undefined || id.startsWith("cron:");
     const entry = events.find((event) => event.type === "user_message" && event.payload.message_id === id);
     const outside = entry?.type === "user_message" ? entry.payload.outside : undefined;
     return isOfTask && outside !== undefined ? [outside] : undefined;

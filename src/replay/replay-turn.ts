@@ -145,6 +145,8 @@ function playedPorts(
     filesOf: async () => undefined,
     allowAlways: async () => {},
     outsideOf: () => undefined,
+    labels: noLabels,
+    wasAnswered: async () => true,
     // What was refused then was answered by the refusal.
     mayCommand: () => (turn.events.some(({ type }) => type === "plan_updated") ? undefined : noticeText),
     operate: async () => noticeText,
@@ -220,3 +222,12 @@ function optionsOf({ events, end }: RecordedTurn): Omit<AgentOptions, "clock"> {
     titles: events.some(({ type }) => type === "session_title_generated"),
   };
 }
+
+/** What its tools did is played: nothing is read or written. */
+const noLabels: AgentPorts["labels"] = {
+  outsideOf: async () => undefined,
+  isOwn: () => true,
+  write: async () => ({ include: async () => undefined, end: async () => undefined }),
+  startRun: async () => ({ outside: () => undefined, add: async () => undefined, end: async () => undefined }),
+  hiddenFrom: async () => () => false,
+};

@@ -40,6 +40,10 @@ export const job = z.object({
   createdAt: z.number(),
   /** The last time that was dealt with. Unix ms. */
   lastDue: z.number().optional(),
+  /** Where what others wrote came from while the job was made or changed. */
+  outside: z.array(text).optional(),
+  /** The web addresses in its message that no model made up. */
+  addresses: z.array(text).optional(),
 });
 export type Job = z.infer<typeof job>;
 
@@ -53,6 +57,8 @@ export interface Run {
   readonly status: "running" | "completed" | "failed" | "missed";
   /** The answer, or what went wrong; 500 characters. */
   readonly result?: string;
+  /** Where what others wrote came from that had a say in the answer. */
+  readonly outside?: string | undefined;
 }
 
 /** What makes a job, as people and models write it. Exactly one of `at`, `every` and `cron`. */
@@ -68,4 +74,6 @@ export interface JobWish {
   readonly timeZone?: string | undefined;
   readonly session?: "chat" | "alone" | undefined;
   readonly missed?: "skip" | "once" | undefined;
+  readonly outside?: readonly string[] | undefined;
+  readonly addresses?: readonly string[] | undefined;
 }

@@ -11,6 +11,7 @@ const runs = z.array(
     endedAt: z.string().optional(),
     status: z.enum(["running", "completed", "failed", "missed"]),
     result: z.string().optional(),
+    outside: z.string().optional(),
   }),
 );
 const kept = 20;
@@ -26,7 +27,7 @@ export interface RunHistory {
   end(
     jobId: string,
     messageId: string,
-    end: Required<Pick<Run, "status" | "result" | "endedAt">>,
+    end: Required<Pick<Run, "status" | "result" | "endedAt">> & Pick<Run, "outside">,
   ): Promise<Run | undefined>;
   forget(jobId: string): Promise<void>;
 }

@@ -18,14 +18,18 @@ export interface SchedulePorts {
   readonly accept: (messageId: string, job: Job, isFailureTold: boolean) => Promise<void>;
   readonly tell: (change: RunChange) => void;
   /** Resolves with how a run has ended, also when an earlier process saw that; undefined when this process stops before. */
-  readonly endOf: (
-    messageId: string,
-    job: Job,
-  ) => Promise<{ readonly status: "completed" | "failed"; readonly result: string } | undefined>;
+  readonly endOf: (messageId: string, job: Job) => Promise<EndOfRun | undefined>;
   /** Says something in the job's chat that is no answer. */
   readonly alert: (job: Job, text: string) => Promise<void>;
   readonly now: () => number;
   readonly log: Logger;
+}
+
+export interface EndOfRun {
+  readonly status: "completed" | "failed";
+  readonly result: string;
+  /** Where what others wrote came from that had a say in it. */
+  readonly outside?: string | undefined;
 }
 
 export interface RunChange {
@@ -126,12 +130,8 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
     followed.add(following);
   };
 
-  const ended = async (
-    id: string,
-    messageId: string,
-    { status, result }: { readonly status: "completed" | "failed"; readonly result: string },
-  ): Promise<void> => {
-    const run = await history.end(id, messageId, { status, result, endedAt: new Date(now()).toISOString() });
+  const ended = async (id: string, messageId: string, { status, result, outside }: EndOfRun): Promise<void> => {
+    const run = await history.end(id, messageId, { status, result, outside, endedAt: new Date(now()).toISOString() });
     const parsed = jobSchema.safeParse(ports.jobs.get(id));
     if (run === undefined || !parsed.success) return;
     ports.tell({ job: parsed.data, dueAt: run.dueAt, status, ...(status === "failed" ? { error: result } : {}) });
@@ -198,12 +198,13 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
         missed: wish.missed ?? "once",
         enabled: true,
         createdAt,
+        ...provenanceOf(wish),
       };
       await store(job);
       return stateOf(job);
     },
     async update(id, wish) {
-      const { session, missed, ...job } = find(id);
+      const { session, missed, outside: _, addresses: __, ...job } = find(id);
       const message = messageIn(wish);
       const next: Job = {
         ...job,
@@ -214,6 +215,7 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
         missed: wish.missed ?? missed,
         // What the old schedule left undone is not made up for by the new one.
         lastDue: now(),
+        ...provenanceOf(wish),
       };
       await store(next);
       return stateOf(next);
@@ -267,6 +269,13 @@ const changed = new DOMException("The schedule has changed", "AbortError");
 function restMs(jobs: readonly Job[], times: Times, now: number): number {
   const dues = jobs.flatMap((job) => (job.enabled ? (times.next(job.schedule, now) ?? []) : []));
   return Math.max(50, Math.min(lookMs, ...dues.map((due) => due - now)));
+}
+
+function provenanceOf({ outside = [], addresses = [] }: JobWish): Pick<Job, "outside" | "addresses"> {
+  return {
+    ...(outside.length === 0 ? {} : { outside: [...outside] }),
+    ...(addresses.length === 0 ? {} : { addresses: [...addresses] }),
+  };
 }
 
 function messageIn(wish: JobWish): string {

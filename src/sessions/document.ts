@@ -3,6 +3,8 @@ import { addUsage, type ContentPart, noUsage, textOf, type Usage } from "../even
 import type { EventOf, StoredEvent } from "../events/event.js";
 import { modelUseOf } from "../events/model-use.js";
 import { stateAfter } from "../events/session-state.js";
+import { namesOf } from "../util/untrusted.js";
+import { holdsText } from "./same-text.js";
 import type { DocumentMessage, SessionDocument, SessionMetadata, TimelineEntry } from "./session.js";
 
 interface Line {
@@ -54,6 +56,9 @@ export class DocumentFold {
   #turn: OpenTurn | undefined;
   #turnCost: TurnCost = { usage: noUsage, costUsd: undefined };
   #cwd: string | undefined;
+  /** Where what others wrote came from since the newest fresh start: all answers after it are under its influence. */
+  readonly #outside = new Set<string>();
+  #hasGuests = false;
 
   constructor(key: string) {
     this.#key = key;
@@ -72,7 +77,8 @@ export class DocumentFold {
         this.#waiting.add(event.payload.message_id);
         break;
       case "user_message":
-        this.#take([event.payload.message_id], true);
+        this.#hasGuests ||= event.payload.by === "guest";
+        this.#take([event.payload.message_id], true, event.payload);
         break;
       case "error_occurred":
         if (event.correlation_id === undefined || event.payload.recoverable) return;
@@ -190,6 +196,22 @@ export class DocumentFold {
     };
   }
 
+  /**
+   * Whether this text stands in one message of that role which is free of what others wrote, also from before a fresh
+   * start. Letters and digits are compared alone: platforms show a text without its formatting, or a part of it.
+   */
+  holdsOwn(role: "user" | "assistant", text: string): boolean {
+    const own = this.#lines.filter(
+      // What a message brings along is known once its turn has read it.
+      ({ message, isSeen }) =>
+        message.role === role && message.outside === undefined && (isSeen || role === "assistant"),
+    );
+    return holdsText(
+      own.map(({ message }) => message),
+      text,
+    );
+  }
+
   toDocument(): SessionDocument {
     const { summary } = this;
     const model = this.#chosenModel ?? this.#usedModel;
@@ -217,13 +239,29 @@ export class DocumentFold {
     this.#lines.push({ isSeen: false, ...more, message, seq: this.#lastSequence });
   }
 
+  /** What the answers from here on are composed under. */
+  #labels(): Pick<DocumentMessage, "outside" | "forGuest"> {
+    return {
+      ...(this.#outside.size === 0 ? {} : { outside: namesOf([...this.#outside]) }),
+      ...(this.#hasGuests ? { forGuest: true } : {}),
+    };
+  }
+
   /** Messages that waited belong to the turn that takes them: an undo of that turn leaves them out. */
-  #take(messageIds: readonly string[], isSeen: boolean): void {
+  #take(messageIds: readonly string[], isSeen: boolean, read?: Payload<"user_message">): void {
+    const { outside, by } = read ?? {};
+    if (outside !== undefined) this.#outside.add(outside);
     for (const id of messageIds) {
       if (!this.#waiting.delete(id)) continue;
       const index = this.#lines.findLastIndex(({ waits }) => waits === id);
       const line = this.#lines[index];
-      if (line !== undefined) this.#lines[index] = { message: line.message, seq: this.#lastSequence, isSeen };
+      if (line === undefined) continue;
+      const message = {
+        ...line.message,
+        ...(outside === undefined ? {} : { outside }),
+        ...(by === "guest" ? { forGuest: true as const } : {}),
+      };
+      this.#lines[index] = { message, seq: this.#lastSequence, isSeen };
     }
   }
 
@@ -246,6 +284,7 @@ export class DocumentFold {
           content: turn.text,
           ...(turn.usedTools ? { parts: turn.parts, timeline: turn.timeline } : {}),
           timestamp,
+          ...this.#labels(),
         },
         { isSeen: source !== "gateway" },
       );
@@ -253,6 +292,7 @@ export class DocumentFold {
   }
 
   #tool(call: Payload<"tool_execution_complete">): void {
+    if (call.outside !== undefined) this.#outside.add(call.outside);
     if (this.#turn === undefined) return;
     this.#turn.parts.push({
       type: "tool_result",
@@ -286,6 +326,8 @@ export class DocumentFold {
     switch (change.kind) {
       case "new":
         this.#freshSince = this.#lastSequence;
+        this.#outside.clear();
+        this.#hasGuests = false;
         break;
       case "undo":
         this.#lines = this.#lines.filter(({ waits, seq }) => waits !== undefined || seq <= (change.to_seq ?? 0));
@@ -296,11 +338,13 @@ export class DocumentFold {
         break;
       case "import":
       case "said":
-        for (const message of change.messages ?? [])
+        for (const { role, content, outside, timestamp: at = timestamp } of change.messages ?? []) {
+          if (outside !== undefined) this.#outside.add(outside);
           this.#add(
-            { role: roleOf(message.role), content: message.content, timestamp: message.timestamp ?? timestamp },
-            { isSeen: message.role === "user" || message.role === "assistant" },
+            { role: roleOf(role), content, timestamp: at, ...(outside === undefined ? {} : { outside }) },
+            { isSeen: role === "user" || role === "assistant" },
           );
+        }
         break;
       case "edit":
       case "deletion":

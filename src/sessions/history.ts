@@ -1,24 +1,24 @@
 import type { Payload } from "../events/catalogue.js";
-import type {
-  ContentPart,
-  ImagePart,
-  TextPart,
-  ThinkingPart,
-  ToolResultPart,
-  ToolUsePart,
-  Usage,
-} from "../events/content.js";
+import type { ContentPart, TextPart, ThinkingPart, ToolResultPart, ToolUsePart, Usage } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
 import { cutText } from "../util/cut-text.js";
 import { tokensOf, tokensOfResult } from "./content-tokens.js";
 import {
   type AssistantEntry,
+  acceptableName,
+  differentWriters,
+  forUser,
   type HistoryMessage,
+  nameOfTexts,
   resultOf,
+  summaryText,
   tokensOfResults,
   type UserContent,
   type UserEntry,
+  type Writer,
+  withoutImages,
 } from "./history-entries.js";
+import { KnownAddresses } from "./known-addresses.js";
 
 /** The messages of one turn, as many as are still there. */
 export interface TurnOfHistory {
@@ -45,6 +45,8 @@ export type CompactionStrategy = (typeof compactionStrategies)[number];
 const restOfResult = 600;
 const longResult = 1000;
 const untouchedAnswers = 2;
+/** More messages do not wait in one session. */
+const maxSenders = 1000;
 
 /**
  * A session as models see it: a fold over the session's events. Whatever the order of aborts, crashes and late
@@ -55,6 +57,10 @@ export class History {
   #tokens = 0;
   #calibration: Calibration | undefined;
   #hasImages = false;
+  #hasFiles = false;
+  readonly #addresses = new KnownAddresses();
+  /** Senders of messages whose turn has not begun, by message id. */
+  readonly #senders = new Map<string, Writer>();
   #thoughts: { readonly messageId: string; readonly content: readonly ContentPart[] } | undefined;
 
   /** The next answer with its thinking, where the log is to hold it without. */
@@ -64,12 +70,26 @@ export class History {
 
   apply(event: StoredEvent): void {
     switch (event.type) {
-      case "user_message":
-        this.#addUser(event.seq, event.turn_id, forUser(event.payload.content), event.payload.outside);
+      case "user_message_queued": {
+        const { message_id, channel, sender_id, sender_name } = event.payload;
+        const [oldest] = this.#senders.keys();
+        if (this.#senders.size >= maxSenders && oldest !== undefined) this.#senders.delete(oldest);
+        this.#senders.set(message_id, { channel, senderId: sender_id, name: sender_name ?? sender_id });
         return;
+      }
+      case "user_message": {
+        const { message_id, content, outside, by, addresses = [], files = 0 } = event.payload;
+        const writer = { ...this.#senders.get(message_id), role: by };
+        this.#senders.delete(message_id);
+        this.#addresses.learn(addresses);
+        this.#hasFiles ||= files > 0;
+        this.#addUser(event.seq, event.turn_id, forUser(content), writer, outside);
+        return;
+      }
       case "assistant_message":
         if (event.source === "gateway") return;
         this.#calibrate(event.payload.usage);
+        this.#addresses.noteOwn(event.payload.content);
         this.#addAssistant(event.seq, event.turn_id, { ...event.payload, content: this.#whole(event.payload) });
         return;
       case "tool_execution_complete":
@@ -84,6 +104,7 @@ export class History {
           },
           event.payload.outside,
         );
+        this.#learn(event.payload);
         return;
       case "session_history_changed":
         this.#change(event.payload, event.seq);
@@ -151,23 +172,26 @@ export class History {
     );
   }
 
-  /**
-   * True when this text stands in what others than the model gave to it, word by word: messages, and results that came
-   * from outside. Summaries do not count, nor do other results, which repeat what the model itself had asked for.
-   */
-  shows(text: string): boolean {
-    return this.#entries.some((entry) => {
-      if (entry.role === "user")
-        return (
-          entry.isSummary !== true && entry.content.some((part) => part.type === "text" && part.text.includes(text))
-        );
-      return [...entry.foreign].some((id) => entry.results.get(id)?.content.includes(text));
-    });
+  /** Whether this web address, as a whole, came from outside since the last fresh start. Outlives compaction. */
+  knowsAddress(url: string): boolean {
+    return this.#addresses.has(url);
   }
 
-  /** Where those parts that the model still sees came from that others wrote. */
-  outside(): readonly string[] {
-    return this.#entries.flatMap((entry) => entry.outside);
+  /** Files came with messages since the last fresh start. */
+  get hasFiles(): boolean {
+    return this.#hasFiles;
+  }
+
+  /**
+   * Where those parts that the model still sees came from that others wrote.
+   *
+   * @param isOthers says of the writer of a message whether they count as others, for whom the turn is
+   */
+  outside(isOthers: (writer: Writer) => boolean = () => false): readonly string[] {
+    return this.#entries.flatMap((entry) => {
+      const others = entry.role === "user" ? entry.writers.filter(isOthers) : [];
+      return others.length === 0 ? entry.outside : [...entry.outside, ...others.map(nameOfTexts)];
+    });
   }
 
   /**
@@ -201,6 +225,7 @@ export class History {
     seq: number,
     turnId: string | undefined,
     { content: parts, model }: { readonly content: readonly ContentPart[]; readonly model: string },
+    outside?: string,
   ): void {
     const content: (TextPart | ThinkingPart | ToolUsePart)[] = [];
     const calls: ToolUsePart[] = [];
@@ -224,16 +249,27 @@ export class History {
       results: new Map(),
       rested,
       tokens,
-      outside: [],
-      foreign: new Set(),
+      outside: outside === undefined ? [] : [outside],
     });
   }
 
-  #addUser(seq: number, turnId: string | undefined, content: UserContent, outside?: string): void {
+  #addUser(
+    seq: number,
+    turnId: string | undefined,
+    content: UserContent,
+    writer: Writer,
+    outside: string | undefined,
+  ): void {
     const tokens = tokensOf(content);
     this.#tokens += tokens;
     this.#hasImages ||= content.some(({ type }) => type === "image");
-    this.#entries.push({ role: "user", seq, turnId, content, tokens, outside: outside === undefined ? [] : [outside] });
+    const sources = outside === undefined ? [] : [outside];
+    this.#entries.push({ role: "user", seq, turnId, content, tokens, outside: sources, writers: [writer] });
+  }
+
+  #learn({ output, addresses, visited, outside }: Payload<"tool_execution_complete">): void {
+    if (visited !== undefined) this.#addresses.learn([visited]);
+    if (addresses !== undefined) this.#addresses.learnFrom(output, addresses, outside);
   }
 
   #calibrate(usage: Usage): void {
@@ -252,8 +288,18 @@ export class History {
     const seq = this.#entries[gone - 1]?.seq ?? 0;
     const content: TextPart[] = [{ type: "text", text: summaryText(change.summary) }];
     // A summary of what others wrote is theirs as well.
-    const outside = [...new Set(this.#entries.slice(0, gone).flatMap((entry) => entry.outside))];
-    const summary = { role: "user" as const, seq, turnId: undefined, content, outside, isSummary: true as const };
+    const replaced = this.#entries.slice(0, gone);
+    const outside = [...new Set(replaced.flatMap((entry) => entry.outside))];
+    const writers = differentWriters(replaced.flatMap((entry) => (entry.role === "user" ? entry.writers : [])));
+    const summary = {
+      role: "user" as const,
+      seq,
+      turnId: undefined,
+      content,
+      outside,
+      writers,
+      isSummary: true as const,
+    };
     this.#entries.splice(0, gone, { ...summary, tokens: tokensOf(content) });
     this.#count();
   }
@@ -293,10 +339,7 @@ export class History {
       if (entry.results.has(result.tool_call_id)) return;
       entry.results.set(result.tool_call_id, result);
       this.#hasImages ||= result.images !== undefined;
-      if (outside !== undefined) {
-        entry.outside.push(outside);
-        if (!result.is_error) entry.foreign.add(result.tool_call_id);
-      }
+      if (outside !== undefined) entry.outside.push(outside);
       const tokens = tokensOfResult(result);
       entry.tokens += tokens;
       this.#tokens += tokens;
@@ -310,6 +353,8 @@ export class History {
       case "deletion":
         this.#cutTo(0);
         this.#calibration = undefined;
+        this.#hasFiles = false;
+        this.#addresses.clear();
         return;
       case "undo": {
         const keep = this.#entries.findIndex((entry) => entry.seq > (change.to_seq ?? 0));
@@ -322,8 +367,11 @@ export class History {
         for (const message of change.messages ?? []) {
           if (message.content === "") continue;
           const content: TextPart[] = [{ type: "text", text: message.content }];
-          if (message.role === "user") this.#addUser(seq, undefined, content);
-          else if (message.role === "assistant") this.#addAssistant(seq, undefined, { content, model: "" });
+          if (message.role === "user") this.#addUser(seq, undefined, content, {}, message.outside);
+          else if (message.role === "assistant") {
+            this.#addresses.noteOwn(content);
+            this.#addAssistant(seq, undefined, { content, model: "" }, message.outside);
+          }
         }
         return;
       case "fork":
@@ -331,22 +379,4 @@ export class History {
         return;
     }
   }
-}
-
-function forUser(parts: readonly ContentPart[]): UserContent {
-  return parts.filter((part): part is TextPart | ImagePart => part.type === "text" || part.type === "image");
-}
-
-/** A name that a model made up must not make every later request fail: providers check it against this pattern. */
-function acceptableName(name: string): string {
-  return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown";
-}
-
-function withoutImages({ images, ...result }: ToolResultPart): ToolResultPart {
-  return result;
-}
-
-/** What stands in the place of the messages that were summarised. */
-function summaryText(summary: string): string {
-  return `<summary>\nThe conversation before this, summarised because it had grown too long:\n${summary}\n</summary>`;
 }

@@ -19,6 +19,10 @@ export interface DocumentMessage {
   readonly parts?: readonly ContentPart[];
   readonly timeline?: readonly TimelineEntry[];
   readonly timestamp: string;
+  /** Where what others wrote came from: in a message, or in what the model saw when it composed this. */
+  readonly outside?: string;
+  /** A guest wrote it, or had a say in it. */
+  readonly forGuest?: true;
 }
 
 export interface TimelineEntry {

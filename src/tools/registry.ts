@@ -124,6 +124,8 @@ const toolResult = z.object({
   isError: z.boolean().default(false),
   summary: z.string().default(""),
   outside: z.string().optional(),
+  addresses: z.enum(["text", "links"]).optional(),
+  visited: z.string().optional(),
   images: z.array(z.object({ path: z.string(), mimeType: z.string(), filename: z.string() })).optional(),
 });
 

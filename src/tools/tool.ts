@@ -103,6 +103,16 @@ export interface PlanRequest {
   readonly adjust?: readonly PlanAdjustment[] | undefined;
 }
 
+/** A command that runs, and what others have a say in it by. */
+export interface ToolRun {
+  /** Up to now; undefined when nobody has. */
+  outside(): string | undefined;
+  /** From now on these have a say in it, too. */
+  add(sources: readonly string[]): Promise<void>;
+  /** To be called when nothing of it runs any more. */
+  end(): Promise<void>;
+}
+
 /** Where and for whom a tool call runs. A tool never takes its chat from the model. */
 export interface ToolContext {
   readonly sessionKey: string;
@@ -133,6 +143,8 @@ export interface ToolContext {
   readonly allowedByRule: (access: ToolAccess) => boolean;
   /** Asks a person and waits. */
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
+  /** Where those parts of the context came from that others wrote, at this moment. */
+  readonly outside: () => readonly string[];
   /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
   readonly outsideOf: (path: string) => Promise<string | undefined>;
   /**
@@ -140,13 +152,17 @@ export interface ToolContext {
    * context holds of others may stand in it now.
    */
   readonly wrote: (path: string) => Promise<void>;
+  /** Says which files commands must not see, by absolute path; also those that others get a say in while one runs. */
+  readonly hiddenFiles: () => Promise<(path: string) => boolean>;
+  /**
+   * To be called, and waited for, before a command starts that can write in the session's folder. `sees`: what others
+   * have a say in it by, beside the conversation and the files of the folder.
+   */
+  readonly startRun: (sees: readonly string[]) => Promise<ToolRun>;
   /** Whether policy allows this without asking anybody. */
   readonly allows: (access: ToolAccess) => boolean;
-  /**
-   * Whether this text stands in what people wrote or what came from outside, word by word: then the model did not make
-   * it up.
-   */
-  readonly wasShown: (text: string) => boolean;
+  /** Whether files came with messages of this conversation. */
+  readonly receivedHere: () => boolean;
   /** Whether this web address, as a whole, came from people or from outside: then the model did not make it up. */
   readonly knowsAddress: (url: string) => boolean;
   /**
@@ -187,6 +203,13 @@ export interface ToolResult {
   readonly summary: string;
   /** Where the text came from when others wrote it: a page, a mail, a file that was sent. The model gets it fenced. */
   readonly outside?: string | undefined;
+  /**
+   * Where in the text web addresses stand that came from outside: anywhere, or as the targets of links in a page's
+   * snapshot, read from the page that `outside` names.
+   */
+  readonly addresses?: "text" | "links" | undefined;
+  /** The web address that was opened with permission: to open it again tells nobody anything new. */
+  readonly visited?: string | undefined;
   /** Pictures that the model gets to see with the text, if it can see. */
   readonly images?: readonly ToolImage[] | undefined;
 }

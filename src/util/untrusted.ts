@@ -3,3 +3,9 @@ export function fenceUntrusted(source: string, text: string): string {
   const inner = text.replace(/<(?=\/?\s*untrusted)/gi, "&lt;");
   return `<untrusted source="${source.replace(/[<>"\r\n]/g, " ").slice(0, 200)}">\n${inner}\n</untrusted>`;
 }
+
+/** Several sources as one, for people: the first three that differ. */
+export function namesOf(sources: readonly string[]): string {
+  const names = [...new Set(sources)];
+  return `${names.slice(0, 3).join(", ")}${names.length > 3 ? " and more" : ""}`.slice(0, 300);
+}

@@ -2,6 +2,7 @@ import type { AgentPorts } from "../agent/ports.js";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { appendOlderText } from "../memory/older-text.js";
+import type { MarkForeign } from "../memory/paragraphs.js";
 import type { Assistant } from "./assistant.js";
 
 type ChatContext = Pick<AgentPorts, "keepOlderText"> & Pick<AgentPorts["sources"], "files">;
@@ -13,6 +14,7 @@ type ChatContext = Pick<AgentPorts, "keepOlderText"> & Pick<AgentPorts["sources"
 export function createChatContext(
   { readers, chatMemory, contextFiles }: Pick<Assistant, "readers" | "chatMemory" | "contextFiles">,
   workspace: string,
+  markForeign: MarkForeign,
   log: Logger,
 ): ChatContext {
   const memoryOf = async (chat: string): Promise<string | undefined> => {
@@ -38,7 +40,7 @@ export function createChatContext(
         if (audience === "others") return await chatMemory.keepOlderText(chat, older);
         // A copy of what was said among others is theirs.
         if ([...document.origins].some((origin) => readers.ofSession(origin).audience === "others")) return;
-        await appendOlderText({ root: workspace, name: "memory/HISTORY.md" }, older);
+        await appendOlderText({ root: workspace, name: "memory/HISTORY.md" }, older, { markForeign });
       } catch (error) {
         // The session's log has it all: nobody has to do without a fresh conversation for that.
         log.warn(`HISTORY.md could not be written: ${messageOf(error)}`, { session: key });

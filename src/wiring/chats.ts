@@ -3,6 +3,7 @@ import { channelOf, chatOf, clientChannels, sessionKeyOf } from "../events/sessi
 import type { ChatDirectory } from "../tools/chat/message.js";
 import type { ToolChat } from "../tools/tool.js";
 import { derivedId } from "../util/ids.js";
+import { namesOf } from "../util/untrusted.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
 
@@ -27,13 +28,15 @@ export function createChatDirectory({ engine, sessions }: Core, { channels, isOw
       return { problem: `I know no chat ${chat.slice(0, 80)} on ${channel}: only where somebody has written to me.` };
     },
 
-    async remember({ channel, chatId, thread }, text, { turnId, toolCallId }) {
+    async remember({ channel, chatId, thread }, text, { turnId, toolCallId, outside }) {
       const key = sessionKeyOf(channel, chatId, thread);
       // Where each thread is a conversation, the answer begins one of its own.
       if (!(await sessions.list()).some((known) => known.key === key)) return;
       // An older history is taken over before anything is added to it.
       await sessions.open(key);
-      const messages = [{ role: "assistant", content: text }];
+      // What it was composed under goes along.
+      const label = outside().length === 0 ? {} : { outside: namesOf(outside()) };
+      const messages = [{ role: "assistant", content: text, ...label }];
       const said = draft("session_history_changed", { kind: "said", messages }, { source: "gateway" });
       const event = { ...said, event_id: derivedId("evt", turnId, toolCallId, text) };
       await engine.append(key, [event], { durable: false });

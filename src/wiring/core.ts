@@ -17,6 +17,7 @@ import type { StorageDriver } from "../sessions/storage/storage.js";
 import { newId } from "../util/ids.js";
 import type { Releases } from "../util/releases.js";
 import { keepGatewayLogSmall } from "./gateway-log.js";
+import { openProvenance, type Provenance } from "./labels.js";
 import type { GatewayOptions } from "./options.js";
 import { type OpenedStorage, openStorage } from "./storage.js";
 
@@ -32,6 +33,7 @@ export interface Core {
   readonly storageProblem: () => string | undefined;
   readonly files: SessionFiles;
   readonly snapshots: StreamSnapshots;
+  readonly provenance: Provenance;
   readonly messages: MessageBus;
   readonly instanceId: string;
   readonly setAddress: (address: string) => Promise<void>;
@@ -90,10 +92,15 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   );
   // A storage elsewhere may have been away when the last gateway stopped.
   if (storage.storage !== undefined) void sessions.catchUp();
+  const provenance = openProvenance(sessionsDir, now ?? Date.now);
+  events.on("session_state_changed", ({ session_key, payload: { to } }) => {
+    if (to === "deleted") provenance.files.forget(files.folder(session_key));
+  });
   return {
     engine,
     events,
     sessions,
+    provenance,
     storageProblem: () => problem ?? sessions.storageProblem(),
     files,
     snapshots,

@@ -70,10 +70,16 @@ export function openExec(options: GatewayOptions, core: Core, releases: Releases
     if (to === "deleted") void terminals.close(session_key, "the session was deleted", { isTold: false });
     if (to === "completed" || to === "aborted") void terminals.close(session_key, `the session is ${to}`);
   });
+  const unsubscribeFresh = core.events.on("session_history_changed", ({ session_key, payload: { kind } }) => {
+    // What others wrote is left behind with it: variables, what was written to /tmp and what still runs.
+    if (kind === "new" && terminals.find(session_key)?.isForeign === true)
+      void terminals.close(session_key, "a fresh conversation leaves behind what others had a say in");
+  });
   const timer = options.work === false ? undefined : setTimeout(() => void sandbox.find(), trialAfterMs).unref();
   releases.defer(async () => {
     clearTimeout(timer);
     unsubscribe();
+    unsubscribeFresh();
     stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
     await Promise.all([sandbox.stopped(), terminals[Symbol.asyncDispose]()]);
   });

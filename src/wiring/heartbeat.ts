@@ -14,7 +14,7 @@ import type { Releases } from "../util/releases.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
-import { endOfRun, tellRun } from "./run-end.js";
+import { endOfRun, type RunEnd, tellRun } from "./run-end.js";
 
 const prefix = "heartbeat:";
 const nobody: JobOwner = { channel: "webui", chatId: "heartbeat", senderId: "owner", sessionKey: "webui:heartbeat" };
@@ -96,14 +96,15 @@ export function startHeartbeat(
   /** Keeps how a beat ends, once it does. */
   const follow = (messageId: string, dueAt: string): void => {
     const following = endOfRun(core, sessionAt(Date.parse(dueAt)), messageId, stopping.signal)
-      .then((end) => end && ended(messageId, end.status, end.result))
+      .then((end) => end && ended(messageId, end))
       .catch((error: unknown) => log.warn(`The end of a heartbeat was not kept: ${messageOf(error)}`))
       .finally(() => followed.delete(following));
     followed.add(following);
   };
 
-  const ended = async (messageId: string, status: "completed" | "failed", result: string): Promise<void> => {
-    const run = await history.end(heartbeatJob, messageId, { status, result, endedAt: new Date(now()).toISOString() });
+  const ended = async (messageId: string, { status, result, outside }: RunEnd): Promise<void> => {
+    const endedAt = new Date(now()).toISOString();
+    const run = await history.end(heartbeatJob, messageId, { status, result, outside, endedAt });
     if (run === undefined) return;
     tell(run.dueAt, status, status === "failed" ? result : undefined);
     const runs = history.of(heartbeatJob);

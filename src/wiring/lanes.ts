@@ -8,11 +8,13 @@ import { isGroup, questionRepliesOf, repliesOf } from "../bus/replies.js";
 import type { Channel } from "../channels/channel.js";
 import { superviseChannel } from "../channels/supervisor.js";
 import { draft } from "../events/event.js";
-import { rootKeyOf, sessionKeyOf } from "../events/session-key.js";
+import { channelOf, rootKeyOf, sessionKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import { isOpenCommand, type ToolUse } from "../policy/access.js";
 import { filesOfCommand } from "../policy/command-files.js";
 import { grantText } from "../policy/grants.js";
+import { isOfGuest } from "../sessions/history-entries.js";
+import { holdsText } from "../sessions/same-text.js";
 import { builtinTools } from "../tools/builtin.js";
 import { createToolRegistry, type ToolSource } from "../tools/registry.js";
 import type { Tool } from "../tools/tool.js";
@@ -27,6 +29,8 @@ import type { Status } from "./status.js";
 type ChatCommands = Pick<AgentPorts, "mayCommand" | "operate">;
 
 const turnsParallel = 64;
+/** The newest conversations of jobs and heartbeats are looked through for what a message quotes. */
+const maxJobSessions = 50;
 const maxAttempts = 3;
 const stuckMs = 1000;
 /** A send that is cut may be said twice: one that is under way gets this long, however little grace is left. */
@@ -170,14 +174,33 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
 
 /** The same for every route: whose message it is decides, whatever carried it. */
 function toToolUse(use: PlannedUse, { isOwner, readers }: Assistant): ToolUse {
-  const { tool, access, folder, files, outside, isPlanning, message } = use;
+  const { tool, access, folder, files, isPlanning, message } = use;
   const { channel, senderId, chatId, thread } = message;
   const chat = sessionKeyOf(channel, chatId, thread);
   const role = isOwner(channel, senderId) ? "owner" : "guest";
   const chatType = isGroup(message) ? "group" : "dm";
   const { audience } = readers.of(message);
+  // A chat's own memory is for what its people say there.
+  const isOfChat = access.kind === "memory" && access.of === "chat";
+  const outside = isOfChat ? use.outside.filter((source) => !isOfGuest(source)) : use.outside;
   const speaker = { channel, senderId, chatType, role, audience } as const;
   return { tool, access, folder, chat, files, outside, isPlanning, speaker };
+}
+
+/** Scheduled jobs and heartbeats answer in chats whose own conversation does not hold it. */
+async function wasAnswered({ sessions }: Core, text: string): Promise<boolean> {
+  const own = (await sessions.list()).filter(({ key }) => channelOf(key) === "cron").slice(0, maxJobSessions);
+  for (const { key } of own) {
+    const messages = (await sessions.peek(key)) ?? [];
+    if (
+      holdsText(
+        messages.filter(({ role, outside }) => role === "assistant" && outside === undefined),
+        text,
+      )
+    )
+      return true;
+  }
+  return false;
 }
 
 function agentPorts(
@@ -195,7 +218,12 @@ function agentPorts(
   } = options;
   const { policy, grants, questions, models, budgets, skills, channels, isOwner, running } = assistant;
   const { workspace } = config.agents.defaults;
-  const { files, keepOlderText } = createChatContext(assistant, workspace, log);
+  const { files, keepOlderText } = createChatContext(
+    assistant,
+    workspace,
+    (texts) => core.provenance.texts.mark(texts),
+    log,
+  );
   return {
     engine: core.engine,
     sessions: core.sessions,
@@ -219,9 +247,11 @@ function agentPorts(
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
     outsideOf: policy.outsideOf,
+    labels: core.provenance.files,
     ...hands.commands,
     artifacts: hands.artifacts,
     tasks: hands.tasks,
+    wasAnswered: (text) => wasAnswered(core, text),
     questions,
     patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
     isOwner,

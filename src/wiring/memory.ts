@@ -69,6 +69,7 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
         },
         set: (day) => records.put("last", day),
       },
+      markForeign: (paragraphs) => core.provenance.texts.mark(paragraphs),
       now: () => new Date(options.now?.() ?? Date.now()),
       log,
     },
@@ -93,13 +94,15 @@ export async function readDay(
     // Newest first: nothing older has messages of that day.
     if (lastMessageAt === undefined || Date.parse(lastMessageAt) < from) break;
     if (!isOwners(key)) continue;
-    const messages = ((await core.sessions.peek(key)) ?? []).flatMap(({ role, content, timestamp }) => {
+    const said = (await core.sessions.peek(key)) ?? [];
+    const messages = said.flatMap(({ role, content, timestamp }) => {
       const at = Date.parse(timestamp);
       return (role === "user" || role === "assistant") && at >= from && at < until ? [{ role, content }] : [];
     });
     const isCopy = /^webui:fork-/.test(key) && messages.length > 0;
     if (isCopy && ![...(await core.sessions.open(key)).document.origins].every(isOwners)) continue;
-    days.push({ key, messages, ...(title === undefined ? {} : { title }) });
+    const isForeign = said.some(({ outside, forGuest }) => outside !== undefined || forGuest === true);
+    days.push({ key, messages, isForeign, ...(title === undefined ? {} : { title }) });
   }
   return days.reverse();
 }

@@ -9,6 +9,8 @@ export interface RunEnd {
   readonly status: "completed" | "failed";
   /** The answer, or what went wrong. */
   readonly result: string;
+  /** Where what others wrote came from that had a say in it. */
+  readonly outside?: string | undefined;
 }
 
 /** Resolves with the end, also when an earlier process has seen it; with undefined when `signal` aborts. Never rejects. */
@@ -21,7 +23,8 @@ export async function endOfRun(
   try {
     const { end, response } = await waitForTurn({ bus, sessions, engine }, sessionKey, messageId, signal);
     if (end === "cancelled") return { status: "failed", result: "It was stopped." };
-    return { status: end === "complete" ? "completed" : "failed", result: response };
+    const answer = (await sessions.peek(sessionKey))?.findLast(({ role }) => role === "assistant");
+    return { status: end === "complete" ? "completed" : "failed", result: response, outside: answer?.outside };
   } catch (error) {
     return signal.aborted ? undefined : { status: "failed", result: messageOf(error) };
   }

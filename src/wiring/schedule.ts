@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { knownAddressesIn } from "../agent/provenance.js";
 import type { InboundMessage } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
 import { channelOf, clientChannels, rootKeyOf, sessionKeyOf } from "../events/session-key.js";
@@ -14,6 +15,10 @@ import type { GatewayOptions } from "./options.js";
 import { endOfRun, tellRun } from "./run-end.js";
 
 type JobPlace = Pick<ToolContext, "channel" | "chatId" | "thread" | "senderId" | "sessionKey">;
+
+/** What a job's maker has seen. */
+type JobOrigin = Pick<ToolContext, "outside" | "knowsAddress">;
+const person: JobOrigin = { outside: () => [], knowsAddress: () => true };
 
 /** Scheduled jobs. The code that reads cron expressions is loaded when there is a job, or when one is asked for. */
 export interface Schedule {
@@ -49,8 +54,9 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
     await state.opening?.catch(() => undefined);
     await state.running;
   });
-  const jobsOf = (place: JobPlace): ChatJobs => jobsOfChat(scheduler, place);
-  return { scheduler, jobsOf, tool: cronTool(jobsOf) };
+  const jobsOf = (place: JobPlace): ChatJobs => jobsOfChat(scheduler, place, person);
+  const tool = cronTool((context) => jobsOfChat(scheduler, context, context));
+  return { scheduler, jobsOf, tool };
 }
 
 async function openScheduler(
@@ -116,6 +122,8 @@ function toMessage(id: string, job: Job, receivedAt: number): InboundMessage {
     attachments: [],
     mode: "next",
     jobId: job.id,
+    mixed: job.outside,
+    addresses: job.addresses ?? [],
     receivedAt,
   };
 }
@@ -149,7 +157,7 @@ async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () =
 }
 
 /** A chat sees and changes its own jobs only. */
-function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace): ChatJobs {
+function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace, origin: JobOrigin): ChatJobs {
   const { channel, chatId, thread, senderId } = context;
   // What a sub-agent schedules is its chat's, and so is what a heartbeat or a job with a conversation of its own does.
   const root = rootKeyOf(context.sessionKey);
@@ -179,9 +187,19 @@ function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace): Cha
     },
     async add(wish) {
       const { describeSchedule } = await import("../schedule/times.js");
-      const job = await (await scheduler()).add(wish, { channel, chatId, thread, senderId, sessionKey });
+      const addresses = knownAddressesIn(wish.message, origin.knowsAddress);
+      const whole = { ...wish, addresses, outside: [...new Set(origin.outside())] };
+      const job = await (await scheduler()).add(whole, { channel, chatId, thread, senderId, sessionKey });
       const next = job.nextDue === undefined ? "" : `, next ${new Date(job.nextDue).toISOString().slice(0, 16)}Z`;
       return `Scheduled ${job.id} "${job.name}": ${describeSchedule(job.schedule)}${next}`;
+    },
+    async outside() {
+      const opened = await scheduler();
+      const jobs = opened.list().filter(({ owner }) => owner.sessionKey === sessionKey);
+      return jobs.flatMap(({ id, outside = [] }) => [
+        ...outside,
+        ...opened.history(id).flatMap((run) => run.outside ?? []),
+      ]);
     },
     remove: async (id) => await (await own(id)).remove(id),
     enable: async (id, isEnabled) => void (await (await own(id)).enable(id, isEnabled)),

@@ -37,10 +37,17 @@ export interface ContextOptions {
   readonly tasks?: ToolContext["tasks"];
   /** What others wrote in the context. */
   readonly outside?: readonly string[];
-  readonly wasShown?: ToolContext["wasShown"];
+  readonly receivedHere?: ToolContext["receivedHere"];
   readonly knowsAddress?: ToolContext["knowsAddress"];
   readonly wrote?: ToolContext["wrote"];
+  readonly startRun?: ToolContext["startRun"];
 }
+
+/** The label of a command in which nobody has a say but who it is told. */
+const startCleanRun: ToolContext["startRun"] = async (sees) => {
+  const sources = [...sees];
+  return { outside: () => sources[0], add: async (more) => void sources.push(...more), end: async () => undefined };
+};
 
 const noTask = () => Promise.reject(new Error("nobody starts sub-agents here"));
 const noTasks: ToolContext["tasks"] = { start: noTask, list: () => [], get: noTask, cancel: noTask };
@@ -84,6 +91,8 @@ export function createToolPlace(below = tmpdir()): ToolPlace {
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: async (file) => policy.outsideOf(file, own),
+      hiddenFiles: async () => () => false,
+      startRun: options.startRun ?? startCleanRun,
       allowedByRule: () => false,
       wrote: options.wrote ?? (async () => undefined),
       isSubAgent: options.isSubAgent ?? false,
@@ -94,7 +103,8 @@ export function createToolPlace(below = tmpdir()): ToolPlace {
       allows(access) {
         return policy.mayUseTool({ tool, access, folder: own, speaker, outside: options.outside }).verdict === "allow";
       },
-      wasShown: options.wasShown ?? (() => true),
+      outside: () => options.outside ?? [],
+      receivedHere: options.receivedHere ?? (() => true),
       knowsAddress: options.knowsAddress ?? (() => true),
       readSkill: options.readSkill ?? (async () => undefined),
     };

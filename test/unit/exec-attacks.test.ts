@@ -210,17 +210,15 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
   test("files that came with messages are read there, marked, changed by nobody, and only where they are meant", async () => {
     const { place } = at();
     const file = place.file("ws/.sessions/.kept/telegram_42/received/ab-data.csv", "a,b\n1,2\n3,4\n");
-    const asked: string[] = [];
-    const wasShown = (text: string): boolean => asked.push(text) > 0;
-    const counted = await at().run(`wc -l < ${file}`, { wasShown: () => false });
+    const counted = await at().run(`wc -l < ${file}`, { receivedHere: () => false });
     assert.deepEqual([counted.text, counted.outside], ["3", "a command that could read the files sent here"]);
     // A script names the file, its call does not: the conversation in which it came is enough.
     await attack(`echo 'cat recei""ved/*' > count.sh`);
-    assert.equal((await at().run("sh count.sh", { wasShown })).text, "a,b\n1,2\n3,4");
-    assert.ok(asked.includes(path.join(path.dirname(file), "/")));
-    const later = await at().run("sh count.sh; ls rec*/", { wasShown: () => false });
+    assert.equal((await at().run("sh count.sh", { receivedHere: () => true })).text, "a,b\n1,2\n3,4");
+    const later = await at().run("sh count.sh; ls rec*/", { receivedHere: () => false });
     assert.match(later.text, /No such file/);
-    assert.equal(later.outside, undefined);
+    // What such a command left in the terminal's variables or in /tmp may be of theirs.
+    assert.equal(later.outside, "a command that could read the files sent here");
     await attack(
       `echo evil > ${file}; rm -f ${file}; rm -rf ../.kept; mv received gone; ln -s / received; rm received`,
     );
@@ -232,7 +230,6 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
     assert.match(told.text, /^a,b/);
     assert.equal(told.outside, "a command that could read the files sent here");
     rmSync(file);
-    assert.equal((await at().run("ls received")).outside, undefined);
   });
 
   test("what a command makes of the short names changes nothing in the places that they mean", async () => {

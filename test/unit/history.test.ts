@@ -65,12 +65,6 @@ function result(seq: number, id: string, output: string, turnId?: string): Store
   return stored(seq, "tool_execution_complete", payload, turnId);
 }
 
-function foreign(seq: number, id: string, output: string, isError = false): StoredEvent {
-  const event = result(seq, id, output);
-  if (event.type !== "tool_execution_complete") throw new Error("not a result");
-  return { ...event, payload: { ...event.payload, is_error: isError, outside: "a page" } };
-}
-
 function fold(events: readonly StoredEvent[]): History {
   const history = new History();
   for (const event of events) history.apply(event);
@@ -182,18 +176,4 @@ test("any prefix of any mix of events gives calls and results that match one to 
       }
     }),
   );
-});
-
-test("what the model was shown is what others wrote, not what it made up itself", () => {
-  const history = fold([
-    user(1, "read https://a.example/one please"),
-    answer(2, [call("a"), call("b"), call("c"), { type: "text", text: "https://made.example/up" }]),
-    foreign(3, "a", "see https://b.example/two"),
-    foreign(4, "b", "https://refused.example/ was not allowed", true),
-    result(5, "c", "created https://made.example/file"),
-  ]);
-  for (const shown of ["https://a.example/one", "https://b.example/two"])
-    assert.equal(history.shows(shown), true, shown);
-  for (const made of ["https://made.example/up", "https://refused.example/", "https://made.example/file", "https://c"])
-    assert.equal(history.shows(made), false, made);
 });

@@ -71,7 +71,7 @@ async function act({ wish, address, context, held }: Scope): Promise<ToolResult>
     case "navigate":
       wasPermitted(page, address ?? "");
       await navigate(page, address ?? "", held);
-      return await shown(page, context, "opened");
+      return { ...(await shown(page, context, "opened")), visited: address };
     case "snapshot":
       return await shown(page, context, "looked at", Number.POSITIVE_INFINITY);
     case "click": {
@@ -260,6 +260,7 @@ async function shown(page: Page, context: ToolContext, what: string, limit = sho
     isError: false,
     summary: `${what} ${cutText(page.url(), 100)}`,
     outside: cutText(page.url(), 200),
+    addresses: "links",
   };
 }
 

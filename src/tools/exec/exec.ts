@@ -1,6 +1,5 @@
-import path from "node:path";
 import { z } from "zod";
-import { keptFolderOf, receivedFiles } from "../../policy/zones.js";
+import { receivedFiles } from "../../policy/zones.js";
 import { keepWhole } from "../overflow.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
 import type { Sandbox } from "./find-sandbox.js";
@@ -60,10 +59,11 @@ export function execTool(settings: ExecSettings): Tool {
       } as const;
       const refusal = await context.permit(access);
       if (refusal !== undefined) return failed(refusal);
-      const mayRead = (target: string): boolean => context.allows({ kind: "read", path: target });
+      const isHidden = await context.hiddenFiles();
+      const mayRead = (target: string): boolean => !isHidden(target) && context.allows({ kind: "read", path: target });
       const freshEnvironment = context.allowedByRule(access);
       const received = wantsReceived(command, context);
-      const start = { confinement, network, received, mayRead, freshEnvironment };
+      const start = { confinement, network, received, mayRead, freshEnvironment, startRun: context.startRun };
       if (background) {
         const started = await terminal.runInBackground(command, start, context.signal);
         if (!started.ok) return failed(started.sentence);
@@ -83,9 +83,8 @@ export function execTool(settings: ExecSettings): Tool {
  * Files that came with messages are shown in the conversation that they came in, and to commands that name their
  * folder: what commands print counts as written by others then.
  */
-function wantsReceived(command: string, { folder, wasShown }: ToolContext): boolean {
-  const places = [keptFolderOf(folder), folder].map((place) => path.join(place, receivedFiles) + path.sep);
-  return command.includes(receivedFiles) || places.some(wasShown);
+function wantsReceived(command: string, { receivedHere }: ToolContext): boolean {
+  return command.includes(receivedFiles) || receivedHere();
 }
 
 function withoutSandbox({ sandbox: { state } }: ExecSettings): string {

@@ -44,6 +44,8 @@ export function processTool(terminals: Terminals): Tool {
             hasNetwork: isSandboxed && hasNetwork,
           });
           if (refusal !== undefined) return failed(refusal);
+          // Others have a say in what is typed, and so in all that comes of it.
+          await run.heard(context.outside());
           return run.write(text) ? done(`Written to ${id}.`) : failed(`${id} has ended.`);
         }
         case "kill":

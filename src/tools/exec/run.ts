@@ -5,6 +5,7 @@ import { Socket } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
 import { newId } from "../../util/ids.js";
+import type { ToolRun } from "../tool.js";
 import { openLeash, runVariable } from "./leash.js";
 import type { Limits } from "./limits.js";
 import { Output } from "./output.js";
@@ -36,6 +37,8 @@ export interface RunOptions {
   /** Can be written to. */
   readonly isInteractive: boolean;
   readonly limits: Limits;
+  /** What others have a say in it by; absent for what nobody else has to do with. */
+  readonly label?: ToolRun | undefined;
 }
 
 export interface RunEnd {
@@ -60,6 +63,8 @@ export interface Run {
   readonly fault: string | undefined;
   /** Resolves when it and everything that it has started is gone. */
   readonly ended: Promise<RunEnd>;
+  /** These have a say in it from now on. */
+  heard(sources: readonly string[]): Promise<void>;
   /** Kills all of it, at once. `fault`: what it is ended for. */
   kill(fault?: string): void;
   /** False when it has ended or takes no input. */
@@ -108,8 +113,8 @@ class LiveRun implements Run {
   readonly output = new Output();
   readonly isSandboxed: boolean;
   readonly hasNetwork: boolean;
-  readonly outside: string | undefined;
   readonly ended: Promise<RunEnd>;
+  readonly #label: ToolRun | undefined;
   #end: RunEnd | undefined;
   #isGone = false;
   #fault: string | undefined;
@@ -121,7 +126,7 @@ class LiveRun implements Run {
     this.command = command;
     this.isSandboxed = confined !== undefined;
     this.hasNetwork = network || !this.isSandboxed;
-    this.outside = outsideOf(options);
+    this.#label = options.label;
     const launch = launchOf(options);
     const held = confined?.confinement.hasOwnProcesses === true ? undefined : openLeash(mark);
     const group = limits.open();
@@ -180,6 +185,14 @@ class LiveRun implements Run {
 
   get fault(): string | undefined {
     return this.#fault;
+  }
+
+  get outside(): string | undefined {
+    return this.#label?.outside();
+  }
+
+  async heard(sources: readonly string[]): Promise<void> {
+    await this.#label?.add(sources);
   }
 
   kill(fault?: string): void {
@@ -245,11 +258,11 @@ function launchOf(options: RunOptions): Launch {
   return { file, args };
 }
 
-/** Without a sandbox nobody knows, and a person has allowed it as it stands. */
-function outsideOf({ confined, network }: RunOptions): string | undefined {
-  if (confined === undefined) return undefined;
-  if (network) return "a command with network access";
-  return confined.view.showsReceived ? "a command that could read the files sent here" : undefined;
+/** What others have a say in a command by. Without a sandbox nobody knows, and a person has allowed it as it stands. */
+export function sightsOf({ confined, network }: Pick<RunOptions, "confined" | "network">): string[] {
+  if (confined === undefined) return [];
+  if (network) return ["a command with network access"];
+  return confined.view.showsReceived ? ["a command that could read the files sent here"] : [];
 }
 
 function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {

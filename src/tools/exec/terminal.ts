@@ -2,9 +2,10 @@ import { mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import type { Zones } from "../../policy/zones.js";
 import { removeFolder } from "../../util/held-folder.js";
+import type { ToolContext } from "../tool.js";
 import type { Limits } from "./limits.js";
 import { Quota, type QuotaLimits, type QuotaStart } from "./quota.js";
-import { type Run, startRun } from "./run.js";
+import { type Run, sightsOf, startRun } from "./run.js";
 import type { Confinement, TempFolders } from "./sandbox.js";
 import { firstEnvironment } from "./shell.js";
 import type { Surveyor } from "./view/survey.js";
@@ -43,6 +44,7 @@ export interface StartOptions {
   readonly network: boolean;
   readonly received: ViewOptions["received"];
   readonly mayRead: ViewOptions["mayRead"];
+  readonly startRun: ToolContext["startRun"];
   /**
    * The command runs with the variables that a new terminal begins with, and leaves none behind: what earlier commands
    * exported has no part in what it does. It starts in the folder that the terminal is in, which stays.
@@ -95,6 +97,8 @@ export class Terminal {
   readonly #made: Promise<unknown>;
   #cwd: string | undefined;
   #environment = "";
+  /** A command that others had a say in has left variables, a folder, or files in /tmp: all later ones may meet them. */
+  #foreign: string | undefined;
   #count = 0;
   #usedAt = Date.now();
 
@@ -107,6 +111,11 @@ export class Terminal {
     this.#quota = new Quota([folder, this.#temp.shown, this.#temp.memory], quota);
     this.#made = makeFolders(this.#temp);
     this.#made.catch(() => undefined);
+  }
+
+  /** Others have had a say in what commands find here. */
+  get isForeign(): boolean {
+    return this.#foreign !== undefined || [...this.#running].some(({ outside }) => outside !== undefined);
   }
 
   /** Where the next command starts; undefined: in the session's own folder. */
@@ -236,6 +245,7 @@ export class Terminal {
     {
       confinement,
       network,
+      startRun: label,
       freshEnvironment = false,
       isInteractive,
       folder,
@@ -253,9 +263,12 @@ export class Terminal {
   ): Promise<Run> {
     const { timeZone, limits } = this.#options;
     const confined = confinement === undefined || held === undefined ? undefined : { confinement, view: held.view };
-    return await startRun(
+    const sees = [...sightsOf({ confined, network }), ...(this.#foreign === undefined ? [] : [this.#foreign])];
+    const labelled = await label(sees);
+    const run = await startRun(
       {
         command,
+        label: labelled,
         cwd,
         environment: freshEnvironment ? "" : this.#environment,
         firstEnvironment: firstEnvironment({ home: folder, timeZone }),
@@ -269,7 +282,16 @@ export class Terminal {
         limits,
       },
       signal,
-    );
+    ).catch(async (error: unknown) => {
+      await labelled.end();
+      throw error;
+    });
+    this.#foreign ??= run.outside;
+    void run.ended.then(async () => {
+      this.#foreign ??= run.outside;
+      await labelled.end();
+    });
+    return run;
   }
 
   /** Looks after a command as long as it runs. */

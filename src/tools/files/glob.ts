@@ -3,7 +3,7 @@ import { statReal } from "../../util/real-path.js";
 import { defineTool, failed } from "../tool.js";
 import { fileFailure } from "./failure.js";
 import { createGlob } from "./glob-pattern.js";
-import { locateFolder, workspaceHint } from "./locate.js";
+import { locateFolder, namesOutside, workspaceHint } from "./locate.js";
 import { walkFiles } from "./walk.js";
 
 const maxFiles = 300;
@@ -33,7 +33,13 @@ export const globTool = defineTool({
       if (lines.length === 0) lines.push("No file fits.", ...workspaceHint(place, context));
       if (isCut) lines.push("[more was not looked at; narrow pattern or path]");
       if (place.note !== undefined) lines.push(place.note);
-      return { text: lines.join("\n"), isError: false, summary: `found ${files.length} files for ${oneLine(pattern)}` };
+      const outside = new Set<string>();
+      for (const file of files) {
+        const origin = await context.outsideOf(file.path);
+        if (origin !== undefined) outside.add(origin);
+      }
+      const summary = `found ${files.length} files for ${oneLine(pattern)}`;
+      return { text: lines.join("\n"), isError: false, summary, ...namesOutside(outside) };
     } catch (error) {
       return fileFailure(error, place.shown);
     }

@@ -7,7 +7,7 @@ import { HeldFolder } from "../../util/held-folder.js";
 import { resolveReal } from "../../util/real-path.js";
 import { defineTool, failed, type ToolContext } from "../tool.js";
 import { fileFailure } from "./failure.js";
-import { locate } from "./locate.js";
+import { locate, namesOutside } from "./locate.js";
 
 const maxEntries = 500;
 const maxDepth = 5;
@@ -31,7 +31,7 @@ export const listDirTool = defineTool({
     const isOwn = path.resolve(context.folder, place.shown) === path.resolve(context.folder);
     if (!place.exists && !isOwn) return failed(`${place.shown} does not exist.`);
     try {
-      const found = place.exists ? await listing(place.path, depth, context) : { lines: [], isCut: false };
+      const found = place.exists ? await listing(place.path, depth, context) : nothing;
       const lines = found.lines.length > 0 ? found.lines : ["(empty)"];
       const notes = [
         ...(found.isCut ? [`[more than ${maxEntries} entries; list a folder below]`] : []),
@@ -39,7 +39,8 @@ export const listDirTool = defineTool({
         ...(isOwn ? [...(await keptNote(context)), `[workspace: ${context.workspace}]`] : []),
       ];
       const count = `${found.lines.length} ${found.lines.length === 1 ? "entry" : "entries"}`;
-      return { text: [...lines, ...notes].join("\n"), isError: false, summary: `listed ${place.shown} (${count})` };
+      const text = [...lines, ...notes].join("\n");
+      return { text, isError: false, summary: `listed ${place.shown} (${count})`, ...namesOutside(found.outside) };
     } catch (error) {
       return fileFailure(error, place.shown);
     }
@@ -58,10 +59,15 @@ async function keptNote(context: ToolContext): Promise<readonly string[]> {
 interface Listing {
   readonly lines: string[];
   readonly isCut: boolean;
+  /** Whose names others had a say in. */
+  readonly outside: ReadonlySet<string>;
 }
+
+const nothing: Listing = { lines: [], isCut: false, outside: new Set() };
 
 async function listing(root: string, depth: number, context: ToolContext): Promise<Listing> {
   const lines: string[] = [];
+  const outside = new Set<string>();
   const visit = async (folder: string, prefix: string, levels: number): Promise<boolean> => {
     context.signal.throwIfAborted();
     await using held = await HeldFolder.open(folder).catch((error: unknown) => {
@@ -81,12 +87,14 @@ async function listing(root: string, depth: number, context: ToolContext): Promi
       if (entry.name.startsWith(".") && (await context.permit({ kind: "read", path: full })) !== undefined) continue;
       if (lines.length >= maxEntries) return true;
       lines.push(`${prefix}${await describe(entry, held.at(entry.name))}`);
+      const origin = await context.outsideOf(full);
+      if (origin !== undefined) outside.add(origin);
       if (entry.isDirectory() && levels > 1 && (await visit(full, `${prefix}${entry.name}/`, levels - 1))) return true;
     }
     return false;
   };
   const isCut = await visit(root, "", depth);
-  return { lines, isCut };
+  return { lines, isCut, outside };
 }
 
 async function describe(entry: Dirent, full: string): Promise<string> {

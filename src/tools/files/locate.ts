@@ -2,6 +2,7 @@ import path from "node:path";
 import { isInside } from "../../policy/paths.js";
 import { keptFolderOf, keptNames } from "../../policy/zones.js";
 import { type Resolution, resolveReal } from "../../util/real-path.js";
+import { namesOf } from "../../util/untrusted.js";
 import { failed, type ToolContext, type ToolResult } from "../tool.js";
 
 /** A path that policy has allowed. */
@@ -73,6 +74,11 @@ export function workspaceHint({ shown, note }: Place, { folder, workspace }: Too
 /** For the result of a tool that shows what stands at a place. */
 export function outsideOf({ outside }: Place): { readonly outside?: string } {
   return outside === undefined ? {} : { outside };
+}
+
+/** For the result of a tool that shows names, or texts of several files. */
+export function namesOutside(origins: ReadonlySet<string>): { readonly outside?: string } {
+  return origins.size === 0 ? {} : { outside: namesOf([...origins]) };
 }
 
 async function allowed(absolute: string, kind: "read" | "write", context: ToolContext): Promise<Resolution> {

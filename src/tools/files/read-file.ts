@@ -1,7 +1,9 @@
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { z } from "zod";
+import { isInside, resolveFolderSync } from "../../policy/paths.js";
+import { keptFolderOf, receivedFiles } from "../../policy/zones.js";
 import { cutText } from "../../util/cut-text.js";
-import { defineTool, failed, type ToolResult } from "../tool.js";
+import { defineTool, failed, type ToolContext, type ToolResult } from "../tool.js";
 import { loadContent } from "./load-content.js";
 import { locate, outsideOf, type Place } from "./locate.js";
 
@@ -46,10 +48,17 @@ export const readFileTool = defineTool({
       text: [chosen.join("\n"), ...notes].join("\n"),
       isError: false,
       ...outsideOf(place),
+      ...addressesOf(place, context),
       summary: `read ${place.shown} (${chosen.length} ${chosen.length === 1 ? "line" : "lines"})`,
     };
   },
 });
+
+/** Those in a file that came with a message are as good as those in the message. */
+function addressesOf({ path }: Place, { folder }: ToolContext): Pick<ToolResult, "addresses"> {
+  const received = join(keptFolderOf(resolveFolderSync(folder)), receivedFiles);
+  return isInside(received, path) ? { addresses: "text" } : {};
+}
 
 function showImage(
   { path, shown, note }: Place,

@@ -32,7 +32,9 @@ export const askHumanTool = defineTool({
       names: env,
     });
     const text = textFor(answer.outcome, answer.text, env.length > 0);
-    return { text, isError: false, summary: `asked: ${cutText(question.trim(), 80)}` };
+    const isOwnWords = answer.outcome === "answered" && env.length === 0;
+    const summary = `asked: ${cutText(question.trim(), 80)}`;
+    return { text, isError: false, summary, ...(isOwnWords ? { addresses: "text" as const } : {}) };
   },
 });
 

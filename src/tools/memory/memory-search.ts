@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { cutText } from "../../util/cut-text.js";
+import { namesOf } from "../../util/untrusted.js";
 import { defineTool, failed, type Tool, type ToolContext } from "../tool.js";
 
 /** What the tool looks for things in. */
@@ -14,7 +15,7 @@ export interface PastFinder {
       readonly text: string;
       readonly at?: number;
       /** Where the passage came from when others had a hand in it. */
-      readonly outside?: string;
+      readonly outside?: string | undefined;
     }[]
   >;
 }
@@ -49,12 +50,12 @@ export function memorySearchTool(past: PastFinder, scopeOf: (context: ToolContex
         ({ sourceId, from, text, at }) =>
           `[${at === undefined ? "" : `${new Date(at).toISOString().slice(0, 16)} `}${sourceId}, ${from}] ${excerpt(text, query)}`,
       );
-      const outside = found.map((one) => one.outside ?? outsideOf(one.sourceId)).find((source) => source !== undefined);
+      const outside = found.flatMap((one) => one.outside ?? outsideOf(one.sourceId) ?? []);
       return {
         text: lines.join("\n\n"),
         isError: false,
         summary: `found ${found.length}`,
-        ...(outside === undefined ? {} : { outside }),
+        ...(outside.length === 0 ? {} : { outside: namesOf(outside) }),
       };
     },
   });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { namesOf } from "../../util/untrusted.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
 
 /** The jobs of one chat. */
@@ -20,6 +21,8 @@ export interface ChatJobs {
   runNow(id: string): Promise<void>;
   /** One line for each run, newest first. */
   history(id: string): Promise<readonly string[]>;
+  /** Where what others wrote came from that had a say in these jobs and in what came of them. */
+  outside(): Promise<readonly string[]>;
 }
 
 const input = z.object({
@@ -48,14 +51,20 @@ export function cronTool(jobsOf: (context: ToolContext) => ChatJobs): Tool {
       const refusal = await context.permit({ kind: "schedule", detail: action });
       if (refusal !== undefined) return failed(refusal);
       const jobs = jobsOf(context);
+      const told = async (text: string): Promise<ToolResult> => {
+        const outside = await jobs.outside();
+        return { ...done(text), ...(outside.length === 0 ? {} : { outside: namesOf(outside) }) };
+      };
       try {
         switch (action) {
           case "add":
             return done(await jobs.add({ message, name, at, every, cron, timeZone: time_zone, session, missed }));
           case "list":
-            return done((await jobs.list()).map(({ line }) => line).join("\n") || "Nothing is scheduled in this chat.");
+            return await told(
+              (await jobs.list()).map(({ line }) => line).join("\n") || "Nothing is scheduled in this chat.",
+            );
           case "history":
-            return done((await jobs.history(id)).join("\n") || "It has not run yet.");
+            return await told((await jobs.history(id)).join("\n") || "It has not run yet.");
           case "remove":
             await jobs.remove(id);
             return done("Removed.");

@@ -59,6 +59,8 @@ export function webFetchTool(options: WebFetchOptions): Tool {
           isError: page.status >= 400,
           summary: `read ${address.slice(0, 100)} (${page.text.length} characters)`,
           outside: page.url,
+          addresses: "text",
+          visited: address,
         };
       } catch (error) {
         if (error instanceof EgressError) return failed(error.message, "the page was not read");

@@ -43,6 +43,7 @@ export function webSearchTool(options: WebSearchOptions): Tool {
           summary: `found ${shown.length} ${shown.length === 1 ? "page" : "pages"}`,
           // Without the query: it would look like something that others wrote.
           outside: `a web search with ${options.provider}`,
+          addresses: "text",
         };
       } catch (error) {
         if (error instanceof EgressError) return failed(error.message, "the search failed");

@@ -1,0 +1,61 @@
+import path from "node:path";
+import { FolderLabels, isBelow, type RunMark, type Writing } from "./folder-labels.js";
+
+export interface LabelsOptions {
+  /** A session's own folder and what the gateway keeps beside it, as real paths. */
+  readonly placesOf: (folder: string) => { readonly own: string; readonly kept: string };
+  /** Where the labels of all files that no session owns are kept. */
+  readonly sharedFile: string;
+  readonly now: () => number;
+}
+
+/** What the gateway knows of where files came from. It is kept beside the files, where no tool can write. */
+export interface Labels {
+  /** What is foreign about a file; `folder` is the session's that asks, undefined for what no session owns. */
+  outsideOf(target: string, folder: string | undefined): Promise<string | undefined>;
+  /** To be called, and waited for, before something foreign is written there. */
+  write(target: string, folder: string): Promise<Writing>;
+  /** Whether the file lies where only this session's turns and commands write. */
+  isOwn(target: string, folder: string): boolean;
+  startRun(sources: readonly string[], folder: string): Promise<RunMark>;
+  /** Foreign files that commands of this session must not see: nobody could remove them to get clean results again. */
+  hiddenFrom(folder: string): Promise<(target: string) => boolean>;
+  /** The session and its folder are gone. */
+  forget(folder: string): void;
+}
+
+const maxFolders = 300;
+const fileName = "labels.jsonl";
+
+export function createLabels({ placesOf, sharedFile, now }: LabelsOptions): Labels {
+  const shared = new FolderLabels({ file: sharedFile, now });
+  const folders = new Map<string, FolderLabels>();
+
+  const of = (folder: string): FolderLabels => {
+    const { own, kept } = placesOf(folder);
+    const known = folders.get(own);
+    if (known !== undefined) return known;
+    for (const [name, one] of folders) if (folders.size >= maxFolders && one.isIdle) folders.delete(name);
+    const fresh = new FolderLabels({ file: path.join(kept, fileName), root: own, now });
+    folders.set(own, fresh);
+    return fresh;
+  };
+
+  const storeOf = (target: string, folder: string | undefined): FolderLabels => {
+    if (folder === undefined) return shared;
+    const { own, kept } = placesOf(folder);
+    return [own, kept].some((root) => isBelow(root, target)) ? of(folder) : shared;
+  };
+
+  return {
+    outsideOf: (target, folder) => storeOf(target, folder).outsideOf(target),
+    write: (target, folder) => storeOf(target, folder).write(target),
+    isOwn: (target, folder) => storeOf(target, folder) !== shared,
+    startRun: (sources, folder) => of(folder).startRun(sources),
+    async hiddenFrom(folder) {
+      const [everywhere, here] = await Promise.all([shared.foreignPaths(), of(folder).foreignPaths()]);
+      return (target) => everywhere(target) || here(target);
+    },
+    forget: (folder) => void folders.delete(placesOf(folder).own),
+  };
+}

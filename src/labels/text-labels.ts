@@ -1,0 +1,63 @@
+import { createHash } from "node:crypto";
+import { mkdir, open, readFile } from "node:fs/promises";
+import path from "node:path";
+
+/** Beyond it every passage counts as foreign. */
+const maxTexts = 100_000;
+
+/** Which passages of files that grow others had a say in: kept are their fingerprints. */
+export class TextLabels {
+  readonly #file: string;
+  readonly #known = new Set<string>();
+  #ready: Promise<void> | undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** To be waited for before the passages are written. */
+  async mark(texts: readonly string[]): Promise<void> {
+    await this.#load();
+    const fresh = [...new Set(texts.map(fingerprint))].filter((one) => !this.#known.has(one));
+    if (fresh.length === 0) return;
+    const append = async (): Promise<void> => {
+      await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+      const handle = await open(this.#file, "a", 0o600);
+      try {
+        // A line that a crash cut off ends here.
+        await handle.appendFile(`\n${fresh.join("\n")}\n`);
+        await handle.datasync();
+      } finally {
+        await handle.close();
+      }
+    };
+    const done = this.#last.then(append);
+    this.#last = done.catch(() => undefined);
+    await done;
+    for (const one of fresh) this.#known.add(one);
+  }
+
+  async isForeign(text: string): Promise<boolean> {
+    await this.#load();
+    return this.#known.size > maxTexts || this.#known.has(fingerprint(text));
+  }
+
+  async #load(): Promise<void> {
+    this.#ready ??= this.#read();
+    await this.#ready;
+  }
+
+  async #read(): Promise<void> {
+    const text = await readFile(this.#file, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return "";
+      throw error;
+    });
+    for (const line of text.split("\n")) if (line !== "") this.#known.add(line);
+  }
+}
+
+/** White space counts for nothing: files are tidied up. */
+function fingerprint(text: string): string {
+  return createHash("sha256").update(text.replace(/\s+/g, " ").trim()).digest("base64url").slice(0, 22);
+}

@@ -1,0 +1,10 @@
+/** Is given the paragraphs that others have a say in before they are written. */
+export type MarkForeign = (paragraphs: readonly string[]) => Promise<void>;
+
+/** The pieces of a file of the memory that are found one by one. */
+export function paragraphsOf(text: string): readonly string[] {
+  return text
+    .split(/\n\s*\n|\n(?=#)/)
+    .map((paragraph) => paragraph.trim())
+    .filter((paragraph) => paragraph !== "");
+}

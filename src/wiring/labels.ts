@@ -1,0 +1,26 @@
+import { join } from "node:path";
+import { createLabels, type Labels } from "../labels/labels.js";
+import { TextLabels } from "../labels/text-labels.js";
+import { resolveFolderSync } from "../policy/paths.js";
+import { keptFolderOf } from "../policy/zones.js";
+
+/** What the gateway knows of where files and their passages came from. */
+export interface Provenance {
+  readonly files: Labels;
+  /** Passages of the memory's files. */
+  readonly texts: TextLabels;
+}
+
+/** @param sessionsDir holds the folders of all sessions, and beside them what the gateway keeps */
+export function openProvenance(sessionsDir: string, now: () => number): Provenance {
+  const shared = join(sessionsDir, ".kept", ".workspace");
+  const files = createLabels({
+    placesOf(folder) {
+      const own = resolveFolderSync(folder);
+      return { own, kept: keptFolderOf(own) };
+    },
+    sharedFile: join(shared, "labels.jsonl"),
+    now,
+  });
+  return { files, texts: new TextLabels(join(shared, "passages.txt")) };
+}
