@@ -14,7 +14,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const copy = join(root, "node_modules", ".cache", "mutate");
 /** The quickest first: a mutation is noticed by the first of them that fails. */
 const tests = [
-  named("unit", /^policy-/),
+  named("unit", /^(policy-|permit|audience|owner-memory)/),
   named("unit", /^(tools-(files|chat|web-fetch)|exec-attacks|memory|audience|question)/),
   named("e2e", /^(approvals|questions|mcp|plan|.*memory.*|skills|policy.*)\.test/),
   named("e2e", /^attack\.test/),
