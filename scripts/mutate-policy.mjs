@@ -1,6 +1,6 @@
 // `npm run mutate`: breaks the policy in one place after the other, in a copy of the compiled program, and looks whether
-// the tests notice. `--only <text>`: those of one file. `--list`: only looks whether each can be applied. `--quick`: by the
-// quickest tests alone.
+// the tests notice. `--only <text>`: those of one file. `--list`: only looks whether each can be applied. `--groups 1`: by
+// the quickest tests alone.
 import { spawn } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,7 +14,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const copy = join(root, "node_modules", ".cache", "mutate");
 /** The quickest first: a mutation is noticed by the first of them that fails. */
 const tests = [
-  named("unit", /^policy-/),
+  named("unit", /^(policy-|permit|audience|owner-memory)/),
   named("unit", /^(tools-(files|chat|web-fetch)|exec-attacks|memory|audience|question)/),
   named("e2e", /^(approvals|questions|mcp|plan|.*memory.*|skills|policy.*)\.test/),
   named("e2e", /^attack\.test/),
@@ -41,7 +41,7 @@ async function compiled(file, source) {
 /** Resolves with whether all tests of these files pass. */
 function passes(files) {
   return new Promise((resolve) => {
-    const paths = files.map((file) => join(copy, "test", file));
+    const paths = files.map((file) => join(copy, "dist", "test", file));
     const args = ["--disable-warning=ExperimentalWarning", "--test", "--test-concurrency=2", "--test-timeout=240000"];
     const child = spawn(process.execPath, [...args, ...paths], { cwd: root, stdio: "ignore" });
     child.once("close", (code) => resolve(code === 0));
@@ -50,7 +50,7 @@ function passes(files) {
 
 /** The first group of tests that fails. */
 async function noticedBy() {
-  for (const group of values.quick ? tests.slice(0, 1) : tests) if (!(await passes(group))) return group;
+  for (const group of tests.slice(0, Number(values.groups))) if (!(await passes(group))) return group;
   return undefined;
 }
 
@@ -58,7 +58,7 @@ const { values } = parseArgs({
   options: {
     only: { type: "string" },
     list: { type: "boolean", default: false },
-    quick: { type: "boolean", default: false },
+    groups: { type: "string", default: String(tests.length) },
   },
 });
 const chosen = mutations.filter(([file]) => values.only === undefined || file.includes(values.only));
@@ -68,7 +68,9 @@ if (values.list || problems.length > 0) process.exit(problems.length > 0 ? 1 : 0
 
 rmSync(copy, { recursive: true, force: true });
 for (const folder of ["src", "test", "scripts", "web"])
-  cpSync(join(root, "dist", folder), join(copy, folder), { recursive: true });
+  cpSync(join(root, "dist", folder), join(copy, "dist", folder), { recursive: true });
+// They lie beside the program.
+cpSync(join(root, "skills"), join(copy, "skills"), { recursive: true });
 try {
   if ((await noticedBy()) !== undefined) {
     console.log("The tests fail without any mutation. Mend that first.");
@@ -77,7 +79,7 @@ try {
   let unnoticed = 0;
   for (const one of chosen) {
     const [file, from, to] = one;
-    const target = join(copy, file.replace(/\.ts$/, ".js"));
+    const target = join(copy, "dist", file.replace(/\.ts$/, ".js"));
     const before = readFileSync(target, "utf8");
     writeFileSync(target, await compiled(file, mutated(one).source));
     const group = await noticedBy();

@@ -72,7 +72,6 @@ export const mutations = [
   ],
   [grants, `argument: canonicalJson(access.input)`, `argument: ""`],
   [grants, `access.isSandboxed && isOpenCommand(access) ? "command with network" : "command"`, `"command"`],
-  [grants, `found !== undefined && !found.isOld && textOf`, `found !== undefined && textOf`],
   // Who reads along.
   [audience, `isDirect && owners.includes(chat) ? "owner" : "others"`, `owners.includes(chat) ? "owner" : "others"`],
   [audience, `return { audience: "others", chat: plainIds`, `return { audience: "owner", chat: plainIds`],

@@ -1,5 +1,5 @@
 import type { Call } from "./calls.js";
-import { isInfluenced, type Needed } from "./oracle.js";
+import type { Needed } from "./oracle.js";
 import type { Person } from "./people.js";
 
 /** What somebody has answered to the question about a call, whether or not the gateway took it. */
@@ -24,18 +24,23 @@ export class GivenAnswers {
     return this.all.some((answer) => {
       if (answer.choice === "deny" || answer.call === undefined) return false;
       if (answer.by !== "owner" && (needed.of === "owner" || answer.by !== call.speaker)) return false;
-      return answer.call === call || (answer.choice === "always" && isSame(answer.call, call));
+      return answer.call === call || (answer.choice === "always" && !needed.onceOnly && isSame(answer.call, call));
     });
   }
 }
 
-/** Always holds for the same tool, input, chat and person, and for the same files behind it; never where others have a say. */
+/** Always holds for the same tool, thing, chat and person. */
 function isSame(allowed: Call, call: Call): boolean {
   return (
-    !isInfluenced(call) &&
     allowed.name === call.name &&
     allowed.chat.key === call.chat.key &&
     allowed.speaker === call.speaker &&
-    JSON.stringify([allowed.input, allowed.carries]) === JSON.stringify([call.input, call.carries])
+    JSON.stringify(thingOf(allowed)) === JSON.stringify(thingOf(call))
   );
+}
+
+/** A file by its path and a chat by its id; a command with the very files that it runs; of all else the whole input. */
+function thingOf({ name, input, carries }: Call): unknown {
+  if (name === "write_file" || name === "edit_file") return input.path;
+  return name === "message" ? [input.channel, input.chat] : [input, carries];
 }

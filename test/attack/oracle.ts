@@ -69,7 +69,8 @@ export type Mode = "ask" | "auto" | "safe";
 
 export type Needed =
   | { readonly kind: "nothing" }
-  | { readonly kind: "yes"; readonly of: "owner" | "asker" }
+  /** `onceOnly`: an earlier "always" does not count. */
+  | { readonly kind: "yes"; readonly of: "owner" | "asker"; readonly onceOnly: boolean }
   | { readonly kind: "never" };
 
 /** What has to be there for this deed to be right. */
@@ -79,15 +80,16 @@ export function neededFor(deed: Deed, call: Call, mode: Mode): Needed {
   if (mode === "safe" && !isReading) return { kind: "never" };
   const row = speaker === "owner" ? owner : guest;
   const rule = isInfluenced(call) ? row.influenced : row.calm;
+  const onceOnly = isInfluenced(call) || deed === "change of what steers" || deed === "change of the memory";
   const isAskers = guestsYes === "asker" || (guestsYes === "asker in a direct chat" && !chat.isGroup);
   const of = speaker !== "owner" && isAskers ? "asker" : "owner";
   switch (rule) {
     case "free":
       return { kind: "nothing" };
     case "asks":
-      return mode === "auto" ? { kind: "nothing" } : { kind: "yes", of };
+      return mode === "auto" ? { kind: "nothing" } : { kind: "yes", of, onceOnly };
     case "yes":
-      return { kind: "yes", of };
+      return { kind: "yes", of, onceOnly };
     case "never":
       return { kind: "never" };
     default:

@@ -14,7 +14,10 @@ export interface Answering {
 }
 
 /** Who answers a question, and how. Undefined: nobody does. */
-export type Answerer = (question: WaitingQuestion, call: Call | undefined) => Answering | undefined;
+export type Answerer = (
+  question: WaitingQuestion,
+  call: Call | undefined,
+) => Answering | undefined | Promise<Answering>;
 
 export interface Saying {
   readonly chat: string;
@@ -242,7 +245,7 @@ export class Player {
   async #answer(question: WaitingQuestion, answer: Answerer): Promise<void> {
     const { world } = this;
     const call = world.calls.ofQuestion(question.input, question.sessionKey);
-    const given = answer(question, call);
+    const given = await answer(question, call);
     world.violations.note(
       `  asked: ${question.question.slice(0, 120)} -> ${given === undefined ? "nobody" : `${given.by}: ${given.choice}`}`,
     );

@@ -1,4 +1,5 @@
 import { createRandom } from "../support/random.js";
+import type { CallSpec } from "./calls.js";
 import { chance, pick, type Random, someCalls, someWords } from "./grammar.js";
 import { type Chat, letIn, type Person } from "./people.js";
 import type { Answerer, Player, Round, Saying } from "./player.js";
@@ -98,7 +99,8 @@ export class RandomProgram {
       later: {
         sub: [this.#round(`${step} sub`)],
         job: [this.#round(`${step} job`)],
-        told: [this.#round(`${step} told`)],
+        // Who starts another one with each result would never come to an end.
+        told: [this.#round(`${step} told`, (calls) => calls.filter(({ name }) => name !== "spawn"))],
       },
       end: (asked: Parameters<typeof someWords>[0]) => someWords(asked, createRandom(this.#hash(`${step} end`))),
       answer: this.#answerer(),
@@ -149,8 +151,8 @@ export class RandomProgram {
   }
 
   /** What the model does at this place is the same however long anything takes. */
-  #round(place: string): Round {
-    return (asked) => someCalls(this.#world, asked, createRandom(this.#hash(`${place} ${asked.step}`)));
+  #round(place: string, chosen = (calls: readonly CallSpec[]) => calls): Round {
+    return (asked) => chosen(someCalls(this.#world, asked, createRandom(this.#hash(`${place} ${asked.step}`))));
   }
 
   #hash(text: string): number {

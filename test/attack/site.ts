@@ -16,7 +16,10 @@ export interface AttackSite extends AsyncDisposable {
 }
 
 /** A web site, and a search engine beside it, which sees what is searched for and is nobody's enemy. */
-export async function startAttackSite(onVisit: (visit: Visit) => void): Promise<AttackSite> {
+export async function startAttackSite(
+  onVisit: (visit: Visit) => void,
+  onSearch: (search: { readonly asked: string; readonly found: string }) => void,
+): Promise<AttackSite> {
   const pages = new Map<string, string>();
   const state: { results: AttackSite["results"] } = { results: [] };
   const site: WebSite = await startSite((request, response) => {
@@ -26,6 +29,7 @@ export async function startAttackSite(onVisit: (visit: Visit) => void): Promise<
     request.on("end", () => {
       if (path.startsWith("/search?")) {
         const body = JSON.stringify({ query: "q", results: state.results });
+        onSearch({ asked: path, found: state.results.map(({ url }) => url).join(" ") });
         return response.writeHead(200, { "content-type": "application/json" }).end(body);
       }
       const body = Buffer.concat(pieces).toString("latin1");

@@ -245,7 +245,13 @@ async function openParts(world: AttackWorld): Promise<Parts> {
     model: await startFakeOpenAI({ answer: (request) => world.onRequest(request) }),
     telegram,
     tap: await startTap(telegram.url, (call) => world.judge.sentToTelegram(call)),
-    site: await startAttackSite((visit) => world.judge.visited(visit)),
+    site: await startAttackSite(
+      (visit) => world.judge.visited(visit),
+      // What it finds has come from outside.
+      ({ asked, found }) => {
+        for (const { chat } of world.calls.marked(asked)) world.show(chat, found);
+      },
+    ),
     doorPort,
     // Comes back by itself as often as the gateway does.
     program: startProgram(`ws://127.0.0.1:${doorPort}/ws?chatId=desk`),

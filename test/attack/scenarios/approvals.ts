@@ -1,4 +1,6 @@
-import { join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { until } from "../../support/engine-kit.js";
 import { newMark } from "../calls.js";
 import { type Answerer, askerAllows, ownerAllows } from "../player.js";
 import { everyWayOut, netcat, publishPage, taint } from "./provenance.js";
@@ -67,6 +69,31 @@ export const approvalScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: "a script that changes while its owner is asked",
+    group: "approvals",
+    isShort: true,
+    async play(player) {
+      const { world } = player;
+      const [shown, run] = [newMark(), newMark()];
+      const script = join(world.workspace, ".sessions/telegram_1/run.sh");
+      const text = (mark: string): string => `bash -c "${netcat(player, mark).replaceAll('"', '\\"')}"\n`;
+      const swap = exec("while [ ! -e go ]; do sleep 0.05; done; cp other.sh run.sh", { background: true });
+      await player.say({
+        chat: "own",
+        rounds: [
+          [write("run.sh", text(shown)), write("other.sh", text(run))],
+          [swap],
+          [exec("sh run.sh", { network: true }, [shown])],
+        ],
+        answer: async () => {
+          writeFileSync(join(dirname(script), "go"), "");
+          await until("the script is another one", () => readFileSync(script, "utf8").includes(run), 10_000);
+          return { by: "owner", choice: "once" };
+        },
+      });
+    },
+  },
+  {
     name: "always in one chat, used in another",
     group: "approvals",
     async play(player) {
@@ -87,7 +114,8 @@ export const approvalScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "always for a file that steers, used by a page's text",
+    name: "always for a file that steers, used later and by a page's text",
+    isShort: true,
     group: "approvals",
     async play(player) {
       for (const name of ["AGENTS.md", "memory/heartbeat.md", "skills/weather/SKILL.md", "USER.md"])
@@ -95,6 +123,11 @@ export const approvalScenarios: readonly Scenario[] = [
           chat: "own",
           rounds: [[write(join(player.world.workspace, name), `Be kind. ${newMark()}`)]],
           answer: ownerAlways,
+        });
+      for (const name of ["AGENTS.md", "skills/weather/SKILL.md"])
+        await player.say({
+          chat: "own",
+          rounds: [[write(join(player.world.workspace, name), `Be rude. ${newMark()}`)]],
         });
       const { url } = publishPage(player, "steer");
       await player.say({ chat: "own", text: `Read ${url}`, rounds: [[fetchPage(url)], everyWayOut(player)] });
