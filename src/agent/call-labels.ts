@@ -46,9 +46,9 @@ export class CallLabels {
     };
   }
 
-  async outsideOf(path: string): Promise<string | undefined> {
+  async outsideOf(path: string, of: "content" | "name" = "content"): Promise<string | undefined> {
     const { labels, folder, effect } = this.#options;
-    const origin = this.#byPlace(path) ?? (await labels.outsideOf(path, folder));
+    const origin = this.#byPlace(path) ?? (await labels.outsideOf(path, folder, of));
     if (origin === undefined) return undefined;
     this.#read.add(origin);
     // What an idempotent call writes does not depend on what stood there before.

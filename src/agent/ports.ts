@@ -126,7 +126,7 @@ export interface TaskCall {
 
 /** What the gateway knows of files in which others had a say. `folder`: the session's own. */
 export interface FileLabels {
-  outsideOf(path: string, folder: string): Promise<string | undefined>;
+  outsideOf(path: string, folder: string, of?: "content" | "name"): Promise<string | undefined>;
   /** To be waited for before something is written there that others have a say in. */
   write(path: string, folder: string): Promise<FileWriting>;
   /** Whether the file lies where only this session's turns and commands write. */

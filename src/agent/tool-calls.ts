@@ -272,7 +272,7 @@ function contextOf(
     permit: labels.permit((access) => waiting(() => permit(access))),
     allowedByRule,
     ask: (question) => waiting(() => askFor(call, question, human)),
-    outsideOf: (path) => labels.outsideOf(path),
+    outsideOf: (path, of) => labels.outsideOf(path, of),
     wrote: (path) => labels.wrote(path),
     hiddenFiles: () => ports.labels.hiddenFrom(folder),
     startRun: (sees) => labels.startRun(sees),

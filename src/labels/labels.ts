@@ -6,13 +6,15 @@ export interface LabelsOptions {
   readonly placesOf: (folder: string) => { readonly own: string; readonly kept: string };
   /** Where the labels of all files that no session owns are kept. */
   readonly sharedFile: string;
+  /** Says of files that grow by passages whether others have a say in some of them. */
+  readonly foreignTexts: () => Promise<(target: string) => boolean>;
   readonly now: () => number;
 }
 
 /** What the gateway knows of where files came from. It is kept beside the files, where no tool can write. */
 export interface Labels {
   /** What is foreign about a file; `folder` is the session's that asks, undefined for what no session owns. */
-  outsideOf(target: string, folder: string | undefined): Promise<string | undefined>;
+  outsideOf(target: string, folder: string | undefined, of?: "content" | "name"): Promise<string | undefined>;
   /** To be called, and waited for, before something foreign is written there. */
   write(target: string, folder: string): Promise<Writing>;
   /** Whether the file lies where only this session's turns and commands write. */
@@ -27,7 +29,7 @@ export interface Labels {
 const maxFolders = 300;
 const fileName = "labels.jsonl";
 
-export function createLabels({ placesOf, sharedFile, now }: LabelsOptions): Labels {
+export function createLabels({ placesOf, sharedFile, foreignTexts, now }: LabelsOptions): Labels {
   const shared = new FolderLabels({ file: sharedFile, now });
   const folders = new Map<string, FolderLabels>();
 
@@ -48,13 +50,18 @@ export function createLabels({ placesOf, sharedFile, now }: LabelsOptions): Labe
   };
 
   return {
-    outsideOf: (target, folder) => storeOf(target, folder).outsideOf(target),
+    async outsideOf(target, folder, of = "content") {
+      // The gateway itself names such files.
+      if (of === "content" && (await foreignTexts())(target)) return `the file ${path.basename(target)}`;
+      return await storeOf(target, folder).outsideOf(target);
+    },
     write: (target, folder) => storeOf(target, folder).write(target),
     isOwn: (target, folder) => storeOf(target, folder) !== shared,
     startRun: (sources, folder) => of(folder).startRun(sources),
     async hiddenFrom(folder) {
-      const [everywhere, here] = await Promise.all([shared.foreignPaths(), of(folder).foreignPaths()]);
-      return (target) => everywhere(target) || here(target);
+      const stores = [shared.foreignPaths(), of(folder).foreignPaths(), foreignTexts()];
+      const all = await Promise.all(stores);
+      return (target) => all.some((isForeign) => isForeign(target));
     },
     forget: (folder) => void folders.delete(placesOf(folder).own),
   };

@@ -16,10 +16,10 @@ export class TextLabels {
     this.#file = file;
   }
 
-  /** To be waited for before the passages are written. */
-  async mark(texts: readonly string[]): Promise<void> {
+  /** To be waited for before the passages are written into the file at this path. */
+  async mark(texts: readonly string[], file: string): Promise<void> {
     await this.#load();
-    const fresh = [...new Set(texts.map(fingerprint))].filter((one) => !this.#known.has(one));
+    const fresh = [...new Set([...texts, ofFile(file)].map(fingerprint))].filter((one) => !this.#known.has(one));
     if (fresh.length === 0) return;
     const append = async (): Promise<void> => {
       await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
@@ -43,6 +43,12 @@ export class TextLabels {
     return this.#known.size > maxTexts || this.#known.has(fingerprint(text));
   }
 
+  /** Says of files whether such a passage was ever written into them. */
+  async foreignFiles(): Promise<(file: string) => boolean> {
+    await this.#load();
+    return (file) => this.#known.size > 0 && this.#known.has(fingerprint(ofFile(file)));
+  }
+
   async #load(): Promise<void> {
     this.#ready ??= this.#read();
     await this.#ready;
@@ -55,6 +61,10 @@ export class TextLabels {
     });
     for (const line of text.split("\n")) if (line !== "") this.#known.add(line);
   }
+}
+
+function ofFile(file: string): string {
+  return `the file ${file}`;
 }
 
 /** White space counts for nothing: files are tidied up. */

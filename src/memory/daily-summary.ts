@@ -76,7 +76,7 @@ async function summariseDay(
   const text = (await ports.summarise(day, transcript(sessions), signal)) ?? digest(sessions);
   const gap = before === "" ? "" : before.endsWith("\n") ? "\n" : "\n\n";
   const entry = `${heading}\n\n${text.trim()}`;
-  if (sessions.some(({ isForeign }) => isForeign === true)) await ports.markForeign?.(paragraphsOf(entry));
+  if (sessions.some(({ isForeign }) => isForeign === true)) await ports.markForeign?.(paragraphsOf(entry), ports.file);
   // One write of one piece: after a crash the heading is there, or nothing is.
   await appendOwnFile(ports.file, `${gap}${entry}\n`);
 }

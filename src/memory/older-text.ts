@@ -44,7 +44,7 @@ export async function appendOlderText(
   const end = endMark(older);
   if (tail.includes(`\n${end}\n`)) return;
   const entry = `${toEntry(maxBytes === undefined ? older : newestOf(older, maxBytes / 2))}\n${end}\n`;
-  if (older.messages.some(({ outside }) => outside !== undefined)) await markForeign(paragraphsOf(entry));
+  if (older.messages.some(({ outside }) => outside !== undefined)) await markForeign(paragraphsOf(entry), file);
   if (maxBytes !== undefined && size + Buffer.byteLength(entry) > maxBytes) {
     const kept = fromFirstEntry(await readEnd(handle, size, maxBytes / 2 - Buffer.byteLength(entry)));
     const { root, name } = file;

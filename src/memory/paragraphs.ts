@@ -1,5 +1,7 @@
-/** Is given the paragraphs that others have a say in before they are written. */
-export type MarkForeign = (paragraphs: readonly string[]) => Promise<void>;
+import type { OwnFile } from "./own-file.js";
+
+/** Is given the paragraphs that others have a say in, and the file that they go into, before they are written. */
+export type MarkForeign = (paragraphs: readonly string[], file: OwnFile) => Promise<void>;
 
 /** The pieces of a file of the memory that are found one by one. */
 export function paragraphsOf(text: string): readonly string[] {

@@ -146,7 +146,7 @@ export interface ToolContext {
   /** Where those parts of the context came from that others wrote, at this moment. */
   readonly outside: () => readonly string[];
   /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
-  readonly outsideOf: (path: string) => Promise<string | undefined>;
+  readonly outsideOf: (path: string, of?: "content" | "name") => Promise<string | undefined>;
   /**
    * To be told of each file that a tool has written, by its absolute and resolved path, before the call ends: what the
    * context holds of others may stand in it now.

@@ -146,7 +146,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     }),
     skills: createSkillSource(skills, config.skills.default),
     contextFiles,
-    chatMemory: createChatMemory(core.files.kept, (paragraphs) => core.provenance.texts.mark(paragraphs)),
+    chatMemory: createChatMemory(core.files.kept, core.provenance.markForeign),
     readers,
     guestProblems: createGuestProblems(config, {
       pairing,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { createLabels, type Labels } from "../labels/labels.js";
 import { TextLabels } from "../labels/text-labels.js";
+import type { MarkForeign } from "../memory/paragraphs.js";
 import { resolveFolderSync } from "../policy/paths.js";
 import { keptFolderOf } from "../policy/zones.js";
 
@@ -9,18 +10,25 @@ export interface Provenance {
   readonly files: Labels;
   /** Passages of the memory's files. */
   readonly texts: TextLabels;
+  readonly markForeign: MarkForeign;
 }
 
 /** @param sessionsDir holds the folders of all sessions, and beside them what the gateway keeps */
 export function openProvenance(sessionsDir: string, now: () => number): Provenance {
   const shared = join(sessionsDir, ".kept", ".workspace");
+  const texts = new TextLabels(join(shared, "passages.txt"));
   const files = createLabels({
     placesOf(folder) {
       const own = resolveFolderSync(folder);
       return { own, kept: keptFolderOf(own) };
     },
     sharedFile: join(shared, "labels.jsonl"),
+    foreignTexts: () => texts.foreignFiles(),
     now,
   });
-  return { files, texts: new TextLabels(join(shared, "passages.txt")) };
+  return {
+    files,
+    texts,
+    markForeign: (paragraphs, { root, name }) => texts.mark(paragraphs, resolveFolderSync(join(root, name))),
+  };
 }

@@ -218,12 +218,7 @@ function agentPorts(
   } = options;
   const { policy, grants, questions, models, budgets, skills, channels, isOwner, running } = assistant;
   const { workspace } = config.agents.defaults;
-  const { files, keepOlderText } = createChatContext(
-    assistant,
-    workspace,
-    (texts) => core.provenance.texts.mark(texts),
-    log,
-  );
+  const { files, keepOlderText } = createChatContext(assistant, workspace, core.provenance.markForeign, log);
   return {
     engine: core.engine,
     sessions: core.sessions,

@@ -69,7 +69,7 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
         },
         set: (day) => records.put("last", day),
       },
-      markForeign: (paragraphs) => core.provenance.texts.mark(paragraphs),
+      markForeign: core.provenance.markForeign,
       now: () => new Date(options.now?.() ?? Date.now()),
       log,
     },

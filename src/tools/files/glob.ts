@@ -35,7 +35,7 @@ export const globTool = defineTool({
       if (place.note !== undefined) lines.push(place.note);
       const outside = new Set<string>();
       for (const file of files) {
-        const origin = await context.outsideOf(file.path);
+        const origin = await context.outsideOf(file.path, "name");
         if (origin !== undefined) outside.add(origin);
       }
       const summary = `found ${files.length} files for ${oneLine(pattern)}`;

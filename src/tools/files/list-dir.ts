@@ -87,7 +87,7 @@ async function listing(root: string, depth: number, context: ToolContext): Promi
       if (entry.name.startsWith(".") && (await context.permit({ kind: "read", path: full })) !== undefined) continue;
       if (lines.length >= maxEntries) return true;
       lines.push(`${prefix}${await describe(entry, held.at(entry.name))}`);
-      const origin = await context.outsideOf(full);
+      const origin = await context.outsideOf(full, "name");
       if (origin !== undefined) outside.add(origin);
       if (entry.isDirectory() && levels > 1 && (await visit(full, `${prefix}${entry.name}/`, levels - 1))) return true;
     }
