@@ -196,6 +196,8 @@ export interface AgentPorts {
   /** One line about the gateway, for /status. */
   statusLine(): string;
   sessionFolder(key: string): string;
+  /** Why nothing more may be kept for the session with this folder, as the end of a sentence. */
+  whyFull(folder: string): Promise<string | undefined>;
   readonly workspace: string;
   readonly log: Logger;
 }

@@ -4,7 +4,7 @@ import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
 import type { PlanState, PlanTold } from "../events/plan.js";
-import type { Tool, ToolAccess, ToolAnswer, ToolContext, ToolImage, ToolQuestion, ToolResult } from "../tools/tool.js";
+import type { Tool, ToolAccess, ToolContext, ToolImage, ToolResult } from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { namesOf } from "../util/untrusted.js";
 import { createPermit } from "./approvals.js";
@@ -17,6 +17,7 @@ import { planResult, progressLine, summaryLine } from "./plan-text.js";
 import type { AgentPorts } from "./ports.js";
 import type { PendingCall } from "./resume.js";
 import { skillsMatched } from "./skill-events.js";
+import { askForTool } from "./tool-questions.js";
 import { queuedReplies } from "./turn-end.js";
 import type { TurnLog } from "./turn-log.js";
 
@@ -32,6 +33,7 @@ export interface ToolCallScope {
     | "isOwner"
     | "sources"
     | "sessionFolder"
+    | "whyFull"
     | "workspace"
     | "replies"
     | "artifacts"
@@ -267,11 +269,12 @@ function contextOf(
     toolCallId: call.id,
     isSubAgent: message.taskId !== undefined,
     folder,
+    whyFull: () => ports.whyFull(folder),
     workspace: ports.workspace,
     signal: scope.signal,
     permit: labels.permit((access) => waiting(() => permit(access))),
     allowedByRule,
-    ask: (question) => waiting(() => askFor(call, question, human)),
+    ask: (question) => waiting(() => askForTool(call, question, human)),
     outsideOf: (path, of) => labels.outsideOf(path, of),
     wrote: (path) => labels.wrote(path),
     hiddenFiles: () => ports.labels.hiddenFrom(folder),
@@ -302,23 +305,6 @@ function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCa
 
 function isPlanning({ plan }: ToolCallScope): boolean {
   return plan()?.plan.status === "pending";
-}
-
-async function askFor(call: ToolUsePart, asking: ToolQuestion, human: HumanInput): Promise<ToolAnswer> {
-  const { kind, question, options, allowCustom, default: fallback, names = [] } = asking;
-  return await human.ask({
-    kind,
-    question,
-    tool_call_id: call.id,
-    tool_name: call.name,
-    options:
-      kind === "env_var"
-        ? [{ id: "skip", label: "Go on without" }]
-        : options.map((option, index) => ({ id: String(index + 1), ...option })),
-    allow_custom: allowCustom,
-    ...(fallback === undefined ? {} : { default: fallback }),
-    ...(names.length === 0 ? {} : { fields: [...names] }),
-  });
 }
 
 async function finish(

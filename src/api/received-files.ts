@@ -13,6 +13,8 @@ import { writeReal } from "../util/write-real.js";
 export interface ReceivedFilesOptions {
   /** Where the files of a session are kept, out of reach of its tools and commands; may not exist yet. */
   readonly folderOf: (sessionKey: string) => string;
+  /** Why nothing more may be kept for the session, as the end of a sentence. */
+  readonly whyFull?: ((sessionKey: string) => Promise<string | undefined>) | undefined;
   readonly maxBytes: number;
   /** Writes down what is said in a voice note; absent where nothing is configured for that. */
   readonly transcribe?: ((file: Attachment, signal: AbortSignal) => Promise<string>) | undefined;
@@ -46,7 +48,7 @@ const fetchMs = 120_000;
 const transcribeMs = 60_000;
 
 export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFiles {
-  const { folderOf, maxBytes, transcribe, log, retryDelayMs = 1000 } = options;
+  const { folderOf, whyFull, maxBytes, transcribe, log, retryDelayMs = 1000 } = options;
 
   const tooLarge = (name: string, bytes: number): string =>
     `${name} (${megabytes(bytes)}) is larger than the ${megabytes(maxBytes)} that I can take, so I have left it out.`;
@@ -116,6 +118,14 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
       if (!folder.ok) throw new PathChangedError(folderOf(sessionKey));
       const taken: TakenFiles[] = [];
       for (const [index, file] of files.entries()) {
+        const full = await whyFull?.(sessionKey);
+        if (full !== undefined) {
+          const name = plainName(file.filename);
+          taken.push(
+            left(name, `I have left out ${name}: this chat's folder ${full}.`, "this chat keeps too many files"),
+          );
+          continue;
+        }
         const path = join(folder.path, receivedName(messageId, index, plainName(file.filename)));
         taken.push(await takeOne(file, path, signal));
       }

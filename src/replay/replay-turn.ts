@@ -167,6 +167,7 @@ function playedPorts(
     tasks: { of: () => noTasks, stop: async () => 0, conversationOf: async ({ spending }) => spending },
     statusLine: () => noticeText,
     sessionFolder: () => "",
+    whyFull: async () => undefined,
     workspace: "",
     log: silentLog,
   };

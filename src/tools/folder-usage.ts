@@ -1,6 +1,7 @@
 import type { Dirent } from "node:fs";
 import { lstat, opendir } from "node:fs/promises";
 import path from "node:path";
+import { keptFolderOf } from "../policy/zones.js";
 
 /** What a session's folder may hold. */
 export interface FolderLimits {
@@ -15,6 +16,14 @@ export interface FolderUsage {
   readonly files: number;
   /** A folder that could not be looked into, because it is locked or lies too deep: nobody knows what it holds. */
   readonly closed: string | undefined;
+}
+
+/** Says of a session's own folder why nothing more may be kept for that session, as the end of a sentence. */
+export type WhyFull = (folder: string) => Promise<string | undefined>;
+
+/** What a session's people, its model and the gateway keep counts together. */
+export function createWhyFull(limits: FolderLimits): WhyFull {
+  return async (folder) => excessOf(await usageOf([folder, keptFolderOf(folder)], limits), limits);
 }
 
 const atOnce = 64;

@@ -13,8 +13,10 @@ import type { ToolContext } from "./tool.js";
 export async function keepFile(
   name: string,
   data: string | Uint8Array,
-  context: Pick<ToolContext, "folder" | "wrote">,
+  context: Pick<ToolContext, "folder" | "wrote" | "whyFull">,
 ): Promise<string> {
+  const full = await context.whyFull();
+  if (full !== undefined) throw Object.assign(new Error(`This chat's folder ${full}.`), { code: "EDQUOT" });
   const kept = keptFolderOf(context.folder);
   const root = await resolveReal(kept);
   if (!root.ok) throw new PathChangedError(kept);

@@ -41,7 +41,7 @@ export async function keepWhole(
   name: string,
   text: string,
   isOutside: boolean,
-  context: Pick<ToolContext, "folder" | "toolCallId" | "wrote">,
+  context: Pick<ToolContext, "folder" | "toolCallId" | "wrote" | "whyFull">,
 ): Promise<string | undefined> {
   return await keep(name, text, isOutside, context).catch(() => undefined);
 }
@@ -50,7 +50,7 @@ async function keep(
   name: string,
   text: string,
   isOutside: boolean,
-  context: Pick<ToolContext, "folder" | "toolCallId" | "wrote">,
+  context: Pick<ToolContext, "folder" | "toolCallId" | "wrote" | "whyFull">,
 ): Promise<string> {
   // What others wrote stays marked as such when it is read again.
   const file = path.join(isOutside ? outsideResults : "tool-results", `${name}-${safeName(context.toolCallId)}.txt`);

@@ -145,6 +145,8 @@ export interface ToolContext {
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
   /** Where those parts of the context came from that others wrote, at this moment. */
   readonly outside: () => readonly string[];
+  /** Why no more files may be kept for this session, as the end of a sentence; undefined while there is room. */
+  readonly whyFull: () => Promise<string | undefined>;
   /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
   readonly outsideOf: (path: string, of?: "content" | "name") => Promise<string | undefined>;
   /**

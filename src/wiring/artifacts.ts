@@ -6,6 +6,7 @@ import { messageOf, RequestError } from "../errors.js";
 import { contentTypeOf } from "../http/content-types.js";
 import type { Logger } from "../log.js";
 import { artifactFiles } from "../policy/zones.js";
+import type { WhyFull } from "../tools/folder-usage.js";
 import { plainName } from "../util/file-name.js";
 import { HeldFolder } from "../util/held-folder.js";
 import { mayHaveTwin } from "../util/noted-file.js";
@@ -26,10 +27,12 @@ export function createArtifacts(options: {
   readonly keptOf: (sessionKey: string) => string;
   /** The session's own folder, where they were before. */
   readonly folderOf: (sessionKey: string) => string;
+  /** Why nothing more may be kept for the session with this folder. */
+  readonly whyFull?: WhyFull | undefined;
   readonly log: Logger;
   readonly maxBytes?: number;
 }): Artifacts {
-  const { keptOf, folderOf, log, maxBytes = maxMegabytes * 1024 * 1024 } = options;
+  const { keptOf, folderOf, whyFull, log, maxBytes = maxMegabytes * 1024 * 1024 } = options;
   return {
     describe(path, wanted) {
       const filename = plainName(wanted ?? path);
@@ -44,6 +47,8 @@ export function createArtifacts(options: {
         const target = join(kept.path, artifactFiles, artifactId, filename);
         const known = await lstat(target).catch(() => undefined);
         if (known?.isFile() === true) return { path: target, sizeBytes: known.size };
+        const full = await whyFull?.(folderOf(sessionKey));
+        if (full !== undefined) return { sentence: `This chat's folder ${full}.` };
         return await copy(path, target, maxBytes);
       } catch (error) {
         const code = error instanceof Error && "code" in error ? error.code : undefined;

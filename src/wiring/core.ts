@@ -14,8 +14,10 @@ import { createSystemBus, type EventConsumer } from "../events/system-bus.js";
 import { createSessionFiles, gatewayLogName, type SessionFiles } from "../sessions/file-names.js";
 import { SessionStore } from "../sessions/session-store.js";
 import type { StorageDriver } from "../sessions/storage/storage.js";
+import { createWhyFull, type WhyFull } from "../tools/folder-usage.js";
 import { newId } from "../util/ids.js";
 import type { Releases } from "../util/releases.js";
+import { folderLimitsOf } from "./folder-limits.js";
 import { keepGatewayLogSmall } from "./gateway-log.js";
 import { openProvenance, type Provenance } from "./labels.js";
 import type { GatewayOptions } from "./options.js";
@@ -34,6 +36,7 @@ export interface Core {
   readonly files: SessionFiles;
   readonly snapshots: StreamSnapshots;
   readonly provenance: Provenance;
+  readonly whyFull: WhyFull;
   readonly messages: MessageBus;
   readonly instanceId: string;
   readonly setAddress: (address: string) => Promise<void>;
@@ -101,6 +104,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     events,
     sessions,
     provenance,
+    whyFull: createWhyFull(folderLimitsOf(config)),
     storageProblem: () => problem ?? sessions.storageProblem(),
     files,
     snapshots,

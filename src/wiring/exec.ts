@@ -11,6 +11,7 @@ import { Terminals } from "../tools/exec/terminals.js";
 import type { Tool } from "../tools/tool.js";
 import type { Releases } from "../util/releases.js";
 import type { Core } from "./core.js";
+import { folderLimitsOf } from "./folder-limits.js";
 import type { GatewayOptions } from "./options.js";
 
 /** Long enough after the start to be in nobody's way, and soon enough for whoever asks for the status. */
@@ -31,7 +32,7 @@ export function openExec(options: GatewayOptions, core: Core, releases: Releases
   const { home, log } = options;
   const { agents, tools } = options.config.config;
   const { workspace } = agents.defaults;
-  const { timeout, sandbox: sandboxMode, network, maxFolderMegabytes, maxFolderFiles } = tools.exec;
+  const { timeout, sandbox: sandboxMode, network } = tools.exec;
   const stopping = new AbortController();
   const made: { limits: Limits | undefined } = { limits: undefined };
   const limits = (): Limits => {
@@ -55,7 +56,7 @@ export function openExec(options: GatewayOptions, core: Core, releases: Releases
     timeZone: agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     zones: createZones({ workspace, home }),
     limits,
-    quota: { maxBytes: maxFolderMegabytes * 1024 ** 2, maxFiles: maxFolderFiles, minFreeBytes },
+    quota: { ...folderLimitsOf(options.config.config), minFreeBytes },
     refreshMs,
     tempRoot: join(home, "terminals"),
     idleMs,

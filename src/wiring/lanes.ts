@@ -273,6 +273,7 @@ function agentPorts(
     },
     // A sub-agent works where its parent does, so that each can read what the other has written.
     sessionFolder: (key) => core.files.folder(rootKeyOf(key)),
+    whyFull: core.whyFull,
     workspace,
     log,
   };

@@ -74,6 +74,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const tasks = openTasks(options, core, assistant, releases);
     const artifacts = createArtifacts({
       keptOf: (key) => core.files.kept(rootKeyOf(key)),
+      whyFull: core.whyFull,
       folderOf: core.files.folder,
       log: options.log,
     });

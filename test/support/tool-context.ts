@@ -29,6 +29,7 @@ export interface ContextOptions {
   readonly rules?: readonly PolicyRule[];
   readonly signal?: AbortSignal;
   readonly toolCallId?: string;
+  readonly whyFull?: ToolContext["whyFull"];
   readonly readSkill?: ToolContext["readSkill"];
   readonly ask?: ToolContext["ask"];
   readonly isSubAgent?: boolean;
@@ -94,6 +95,7 @@ export function createToolPlace(below = tmpdir()): ToolPlace {
       hiddenFiles: async () => () => false,
       startRun: options.startRun ?? startCleanRun,
       allowedByRule: () => false,
+      whyFull: options.whyFull ?? (async () => undefined),
       wrote: options.wrote ?? (async () => undefined),
       isSubAgent: options.isSubAgent ?? false,
       send: options.send ?? (async () => 1),

@@ -5,7 +5,7 @@ import { defineTool, failed } from "../tool.js";
 import { replaceOnce } from "./edit.js";
 import { fileFailure } from "./failure.js";
 import { loadText } from "./load.js";
-import { locate, outsideOf } from "./locate.js";
+import { locate, noRoomFor, outsideOf } from "./locate.js";
 import { encodeText } from "./text.js";
 
 export const editFileTool = defineTool({
@@ -20,6 +20,8 @@ export const editFileTool = defineTool({
     const located = await locate(path, "write", context);
     if (!located.ok) return located.result;
     const { place } = located;
+    const full = await noRoomFor(place, context);
+    if (full !== undefined) return full;
     if (!place.exists) return failed(`${place.shown} does not exist; write_file can create it.`);
     const loaded = await loadText(place);
     if (!loaded.ok) return loaded.result;

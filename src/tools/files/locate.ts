@@ -81,6 +81,14 @@ export function namesOutside(origins: ReadonlySet<string>): { readonly outside?:
   return origins.size === 0 ? {} : { outside: namesOf([...origins]) };
 }
 
+/** The refusal to write in the session's own folder while too much is there. */
+export async function noRoomFor({ isOwn, shown }: Place, context: ToolContext): Promise<ToolResult | undefined> {
+  const why = isOwn ? await context.whyFull() : undefined;
+  return why === undefined
+    ? undefined
+    : failed(`${shown} was not written: this chat's folder ${why}. Delete files first.`);
+}
+
 async function allowed(absolute: string, kind: "read" | "write", context: ToolContext): Promise<Resolution> {
   const resolution = await resolveReal(absolute);
   if (!resolution.ok) return resolution;

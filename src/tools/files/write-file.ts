@@ -2,7 +2,7 @@ import { z } from "zod";
 import { writeReal } from "../../util/write-real.js";
 import { defineTool } from "../tool.js";
 import { fileFailure } from "./failure.js";
-import { locate } from "./locate.js";
+import { locate, noRoomFor } from "./locate.js";
 
 export const writeFileTool = defineTool({
   name: "write_file",
@@ -16,6 +16,8 @@ export const writeFileTool = defineTool({
     const located = await locate(path, "write", context);
     if (!located.ok) return located.result;
     const { place } = located;
+    const full = await noRoomFor(place, context);
+    if (full !== undefined) return full;
     try {
       await writeReal(place.path, content);
       await context.wrote(place.path);
