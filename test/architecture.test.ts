@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
+import { projectFile } from "./support/project.js";
 import {
   cyclesIn,
   importsOf,
@@ -294,6 +296,20 @@ describe("the source code", () => {
         return homes === undefined || fitsAny(path, homes) ? [] : [`${path} → ${specifier}`];
       }),
     );
+    assert.deepEqual(strays, []);
+  });
+
+  test("imports only packages that come along with the program", () => {
+    const { dependencies, optionalDependencies } = JSON.parse(readFileSync(projectFile("package.json"), "utf8"));
+    const packages = new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]);
+    const strays = sources.flatMap(({ path, imports }) => {
+      // The page is built with what it needs.
+      if (path.startsWith("web/")) return [];
+      const names = imports
+        .filter(({ kind }) => kind !== "type")
+        .flatMap(({ specifier }) => packageOf(specifier) ?? []);
+      return names.filter((name) => !packages.has(name)).map((name) => `${path} → ${name}`);
+    });
     assert.deepEqual(strays, []);
   });
 

@@ -1,5 +1,6 @@
 import { lstat, readdir, readlink } from "node:fs/promises";
 import path from "node:path";
+import { shownName } from "../util/file-name.js";
 import { newId } from "../util/ids.js";
 import { namesOf } from "../util/untrusted.js";
 import { LabelLog, type LabelRecord } from "./label-log.js";
@@ -234,10 +235,7 @@ class LiveRun implements RunMark {
   }
 
   outside(): string | undefined {
-    const sources = [...this.#sources];
-    const [only = ""] = sources;
-    if (sources.length === 0) return undefined;
-    return sources.length === 1 && only.startsWith("a command") ? only : `a command (${namesOf(sources)})`;
+    return this.#sources.size === 0 ? undefined : namesOf([...this.#sources]);
   }
 
   async add(sources: readonly string[]): Promise<void> {
@@ -305,5 +303,5 @@ export function isBelow(root: string, target: string): boolean {
 }
 
 function nameOf(target: string): string {
-  return `the file ${path.basename(target)}`;
+  return `the file ${shownName(target)}`;
 }

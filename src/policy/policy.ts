@@ -1,3 +1,4 @@
+import { namesOf } from "../util/untrusted.js";
 import { visible } from "../util/visible.js";
 import { type ExecutionMode, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
 import { approverOf } from "./approvers.js";
@@ -123,8 +124,9 @@ function othersIn({ outside = [], speaker, access }: ToolUse): string | undefine
   const staysHere = access.kind === "memory" && access.of === "chat";
   if (isGroup && staysHere) return undefined;
   if (outside.length > 0) {
-    const named = [...new Set(outside)].slice(0, 3).join(", ");
-    return `this conversation holds text that others wrote: ${named}; /new leaves it behind`;
+    const isOfFiles = outside.some((source) => source.startsWith("the file "));
+    const until = ", until one of these files is used again (commands use all files in this chat's folder)";
+    return `this conversation holds text that others wrote: ${namesOf(outside)}; /new leaves it behind${isOfFiles ? until : ""}`;
   }
   const isAmongOthers = isGroup || (speaker.role === "owner" && speaker.audience === "others");
   return isAmongOthers && !staysHere ? "others write in this chat too" : undefined;

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { shownName } from "../util/file-name.js";
 import { trimEndWhere } from "../util/trim-where.js";
 import { isInside, resolveFolderSync } from "./paths.js";
 
@@ -117,7 +118,7 @@ export function createZones(places: Places): Zones {
     const own = resolveFolderSync(folder);
     const lies = (name: string): boolean =>
       [own, keptFolderOf(own)].some((root) => target.startsWith(path.join(root, name) + path.sep));
-    if (lies(receivedFiles)) return `the file ${path.basename(target)}`;
+    if (lies(receivedFiles)) return `the file ${shownName(target)}`;
     if (lies(screenshotFiles)) return `the picture ${path.basename(target)}`;
     return lies(outsideResults) ? `the result in ${path.basename(target)}` : undefined;
   };

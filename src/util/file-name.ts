@@ -1,4 +1,4 @@
-import { extname } from "node:path";
+import { basename, extname } from "node:path";
 import { trimWhere } from "./trim-where.js";
 import { wellFormed } from "./well-formed.js";
 
@@ -19,4 +19,9 @@ export function plainName(filename: string): string {
     stem += letter;
   }
   return stem + ending;
+}
+
+/** A file's name as people gave it, without the mark that the gateway puts in front of files that came. */
+export function shownName(path: string): string {
+  return basename(path).replace(/^[0-9a-f]{8}-(?=.)/, "");
 }

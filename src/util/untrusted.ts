@@ -6,6 +6,7 @@ export function fenceUntrusted(source: string, text: string): string {
 
 /** Several sources as one, for people: the first three that differ. */
 export function namesOf(sources: readonly string[]): string {
-  const names = [...new Set(sources)];
+  // One source may be a list of names itself, made from others.
+  const names = [...new Set(sources.flatMap((source) => source.replace(/ and more$/, "").split(", ")))];
   return `${names.slice(0, 3).join(", ")}${names.length > 3 ? " and more" : ""}`.slice(0, 300);
 }

@@ -325,6 +325,29 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
     rmSync(path.join(ws, "diary"), { recursive: true });
   });
 
+  test("calls of the kernel that reach beyond the sandbox are not there: keys, leases, attributes, other kinds of sockets", {
+    skip: process.arch !== "x64",
+  }, async () => {
+    const { place } = at();
+    place.file("ws/shared.txt", "shared");
+    const call = (name: string, code: string): string =>
+      `perl -e 'my $r = ${code}; print "${name} ", ($r == -1 ? "refused" : "done"), "\\n"'`;
+    const { text } = await at().run(
+      [
+        call("add_key", `do { my @a = ("user", "note", "text"); syscall(248, @a, 4, -3) }`),
+        call("keyctl", `syscall(250, 0, -3, 1)`),
+        call("io_uring", `do { my $p = chr(0) x 120; syscall(425, 8, $p) }`),
+        call("lease", `do { open(my $f, "<", "${place.workspace}/shared.txt") or die; fcntl($f, 1024, 1) // -1 }`),
+        call("attribute", `do { my @a = (".", "user.note", "text"); syscall(188, @a, 4, 0) }`),
+        call("vsock", `syscall(41, 40, 1, 0)`),
+        call("unix", `syscall(41, 1, 1, 0)`),
+        call("duplicate", `do { fcntl(STDIN, 1030, 10) // -1 }`),
+      ].join("; "),
+    );
+    const refused = ["add_key", "keyctl", "io_uring", "lease", "attribute", "vsock"].map((name) => `${name} refused`);
+    assert.deepEqual(text.split("\n"), [...refused, "unix done", "duplicate done"]);
+  });
+
   test("neither the gateway's port nor anything else on the network can be reached", async () => {
     let connections = 0;
     const server = createServer((socket) => {

@@ -101,7 +101,7 @@ test("a command is foreign with its output and its files when a foreign file lie
   await writing.end();
   await apart();
   const run = await labels.startRun([]);
-  assert.equal(run.outside(), "a command (the file page.txt)");
+  assert.equal(run.outside(), "the file page.txt");
   const made = place.write("made.txt");
   await run.end();
   await apart();

@@ -574,7 +574,7 @@ test("a denial names the setting that decides, and a question what would be done
 test("what others wrote is known by its place: files that were sent, and results kept from outside", () => {
   const policy = createPolicy(defaults);
   const of = (file: string) => policy.outsideOf(file, folder);
-  assert.equal(of(`${folder}/received/1a2b3c4d-report.pdf`), "the file 1a2b3c4d-report.pdf");
+  assert.equal(of(`${folder}/received/1a2b3c4d-report.pdf`), "the file report.pdf");
   assert.equal(of(`${folder}/tool-results/outside/web_fetch-1.txt`), "the result in web_fetch-1.txt");
   for (const ours of [
     `${folder}/notes.txt`,

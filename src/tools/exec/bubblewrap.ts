@@ -1,7 +1,8 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
 import { isInside } from "../../policy/paths.js";
-import { argsFd, type Confinement, type Launch } from "./sandbox.js";
+import { argsFd, type Confinement, filterFd, type Launch } from "./sandbox.js";
+import { seccompFilter } from "./seccomp.js";
 import type { View } from "./view/view.js";
 
 // Never looked up in PATH, which others may steer.
@@ -36,7 +37,9 @@ export function createBubblewrap(file: string): Confinement {
     hasOwnProcesses: true,
     hasMounts: true,
     launch(command, { view, temp, network }): Launch {
+      const filter = seccompFilter();
       const args = [
+        ...(filter === undefined ? [] : ["--seccomp", String(filterFd)]),
         ...["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"],
         ...(network ? [] : ["--unshare-net"]),
         // Root would keep its capabilities otherwise, and could mount everything anew.
@@ -53,6 +56,7 @@ export function createBubblewrap(file: string): Confinement {
         file,
         args: ["--args", String(argsFd), "--", ...command],
         moreArgs: args.map((arg) => `${arg}\0`).join(""),
+        filter,
       };
     },
   };
@@ -101,7 +105,8 @@ function namesIn(place: string): readonly string[] {
 function procPlaces(): readonly string[] {
   const readable = ["bus", "fs", "irq", "sys", "sysrq-trigger"].map((name) => `/proc/${name}`);
   const folders = ["/proc/acpi", "/proc/asound", "/proc/scsi"].filter((path) => existsSync(path));
-  const files = ["kcore", "keys", "latency_stats", "sched_debug", "timer_list"]
+  const pages = ["kpagecgroup", "kpagecount", "kpageflags", "pagetypeinfo", "slabinfo", "vmallocinfo"];
+  const files = ["kcore", "keys", "latency_stats", "sched_debug", "timer_list", ...pages]
     .map((name) => `/proc/${name}`)
     .filter((path) => existsSync(path));
   return [

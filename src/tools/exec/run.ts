@@ -9,7 +9,7 @@ import type { ToolRun } from "../tool.js";
 import { openLeash, runVariable } from "./leash.js";
 import type { Limits } from "./limits.js";
 import { Output } from "./output.js";
-import { argsFd, type Confinement, type Launch, type TempFolders } from "./sandbox.js";
+import { argsFd, type Confinement, filterFd, type Launch, type TempFolders } from "./sandbox.js";
 import { leftFd, parseLeft, shellCommand, startFd } from "./shell.js";
 import type { View } from "./view/view.js";
 
@@ -139,7 +139,7 @@ class LiveRun implements Run {
           ...(held === undefined ? {} : { [runVariable]: mark }),
         },
         detached: true,
-        stdio: [options.isInteractive ? "pipe" : "ignore", writeFd, writeFd, "pipe", "pipe", "pipe"],
+        stdio: [options.isInteractive ? "pipe" : "ignore", writeFd, writeFd, "pipe", "pipe", "pipe", "pipe"],
       });
     } catch (error) {
       held?.release({ isOver: true });
@@ -152,7 +152,7 @@ class LiveRun implements Run {
       // It waits for the rest of its input until then.
       group?.enter(pid);
     }
-    const left = this.#talk(options.environment, launch.moreArgs);
+    const left = this.#talk(options.environment, launch);
     const read = this.#read(readFd);
     this.ended = new Promise<RunEnd>((resolve) => {
       const finish = async (code: number | undefined): Promise<void> => {
@@ -219,12 +219,14 @@ class LiveRun implements Run {
   }
 
   /** Gives the shell what it starts from, and resolves with what it tells at its end. */
-  #talk(environment: string, moreArgs = ""): Promise<string> {
+  #talk(environment: string, { moreArgs = "", filter = Buffer.alloc(0) }: Launch): Promise<string> {
     const { stdio, stdin } = this.#child;
     // All of them were asked for as pipes.
     const pipeAt = (fd: number): Socket => stdio[fd] as Socket;
-    for (const one of [stdin, pipeAt(leftFd), pipeAt(startFd), pipeAt(argsFd)]) one?.on("error", () => undefined);
+    const pipes = [leftFd, startFd, argsFd, filterFd].map(pipeAt);
+    for (const one of [stdin, ...pipes]) one?.on("error", () => undefined);
     pipeAt(argsFd).end(moreArgs);
+    pipeAt(filterFd).end(filter);
     pipeAt(startFd).end(environment);
     let told = "";
     const left = pipeAt(leftFd).setEncoding("utf8");

@@ -6,6 +6,8 @@ export interface Launch {
   readonly args: readonly string[];
   /** Written to {@link argsFd}, so that no list of places is too long for a command line. */
   readonly moreArgs?: string | undefined;
+  /** Written to {@link filterFd}: which calls of the kernel the command may make. */
+  readonly filter?: Buffer | undefined;
   /** Variables that hold for the first command. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
   /** May be removed when the command has ended. */
@@ -14,6 +16,8 @@ export interface Launch {
 
 /** Where a launcher reads further arguments. */
 export const argsFd = 5;
+/** Where it reads a filter of calls. */
+export const filterFd = 6;
 
 /** Private to a terminal. */
 export interface TempFolders {

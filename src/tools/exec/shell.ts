@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { runVariable } from "./leash.js";
 import { maxTasks } from "./limits.js";
-import { argsFd } from "./sandbox.js";
+import { argsFd, filterFd } from "./sandbox.js";
 
 /** Where the shell tells what it leaves behind, and where it reads what it starts from. */
 export const leftFd = 3;
@@ -23,7 +23,7 @@ __c=$3 __r=$${runVariable}
 cd -- "$2"
 eval "$(cat <&${startFd})"
 [ -z "$__r" ] || export ${runVariable}="$__r"
-exec ${startFd}<&- ${argsFd}<&-
+exec ${startFd}<&- ${argsFd}<&- ${filterFd}<&-
 cd -- "$1" || echo "[$1 is gone; this runs in $2]"
 set --
 trap '__s=$?; trap - EXIT; { pwd -P 2>/dev/null || echo "$PWD"; export -p; } >&${leftFd}; exit $__s' EXIT
