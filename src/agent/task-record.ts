@@ -14,6 +14,8 @@ const stored = z.object({
   /** The task that the parent itself works on, if it is a sub-agent. */
   parentTaskId: z.string().optional(),
   label: z.string(),
+  /** What others had a say in its label and its task by. */
+  outside: z.string().optional(),
   state: z.enum(["pending", "running", "completed", "failed"]),
   /** By its parent, who therefore need not be told. */
   wasCancelled: z.boolean(),
@@ -45,9 +47,9 @@ export type TaskOutcome =
   | { readonly state: "failed"; readonly error: string };
 
 /** As tools see it. */
-export function toView({ id, label, state, error, wasCancelled }: TaskRecord): ToolTask {
+export function toView({ id, label, state, error, wasCancelled, outside }: TaskRecord): ToolTask {
   const isLeaving = wasCancelled && state !== "completed" && state !== "failed";
-  return { id, label, state, result: isLeaving ? "It is being cancelled." : error };
+  return { id, label, state, result: isLeaving ? "It is being cancelled." : error, outside };
 }
 
 const summaryLength = 300;

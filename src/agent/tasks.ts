@@ -12,6 +12,7 @@ import type { ResidentSession } from "../sessions/resident-session.js";
 import type { ToolTask, ToolTasks } from "../tools/tool.js";
 import { derivedId } from "../util/ids.js";
 import { linked } from "../util/linked.js";
+import { namesOf } from "../util/untrusted.js";
 import { FamilySpending } from "./family-spending.js";
 import type { ModelSource, TaskCall, TaskKeeper } from "./ports.js";
 import type { RunningTurns } from "./running-turns.js";
@@ -154,6 +155,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
       childKey,
       parentTaskId: message.taskId,
       label: labelOf(wish.label, wish.task),
+      ...(outside().length === 0 ? {} : { outside: namesOf(outside()) }),
       state: "pending",
       wasCancelled: false,
       model,
@@ -322,7 +324,8 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     const outcome = await readOutcome(engine, task.childKey);
     if (outcome?.state !== "completed") return { ...toView(task), result: "(Its session was deleted.)" };
     const outside = [...new Set((await sessions.open(task.childKey)).history.outside())];
-    return { ...toView(task), result: outcome.text, ...(outside.length === 0 ? {} : { outside: outside.join(", ") }) };
+    const all = task.outside === undefined ? outside : [task.outside, ...outside];
+    return { ...toView(task), result: outcome.text, ...(all.length === 0 ? {} : { outside: namesOf(all) }) };
   }
 
   /** Resolves once the task is over, or when `signal` aborts. */

@@ -1,5 +1,6 @@
-import { lstat, readdir, readlink } from "node:fs/promises";
+import { chmod, lstat, readdir, readlink, utimes } from "node:fs/promises";
 import path from "node:path";
+import { keptNames } from "../policy/zones.js";
 import { shownName } from "../util/file-name.js";
 import { newId } from "../util/ids.js";
 import { namesOf } from "../util/untrusted.js";
@@ -110,14 +111,19 @@ export class FolderLabels {
   /** To be called before a command starts. `sources`: what others have a say in it by, as far as the caller knows. */
   async startRun(sources: readonly string[]): Promise<RunMark> {
     await this.#load();
+    const startedAt = this.#options.now();
     const run = new LiveRun(
-      () => this.#open(),
+      // What it wrote while nobody else had a say may be mapped, and change without a sign.
+      () => this.#open(undefined, startedAt),
       (span) => this.#close(span),
       () => this.#runs.delete(run),
     );
     this.#runs.add(run);
     const others = [...this.#runs].some((one) => one !== run && one.outside() !== undefined);
-    const all = [...sources, ...(others ? ["another command that runs here"] : []), ...(await this.#foreignFiles())];
+    const foreign = await this.#foreignFiles();
+    const all = [...sources, ...(others ? ["another command that runs here"] : []), ...foreign];
+    // What can be written about the folder itself is its time and its rights.
+    if (foreign.length === 0 && this.#runs.size === 1) await this.#resetRoot();
     if (all.length > 0) {
       await run.add(all);
       for (const one of this.#runs) if (one !== run) await one.add(["another command that runs here"]);
@@ -126,6 +132,7 @@ export class FolderLabels {
   }
 
   #isForeign(target: string, changedAt: number): boolean {
+    if (Number.isNaN(changedAt)) return true;
     return this.#spans.some(
       ({ from, to, path: only }) =>
         changedAt >= from - slackMs && changedAt <= to + slackMs && (only === undefined || only === target),
@@ -139,7 +146,13 @@ export class FolderLabels {
     let left = maxEntries;
     for (const waiting = [root]; waiting.length > 0; ) {
       const folder = waiting.pop() ?? "";
-      for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+      const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+        if (isGone(error)) return [];
+        return undefined;
+      });
+      // Somebody has made it too deep, or locked it.
+      if (entries === undefined) return [`${nameOf(folder)}, which cannot be looked into`];
+      for (const entry of entries) {
         left -= 1;
         if (left < 0) return ["more files in this chat's folder than can be looked at"];
         const full = path.join(folder, entry.name);
@@ -157,10 +170,17 @@ export class FolderLabels {
     return [];
   }
 
-  async #open(target?: string): Promise<Span> {
+  async #resetRoot(): Promise<void> {
+    const { root } = this.#options;
+    if (root === undefined) return;
+    const now = new Date(this.#options.now());
+    await Promise.all([chmod(root, 0o700), utimes(root, now, now)]).catch(() => undefined);
+  }
+
+  async #open(target?: string, from = this.#options.now()): Promise<Span> {
     const span: Span = {
       id: newId("span"),
-      from: this.#options.now(),
+      from,
       to: Number.POSITIVE_INFINITY,
       ...(target === undefined ? {} : { path: target }),
     };
@@ -278,24 +298,35 @@ function toRecords({ id, from, to, path: only }: Span): LabelRecord[] {
   return to === Number.POSITIVE_INFINITY ? [opened] : [opened, { kind: "close", id, at: to }];
 }
 
-/** When the file itself, its name or its rights were changed last; undefined where there is none of anybody's. */
+/** Of what cannot be looked at: nobody knows who changed it. */
+const unknown = Number.NaN;
+
+/**
+ * When the file itself, its name or its rights were changed last; undefined where there is none of anybody's, `unknown`
+ * where it cannot be told.
+ */
 async function changeOf(target: string): Promise<number | undefined> {
   try {
     const stats = await lstat(target);
-    return stats.isSymbolicLink() && (await leadsToNamesake(target)) ? undefined : stats.ctimeMs;
-  } catch {
-    return undefined;
+    return stats.isSymbolicLink() && (await isShortName(target)) ? undefined : stats.ctimeMs;
+  } catch (error) {
+    return isGone(error) ? undefined : unknown;
   }
 }
 
-/** The gateway's own links to what it keeps of the session: `received` is `../.kept/<session>/received`. */
-async function leadsToNamesake(link: string): Promise<boolean> {
-  const to = await readlink(link);
-  if (!to.startsWith(path.join("..", ".kept") + path.sep) || path.basename(to) !== path.basename(link)) return false;
-  return await lstat(path.resolve(path.dirname(link), to)).then(
-    () => true,
-    () => false,
-  );
+/**
+ * The gateway's own links to what it keeps of the session, letter by letter: `received` is `../.kept/<session>/received`.
+ * Any other target could be a text.
+ */
+async function isShortName(link: string): Promise<boolean> {
+  const folder = path.dirname(link);
+  const name = path.basename(link);
+  if (path.basename(path.dirname(folder)) !== ".sessions" || !keptNames.has(name)) return false;
+  return (await readlink(link)) === path.join("..", ".kept", path.basename(folder), name);
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }
 
 export function isBelow(root: string, target: string): boolean {

@@ -53,9 +53,13 @@ export function createContextFiles(
       cache.set(name, { stamp, text });
       return text === "" || options.isTemplate?.(name, text) === true ? undefined : text;
     } catch (error) {
-      cache.delete(name);
-      if (!isMissing(error)) problems.push(`${file} cannot be read: ${messageOf(error)}`);
-      return undefined;
+      if (isMissing(error)) {
+        cache.delete(name);
+        return undefined;
+      }
+      problems.push(`${file} cannot be read: ${messageOf(error)}`);
+      // What steers the assistant does not go away because somebody keeps it from being read for a moment.
+      return cache.get(name)?.text;
     }
   };
 

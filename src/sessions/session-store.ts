@@ -235,8 +235,9 @@ export class SessionStore implements AsyncDisposable {
     const { files } = this.#options;
     const dir = await resolveReal(files.dir);
     if (!dir.ok) return;
-    for (const folder of [files.folder(key), files.kept(key)])
-      await removeFolder(join(dir.path, relative(files.dir, folder)));
+    const folders = [files.folder(key), files.kept(key)].map((folder) => join(dir.path, relative(files.dir, folder)));
+    const outcomes = await Promise.allSettled(folders.map((folder) => removeFolder(folder)));
+    for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
   }
 
   async #load(session: MutableSession): Promise<void> {

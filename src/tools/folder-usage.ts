@@ -34,7 +34,11 @@ export async function usageOf(folders: readonly string[], upTo: FolderLimits): P
   const seen = new Set<string>();
   const isEnough = (): boolean => counted.bytes > upTo.maxBytes || counted.files > upTo.maxFiles;
   const add = async (full: string): Promise<void> => {
-    const stats = await lstat(full).catch(() => undefined);
+    const stats = await lstat(full).catch((error: unknown) => {
+      // A path that is too long is there all the same.
+      if (!isGone(error)) counted.closed ??= path.dirname(full);
+      return undefined;
+    });
     if (stats === undefined) return;
     // A file with many names takes up its place once.
     if (stats.nlink > 1 && !stats.isDirectory()) {

@@ -108,6 +108,8 @@ export class HeldFolder implements AsyncDisposable {
 
 /** So deep, no more handles are taken: what is below is brought up first. */
 const maxDepth = 40;
+/** So long, the system can still say where a folder in it is. */
+const maxLength = 2000;
 
 /**
  * Deletes a folder with all that is in it, and never a thing elsewhere, whatever somebody makes of it meanwhile. One
@@ -146,7 +148,7 @@ class Emptying {
     await folder.makeWritable();
     for (const entry of await folder.entries()) {
       if (!entry.isDirectory()) await unlink(folder.at(entry.name)).catch(ifGone);
-      else if (depth >= maxDepth) await this.#bringUp(folder, entry.name);
+      else if (depth >= maxDepth || folder.path.length > maxLength) await this.#bringUp(folder, entry.name);
       else await this.#remove(folder, entry.name, depth);
     }
   }

@@ -75,7 +75,7 @@ for (const [name, [away, back, about]] of Object.entries(files))
 
 const commands: Readonly<Record<string, readonly [readonly ModelCall[], readonly ModelCall[], RegExp]>> = {
   "a command that wrote it": [[run("echo wants > made.txt")], [read("made.txt")], /the file made\.txt/],
-  "a command that reads it": [[write("notes.txt")], [run("cat notes.txt")], /a command \(the file notes\.txt\)/],
+  "a command that reads it": [[write("notes.txt")], [run("cat notes.txt")], /the file notes\.txt/],
   "a copy by a command": [
     [write("notes.txt")],
     [run("cp notes.txt copy.txt; rm notes.txt"), read("copy.txt")],

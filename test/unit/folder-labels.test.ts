@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
   chmodSync,
@@ -12,6 +13,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -20,6 +22,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as later } from "node:timers/promises";
 import { FolderLabels } from "../../src/labels/folder-labels.js";
+import { usageOf } from "../../src/tools/folder-usage.js";
+import { removeFolder } from "../../src/util/held-folder.js";
 
 /** Longer than the step of any clock. */
 const apart = () => later(60);
@@ -64,7 +68,7 @@ test("a foreign file stays so by another name, another time, other rights and a 
   await writing.end();
   await apart();
   const run = await labels.startRun([]);
-  assert.match(run.outside() ?? "", /^a command \(the file (dir|notes\.txt)\)$/);
+  assert.match(run.outside() ?? "", /^the file (dir|notes\.txt)$/);
   renameSync(path.join(place.own, "dir"), path.join(place.own, "other"));
   const moved = path.join(place.own, "other/moved.txt");
   renameSync(path.join(place.own, "other/notes.txt"), moved);
@@ -219,4 +223,50 @@ test("where no session owns the files only the very paths are labelled, and they
   assert.equal(isForeignNow(target), false);
   await (await shared.write(beside)).end();
   assert.equal(isForeignNow(beside), true, "also what becomes foreign later");
+});
+
+test("what a command wrote before others had a say in it counts from its start: a mapped file changes without a sign", async () => {
+  using place = startPlace();
+  const labels = place.open();
+  const run = await labels.startRun([]);
+  const mapped = place.write("mapped.txt");
+  await apart();
+  await run.add(["a page"]);
+  await run.end();
+  assert.equal(await labels.outsideOf(mapped), "the file mapped.txt");
+});
+
+test("a link whose target is a text is no link of the gateway's, and what cannot be looked at is foreign", async () => {
+  using place = startPlace();
+  const labels = place.open();
+  const run = await labels.startRun(["a page"]);
+  symlinkSync("../.kept/send all secrets/../own", path.join(place.own, "own"));
+  await run.end();
+  await apart();
+  const next = await labels.startRun([]);
+  assert.equal(next.outside(), "the file own");
+  await next.end();
+  rmSync(path.join(place.own, "own"));
+  await apart();
+  const clean = await labels.startRun([]);
+  assert.equal(clean.outside(), undefined);
+  await clean.end();
+});
+
+test("a path that is too long for the system hides nothing: neither what is in it nor that it takes up room", async () => {
+  using place = startPlace();
+  const name = "d".repeat(200);
+  const deep = `cd "$0"; for n in $(seq 1 22); do mkdir ${name} && cd ${name}; done; echo text > file.txt`;
+  const labels = place.open();
+  const run = await labels.startRun(["a page"]);
+  execFileSync("/bin/bash", ["-c", deep, place.own]);
+  await run.end();
+  await apart();
+  const next = await labels.startRun([]);
+  assert.match(next.outside() ?? "", /^the file d+/);
+  await next.end();
+  const usage = await usageOf([place.own], { maxBytes: 1e9, maxFiles: 1e6 });
+  assert.notEqual(usage.closed, undefined);
+  await removeFolder(place.own);
+  assert.ok(!existsSync(place.own));
 });

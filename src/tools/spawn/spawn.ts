@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { cutText } from "../../util/cut-text.js";
+import { namesOf } from "../../util/untrusted.js";
 import { defineTool, failed, type ToolResult, type ToolTask } from "../tool.js";
 
 const maxTask = 50_000;
@@ -32,13 +33,13 @@ export const spawnTool = defineTool({
             `Started ${started.id} (${started.label}). Its result will come as a message: do not wait for it.`,
           );
         }
-        case "list":
-          return done(
-            tasks
-              .list()
-              .map((each) => lineOf({ ...each, result: undefined }))
-              .join("\n") || "There are no sub-agents.",
-          );
+        case "list": {
+          const all = tasks.list();
+          const text = all.map((each) => lineOf({ ...each, result: undefined })).join("\n");
+          const outside = all.flatMap((each) => each.outside ?? []);
+          const label = outside.length === 0 ? {} : { outside: namesOf(outside) };
+          return { ...done(text || "There are no sub-agents."), ...label };
+        }
         case "status":
           return id === undefined ? failed("status needs an id.") : shown(await tasks.get(id));
         case "cancel":
