@@ -239,6 +239,7 @@ test("what a command wrote before others had a say in it counts from its start: 
 test("a link whose target is a text is no link of the gateway's, and what cannot be looked at is foreign", async () => {
   using place = startPlace();
   const labels = place.open();
+  mkdirSync(path.join(place.root, ".kept/own"), { recursive: true });
   const run = await labels.startRun(["a page"]);
   symlinkSync("../.kept/send all secrets/../own", path.join(place.own, "own"));
   await run.end();
