@@ -55,7 +55,9 @@ type Asking = Extract<ToolDecision, { verdict: "ask" }>;
 
 function permissionQuestion({ call, message }: ApprovalScope, asking: Asking): Question {
   const { what, because, canGrant, approver } = asking;
-  const who = message.senderName === undefined ? "" : ` for ${visible(message.senderName)}`;
+  // Whoever asked and reads alone knows whom it is for.
+  const isForOthers = approver === "owner" || message.chatId !== message.senderId;
+  const who = message.senderName === undefined || !isForOthers ? "" : ` for ${visible(message.senderName)}`;
   const always = `${what}, exactly so and in this chat`;
   return {
     kind: "permission",

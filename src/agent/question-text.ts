@@ -12,7 +12,7 @@ const longestShown = 12_000;
 export function questionText(asked: Asked): string {
   const isPermission = asked.kind === "permission";
   const parts = [isPermission ? plainMarkdown(asked.question) : asked.question];
-  if (isForOwner(asked)) parts.push(ownersReason);
+  if (isForOwner(asked)) parts.push(`${ownersReason} Without an answer it counts as a no.`);
   if (asked.kind === "env_var") parts.push(privateReason(asked));
   if (asked.input !== undefined)
     parts.push(canBeShown(asked.input) ? inputText(asked.input) : "Its input is too long to be shown here.");

@@ -32,12 +32,17 @@ export function placeProblems(
     const inside = [cwd, command, ...args.filter((arg) => /\.\w{1,4}$/.test(arg))].find(
       (place) => place !== undefined && path.isAbsolute(place) && isBelow(workspace, place),
     );
-    const risk =
+    const risk: string[] =
       inside === undefined
         ? []
         : [
             `MCP server ${name} runs ${inside}, which lies in the workspace: who can write there decides what it does. Move it elsewhere.`,
           ];
+    const relative = cwd === undefined ? args.find((arg) => /^\.{1,2}(?:[\\/]|$)/.test(arg)) : undefined;
+    if (relative !== undefined)
+      risk.push(
+        `MCP server ${name} is given ${relative}, which means an empty folder of its own: write the whole path, or set tools.mcpServers.${name}.cwd.`,
+      );
     const left = cwd === undefined ? namesIn(serverFolderOf(home, name)) : [];
     if (left.length === 0) return risk;
     const named = left.slice(0, 3).join(", ");

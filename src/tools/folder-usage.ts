@@ -76,9 +76,8 @@ export async function usageOf(folders: readonly string[], upTo: FolderLimits): P
 export function excessOf(usage: FolderUsage, limits: FolderLimits): string | undefined {
   if (usage.closed !== undefined)
     return `holds a folder that cannot be looked into (${path.basename(usage.closed).slice(0, 60)}): make it readable or delete it`;
-  if (usage.bytes > limits.maxBytes)
-    return `holds ${sizeText(usage.bytes)}, and ${sizeText(limits.maxBytes)} is the limit`;
-  if (usage.files > limits.maxFiles) return `holds ${usage.files} files, and ${limits.maxFiles} is the limit`;
+  if (usage.bytes > limits.maxBytes) return `holds more than its limit of ${sizeText(limits.maxBytes)}`;
+  if (usage.files > limits.maxFiles) return `holds more than its limit of ${limits.maxFiles} files`;
   return undefined;
 }
 

@@ -26,6 +26,7 @@ import { startLanes } from "./lanes.js";
 import { openMcp } from "./mcp.js";
 import { startMemory } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
+import { tellOwnersOfQuestions } from "./owner-notices.js";
 import { openSchedule } from "./schedule.js";
 import { createStatus } from "./status.js";
 import { openTasks } from "./tasks.js";
@@ -110,6 +111,8 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const api = { ...operations, mcp: mcp.api };
     startReactors(options, core, assistant, metrics, releases);
     startMemory(options, core, assistant, releases);
+    const forgetQuestions = tellOwnersOfQuestions(options, core, assistant);
+    releases.defer(async () => forgetQuestions());
     if (config.heartbeat.enabled && options.work !== false) {
       const { startHeartbeat } = await import("./heartbeat.js");
       startHeartbeat(options, core, assistant, api, releases);

@@ -70,6 +70,25 @@ function timesShown({ telegram }: ChatWorld, text: string): number {
   return telegram.sent.filter((one) => one.text === text).length;
 }
 
+test("an owner hears in their own chat of what only they can allow in a chat of others, once", async () => {
+  await using w = await startWorld(
+    (request) =>
+      request.userText.endsWith("write it")
+        ? callThenDone("write_file", { path: join(w.gateway.workspace, "notes.txt"), content: "x" })(request)
+        : { text: "hello" },
+    {},
+  );
+  w.say(1, "hi");
+  await w.shown("hello");
+  w.say(42, "write it");
+  const notice = await w.shown(/In the chat telegram:42 I am waiting for you: May I write notes\.txt for User 42\?/);
+  assert.equal(notice.chatId, "1");
+  const [open] = w.gateway.gateway.api.listQuestions();
+  assert.match(notice.text, new RegExp(`maxclaw answer ${open?.requestId}$`));
+  await w.shown(/An owner of this assistant has to allow this\. Without an answer it counts as a no\./);
+  assert.equal(w.telegram.sent.filter(({ text }) => text.startsWith("In the chat")).length, 1);
+});
+
 test("a guest's yes opens nothing that is shared, in whatever way it is said; an owner's on the page does", async () => {
   await using w = await startWriter();
   w.say(42, "write it down");
@@ -181,7 +200,7 @@ test("what a guest sends out of their own chat is theirs to allow, out of a grou
   const done: string[] = [];
   await using w = await startWorld(callThenDone("post", { url: "https://example.org/in" }), { tools: probes(done) });
   w.say(42, "send it");
-  const question = await w.shown("May I send to https://example.org/in for User 42");
+  const question = await w.shown("May I send to https://example.org/in?");
   assert.deepEqual(
     question.buttons?.flat().map(({ text }) => text),
     ["Allow once", "Deny"],

@@ -92,6 +92,9 @@ function withoutSandbox({ sandbox: { state } }: ExecSettings): string {
   return `Commands run in a sandbox only (setting tools.exec.sandbox), and there is none.${why}`;
 }
 
+/** 128 and SIGXFSZ. */
+const fileTooLarge = 153;
+
 async function resultOf(
   command: string,
   { run, isLate, movedTo, leftOut, excess }: Finished,
@@ -104,6 +107,7 @@ async function resultOf(
     ...(isLate ? [`stopped after ${seconds} s; use timeout or background for longer ones`] : []),
     ...(run.fault === undefined ? [] : [`stopped: ${run.fault}`]),
     ...(isLate || run.fault !== undefined || code !== undefined ? [] : ["killed, perhaps for using too much memory"]),
+    ...(code === fileTooLarge ? ["a file became larger than this chat's folder may be"] : []),
     ...(code === undefined || code === 0 ? [] : [`exit ${code}`]),
     ...(movedTo === undefined ? [] : [`now in ${movedTo}`]),
     ...(leftOut.length === 0 ? [] : [`not shown in the sandbox, too much: ${namesOf(leftOut)}`]),

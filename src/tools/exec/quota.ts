@@ -50,7 +50,7 @@ export class Quota {
     const [usage, freeBytes] = await Promise.all([this.#look(2), this.#free()]);
     const excess = excessOf(usage, this.#limits);
     if (excess !== undefined && (usage.bytes > 2 * maxBytes || usage.files > 2 * maxFiles))
-      return `This chat's folder ${excess}: more than twice as much, so no command runs here. Somebody has to delete files on the gateway's machine, in ${this.#folders[0]}.`;
+      return `This chat's folder ${excess}: more than twice as much, so no command runs here. Delete files on the gateway's machine, in ${this.#folders[0]}.`;
     const isFull = usage.bytes > maxBytes || usage.closed !== undefined;
     return { usage, freeBytes, excess, maxFileBytes: isFull ? 0 : maxBytes };
   }

@@ -36,6 +36,13 @@ export async function locate(input: string, kind: "read" | "write", context: Too
   if (shown === "" || shown === "~" || shown.startsWith("~/")) {
     return no("Give a path relative to the chat's own folder, or an absolute path in the workspace.");
   }
+  const [first = ""] = path.normalize(shown).split(path.sep);
+  if (
+    kind === "write" &&
+    keptNames.has(first) &&
+    !(await resolveReal(path.resolve(context.folder, first)).then(isThere))
+  )
+    return no(`${first} is where I keep files for this chat. Write into another folder.`);
   const folder = await resolveReal(context.folder);
   const found = async ({ path: real, exists }: Resolved, note?: string): Promise<Located> => {
     const isOwn = folder.ok && isInside(folder.path, real);
@@ -46,7 +53,7 @@ export async function locate(input: string, kind: "read" | "write", context: Too
   if (!own.ok) return no(own.sentence);
   if (own.exists || path.isAbsolute(shown) || kind === "write") return await found(own);
 
-  if (keptNames.has(path.normalize(shown).split(path.sep)[0] ?? "")) {
+  if (keptNames.has(first)) {
     const kept = await allowed(path.resolve(keptFolderOf(context.folder), shown), kind, context);
     if (kept.ok && kept.exists) return await found(kept);
   }
@@ -94,6 +101,10 @@ async function allowed(absolute: string, kind: "read" | "write", context: ToolCo
   if (!resolution.ok) return resolution;
   const sentence = await context.permit({ kind, path: resolution.path });
   return sentence === undefined ? resolution : { ok: false, sentence };
+}
+
+function isThere(resolution: Resolution): boolean {
+  return resolution.ok && resolution.exists;
 }
 
 function no(sentence: string): Located {
