@@ -180,8 +180,8 @@ test("what the gateway keeps of the session is found by its short name, read and
   const full = path.join(place.root, kept, "received/0a-letter.txt");
   const written = await place.run(writeFileTool, { path: full, content: "evil" }, { mode: "auto" });
   assert.match(written.text, /is kept by the gateway and cannot be changed/);
-  // A name that looks like one of those is the session's own to write.
-  assert.match((await place.run(writeFileTool, { path: "received/mine.txt", content: "mine" })).text, /^created/);
-  assert.equal((await place.run(readFileTool, { path: "received/mine.txt" })).text, "mine");
+  // Two folders of one name would hide each other's files.
+  const mine = await place.run(writeFileTool, { path: "received/mine.txt", content: "mine" });
+  assert.match(mine.text, /^received is where I keep files for this chat\. Write into another folder\.$/);
   assert.equal((await place.run(readFileTool, { path: "received/0a-letter.txt" })).text, "Dear all");
 });
