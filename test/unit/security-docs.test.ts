@@ -30,13 +30,13 @@ function rowsOf(text: string): readonly string[] {
   return text.split("\n").filter((line, at, all) => line.startsWith("| ") && !isRule(line) && !isRule(all[at + 1]));
 }
 
-/** From the heading to the next one of its rank. */
+/** From the heading to the next one of its rank or above. */
 function sectionOf(text: string, heading: string): string {
   const from = text.indexOf(`\n${heading}\n`);
   assert.notEqual(from, -1, heading);
-  const rank = heading.slice(0, heading.indexOf(" ") + 1);
+  const rank = heading.indexOf(" ");
   const rest = text.slice(from + heading.length + 1);
-  const end = rest.indexOf(`\n${rank}`);
+  const end = rest.search(new RegExp(`\n#{1,${rank}} `));
   return end === -1 ? rest : rest.slice(0, end);
 }
 
