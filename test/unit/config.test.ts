@@ -53,7 +53,6 @@ describe("the config file", () => {
     assert.deepEqual(config.channels, {});
     assert.deepEqual(config.owners, []);
     assert.equal(config.skills.default, "auto");
-    assert.equal(config.events.ringSize, 10000);
   });
 
   it("must exist when it is named", async () => {
