@@ -346,6 +346,7 @@ export const absentChannels: readonly string[] = [
 
 /** Keys that the Go maxclaw wrote into every file and that steer nothing here: dropped without a word. */
 export const silentKeys: Readonly<Record<string, readonly string[]>> = {
+  events: ["ringSize"],
   "tools.web.fetch": [
     "nodePath",
     "scriptPath",
