@@ -48,6 +48,7 @@ export interface ToolCallScope {
   readonly plan: () => PlanState | undefined;
   readonly knowsAddress: ToolContext["knowsAddress"];
   readonly receivedHere: ToolContext["receivedHere"];
+  readonly cwd: string | undefined;
   readonly iteration: number;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -290,6 +291,7 @@ function contextOf(
     allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
     outside,
     receivedHere: scope.receivedHere,
+    cwd: scope.cwd,
     knowsAddress: scope.knowsAddress,
     ...createOutgoing({
       ports,

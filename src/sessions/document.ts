@@ -158,6 +158,11 @@ export class DocumentFold {
     return this.#title.title;
   }
 
+  /** Where who made the session wants it to work. */
+  get cwd(): string | undefined {
+    return this.#cwd;
+  }
+
   get state(): string {
     return this.#state;
   }
