@@ -84,7 +84,10 @@ export function printDocument(answer: unknown): void {
 
 /** What was done on the way: tool calls, questions with their answers, words between. */
 function printStep({ text = "", activity }: z.infer<typeof timelineEntry>): void {
-  if (activity === undefined) return print(harmless(text));
+  if (activity === undefined) {
+    print(harmless(text));
+    return;
+  }
   print(dim(harmless(`[${activity.type}] ${activity.summary}`), process.stdout));
   if (activity.type === "question") print(dim(harmless(`[answer] ${activity.detail ?? "none yet"}`), process.stdout));
 }
