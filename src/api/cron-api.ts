@@ -45,10 +45,12 @@ export interface CronWish extends Omit<JobWish, "name" | "message" | "outside" |
   readonly prompt: string;
   /** The chat that its answers go to, e.g. `telegram:42`. Default: `webui:scheduled`. */
   readonly sessionKey?: string | undefined;
+  /** In its place: the chat of the first of `owners` on this channel; where there is none, the default. */
+  readonly channel?: string | undefined;
 }
 
 /** What is to be another one from now on; what is left out stays. */
-export type CronChange = Partial<Omit<CronWish, "sessionKey">>;
+export type CronChange = Partial<Omit<CronWish, "sessionKey" | "channel">>;
 
 /** The scheduled jobs of all chats. */
 export interface CronApi {

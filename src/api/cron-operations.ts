@@ -12,7 +12,8 @@ const defaultChat = "webui:scheduled";
 export function createCronOperations(scheduler: () => Promise<Scheduler>, owners: readonly string[]): CronApi {
   return {
     list: async () => (await scheduler()).list().map(toView),
-    add: async (wish) => toView(await (await scheduler()).add(toJobWish(wish), jobOwnerOf(wish.sessionKey, owners))),
+    add: async (wish) =>
+      toView(await (await scheduler()).add(toJobWish(wish), jobOwnerOf(chatFor(wish, owners), owners))),
     update: async (id, wish) => toView(await (await scheduler()).update(id, toJobChange(wish))),
     remove: async (id) => await (await scheduler()).remove(id),
     enable: async (id, isEnabled) => toView(await (await scheduler()).enable(id, isEnabled)),
@@ -30,7 +31,7 @@ export function createCronOperations(scheduler: () => Promise<Scheduler>, owners
 }
 
 function toJobWish(wish: CronWish): JobWish {
-  const { sessionKey: _, ...change } = wish;
+  const { sessionKey: _, channel: __, ...change } = wish;
   return { ...toJobChange(change), message: wish.prompt };
 }
 
@@ -38,6 +39,11 @@ function toJobChange({ title, prompt, ...rest }: CronChange): JobChange {
   // A person wrote it, all addresses included.
   const message = prompt === undefined ? {} : { message: prompt, addresses: addressesIn(prompt, maxAddresses) };
   return { name: title, ...message, ...rest };
+}
+
+/** Owners are written as the chat in which they are met alone. */
+function chatFor({ sessionKey, channel }: CronWish, owners: readonly string[]): string | undefined {
+  return sessionKey ?? owners.find((owner) => channelOf(owner) === channel);
 }
 
 /** A direct chat's messages are its owner's; in any other chat nobody is known to ask, and that has a guest's rights. */

@@ -93,6 +93,10 @@ export interface GatewayStatus {
   readonly workspace: string;
   readonly model: string;
   readonly provider: string;
+  /** Of the config: what tools may do without a question. */
+  readonly executionMode?: "safe" | "ask" | "auto";
+  /** Of the config: tools stay in the workspace. */
+  readonly restrictToWorkspace?: boolean;
   readonly channels: readonly ChannelStatus[];
   /** What is wrong or off, each as one sentence: config sections, channels that do not exist yet, a full disk. */
   readonly problems: readonly string[];

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { z } from "zod";
 import { print, printTable } from "./output.js";
 
@@ -32,16 +33,30 @@ export function printJobs(answer: unknown): void {
     return;
   }
   printTable(
-    ["ID", "WHEN", "NEXT", "LAST", "CHAT", "NAME"],
+    ["ID", "STATUS", "WHEN", "NEXT", "LAST", "CHAT", "NAME"],
     jobs.map((each) => [
       each.id,
+      each.enabled ? "enabled" : "disabled",
       when(each),
-      each.enabled ? minuteOf(each.nextRun) : "off",
+      each.enabled ? minuteOf(each.nextRun) : "-",
       each.lastStatus ?? "-",
       each.sessionKey,
       each.title,
     ]),
   );
+}
+
+/** In the words of the Go maxclaw, which scripts look for. */
+export function printCronStatus(answer: unknown, { isRunning, home }: { isRunning: boolean; home: unknown }): void {
+  const { jobs } = z.object({ jobs: z.array(job) }).parse(answer);
+  const enabled = jobs.filter((each) => each.enabled);
+  const [next] = enabled.flatMap(({ nextRun }) => nextRun ?? []).sort();
+  print("Cron Service Status:");
+  print(`  Running: ${isRunning}${isRunning ? "" : " (jobs run in the gateway: maxclaw gateway)"}`);
+  print(`  Total Jobs: ${jobs.length}`);
+  print(`  Enabled Jobs: ${enabled.length}`);
+  if (next !== undefined) print(`  Next Run: ${minuteOf(next)}`);
+  print(`  Store Path: ${join(z.object({ home: z.string() }).parse(home).home, "journal")}`);
 }
 
 export function lineOfJob(answer: unknown): string {

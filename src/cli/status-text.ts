@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Config } from "../config/schema.js";
 import { harmless, print } from "./output.js";
 
 const count = z.number().default(0);
@@ -11,6 +12,7 @@ const status = z.object({
   workspace: z.string(),
   model: z.string(),
   provider: z.string(),
+  executionMode: z.string().optional(),
   channels: z.array(
     z.object({
       name: z.string(),
@@ -39,20 +41,31 @@ const status = z.object({
 export function printStatus(answer: unknown, address: string): void {
   const now = status.parse(answer);
   const megabytes = Math.round(now.rssBytes / 1024 / 1024);
+  print("maxclaw Status");
   print(`maxclaw ${now.version}: ${now.state}, pid ${now.pid}, since ${now.startedAt}, ${megabytes} MB`);
   print(`Web page:  http://${address}/`);
   print(`Model:     ${now.model} (${now.provider})`);
+  if (now.executionMode !== undefined) print(`Mode:      ${now.executionMode}`);
   print(`Home:      ${now.home}`);
   print(`Workspace: ${now.workspace}`);
+  print(now.channels.length === 0 ? "Channels:  none" : "Channels:");
   for (const { name, state, reason, lastSeenAt } of now.channels) {
     const seen = lastSeenAt === undefined ? "" : `, last sign of life ${agoOf(lastSeenAt)}`;
-    print(`Channel:   ${name} ${state}${seen}${reason === undefined ? "" : `: ${harmless(reason)}`}`);
+    print(`  ${name} ${state}${seen}${reason === undefined ? "" : `: ${harmless(reason)}`}`);
   }
   if (now.sandbox !== undefined) print(`Sandbox:   ${harmless(sandboxText(now.sandbox))}`);
   if (now.sandbox?.memory !== undefined) print(`Memory:    of commands ${harmless(now.sandbox.memory)}`);
   print(`Waiting:   ${now.inboundWaiting} to answer, ${now.outboundWaiting} to send, ${now.deadLetters} given up`);
   for (const missing of now.missing) print(`Missing:   ${harmless(missing)}`);
   for (const problem of now.problems) print(`Problem:   ${harmless(problem)}`);
+}
+
+/** What the config says, where no gateway runs that could be asked. */
+export function printConfigured({ agents, channels }: Config): void {
+  const on = Object.keys(channels);
+  print(`Model:     ${agents.defaults.model ?? "none is chosen"}`);
+  print(`Mode:      ${agents.defaults.executionMode}`);
+  print(`Channels:  ${on.length === 0 ? "none is switched on" : on.join(", ")}`);
 }
 
 function agoOf(moment: string): string {

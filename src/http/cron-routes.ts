@@ -86,6 +86,6 @@ async function changeOf(x: Exchange): Promise<CronChange> {
 async function wishOf(x: Exchange): Promise<CronWish> {
   const { channels = [], to, ...wish } = await bodyOf(x, body);
   const channel = channels.find((name) => name !== "" && name !== "desktop");
-  if (wish.sessionKey !== undefined || channel === undefined || to === undefined) return wish;
-  return { ...wish, sessionKey: `${channel}:${to}` };
+  if (wish.sessionKey !== undefined || channel === undefined) return wish;
+  return to === undefined ? { ...wish, channel } : { ...wish, sessionKey: `${channel}:${to}` };
 }

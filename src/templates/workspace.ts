@@ -45,6 +45,28 @@ const heartbeat = `# Heartbeat
 What should be looked after from time to time, one task a line. Nothing happens while there is none.
 `;
 
+const history = `# History
+
+What happened on each day, as the assistant wrote it down. Nothing here has to be kept in order.
+`;
+
+const skillsReadme = `# Skills
+
+A skill is a text that tells the assistant how something is done: \`<name>.md\`, or \`<name>/SKILL.md\` with files of its own
+beside it. This file is not a skill.
+
+- \`@skill:<name>\` or \`$<name>\` in a message brings this skill along
+- \`@skill:all\` brings all of them, \`@skill:none\` none
+`;
+
+const exampleSkill = `---
+name: example
+description: Shows how a skill is written. Nothing has to be done for it.
+---
+
+Write here what the assistant should do, step by step, and delete this skill when you have one of your own.
+`;
+
 /** What templates were before: a file that still reads so says nothing either. */
 const former: Readonly<Record<string, readonly string[]>> = {
   "AGENTS.md": [agents.replace(" Only you see the effect: guests and\ngroups have GUESTS.md.", "")],
@@ -74,4 +96,7 @@ export const workspaceTemplates: Readonly<Record<string, string>> = {
   "GUESTS.md": guests,
   "memory/MEMORY.md": memory,
   "memory/heartbeat.md": heartbeat,
+  "memory/HISTORY.md": history,
+  "skills/README.md": skillsReadme,
+  "skills/example/SKILL.md": exampleSkill,
 };

@@ -13,8 +13,8 @@ export async function writeTemplates(
   workspace: string,
   options: { readonly overwrite: boolean },
 ): Promise<readonly string[]> {
-  await mkdir(path.join(workspace, "skills"), { recursive: true, mode: 0o700 });
-  await mkdir(path.join(workspace, "memory"), { recursive: true, mode: 0o700 });
+  for (const folder of ["memory", "skills/example"])
+    await mkdir(path.join(workspace, folder), { recursive: true, mode: 0o700 });
   const written: string[] = [];
   for (const [name, text] of Object.entries(workspaceTemplates)) {
     const file = path.join(workspace, name);

@@ -68,6 +68,8 @@ export function createStatus(
         workspace: options.config.config.agents.defaults.workspace,
         provider,
         model,
+        executionMode: options.config.config.agents.defaults.executionMode,
+        restrictToWorkspace: options.config.config.tools.restrictToWorkspace,
         channels: [...channels.values()],
         problems,
         missing: web.missing,

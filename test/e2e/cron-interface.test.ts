@@ -101,7 +101,7 @@ describe("maxclaw cron", () => {
       assert.notEqual(id, "", added.stderr);
       assert.match(
         (await cli.run(["cron", "list"])).stdout,
-        new RegExp(`^${id} +every 2 h .* telegram:42 +Hello$`, "m"),
+        new RegExp(`^${id} +enabled +every 2 h .* telegram:42 +Hello$`, "m"),
       );
       assert.match((await cli.run(["cron", "disable", id])).stdout, /every 2 h, off\n$/);
       assert.match((await cli.run(["cron", "enable", id])).stdout, /every 2 h, next /);

@@ -117,7 +117,9 @@ describe("onboard", () => {
     const { code, stdout } = await cli.run(["onboard"]);
     assert.equal(code, 0);
     assert.match(stdout, /Next: maxclaw gateway/);
-    assert.deepEqual(JSON.parse(await readFile(join(cli.home, "config.json"), "utf8")).providers, {});
+    const { providers } = JSON.parse(await readFile(join(cli.home, "config.json"), "utf8"));
+    assert.deepEqual(new Set(Object.values(providers).map((each) => JSON.stringify(each))), new Set(['{"apiKey":""}']));
+    assert.doesNotMatch(stdout, /Problem/);
   });
 
   it("takes a key that is not given from the environment, and says when it is not there", async () => {
@@ -128,7 +130,8 @@ describe("onboard", () => {
     assert.match(stdout, /Problem: .*OPENAI_API_KEY/);
     assert.match((await cli.run(["onboard", "--force", "--provider", "ollama"])).stdout, /Next:/);
     const second = JSON.parse(await readFile(join(cli.home, "config.json"), "utf8"));
-    assert.deepEqual(second.providers, { ollama: { apiBase: "http://127.0.0.1:11434/v1" } });
+    assert.deepEqual(second.providers.ollama, { apiBase: "http://127.0.0.1:11434/v1" });
+    assert.deepEqual(second.providers.openai, { apiKey: "" }, "what was there is not kept");
   });
 
   it("writes an address where there is no key, and says that a model is still to be chosen", async () => {

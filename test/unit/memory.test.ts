@@ -128,7 +128,11 @@ test("templates are written where something is missing, and nothing that exists 
   assert.ok(existsSync(path.join(workspace, "skills")));
   writeFileSync(path.join(workspace, "SOUL.md"), "mine");
   rmSync(path.join(workspace, "memory"), { recursive: true });
-  assert.deepEqual(await writeTemplates(workspace, { overwrite: false }), ["memory/MEMORY.md", "memory/heartbeat.md"]);
+  assert.deepEqual(await writeTemplates(workspace, { overwrite: false }), [
+    "memory/MEMORY.md",
+    "memory/heartbeat.md",
+    "memory/HISTORY.md",
+  ]);
   assert.equal(readFileSync(path.join(workspace, "SOUL.md"), "utf8"), "mine");
 });
 

@@ -10,7 +10,7 @@ interface AgentFlags {
 export function addAgentCommand(program: Command, version: string): void {
   program
     .command("agent")
-    .description("Talk to the assistant here in the terminal")
+    .description("Interact with the agent here in the terminal")
     .option("-m, --message <text>", "send this and print only the answer; - takes the message from stdin")
     .option("-s, --session <key>", "the conversation to go on with", "cli:default")
     .option("-c, --config <file>", "use this config file, if no gateway runs")

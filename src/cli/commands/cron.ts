@@ -1,22 +1,12 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { segment } from "../api-client.js";
+import { addCronAdd } from "../cron-add.js";
+import { CommandError, exitCodes } from "../exit.js";
 import { print, printJson } from "../output.js";
 import { withClient } from "../with-client.js";
 
-interface AddFlags {
-  readonly at?: string;
-  readonly every?: string;
-  readonly cron?: string;
-  readonly name?: string;
-  readonly timeZone?: string;
-  readonly chat?: string;
-  readonly alone?: true;
-  readonly skipMissed?: true;
-  readonly json?: true;
-}
-
 export function addCronCommand(program: Command, version: string): void {
-  const cron = program.command("cron").description("List, add, change and run scheduled jobs");
+  const cron = program.command("cron").description("List, add, run and manage scheduled jobs");
   cron
     .command("list")
     .description("List the jobs of all chats")
@@ -27,35 +17,17 @@ export function addCronCommand(program: Command, version: string): void {
       const { printJobs } = await import("../cron-text.js");
       printJobs(answer);
     });
+  addCronAdd(cron, version);
   cron
-    .command("add")
-    .description("Add a job: what the assistant is to do, and when, with exactly one of --at, --every and --cron")
-    .argument("<prompt>", "what the assistant is told then")
-    .option("--at <time>", "once, e.g. 2026-11-22T09:00")
-    .option("--every <time>", "again and again, e.g. 90m, 2h, 1d")
-    .option("--cron <fields>", 'minute hour day month weekday, e.g. "0 9 * * 1-5"')
-    .option("--name <name>", "how lists call it")
-    .option("--time-zone <zone>", "e.g. Europe/Berlin; default: this machine's")
-    .option("--chat <key>", "the chat that its answers go to, e.g. telegram:42; default: webui:scheduled")
-    .option("--alone", "in a conversation of its own")
-    .option("--skip-missed", "times that passed while no gateway ran are left out")
-    .option("--json", "as JSON")
-    .action(async (prompt: string, flags: AddFlags) => {
-      const { every, chat, name, alone, skipMissed, json, ...when } = flags;
-      const body = {
-        ...when,
-        prompt,
-        // In the interface a plain number is milliseconds, for people it is seconds.
-        ...(every === undefined ? {} : { every: /^\d+$/.test(every.trim()) ? `${every.trim()}s` : every }),
-        ...(name === undefined ? {} : { title: name }),
-        ...(chat === undefined ? {} : { sessionKey: chat }),
-        ...(alone ? { session: "alone" } : {}),
-        ...(skipMissed ? { missed: "skip" } : {}),
-      };
-      const answer = await withClient(version, (client) => client.post("/api/cron", body));
-      if (json) return printJson(answer);
-      const { lineOfJob } = await import("../cron-text.js");
-      print(`Added ${lineOfJob(answer)}`);
+    .command("status")
+    .description("Show whether jobs run, and how many there are")
+    .action(async () => {
+      const [status, answer] = await withClient(version, async (client, isOwn) => [
+        { isRunning: !isOwn, home: await client.get("/api/status") },
+        await client.get("/api/cron"),
+      ]);
+      const { printCronStatus } = await import("../cron-text.js");
+      printCronStatus(answer, status);
     });
   cron
     .command("remove")
@@ -78,8 +50,13 @@ export function addCronCommand(program: Command, version: string): void {
   cron
     .command("run")
     .description("Run a job once more, now")
-    .argument("<id>", "as maxclaw cron list shows it")
-    .action(async (id: string) => {
+    .argument("[id]", "as maxclaw cron list shows it")
+    .action(async (id: string | undefined) => {
+      if (id === undefined)
+        throw new CommandError(
+          "Scheduled jobs run in the gateway: maxclaw gateway. To run one of them now, give its id.",
+          exitCodes.usage,
+        );
       const isWorking = await withClient(version, async (client, isOwn) => {
         await client.post(`/api/cron/${segment(id)}/run`, {});
         return !isOwn;

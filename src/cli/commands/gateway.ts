@@ -12,7 +12,7 @@ interface GatewayFlags {
 export function addGatewayCommand(program: Command, version: string): void {
   program
     .command("gateway")
-    .description("Run the gateway until it is told to stop")
+    .description("Start the maxclaw gateway, which runs until it is told to stop")
     .option("-p, --port <port>", "port to listen on; 0 takes a free one", parsePort)
     .option("--host <address>", "address to listen on")
     .option("-c, --config <file>", "use this config file")

@@ -25,8 +25,13 @@ export function addStatusCommand(program: Command, version: string): void {
       const { config, problems, path } = loaded;
       const { workspace } = config.agents.defaults;
       if (problems.length > 0) process.exitCode = 1;
-      if (flags.json) return printJson({ running: false, version, home, workspace, config: path, problems });
+      const { model, executionMode } = config.agents.defaults;
+      if (flags.json)
+        return printJson({ running: false, version, model, executionMode, home, workspace, config: path, problems });
+      const { printConfigured } = await import("../status-text.js");
+      print("maxclaw Status");
       print(`maxclaw ${version}: no gateway runs. Start it with: maxclaw gateway`);
+      printConfigured(config);
       print(`Home:      ${home}`);
       print(`Config:    ${path ?? "none, defaults are in force. Write one with: maxclaw onboard"}`);
       print(`Workspace: ${workspace}`);
