@@ -84,7 +84,7 @@ const table: readonly Row[] = [
   { files: "api/offline-backup", may: [...base, "api/offline-files", "backup/**"], types: ["api/offline-events"] },
   {
     files: "migrate/**",
-    may: [...base, "config/*", "sessions/file-names", "templates/workspace"],
+    may: [...base, "config/*", "providers/presets", "sessions/file-names", "templates/workspace"],
   },
   { files: "api/offline-migrate", may: [...base, "api/offline-files", "migrate/**"] },
   {

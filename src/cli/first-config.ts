@@ -1,6 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { blankConfig } from "../config/blank.js";
 import { presets } from "../providers/presets.js";
 import { replaceFile } from "../util/replace-file.js";
 
@@ -40,39 +41,15 @@ export async function writeFirstConfig(home: string, choice: FirstChoice): Promi
   return copy === undefined ? [path] : [path, copy];
 }
 
-/** What people fill in first, with each place for it: the Go maxclaw wrote the same, and its scripts look for it. */
 function firstConfig({ provider, apiKey, apiBase, model }: FirstChoice): object {
-  const chosen = provider === undefined ? {} : { [provider]: reach(provider, apiKey, apiBase) };
-  const label = model === undefined ? "" : withProvider(model, provider);
+  const { agents, providers, ...rest } = blankConfig;
+  const defaults = model === undefined ? {} : { model: withProvider(model, provider) };
   return {
-    agents: {
-      defaults: { model: label, maxTokens: 8192, temperature: 0.7, maxToolIterations: 20, executionMode: "ask" },
-    },
-    channels: {
-      telegram: { enabled: false, token: "", allowFrom: [] },
-      discord: { enabled: false, token: "", allowFrom: [] },
-      whatsapp: { enabled: false, allowFrom: [] },
-    },
-    providers: { ...Object.fromEntries(offeredProviders.map((name) => [name, { apiKey: "" }])), ...chosen },
-    gateway: { host: "127.0.0.1", port: 18890 },
-    tools: { web: { search: { apiKey: "", maxResults: 5 } }, exec: { timeout: 60 }, restrictToWorkspace: true },
+    agents: { defaults: { ...agents.defaults, ...defaults } },
+    providers: { ...providers, ...(provider === undefined ? {} : { [provider]: reach(provider, apiKey, apiBase) }) },
+    ...rest,
   };
 }
-
-/** Without a key each of them counts as absent. */
-const offeredProviders = [
-  "openrouter",
-  "anthropic",
-  "openai",
-  "deepseek",
-  "zhipu",
-  "groq",
-  "gemini",
-  "dashscope",
-  "moonshot",
-  "minimax",
-  "vllm",
-];
 
 /** A provider that needs a key and was given none takes it from the environment, under its usual name. */
 function reach(provider: string, apiKey: string | undefined, apiBase: string | undefined): object {

@@ -28,6 +28,7 @@ export function toGoJobs(stored: JsonObject, file: string, now: number, problems
     const channel = firstText(entry, ["delivery", "channel"], ["payload", "channel"], ["payload", "originChannel"]);
     const to = firstText(entry, ["delivery", "to"], ["payload", "to"], ["payload", "originChatId"]);
     const isReachable = channel !== undefined && reachable.has(channel) && to !== undefined;
+    const chat = isReachable ? chatIn(channel, to, firstText(entry, ["sessionKey"], ["payload", "sessionKey"])) : {};
     if (!isReachable && channel !== undefined && channel !== "last")
       problems.push({
         what,
@@ -38,7 +39,7 @@ export function toGoJobs(stored: JsonObject, file: string, now: number, problems
       {
         name: textAt(entry, "name"),
         schedule,
-        payload: { message, ...(isReachable ? { channels: [channel], to: plainChat(channel, to) } : {}) },
+        payload: { message, ...(isReachable ? { channels: [channel], ...chat } : {}) },
         enabled: at(entry, "enabled") !== false,
       },
     ]);
@@ -64,9 +65,17 @@ function toSchedule(schedule: JsonObject): JsonObject | undefined {
   }
 }
 
-/** `telegram:42` and `channel:42` are how OpenClaw writes the chat 42. */
-function plainChat(channel: string, to: string): string {
-  return to.replace(new RegExp(`^(?:${channel}|channel|chat|group|tg):`), "");
+/**
+ * `telegram:42` and `channel:42` are how OpenClaw writes the chat 42, `-1001:topic:7` a topic of the group -1001. nanobot
+ * has the topic in the key of the conversation that made the job.
+ */
+function chatIn(channel: string, to: string, sessionKey = ""): JsonObject {
+  const plain = to.replace(new RegExp(`^(?:${channel}:|tg:)?(?:(?:channel|chat|group|direct|dm|user):)?`), "");
+  if (channel !== "telegram") return { to: plain };
+  const [, chat = plain, topic] = /^(-?\d+)(?::(?:topic:|thread:)?(\d+))?$/.exec(plain) ?? [];
+  const [, ofKey] = /:(?:topic|thread):(\d+)$/.exec(sessionKey.includes(`${chat}:`) ? sessionKey : "") ?? [];
+  const thread = topic ?? ofKey;
+  return thread === undefined ? { to: chat } : { to: chat, thread };
 }
 
 function firstText(root: unknown, ...paths: readonly (readonly string[])[]): string | undefined {

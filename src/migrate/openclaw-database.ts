@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { messageOf } from "../errors.js";
 import { isObject, type JsonObject } from "./json5.js";
-import { isFile, objectAt, textAt } from "./read-files.js";
+import { at, isFile, objectAt, textAt } from "./read-files.js";
 import type { Problem } from "./source.js";
 import { type Ask, askDatabase } from "./sqlite.js";
 
@@ -71,10 +71,18 @@ export function sharedDatabase(folder: string): string {
 export async function databaseProfiles(path: string, problems: Problem[]): Promise<JsonObject> {
   const read = async (ask: Ask): Promise<JsonObject> => {
     const tables = await tablesOf(ask);
-    const table = ["auth_profile_stores", "auth_profile_store"].find((name) => tables.has(name));
-    if (table === undefined) return {};
-    const stores = await ask(`SELECT store_json AS store FROM ${table} ORDER BY store_key`);
-    return Object.assign({}, ...stores.map(({ store }) => objectAt(parse(store), "profiles")));
+    const found: unknown[] = [];
+    for (const table of ["auth_profile_stores", "auth_profile_store"])
+      if (tables.has(table)) found.push(...(await ask(`SELECT store_json AS store FROM ${table} ORDER BY store_key`)));
+    // The shared one keeps it among other things since 2026.8.
+    if (tables.has("config_machine_state"))
+      found.push(
+        ...(await ask("SELECT value_json AS store FROM config_machine_state WHERE state_key = 'authProfiles.store'")),
+      );
+    const profiles = found.map((row) => parse(at(row, "store")));
+    if (profiles.includes(undefined))
+      problems.push({ what: path, why: "its logins are damaged: write the keys into the config yourself" });
+    return Object.assign({}, ...profiles.map((store) => objectAt(store, "profiles")));
   };
   return (await ifThere(path, read, problems)) ?? {};
 }

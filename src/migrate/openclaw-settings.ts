@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { isObject, type JsonObject } from "./json5.js";
 import { databaseProfiles, sharedDatabase } from "./openclaw-database.js";
+import { modelLabel, providerName } from "./provider-names.js";
 import { at, isFile, objectAt, readObject, textAt } from "./read-files.js";
-import { channelSetting, providerSettings } from "./settings.js";
+import { channelSetting, providerSettings, serverKeys, serverSettings } from "./settings.js";
 import type { FoundSetting, Problem } from "./source.js";
 
 /** What its config says about models, keys and channels, with our names. */
@@ -15,10 +16,13 @@ export async function openclawSettings(
   const defaults = { ...objectAt(config, "agent"), ...objectAt(config, "agents", "defaults") };
   const settings: FoundSetting[] = [];
   const model = textAt(defaults, "model", "primary") ?? textAt(defaults, "model");
-  if (model !== undefined) settings.push({ path: ["agents", "defaults", "model"], value: model });
+  if (model !== undefined) settings.push({ path: ["agents", "defaults", "model"], value: modelLabel(model) });
   const fallbacks = at(defaults, "model", "fallbacks");
   if (Array.isArray(fallbacks) && fallbacks.length > 0)
-    settings.push({ path: ["agents", "defaults", "fallbacks"], value: fallbacks });
+    settings.push({
+      path: ["agents", "defaults", "fallbacks"],
+      value: fallbacks.map((label) => (typeof label === "string" ? modelLabel(label) : label)),
+    });
   const timezone = textAt(defaults, "userTimezone");
   if (timezone !== undefined) settings.push({ path: ["agents", "defaults", "timezone"], value: timezone });
 
@@ -40,7 +44,7 @@ export async function openclawSettings(
   }
   const shared = sharedDatabase(folder);
   addKeys(shared, await databaseProfiles(shared, problems), providers, problems);
-  settings.push(...providerSettings(providers, problems));
+  settings.push(...providerSettings(providers, problems), ...openclawServers(config, problems));
 
   const env = Object.keys({ ...objectAt(config, "env"), ...objectAt(config, "env", "vars") });
   const variables = env.filter((name) => /^[A-Z][A-Z0-9_]*$/.test(name));
@@ -50,6 +54,30 @@ export async function openclawSettings(
       why: "put these into secrets.json or the environment yourself",
     });
   return settings;
+}
+
+/** Its servers with tools, by our keys. What stays behind of one is told by name, never by value. */
+function openclawServers(config: JsonObject, problems: Problem[]): readonly FoundSetting[] {
+  const servers = { ...objectAt(config, "mcpServers"), ...objectAt(config, "mcp", "servers") };
+  const known = new Set(["name", "transport", ...serverKeys]);
+  const ours = Object.entries(servers).map(([name, server]) => {
+    const { transport, workingDirectory, ...rest } = isObject(server) ? server : {};
+    const left = Object.keys(rest).filter((key) => !known.has(key));
+    if (left.length > 0)
+      problems.push({
+        what: `mcp.servers.${name}: ${left.join(", ")}`,
+        why: "maxclaw has no such setting of a server",
+      });
+    return [
+      name,
+      {
+        ...rest,
+        ...((rest.type ?? transport) ? { type: rest.type ?? transport } : {}),
+        ...((rest.cwd ?? workingDirectory) ? { cwd: rest.cwd ?? workingDirectory } : {}),
+      },
+    ];
+  });
+  return serverSettings(Object.fromEntries(ours));
 }
 
 /** A channel with its account in it: the one that is the default there, or the only one. */
@@ -79,7 +107,8 @@ function toChannel(name: string, stored: JsonObject, problems: Problem[]): JsonO
 
 function toProvider(name: string, section: JsonObject, problems: Problem[]): JsonObject {
   const api = textAt(section, "api");
-  if (api !== undefined && !/^(openai|anthropic)-/.test(api))
+  const isGemini = providerName(name) === "gemini" && api === "google-generative-ai";
+  if (api !== undefined && !/^(openai|anthropic)-/.test(api) && !isGemini)
     problems.push({ what: `models.providers.${name}.api: ${api}`, why: "maxclaw does not speak it; openai is tried" });
   const models = (Array.isArray(section.models) ? section.models : []).flatMap((model) => {
     const id = textAt(model, "id");
@@ -96,7 +125,8 @@ function toProvider(name: string, section: JsonObject, problems: Problem[]): Jso
   const headers = objectAt(section, "headers");
   return {
     apiKey: toSecret(`models.providers.${name}`, section.apiKey, problems),
-    apiBase: section.baseUrl,
+    // Ours is reached at its OpenAI-compatible address.
+    ...(isGemini ? {} : { apiBase: section.baseUrl }),
     apiFormat: api?.startsWith("anthropic-") ? "anthropic" : "openai",
     ...(models.length === 0 ? {} : { models }),
     ...(Object.values(headers).every((value) => typeof value === "string") ? { extraHeaders: headers } : {}),

@@ -2,12 +2,14 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { copyFile, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, parse } from "node:path";
+import { blankConfig } from "../config/blank.js";
 import { editConfig, readRaw } from "../config/edit.js";
 import { messageOf } from "../errors.js";
 import { createSessionFiles } from "../sessions/file-names.js";
 import { isTemplate } from "../templates/workspace.js";
 import { replaceFile } from "../util/replace-file.js";
 import { filesBelow, isSameFile } from "./compare.js";
+import { isObject } from "./json5.js";
 import type { FoundNote, FoundSetting, Problem, Source } from "./source.js";
 import { pageKey } from "./transcript.js";
 
@@ -221,7 +223,7 @@ async function planSettings(
   for (const { path, value, remark } of settings) {
     const what = path.join(".");
     const there = await readRaw(configFile, path);
-    if (there !== undefined && there !== null) {
+    if (!isBlank(path, there)) {
       const isSame = JSON.stringify(there) === JSON.stringify(value);
       steps.push({
         area: "config",
@@ -235,6 +237,14 @@ async function planSettings(
     steps.push({ area: "config", what, status: "new", ...(remark === undefined ? {} : { remark }), apply });
   }
   return steps;
+}
+
+/** What `onboard` wrote and nobody has filled in. How freely tools run was perhaps chosen all the same. */
+function isBlank(path: readonly string[], there: unknown): boolean {
+  if (there === undefined || there === null) return true;
+  if (path.at(-1) === "executionMode") return false;
+  const blank = path.reduce((value: unknown, key) => (isObject(value) ? value[key] : undefined), blankConfig);
+  return JSON.stringify(there) === JSON.stringify(blank);
 }
 
 function tidy(text: string): string {

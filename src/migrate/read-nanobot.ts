@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { messageOf } from "../errors.js";
 import { toGoJobs } from "./jobs.js";
 import { isObject, type JsonObject } from "./json5.js";
+import { providerName } from "./provider-names.js";
 import {
   findNotes,
   findWorkspace,
@@ -40,7 +41,8 @@ export async function readNanobot(folder: string, homedir: string, now: number):
   let jobs = {};
   for (const path of [join(folder, "cron", "jobs.json"), join(workspace, "cron", "jobs.json")]) {
     const found = toCamelKeys(await readObject(path, problems));
-    jobs = { ...jobs, ...toGoJobs(isObject(found) ? found : {}, path, now, problems) };
+    const stored = await withPendingJobs(isObject(found) ? found : {}, join(dirname(path), "action.jsonl"), problems);
+    jobs = { ...jobs, ...toGoJobs(stored, path, now, problems) };
   }
   return {
     kind: "nanobot",
@@ -54,6 +56,22 @@ export async function readNanobot(folder: string, homedir: string, now: number):
     settings: [...channels, ...providers, ...commonSettings(config)],
     problems,
   };
+}
+
+/** What was added, changed and removed while its gateway did not run is in a file beside the jobs, until it looks. */
+async function withPendingJobs(stored: JsonObject, path: string, problems: Problem[]): Promise<JsonObject> {
+  if (!(await isFile(path))) return stored;
+  const all = Array.isArray(stored.jobs) ? stored.jobs : [];
+  const jobs = new Map<unknown, unknown>(all.map((job, index) => [textAt(job, "id") ?? index, job]));
+  const { rows, damaged } = await readJsonLines(path);
+  if (damaged.length > 0) problems.push({ what: path, why: `lines that cannot be read: ${damaged.join(", ")}` });
+  for (const row of rows) {
+    const params = toCamelKeys(objectAt(row, "params"));
+    const id = textAt(params, "id");
+    if (row.action === "del") jobs.delete(textAt(params, "jobId"));
+    else if (row.action !== undefined && id !== undefined) jobs.set(id, params);
+  }
+  return { ...stored, jobs: [...jobs.values()] };
 }
 
 /** Newer ones have a folder for each workspace, by the number that stands in it; that of ours goes first. */
@@ -81,9 +99,10 @@ function withModel(config: JsonObject): JsonObject {
   const presetOf = (name: unknown): JsonObject => objectAt(config, "modelPresets", toCamel(String(name ?? "")));
   const labelOf = (from: JsonObject): string | undefined => {
     const model = textAt(from, "model");
-    const provider = toCamel(textAt(from, "provider") ?? "auto");
-    const isNamed = provider === "auto" || model?.startsWith(`${provider}/`) === true;
-    return model === undefined || isNamed ? model : `${provider}/${model}`;
+    const named = toCamel(textAt(from, "provider") ?? "auto");
+    const provider = named === "auto" ? onlyGateway(config) : named;
+    if (model === undefined || provider === undefined) return model;
+    return model.startsWith(`${provider}/`) ? model : `${providerName(provider)}/${model}`;
   };
   const chosen = { ...defaults, ...presetOf(defaults.modelPreset) };
   const fallbacks = (Array.isArray(defaults.fallbackModels) ? defaults.fallbackModels : []).flatMap(
@@ -92,6 +111,15 @@ function withModel(config: JsonObject): JsonObject {
   const model = { model: labelOf(chosen), ...(fallbacks.length === 0 ? {} : { fallbacks }) };
   return { ...config, agents: { ...objectAt(config, "agents"), defaults: { ...chosen, ...model } } };
 }
+
+/** The one provider with a key, where it sells models of others: their names begin with their makers'. */
+function onlyGateway(config: JsonObject): string | undefined {
+  const keyed = Object.entries(objectAt(config, "providers")).filter(([, section]) => textAt(section, "apiKey"));
+  const [[name] = []] = keyed;
+  return keyed.length === 1 && name !== undefined && gateways.has(name) ? name : undefined;
+}
+
+const gateways = new Set(["siliconflow", "openrouter", "aihubmix", "huggingface", "novita", "modelscope", "nvidia"]);
 
 async function readSessions(folders: readonly string[], problems: Problem[]): Promise<readonly FoundSession[]> {
   const found: FoundSession[] = [];

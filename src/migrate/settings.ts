@@ -1,5 +1,6 @@
 import { absentChannels } from "../config/schema.js";
 import { isObject, type JsonObject } from "./json5.js";
+import { providerName, withAddress } from "./provider-names.js";
 import { at, objectAt, textAt } from "./read-files.js";
 import type { FoundSetting, Problem } from "./source.js";
 
@@ -24,7 +25,7 @@ const channelKeys: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 const providerKeys = ["apiKey", "apiBase", "apiFormat", "models", "headers", "timeouts"];
-const serverKeys = ["command", "args", "env", "url", "headers", "type", "enabled", "disabled"];
+export const serverKeys = ["command", "args", "env", "cwd", "url", "headers", "type", "enabled", "disabled"];
 const defaultKeys = ["model", "fallbacks", "maxTokens", "temperature", "maxToolIterations", "timezone"];
 
 /** A channel's section with our keys. Undefined where it holds nothing that lets it connect, or is none of ours. */
@@ -63,15 +64,23 @@ export function channelSetting(name: string, section: JsonObject, problems: Prob
 export function providerSettings(sections: JsonObject, problems: Problem[]): readonly FoundSetting[] {
   return Object.entries(sections).flatMap(([name, section]): FoundSetting[] => {
     if (!isObject(section)) return [];
-    const value = pick(section, providerKeys);
     if (textAt(section, "apiKey") === undefined && textAt(section, "apiBase") === undefined) return [];
-    if (/^(openaiCodex|githubCopilot)$/.test(name)) {
-      problems.push({ what: `providers.${name}`, why: "maxclaw does not have this way to log in" });
+    if (/^(openaiCodex|githubCopilot|xaiGrok|bedrock|azureOpenai|assemblyai)$/.test(name)) {
+      problems.push({ what: `providers.${name}`, why: "maxclaw does not have this way to reach a model" });
+      return [];
+    }
+    const ours = providerName(name);
+    const value = withAddress(ours, pick(section, providerKeys));
+    if (value === undefined) {
+      problems.push({
+        what: `providers.${name}`,
+        why: "maxclaw knows no address of it: write its key and apiBase into the config yourself",
+      });
       return [];
     }
     const headers = objectAt(section, "extraHeaders");
     const more = Object.keys(headers).length === 0 ? {} : { headers };
-    return [{ path: ["providers", name], value: { ...value, ...more } }];
+    return [{ path: ["providers", ours], value: { ...value, ...more } }];
   });
 }
 
@@ -92,9 +101,15 @@ export function commonSettings(config: JsonObject): readonly FoundSetting[] {
   if (textAt(search, "apiKey") !== undefined || textAt(search, "apiBase") !== undefined)
     add(search, "tools", "web", "search");
   const servers = { ...objectAt(config, "mcpServers"), ...objectAt(config, "tools", "mcpServers") };
-  for (const [name, server] of Object.entries(servers))
-    if (isObject(server)) add(pick(server, serverKeys), "tools", "mcpServers", name);
-  return settings;
+  return [...settings, ...serverSettings(servers)];
+}
+
+/** Servers that offer tools. */
+export function serverSettings(servers: JsonObject): readonly FoundSetting[] {
+  return Object.entries(servers).flatMap(([name, server]): FoundSetting[] => {
+    if (!isObject(server)) return [];
+    return [{ path: ["tools", "mcpServers", name], value: pick(server, serverKeys) }];
+  });
 }
 
 /** Older configs have words_like_this for what newer ones write as wordsLikeThis. Names that people chose stay. */

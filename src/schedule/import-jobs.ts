@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { sessionKeyOf } from "../events/session-key.js";
 import { readOnly } from "../util/real-path.js";
 import type { JobOwner, JobWish } from "./job.js";
 
@@ -11,10 +12,15 @@ const goJob = z.object({
     everyMs: z.number().optional(),
     expr: z.string().optional(),
     atMs: z.number().optional(),
-    /** Not of the Go maxclaw, but of those whose jobs are written in its way. */
+    /** Not of the Go maxclaw, but of those whose jobs are written in its way; so is `thread` below. */
     timeZone: z.string().optional(),
   }),
-  payload: z.object({ message: z.string(), channels: z.array(z.string()).nullish(), to: z.string().optional() }),
+  payload: z.object({
+    message: z.string(),
+    channels: z.array(z.string()).nullish(),
+    to: z.string().optional(),
+    thread: z.string().optional(),
+  }),
   enabled: z.boolean().optional(),
 });
 
@@ -87,5 +93,7 @@ function ownerOf({ payload }: z.infer<typeof goJob>): JobOwner {
   const [channel] = payload.channels ?? [];
   if (channel === undefined || payload.to === undefined || payload.to === "")
     return { channel: "webui", chatId: "scheduled", senderId: "owner", sessionKey: "webui:scheduled" };
-  return { channel, chatId: payload.to, senderId: payload.to, sessionKey: `${channel}:${payload.to}` };
+  const { to, thread } = payload;
+  const place = { channel, chatId: to, senderId: to, sessionKey: sessionKeyOf(channel, to, thread) };
+  return thread === undefined || thread === "" ? place : { ...place, thread };
 }

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/prom
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { type MigratedHome, migrate } from "../../src/api/offline-migrate.js";
+import { blankConfig } from "../../src/config/blank.js";
 import { loadConfig } from "../../src/config/load.js";
 import { acquireLock } from "../../src/engine/embedded/lock.js";
 import { silentLog } from "../../src/log.js";
@@ -251,7 +252,7 @@ describe("migrate", () => {
       /\[2026-05-01 10:00\] We met\.\n\n\[2026-05-02 10:00\] We ate\./,
     );
     const { model, maxTokens, fallbacks } = JSON.parse(await read("config.json")).agents.defaults;
-    assert.deepEqual([model, maxTokens, fallbacks], ["lmStudio/llama-3", 999, ["anthropic/claude"]]);
+    assert.deepEqual([model, maxTokens, fallbacks], ["lmstudio/llama-3", 999, ["anthropic/claude"]]);
     assert.ok(linesOf(await run(true)).every((line) => !/ new /.test(line)));
   });
 
@@ -342,6 +343,163 @@ describe("migrate", () => {
     await writeFiles(claw, { "state/openclaw.sqlite": "no database at all, but a text" });
     const [again] = await run(false);
     assert.equal(again?.problems.filter(({ what }) => what.endsWith("state/openclaw.sqlite")).length, 1);
+  });
+
+  test("takes keys, servers and models of a newer OpenClaw over, or names what stays behind", {
+    skip: !hasSqlite && "needs the program sqlite3 (Debian: apt-get install sqlite3)",
+  }, async () => {
+    const { homedir, run, read } = await openPlace([]);
+    const claw = join(homedir, ".openclaw");
+    const server = { command: "npx", args: ["-y", "notes-server"], env: { KEY: "k" } };
+    await writeFiles(claw, {
+      "openclaw.json": {
+        agents: { defaults: { model: { primary: "google/gemini-3-pro", fallbacks: ["zai/glm-4.6", "openai/b"] } } },
+        models: { providers: { google: { api: "google-generative-ai", baseUrl: "https://x.test", models: [] } } },
+        mcp: {
+          servers: {
+            notes: { ...server, workingDirectory: "/srv/notes" },
+            far: { url: "https://mcp.test/mcp", transport: "streamable-http", headers: { A: "b" }, toolFilter: ["x"] },
+          },
+        },
+      },
+    });
+    await mkdir(join(claw, "state"));
+    const key = (provider: string) => ({
+      [`${provider}:default`]: { type: "api_key", provider, key: `sk-${provider}` },
+    });
+    const profiles = { ...key("google"), ...key("zai"), ...key("nowhere"), "x:me": { type: "oauth", provider: "x" } };
+    writeDatabase(join(claw, "state/openclaw.sqlite"), [
+      "CREATE TABLE config_machine_state (state_key TEXT PRIMARY KEY, value_json TEXT, updated_at_ms INTEGER)",
+      [
+        "INSERT INTO config_machine_state VALUES ('authProfiles.store', ?, 1)",
+        JSON.stringify({ version: 1, profiles }),
+      ],
+      ["INSERT INTO config_machine_state VALUES ('other', ?, 1)", JSON.stringify({ profiles: key("groq") })],
+    ]);
+    const found = JSON.stringify(await run(true));
+    const config = JSON.parse(await read("config.json"));
+    const { model, fallbacks } = config.agents.defaults;
+    assert.deepEqual([model, fallbacks], ["gemini/gemini-3-pro", ["zai/glm-4.6", "openai/b"]]);
+    assert.deepEqual(Object.keys(config.providers).sort(), ["gemini", "zai"]);
+    assert.equal(config.providers.gemini.apiKey, "sk-google");
+    assert.equal(config.providers.gemini.apiBase, undefined, "ours has an address that speaks what we speak");
+    assert.deepEqual(config.providers.zai, { apiKey: "sk-zai", apiBase: "https://api.z.ai/api/paas/v4" });
+    assert.deepEqual(config.tools.mcpServers, {
+      notes: { ...server, cwd: "/srv/notes" },
+      far: { url: "https://mcp.test/mcp", headers: { A: "b" }, type: "streamable-http" },
+    });
+    for (const left of ["providers.nowhere", "x:me", "mcp.servers.far: toolFilter"])
+      assert.ok(found.includes(left), left);
+    assert.ok(!found.includes("sk-"), "no secret is printed");
+    const loaded = await loadConfig({ home: join(homedir, "new"), env: { HOME: homedir } });
+    assert.deepEqual(loaded.problems, []);
+  });
+
+  test("takes nanobot's gateways over with their address, and the jobs that its own gateway has not seen yet", async () => {
+    const { homedir, run, read } = await openPlace([]);
+    const every = { kind: "every", everyMs: 3_600_000 };
+    await writeFiles(join(homedir, ".nanobot"), {
+      "config.json": {
+        agents: { defaults: { model: "deepseek-ai/DeepSeek-V3", provider: "auto" } },
+        providers: { siliconflow: { apiKey: "sk-flow" }, bedrock: { apiBase: "https://bedrock.test" } },
+      },
+      "cron/jobs.json": {
+        version: 1,
+        jobs: [
+          { id: "old", name: "old", schedule: every, payload: { message: "old" } },
+          { id: "gone", name: "gone", schedule: every, payload: { message: "gone" } },
+          {
+            id: "topic",
+            name: "topic",
+            schedule: every,
+            payload: { message: "topic", channel: "telegram", to: "-1001", sessionKey: "telegram:-1001:topic:7" },
+          },
+        ],
+      },
+      "cron/action.jsonl": [
+        { action: "del", params: { job_id: "gone" } },
+        {
+          action: "add",
+          params: {
+            id: "new",
+            name: "new",
+            enabled: true,
+            schedule: { kind: "every", every_ms: 60_000, at_ms: null },
+            payload: { kind: "agent_turn", message: "new", origin_channel: "telegram", origin_chat_id: "77" },
+          },
+        },
+        { action: "update", params: { id: "old", name: "old", schedule: every, payload: { message: "changed" } } },
+        "broken",
+      ]
+        .map((row) => (typeof row === "string" ? row : JSON.stringify(row)))
+        .join("\n"),
+    });
+    const found = JSON.stringify(await run(true));
+    const config = JSON.parse(await read("config.json"));
+    assert.equal(config.agents.defaults.model, "siliconflow/deepseek-ai/DeepSeek-V3");
+    assert.deepEqual(config.providers, {
+      siliconflow: { apiKey: "sk-flow", apiBase: "https://api.siliconflow.cn/v1" },
+    });
+    assert.match(found, /providers\.bedrock/);
+    assert.match(found, /action\.jsonl.*lines that cannot be read: 4/);
+    const [file = ""] = await readdir(join(homedir, "new/workspace/.cron"));
+    const jobs = JSON.parse(await read(`workspace/.cron/${file}`));
+    assert.deepEqual(
+      Object.entries(jobs).map(([id, job]) => [id, Object(job).payload]),
+      [
+        ["old", { message: "changed" }],
+        ["topic", { message: "topic", channels: ["telegram"], to: "-1001", thread: "7" }],
+        ["new", { message: "new", channels: ["telegram"], to: "77" }],
+      ],
+    );
+  });
+
+  test("takes OpenClaw's jobs to topics of Telegram over, however the topic is written", async () => {
+    const { homedir, run, read } = await openPlace([]);
+    const places = [
+      "-1001:topic:7",
+      "telegram:-1001:topic:7",
+      "telegram:group:-1001:topic:7",
+      "-1001:7",
+      "tg:99",
+      "@me",
+    ];
+    await writeFiles(join(homedir, ".openclaw"), {
+      "openclaw.json": {},
+      "cron/jobs.json": {
+        jobs: places.map((to, index) => ({
+          id: `j${index}`,
+          schedule: { kind: "every", everyMs: 60_000 },
+          payload: { kind: "agentTurn", message: to },
+          delivery: { mode: "announce", channel: "telegram", to },
+        })),
+      },
+    });
+    await run(true);
+    const [file = ""] = await readdir(join(homedir, "new/workspace/.cron"));
+    const jobs = Object.values(JSON.parse(await read(`workspace/.cron/${file}`)));
+    const topic = ["-1001", "7"];
+    assert.deepEqual(
+      jobs.map((job) => [Object(job).payload.to, Object(job).payload.thread]),
+      [topic, topic, topic, topic, ["99", undefined], ["@me", undefined]],
+    );
+  });
+
+  test("fills in what onboard has only made a place for, and leaves what somebody chose", async () => {
+    const { home, run, read } = await openPlace([".maxclaw"]);
+    const filled = structuredClone(blankConfig);
+    await mkdir(home, { mode: 0o700 });
+    await writeFile(
+      join(home, "config.json"),
+      JSON.stringify({ ...filled, channels: { ...filled.channels, telegram: { enabled: true, token: "mine" } } }),
+    );
+    const found = await run(true);
+    const config = JSON.parse(await read("config.json"));
+    assert.deepEqual([config.providers.openai.apiKey, config.agents.defaults.model], ["sk-go", "openai/go-model"]);
+    assert.equal(config.agents.defaults.maxTokens, 4096);
+    assert.equal(config.agents.defaults.executionMode, "ask", "how freely tools run may have been chosen");
+    assert.equal(config.channels.telegram.token, "mine");
+    assert.ok(linesOf(found).includes("maxclaw config kept channels.telegram"));
   });
 
   test("writes nothing into a config that cannot be read, and follows no links", async () => {

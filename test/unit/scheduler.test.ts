@@ -202,6 +202,11 @@ test("jobs of the Go maxclaw are read; what cannot be used is named", async (t) 
       job_2: { ...base, schedule: { type: "every", everyMs: 1_800_000 }, payload: { message: "look" }, enabled: false },
       job_3: { ...base, schedule: { type: "once", atMs: 1000 }, payload: { message: "late" } },
       job_4: { schedule: "never" },
+      job_5: {
+        ...base,
+        schedule: { type: "every", everyMs: 3_600_000 },
+        payload: { message: "topic", channels: ["telegram"], to: "-1001", thread: "7" },
+      },
     }),
   );
   const found = await readGoJobs(path, now);
@@ -210,8 +215,16 @@ test("jobs of the Go maxclaw are read; what cannot be used is named", async (t) 
     [
       ["0 9 * * *", "news", "telegram:42", true],
       ["1800", "look", "webui:scheduled", false],
+      ["3600", "topic", "telegram:-1001:7", true],
     ],
   );
+  assert.deepEqual(found?.jobs.at(-1)?.owner, {
+    channel: "telegram",
+    chatId: "-1001",
+    senderId: "-1001",
+    sessionKey: "telegram:-1001:7",
+    thread: "7",
+  });
   assert.equal(found?.problems.length, 2);
 });
 
