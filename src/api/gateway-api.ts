@@ -7,6 +7,7 @@ import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
 import type { CronApi } from "./cron-api.js";
 import type { McpApi } from "./mcp-api.js";
+import type { SettingsApi } from "./settings/settings-api.js";
 import type { SkillsApi } from "./skills-api.js";
 
 export type { SessionDocument, SessionSummary } from "../sessions/session.js";
@@ -378,6 +379,9 @@ export interface GatewayApi {
 
   /** The servers that tools come from, where there can be some. */
   readonly mcp?: McpApi;
+
+  /** The config, and files that steer the assistant, for a page of settings. */
+  readonly settings?: SettingsApi;
 
   ledger(): Promise<readonly LedgerEntry[]>;
   /** Keeps the gateway's files as they are until the result is disposed, for a copy or a check by a command. */

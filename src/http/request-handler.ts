@@ -18,6 +18,9 @@ import { policyRoutes } from "./policy-routes.js";
 import { createRouter, MethodNotAllowed, type Route } from "./routes.js";
 import { answerHeaders } from "./security-headers.js";
 import { sessionRoutes } from "./session-routes.js";
+import { channelRoutes, workspaceFileRoutes } from "./settings/channel-routes.js";
+import { configRoutes } from "./settings/config-routes.js";
+import { providerRoutes } from "./settings/provider-routes.js";
 import { skillRoutes } from "./skill-routes.js";
 import { serveFile } from "./static-files.js";
 import { parseTarget, type Target } from "./target.js";
@@ -42,6 +45,10 @@ export const allRoutes: readonly Route[] = [
   ...skillRoutes,
   ...filesRoutes,
   ...uploadRoutes,
+  ...configRoutes,
+  ...providerRoutes,
+  ...channelRoutes,
+  ...workspaceFileRoutes,
   ...openAIRoutes,
 ];
 

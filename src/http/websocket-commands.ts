@@ -164,10 +164,16 @@ const commands: ReadonlyMap<string, Command> = new Map([
 /** @throws {RequestError} (or rejects) for an unknown command, a wrong payload, and whatever the gateway refuses */
 export function runCommand(frame: ClientFrame, context: CommandContext): unknown {
   if (frame.type === "interrupt") return interrupt(frame, context.api);
+  if (frame.type === "chat") return chat(frame, context.api);
   const run = commands.get(frame.command.type);
   if (run === undefined)
     throw new RequestError(`There is no command "${frame.command.type}".`, { status: 404, code: "unknown_command" });
   return run(frame.command.payload ?? {}, context);
+}
+
+async function chat({ session, content }: Extract<ClientFrame, { type: "chat" }>, api: GatewayApi) {
+  const sent = await api.send({ sessionKey: session, content });
+  return { message_id: sent.messageId, status: sent.status, session_key: session };
 }
 
 async function interrupt({ session, mode, content }: Extract<ClientFrame, { type: "interrupt" }>, api: GatewayApi) {

@@ -7,6 +7,7 @@ import { parseJson } from "./json.js";
 import type { HttpSettings } from "./options.js";
 import { type CommandContext, runCommand } from "./websocket-commands.js";
 import { type CommandResult, clientFrame, type EventEncoder, encode, idOf } from "./websocket-frames.js";
+import { GoListener } from "./websocket-go.js";
 
 const maxRunningCommands = 64;
 const maxSubscriptions = 256;
@@ -81,6 +82,8 @@ export function serveConnection(socket: WebSocket, { api, settings, encodeEvent 
     },
   });
 
+  const goPage = new GoListener(api, (frame) => send(frame));
+
   const onText = async (text: string): Promise<void> => {
     let id: string | number | undefined;
     let onResponded = (): void => {};
@@ -90,6 +93,7 @@ export function serveConnection(socket: WebSocket, { api, settings, encodeEvent 
     try {
       const frame = parseJson(text, clientFrame);
       id = frame.id;
+      if (frame.type !== "command") goPage.begin(responded);
       if (running >= maxRunningCommands)
         throw new RequestError("Too many commands at once.", { status: 429, code: "BUFFER_FULL" });
       running++;
@@ -116,6 +120,7 @@ export function serveConnection(socket: WebSocket, { api, settings, encodeEvent 
   socket.on("error", (error) => log.debug("a WebSocket failed", { error: messageOf(error) }));
   socket.once("close", () => {
     stopPinging();
+    goPage.close();
     for (const target of [...followed.keys()]) unsubscribe(target);
   });
 }

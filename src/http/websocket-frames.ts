@@ -22,6 +22,19 @@ const commandFrame = z.object({
   command: z.object({ type: z.string().max(100), payload: z.record(z.string(), z.unknown()).optional() }),
 });
 
+/** The Go maxclaw's message frame. A session without a channel is one of the page. */
+const chatFrame = z.object({
+  type: z.literal("chat"),
+  id: frameId.optional(),
+  session: z
+    .string()
+    .min(1)
+    .max(300)
+    .transform((key) => (key.includes(":") ? key : `webui:${key}`))
+    .default("webui:default"),
+  content: z.string(),
+});
+
 /** The Go maxclaw's only control frame. */
 const interruptFrame = z.object({
   type: z.literal("interrupt"),
@@ -31,7 +44,7 @@ const interruptFrame = z.object({
   content: z.string().default(""),
 });
 
-export const clientFrame = z.discriminatedUnion("type", [commandFrame, interruptFrame]);
+export const clientFrame = z.discriminatedUnion("type", [commandFrame, chatFrame, interruptFrame]);
 export type ClientFrame = z.infer<typeof clientFrame>;
 
 /** The id of a frame that is wrong in some other way, so that its sender can tell which one it was. */
@@ -46,6 +59,18 @@ export function idOf(text: string): string | number | undefined {
 
 export function encode(frame: ServerFrame): Buffer {
   return Buffer.from(JSON.stringify({ ...frame, timestamp: new Date().toISOString(), source: "server" }));
+}
+
+/** An answer, as the Go maxclaw tells its page. */
+export interface ChatPayload {
+  readonly sessionKey: string;
+  readonly channel: string;
+  readonly chatId: string;
+  readonly content: string;
+}
+
+export function encodeChat(payload: ChatPayload): Buffer {
+  return Buffer.from(JSON.stringify({ type: "chat", payload }));
 }
 
 /** Frames of events. All connections that are told the same live event share its bytes. */

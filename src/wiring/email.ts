@@ -43,6 +43,22 @@ export async function openEmail(
   return { channel: createEmailChannel({ ...options, tokens }, context), problems };
 }
 
+/** Logs in at the mailbox's server once. @throws {ChannelError} */
+export async function logIn(
+  config: EmailConfig,
+  scope: { home: string; log: Logger },
+  signal: AbortSignal,
+): Promise<void> {
+  const found = toOptions(config, scope.home, scope.log);
+  if (typeof found === "string") throw new Error(found);
+  const { openImap } = await import("../channels/email/imap.js");
+  const { login, ...options } = found;
+  const { createTokens } = await import("../channels/email/tokens.js");
+  const tokens = login === undefined ? undefined : createTokens(login, join(scope.home, "email-auth.json"));
+  using connection = await openImap({ ...options, tokens }, signal);
+  await connection.command((client) => client.noop());
+}
+
 type FoundOptions = EmailOptions & { readonly login: OAuthLogin | undefined };
 
 function toOptions(config: EmailConfig, home: string, log: Logger): FoundOptions | string {

@@ -28,6 +28,7 @@ import { startMemory } from "./memory.js";
 import type { GatewayOptions } from "./options.js";
 import { tellOwnersOfQuestions } from "./owner-notices.js";
 import { openSchedule } from "./schedule.js";
+import { createSettings } from "./settings.js";
 import { createStatus } from "./status.js";
 import { openTasks } from "./tasks.js";
 import { createUploads } from "./uploads.js";
@@ -108,7 +109,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       now: options.now ?? Date.now,
       log: options.log,
     });
-    const api = { ...operations, mcp: mcp.api };
+    const api = { ...operations, mcp: mcp.api, settings: createSettings(options, operations) };
     startReactors(options, core, assistant, metrics, releases);
     startMemory(options, core, assistant, releases);
     const forgetQuestions = tellOwnersOfQuestions(options, core, assistant);

@@ -1,0 +1,100 @@
+/** A setting's value, as JSON. */
+type Json = { readonly [key: string]: unknown };
+
+/** The config file over the defaults. Stars stand in the place of secrets. */
+export interface SettingsView {
+  readonly config: Json;
+  /** Changes with the file. */
+  readonly revision: string;
+  /** Names of settings that count from the next start on. */
+  readonly restart: readonly string[];
+  readonly problems: readonly string[];
+  /** After a change: where the file is as it was before. */
+  readonly backup?: string | undefined;
+}
+
+/** A provider of models, by the name it has in the config. */
+export interface ProviderView {
+  readonly name: string;
+  readonly apiBase?: string | undefined;
+  readonly apiFormat: "openai" | "anthropic";
+  /** Runs on one's own machine and wants no key. */
+  readonly isLocal: boolean;
+  readonly isConfigured: boolean;
+  readonly hasKey: boolean;
+}
+
+/** A provider as somebody is about to set it up. What is left out is taken from the config. */
+export interface ProviderTry {
+  readonly name: string;
+  readonly apiKey?: string | undefined;
+  readonly apiBase?: string | undefined;
+  readonly apiFormat?: "openai" | "anthropic" | undefined;
+}
+
+export interface ModelView {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface ChannelView {
+  readonly name: string;
+  /** False for those of the Go maxclaw that are not there yet. */
+  readonly isAvailable: boolean;
+  readonly enabled: boolean;
+  readonly state: string;
+  readonly reason?: string | undefined;
+}
+
+/** Somebody who has written on a channel. */
+export interface SenderView {
+  readonly channel: string;
+  readonly sender: string;
+  readonly chatId: string;
+  /** ISO 8601. */
+  readonly lastSeen: string;
+  readonly messageCount: number;
+  readonly latestMessage?: string | undefined;
+}
+
+/** Something that a person may want to see at once: a question that waits, a scheduled run that is over. */
+export interface NotificationView {
+  readonly id: string;
+  readonly title: string;
+  readonly body: string;
+  readonly data: Json;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  readonly delivered: boolean;
+}
+
+/** What a page of settings shows and changes. Nothing here gives a secret away. */
+export interface SettingsApi {
+  /** @throws {RequestError} 409 when the file cannot be read */
+  read(): Promise<SettingsView>;
+  /**
+   * Writes what differs from what `read` shows, after a copy of the file. `null` takes a key away; of providers and MCP
+   * servers those that are not sent go.
+   *
+   * @throws {RequestError} 400 for what would be a problem, 403 for extensions, 409 when the file cannot be read, 412 when
+   *   `revision` is not that of the file any more
+   */
+  change(sent: Json, revision: string | undefined): Promise<SettingsView>;
+  providers(): Promise<readonly ProviderView[]>;
+  /** Asks the provider. A key of the config goes to no other address than that of the config. @throws {RequestError} 400 */
+  models(wanted: ProviderTry, signal: AbortSignal): Promise<readonly ModelView[]>;
+  channels(): Promise<readonly ChannelView[]>;
+  /** Newest first. */
+  senders(query: { readonly channel?: string | undefined; readonly limit: number }): Promise<readonly SenderView[]>;
+  /** Logs in once with these settings over those of the config. @throws {RequestError} 400 */
+  testChannel(name: string, section: Json, signal: AbortSignal): Promise<void>;
+  /** Not told as delivered yet, of this run of the gateway. */
+  notifications(): Promise<readonly NotificationView[]>;
+  markDelivered(id: string): void;
+  /** Files that steer the assistant, and its memory. */
+  files(): Promise<readonly { readonly name: string; readonly exists: boolean }[]>;
+  /** Empty where there is none. @throws {RequestError} 403 for any other file */
+  readFile(name: string): Promise<string>;
+  /** @throws {RequestError} 403 for any other file */
+  writeFile(name: string, content: string): Promise<void>;
+}

@@ -1,0 +1,9 @@
+import type { SettingsApi } from "../../api/settings/settings-api.js";
+import { RequestError } from "../../errors.js";
+import type { Exchange } from "../exchange.js";
+
+/** @throws {RequestError} 404 where the gateway has no settings that can be changed */
+export function settingsOf({ api }: Exchange): SettingsApi {
+  if (api.settings !== undefined) return api.settings;
+  throw new RequestError("The settings of this gateway cannot be read here.", { status: 404, code: "not_found" });
+}
