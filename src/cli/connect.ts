@@ -55,6 +55,7 @@ export async function connect(
     home,
     log,
     version,
+    env: process.env,
     host: "127.0.0.1",
     port: 0,
     channels: false,

@@ -16,6 +16,7 @@ export type OpenGateway = (options: {
   readonly home: string;
   readonly log: Logger;
   readonly version: string;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   readonly host?: string | undefined;
   readonly port?: number | undefined;
   readonly channels?: boolean;

@@ -14,6 +14,8 @@ export interface GatewayOptions {
   readonly home: string;
   readonly log: Logger;
   readonly version: string;
+  /** What variables of the config stand for. Without it the config can be neither read nor changed over HTTP. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Override `gateway.host` and `gateway.port`. Port 0: any free one. */
   readonly host?: string | undefined;
   readonly port?: number | undefined;

@@ -109,7 +109,8 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       now: options.now ?? Date.now,
       log: options.log,
     });
-    const api = { ...operations, mcp: mcp.api, settings: createSettings(options, operations) };
+    const settings = createSettings(options, operations);
+    const api = { ...operations, mcp: mcp.api, ...(settings === undefined ? {} : { settings }) };
     startReactors(options, core, assistant, metrics, releases);
     startMemory(options, core, assistant, releases);
     const forgetQuestions = tellOwnersOfQuestions(options, core, assistant);

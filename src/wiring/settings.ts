@@ -23,10 +23,10 @@ const maxSessions = 1000;
 
 type Gateway = Pick<GatewayApi, "status" | "listSessions" | "listQuestions" | "cron">;
 
-/** The settings of the gateway, as a page shows and changes them. */
-export function createSettings(options: GatewayOptions, gateway: Gateway): SettingsApi {
-  const { home, log, config: running } = options;
-  const env = process.env;
+/** The settings of the gateway, as a page shows and changes them; undefined where they do not come from a file. */
+export function createSettings(options: GatewayOptions, gateway: Gateway): SettingsApi | undefined {
+  const { home, log, config: running, env } = options;
+  if (env === undefined) return undefined;
   const file = new SettingsFile({ home, path: running.path, env, running: running.config });
   const files = new WorkspaceFiles(running.config.agents.defaults.workspace);
   const notifications = new Notifications({

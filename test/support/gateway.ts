@@ -83,7 +83,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const waits = { modelRetryMs, sendTimeoutMs, sendRetryMs };
   const recorder = recordEvents();
   const parts = { tools, machines, reactors: [...(reactors ?? []), recorder], onBoundary, now, ...waits };
-  const gateway = await openGateway({ config, home, log, version: "0.0.0-test", port, ...parts });
+  const gateway = await openGateway({ config, home, log, version: "0.0.0-test", env: { HOME: home }, port, ...parts });
   const { api } = gateway;
   const main = "webui:test";
   const post = async (text: string, { key = main, ...ask }: AskOptions = {}): Promise<string> =>
