@@ -114,6 +114,30 @@ describe("scripts that were written for the Go maxclaw", () => {
       assert.deepEqual([wrong.code, wrong.stderr], [2, "maxclaw: --type cron needs --schedule.\n"]);
     });
 
+  it("change the config of a gateway that runs: the next start has it, with its variables", async () => {
+    await using cli = await openCli();
+    await using model = await withModel(cli, { text: "Done." });
+    const first = await startCliGateway(cli);
+    const config = Object(await (await fetch(`${first.url}/api/config`)).json());
+    config.agents.defaults.executionMode = "safe";
+    config.providers.openai.apiKey = ["$", "{MY_KEY}"].join("");
+    const put = { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify(config) };
+    const refused = await fetch(`${first.url}/api/config`, put);
+    assert.equal(refused.status, 400, "nothing defines the variable");
+    await writeFile(join(cli.home, "secrets.json"), JSON.stringify({ MY_KEY: "sk-from-secrets" }), { mode: 0o600 });
+    const { restart } = Object(await (await fetch(`${first.url}/api/config`, put)).json());
+    assert.deepEqual(restart, ["agents.defaults.executionMode", "providers.openai.apiKey"]);
+    first.child.kill("SIGTERM");
+    await first.result;
+    const second = await startCliGateway(cli);
+    const status = Object(await (await fetch(`${second.url}/api/status`)).json());
+    assert.equal(status.executionMode, "safe");
+    const pending = Object(await (await fetch(`${second.url}/api/config/pending`)).json());
+    assert.deepEqual(pending.restart, []);
+    await out(cli, "agent", "-m", "hello");
+    assert.equal(model.requests.at(-1)?.headers.authorization, "Bearer sk-from-secrets");
+  });
+
   it("read the execution mode in the status", async () => {
     await using cli = await openCli();
     const agents = { defaults: { model: "openai/test-model", executionMode: "safe" } };

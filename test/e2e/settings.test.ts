@@ -4,11 +4,14 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { createEmailHarnesses } from "../support/email-harness.js";
+import { startFakeDiscord } from "../support/fake-discord.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { startFakeTelegram } from "../support/fake-telegram.js";
 import { openAIConfig, startGateway, type TestGateway } from "../support/gateway.js";
 import { openSocket } from "../support/http-clients.js";
 import { until } from "../support/http-server.js";
+import { withoutMailServer } from "../support/mail-server.js";
 
 const stars = "********";
 const secrets = {
@@ -257,6 +260,30 @@ test("channels are listed and tried, and their secrets go to no other address", 
   assert.equal((await place.post("/api/channels/nowhere/test", {})).status, 400);
   assert.deepEqual((await place.get("/api/channels/senders?channel=telegram&limit=20")).answer, { users: [] });
   assert.deepEqual((await place.get("/api/channels/senders?grouped=true&limit=100")).answer, { grouped: {} });
+});
+
+test("Discord is tried with the token that is sent", async () => {
+  await using discord = await startFakeDiscord({ token: secrets.bot });
+  const section = { enabled: false, token: secrets.bot, apiRoot: discord.url };
+  await using place = await openPlace({ ...config, channels: { discord: section } });
+  assert.deepEqual((await place.post("/api/channels/discord/test", {})).answer, { ok: true });
+  const wrong = await place.post("/api/channels/discord/test", { token: "another-token" });
+  assert.deepEqual([wrong.status, wrong.answer.code], [400, "test_failed"], wrong.text);
+  assert.ok(!wrong.text.includes("another-token"));
+});
+
+test("a mailbox is tried by logging in", { skip: withoutMailServer() }, async () => {
+  await using harnesses = createEmailHarnesses();
+  await using harness = await harnesses.open();
+  const email = { ...harness.config, enabled: false };
+  await using place = await openPlace({ ...config, channels: { email } });
+  const tried = await place.post("/api/channels/email/test", {});
+  assert.deepEqual([tried.status, tried.answer], [200, { ok: true }], tried.text);
+  const wrong = await place.post("/api/channels/email/test", { imapPassword: "not-the-password" });
+  assert.equal(wrong.status, 400);
+  assert.ok(!wrong.text.includes("not-the-password"));
+  const elsewhere = await place.post("/api/channels/email/test", { imapHost: "mail.evil.test", imapPassword: stars });
+  assert.match(elsewhere.answer.error, /imapHost is not that of the config/);
 });
 
 test("a scheduled run that is over is a notification until it is delivered", async () => {
