@@ -20,6 +20,7 @@ import { answerHeaders } from "./security-headers.js";
 import { sessionRoutes } from "./session-routes.js";
 import { channelRoutes, workspaceFileRoutes } from "./settings/channel-routes.js";
 import { configRoutes } from "./settings/config-routes.js";
+import { mcpConfigRoutes } from "./settings/mcp-config-routes.js";
 import { providerRoutes } from "./settings/provider-routes.js";
 import { skillRoutes } from "./skill-routes.js";
 import { serveFile } from "./static-files.js";
@@ -47,6 +48,7 @@ export const allRoutes: readonly Route[] = [
   ...uploadRoutes,
   ...configRoutes,
   ...providerRoutes,
+  ...mcpConfigRoutes,
   ...channelRoutes,
   ...workspaceFileRoutes,
   ...openAIRoutes,

@@ -4,6 +4,7 @@ import type { ChannelView, ProviderTry, ProviderView, SenderView, SettingsApi } 
 import { configOf } from "../config/load.js";
 import { absentChannels } from "../config/schema.js";
 import { applied, editsFor } from "../config/settings/edits.js";
+import { assertMayChange, assertSecretsStay } from "../config/settings/guarded.js";
 import { hidden } from "../config/settings/hide.js";
 import { SettingsFile } from "../config/settings/settings-file.js";
 import { WorkspaceFiles } from "../config/settings/workspace-files.js";
@@ -16,8 +17,6 @@ import type { GatewayOptions } from "./options.js";
 import { tryChannel } from "./try-channel.js";
 
 const ownChannels = ["telegram", "discord", "email", "websocket"] as const;
-/** Where a channel's secrets go: with another one of these they stay at home. */
-const destinations = ["apiRoot", "proxy", "imapHost", "imapPort", "smtpHost", "smtpPort", "webhook", "tlsCaFile"];
 const maxRuns = 200;
 const maxSessions = 1000;
 
@@ -44,16 +43,13 @@ export function createSettings(options: GatewayOptions, gateway: Gateway): Setti
     async testChannel(name, section, signal) {
       const { config: shown } = await file.read();
       const loaded = await file.load();
-      const own = isObject(shown.channels) && isObject(shown.channels[name]) ? shown.channels[name] : {};
-      const usesStored = Object.entries(own).some(
-        ([key, value]) => value === hidden && (section[key] === undefined || section[key] === hidden),
-      );
-      const moved = destinations.find((key) => section[key] !== undefined && section[key] !== (own[key] ?? ""));
-      if (usesStored && moved !== undefined)
-        throw bad(`channels.${name}.${moved} is not that of the config: send the secrets for it, too.`);
       const raw = await file.raw();
       const sent: JsonObject = { channels: { [name]: { ...section, enabled: true } } };
-      const next = applied(raw, editsFor(shown, raw, sent));
+      const edits = editsFor(shown, raw, sent);
+      // What is only tried has to hold to the same: secrets and files of this machine go nowhere else.
+      assertMayChange(edits, false, file.path);
+      assertSecretsStay(raw, edits);
+      const next = applied(raw, edits);
       await tryChannel(name, { ...loaded, ...(await configOf(next, { home, env })) }, { home, log, signal });
     },
     notifications: () => notifications.pending(),

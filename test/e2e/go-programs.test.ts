@@ -116,12 +116,14 @@ describe("scripts that were written for the Go maxclaw", () => {
 
   it("change the config of a gateway that runs: the next start has it, with its variables", async () => {
     await using cli = await openCli();
-    await using model = await withModel(cli, { text: "Done." });
+    const token = "a-token-of-the-gateway";
+    await using model = await withModel(cli, { text: "Done." }, { gateway: { token } });
     const first = await startCliGateway(cli);
-    const config = Object(await (await fetch(`${first.url}/api/config`)).json());
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const config = Object(await (await fetch(`${first.url}/api/config`, { headers })).json());
     config.agents.defaults.executionMode = "safe";
     config.providers.openai.apiKey = ["$", "{MY_KEY}"].join("");
-    const put = { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify(config) };
+    const put = { method: "PUT", headers, body: JSON.stringify(config) };
     const refused = await fetch(`${first.url}/api/config`, put);
     assert.equal(refused.status, 400, "nothing defines the variable");
     await writeFile(join(cli.home, "secrets.json"), JSON.stringify({ MY_KEY: "sk-from-secrets" }), { mode: 0o600 });
@@ -130,9 +132,9 @@ describe("scripts that were written for the Go maxclaw", () => {
     first.child.kill("SIGTERM");
     await first.result;
     const second = await startCliGateway(cli);
-    const status = Object(await (await fetch(`${second.url}/api/status`)).json());
+    const status = Object(await (await fetch(`${second.url}/api/status`, { headers })).json());
     assert.equal(status.executionMode, "safe");
-    const pending = Object(await (await fetch(`${second.url}/api/config/pending`)).json());
+    const pending = Object(await (await fetch(`${second.url}/api/config/pending`, { headers })).json());
     assert.deepEqual(pending.restart, []);
     await out(cli, "agent", "-m", "hello");
     assert.equal(model.requests.at(-1)?.headers.authorization, "Bearer sk-from-secrets");

@@ -53,16 +53,21 @@ const call = async (gateway: TestGateway, method: string, path: string, body?: u
   return { status: response.status, etag: response.headers.get("etag") ?? "", answer: Object(JSON.parse(text)), text };
 };
 
+const token = "a-token-of-the-gateway";
+
 async function openPlace(content: unknown = config) {
   const gateway = await startGateway({ config: content });
+  const own = Object(Object(content).gateway).token === token ? { authorization: `Bearer ${token}` } : {};
   const path = join(gateway.home, "config.json");
   return {
     gateway,
     path,
     stored: async () => JSON.parse(await readFile(path, "utf8")),
-    get: (route: string) => call(gateway, "GET", route),
-    put: (route: string, body: unknown, headers?: object) => call(gateway, "PUT", route, body, headers),
-    post: (route: string, body: unknown) => call(gateway, "POST", route, body),
+    get: (route: string) => call(gateway, "GET", route, undefined, own),
+    put: (route: string, body: unknown, headers: object = {}) =>
+      call(gateway, "PUT", route, body, { ...own, ...headers }),
+    post: (route: string, body: unknown) => call(gateway, "POST", route, body, own),
+    remove: (route: string) => call(gateway, "DELETE", route, undefined, own),
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
 }
@@ -87,21 +92,21 @@ test("the config is shown with its defaults and stars for secrets, and changes n
 });
 
 test("a change is written with a copy of the file before, keeps all else, and names what waits for a restart", async () => {
-  await using place = await openPlace();
+  await using place = await openPlace({ ...config, gateway: { token } });
   const before = await readFile(place.path, "utf8");
   const { answer: shown, etag } = await place.get("/api/config");
   shown.agents.defaults.temperature = 0.2;
-  shown.providers.openai.apiBase = "https://other.test/v1";
+  shown.providers.groq = { apiBase: "https://other.test/v1", apiKey: "sk-groq-0123456789" };
   shown.tools.mcpServers.notes.args.push("--quiet");
   const { answer, status } = await place.put("/api/config", shown, { "if-match": etag });
   assert.equal(status, 200);
-  assert.deepEqual(answer.restart, ["agents.defaults.temperature", "providers.openai.apiBase"]);
+  assert.deepEqual(answer.restart, ["agents.defaults.temperature", "providers.groq"]);
   assert.deepEqual((await place.get("/api/config/pending")).answer.restart, answer.restart);
   const stored = await place.stored();
   assert.deepEqual(stored, {
     ...stored,
     agents: { defaults: { model: "openai/test-model", temperature: 0.2 } },
-    providers: { ...config.providers, openai: { apiKey: secrets.key, apiBase: "https://other.test/v1" } },
+    providers: { ...config.providers, groq: { apiKey: "sk-groq-0123456789", apiBase: "https://other.test/v1" } },
     fromTheFuture: { keepMe: [1, 2] },
   });
   const { notes } = stored.tools.mcpServers;
@@ -116,6 +121,7 @@ test("a change is written with a copy of the file before, keeps all else, and na
 test("single settings can be sent, a new key replaces the stars, null and what a list leaves out is removed", async () => {
   await using place = await openPlace();
   await place.put("/api/config", { agents: { defaults: { executionMode: "safe" } } });
+  assert.deepEqual((await place.stored()).providers, config.providers);
   assert.equal((await place.stored()).agents.defaults.executionMode, "safe");
   assert.equal((await place.stored()).channels.telegram.token, secrets.bot);
   const providers = { openai: { apiKey: "sk-new-0123456789" }, acme: { apiBase: "http://127.0.0.1:9/v1" } };
@@ -133,13 +139,32 @@ test("what would be wrong is refused with its name, and nothing is written", asy
   await using place = await openPlace();
   const before = await readFile(place.path, "utf8");
   for (const [body, status, message] of [
-    [{ gateway: { port: "many" } }, 400, /gateway\.port: expected/],
+    [{ agents: { spawn: { depth: "many" } } }, 400, /agents\.spawn\.depth: expected/],
     [{ nonsense: { a: 1 } }, 400, /unknown key "nonsense"/],
     [{ channels: { discord: { enabled: true } } }, 400, /discord is enabled but has no token/],
     [{ providers: { openai: {}, acme: { apiKey: stars } } }, 400, /providers\.acme\.apiKey: the stars/],
     ['{"agents": {"__proto__": {"polluted": 1}}}', 400, /not a setting/],
     [{ extensions: [{ module: "./evil.mjs" }] }, 403, /Extensions/],
-    [{ policy: { rules: [{ verdict: "maybe" }] } }, 400, /policy\.rules/],
+    [{ heartbeat: { activeHours: "never" } }, 400, /heartbeat\.activeHours/],
+    [{ providers: { ...config.providers, openai: { apiBase: "http://evil.test" } } }, 400, /given for another address/],
+    [{ channels: { telegram: { apiRoot: "http://evil.test", token: stars } } }, 400, /given for another address/],
+    ...[
+      { owners: ["telegram:666"] },
+      { policy: { rules: [], answerSeconds: 10 } },
+      { gateway: { host: "0.0.0.0" } },
+      { tools: { mcpServers: { evil: { command: "sh" } } } },
+      { tools: { exec: { sandbox: "off" } } },
+      { OWNERS: ["telegram:666"] },
+      { Tools: { Exec: { SANDBOX: "off" } } },
+      { agents: { defaults: { execution_mode: "auto" } } },
+      { tools: null },
+      { tools: { browser: { executablePath: "/tmp/evil" } } },
+      { tools: { restrictToWorkspace: false } },
+      { agents: { defaults: { executionMode: "auto" } } },
+      { agents: { defaults: { workspace: "/" } } },
+      { storage: { driver: "fs" } },
+      { transcription: { apiBase: "http://evil.test", apiKey: secrets.variable } },
+    ].map((body) => [body, 403, /only where gateway\.token is set/] as const),
     ["[1]", 400, /body/],
   ] as const) {
     const refused = await place.put("/api/config", body);
@@ -156,6 +181,36 @@ test("what would be wrong is refused with its name, and nothing is written", asy
   assert.equal(await readFile(place.path, "utf8"), "{broken");
 });
 
+test("MCP servers are added, changed, switched and removed at the paths of the Go maxclaw", async () => {
+  await using place = await openPlace({ ...config, gateway: { token } });
+  const servers = async () => (await place.stored()).tools.mcpServers;
+  const added = {
+    name: "new",
+    type: "stdio",
+    command: "new-server",
+    args: ["-v"],
+    env: { A: "b" },
+    url: "",
+    headers: {},
+  };
+  const { answer } = await place.post("/api/mcp", added);
+  assert.deepEqual([answer.ok, answer.name, answer.restart], [true, "new", ["tools.mcpServers.new"]]);
+  assert.deepEqual((await servers()).new, { command: "new-server", args: ["-v"], env: { A: "b" }, headers: {} });
+  assert.equal((await place.post("/api/mcp", added)).status, 400);
+  await place.put("/api/mcp/notes", { command: "notes-2", env: { NOTES: stars } });
+  const { notes, far } = await servers();
+  assert.deepEqual([notes.command, notes.env], ["notes-2", { NOTES: secrets.env }]);
+  assert.equal(far.url, `https://me:${secrets.password}@mcp.test/`);
+  await place.post("/api/mcp/new/disable", {});
+  assert.equal((await servers()).new.enabled, false);
+  await place.post("/api/mcp/new/enable", {});
+  assert.equal((await servers()).new.enabled, true);
+  assert.equal((await place.remove("/api/mcp/new")).status, 200);
+  assert.deepEqual(Object.keys(await servers()), ["notes", "far"]);
+  for (const path of ["/api/mcp/nobody", "/api/mcp/nobody/enable"])
+    assert.equal((await (path.endsWith("enable") ? place.post(path, {}) : place.put(path, {}))).status, 404);
+});
+
 test("a YAML file keeps its comments", async () => {
   await using first = await openPlace({});
   await rm(first.path);
@@ -169,7 +224,7 @@ test("a YAML file keeps its comments", async () => {
 });
 
 test("settings want the token like everything else", async () => {
-  await using place = await openPlace({ ...config, gateway: { token: "a-token-of-the-gateway" } });
+  await using place = await openPlace({ ...config, gateway: { token } });
   for (const [method, path] of [
     ["GET", "/api/config"],
     ["PUT", "/api/config"],
@@ -182,7 +237,7 @@ test("settings want the token like everything else", async () => {
     ["PUT", "/api/workspace-file/SOUL.md"],
   ] as const) {
     assert.equal((await call(place.gateway, method, path, method === "GET" ? undefined : {})).status, 401, path);
-    const foreign = { authorization: "Bearer a-token-of-the-gateway", origin: "https://evil.test" };
+    const foreign = { authorization: `Bearer ${token}`, origin: "https://evil.test" };
     const crossed = await call(place.gateway, method, path, method === "GET" ? undefined : {}, foreign);
     assert.equal(crossed.status, 403, path);
   }
@@ -255,7 +310,9 @@ test("channels are listed and tried, and their secrets go to no other address", 
   const wrong = await place.post("/api/channels/telegram/test", { token: "1:wrong" });
   assert.deepEqual([wrong.status, wrong.answer.code], [400, "test_failed"]);
   const moved = await place.post("/api/channels/telegram/test", { token: stars, apiRoot: "http://127.0.0.1:1" });
-  assert.match(moved.answer.error, /apiRoot is not that of the config/);
+  assert.match(moved.answer.error, /apiRoot: the secrets .* another address/);
+  const variable = { token: ["$", "{HOME}"].join(""), apiRoot: "http://127.0.0.1:1" };
+  assert.equal((await place.post("/api/channels/telegram/test", variable)).status, 403);
   assert.equal((await place.post("/api/channels/discord/test", {})).status, 400);
   assert.equal((await place.post("/api/channels/nowhere/test", {})).status, 400);
   assert.deepEqual((await place.get("/api/channels/senders?channel=telegram&limit=20")).answer, { users: [] });
@@ -283,7 +340,9 @@ test("a mailbox is tried by logging in", { skip: withoutMailServer() }, async ()
   assert.equal(wrong.status, 400);
   assert.ok(!wrong.text.includes("not-the-password"));
   const elsewhere = await place.post("/api/channels/email/test", { imapHost: "mail.evil.test", imapPassword: stars });
-  assert.match(elsewhere.answer.error, /imapHost is not that of the config/);
+  assert.match(elsewhere.answer.error, /imapHost: the secrets .* another address/);
+  const readsFile = { ...harness.config, imapPassword: "x", accessTokenFile: "/etc/passwd" };
+  assert.equal((await place.post("/api/channels/email/test", readsFile)).status, 403);
 });
 
 test("a scheduled run that is over is a notification until it is delivered", async () => {

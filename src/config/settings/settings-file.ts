@@ -9,6 +9,7 @@ import { type Config, configSchema } from "../schema.js";
 import { findingIn } from "../settle.js";
 import { isObject, type JsonObject } from "../substitute.js";
 import { applied, editsFor } from "./edits.js";
+import { assertMayChange, assertSecretsStay } from "./guarded.js";
 import { inside, isSame, withoutSecrets } from "./hide.js";
 
 export interface SettingsFileOptions {
@@ -106,12 +107,8 @@ export class SettingsFile {
 
   /** Refuses what would be a problem from then on. */
   async #check(raw: JsonObject, edits: readonly ConfigEdit[]): Promise<void> {
-    if (edits.some(({ path: [section] }) => section === "extensions"))
-      throw refused(
-        "Extensions run with the gateway's own rights: name them in the config file itself.",
-        403,
-        "forbidden",
-      );
+    assertMayChange(edits, this.#options.running.gateway.token !== undefined, this.path);
+    assertSecretsStay(raw, edits);
     const { home, env } = this.#options;
     const before = await configOf(raw, { home, env });
     const after = await configOf(applied(raw, edits), { home, env });

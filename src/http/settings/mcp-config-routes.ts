@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { RequestError } from "../../errors.js";
+import { bodyOf, type Exchange, paramOf, sendJson } from "../exchange.js";
+import type { Route } from "../routes.js";
+import { settingsOf } from "./settings-of.js";
+
+const texts = z.record(z.string(), z.string());
+const fields = z.object({
+  /** `sse` is how the Go maxclaw called everything with an address. */
+  type: z.string().optional(),
+  command: z.string().max(4096).optional(),
+  args: z.array(z.string()).max(200).optional(),
+  env: texts.optional(),
+  url: z.string().max(4096).optional(),
+  headers: texts.optional(),
+});
+const added = fields.extend({ name: z.string().trim().min(1).max(100) });
+
+/** MCP servers of the config, at the paths of the Go maxclaw. What changes counts from the next start on. */
+export const mcpConfigRoutes: readonly Route[] = [
+  {
+    method: "POST",
+    path: "/api/mcp",
+    handle: async (x) => {
+      const { name, ...server } = await bodyOf(x, added);
+      const { known, revision } = await serversOf(x);
+      if (Object.hasOwn(known, name))
+        throw new RequestError(`There is an MCP server ${name} already.`, { status: 400, code: "bad_request" });
+      await put(x, { ...known, [name]: toSection(server) }, name, revision);
+    },
+  },
+  {
+    method: "PUT",
+    path: "/api/mcp/:name",
+    handle: async (x) => {
+      const server = await bodyOf(x, fields);
+      const { known, revision, name } = await namedServer(x);
+      await put(x, { ...known, [name]: toSection(server) }, name, revision);
+    },
+  },
+  {
+    method: "DELETE",
+    path: "/api/mcp/:name",
+    handle: async (x) => {
+      const { known, revision, name } = await namedServer(x);
+      const { [name]: _, ...rest } = known;
+      await put(x, rest, name, revision);
+    },
+  },
+  { method: "POST", path: "/api/mcp/:name/enable", handle: (x) => enable(x, true) },
+  { method: "POST", path: "/api/mcp/:name/disable", handle: (x) => enable(x, false) },
+];
+
+async function enable(x: Exchange, isEnabled: boolean): Promise<void> {
+  const { known, revision, name } = await namedServer(x);
+  await put(x, { ...known, [name]: { ...Object(known[name]), enabled: isEnabled } }, name, revision);
+}
+
+type Servers = Readonly<Record<string, unknown>>;
+
+async function serversOf(x: Exchange): Promise<{ readonly known: Servers; readonly revision: string }> {
+  const { config, revision } = await settingsOf(x).read();
+  const known: unknown = Reflect.get(Object(config.tools), "mcpServers");
+  return { known: Object(known ?? {}), revision };
+}
+
+async function namedServer(x: Exchange) {
+  const name = paramOf(x, "name");
+  const found = await serversOf(x);
+  if (!Object.hasOwn(found.known, name))
+    throw new RequestError(`There is no MCP server ${name} in the config.`, { status: 404, code: "not_found" });
+  return { ...found, name };
+}
+
+async function put(x: Exchange, mcpServers: Servers, name: string, revision: string): Promise<void> {
+  const { restart } = await settingsOf(x).change({ tools: { mcpServers } }, revision);
+  sendJson(x.response, 200, { ok: true, name, restart });
+}
+
+/** The Go maxclaw's page sends what it does not use as empty. */
+function toSection({ type: _, ...server }: z.infer<typeof fields>): object {
+  return Object.fromEntries(Object.entries(server).filter(([, value]) => value !== undefined && value !== ""));
+}
