@@ -39,10 +39,19 @@ export class ConfigError extends Fault {}
 export class ChannelError extends Fault {
   /** `refused`: nothing was shown. `unknown`: the request had left and its fate cannot be told from here. */
   readonly outcome: "refused" | "unknown";
+  /** Nothing of ours can be shown in this chat any more: it is gone, or its person has blocked the bot. */
+  readonly isChatClosed: boolean;
 
-  constructor(message: string, options: FaultOptions & { readonly outcome?: "refused" | "unknown" } = {}) {
+  constructor(
+    message: string,
+    options: FaultOptions & {
+      readonly outcome?: "refused" | "unknown";
+      readonly isChatClosed?: boolean;
+    } = {},
+  ) {
     super(message, options);
     this.outcome = options.outcome ?? "refused";
+    this.isChatClosed = options.isChatClosed ?? false;
   }
 }
 

@@ -7,6 +7,7 @@ import type { Logger } from "../log.js";
 import { sleep } from "../util/sleep.js";
 import type { OutboundMessage } from "./messages.js";
 import { type GrowingSender, type Previews, replacePreview } from "./previews.js";
+import { refusedFile } from "./refused-file.js";
 
 /** The part of a channel that sends. */
 export interface Sender extends GrowingSender {
@@ -167,7 +168,9 @@ async function settleFailure(
   const isUnknown = failure.outcome === "unknown";
   const unclear = before.unclear + (isUnknown ? 1 : 0);
   if (!isUnknown && !failure.retryable) {
-    await delivery.commit({ events: [change(delivery, "refused", unclear > 0, { error }, before.begunAs)], emit: [] });
+    const refused = change(delivery, "refused", unclear > 0, { error }, before.begunAs);
+    const told = refusedFile(delivery.work.body, failure, refused.event_id);
+    await delivery.bury({ reason: error, emit: told.emit, events: [refused, ...told.events] });
     await options.previews?.forget(delivery.work.id);
     return;
   }
@@ -212,7 +215,7 @@ async function countUnclear(
       if (event.type !== "outbound_delivery_changed" || event.payload.outbound_id !== id) continue;
       const { status } = event.payload;
       // A dead letter that was sent for again begins anew.
-      if (status === "queued" || status === "dead_letter") return unclear;
+      if (status === "queued" || status === "dead_letter" || status === "refused") return unclear;
       if (status === "unknown" || (status === "sending" && !hasEnd)) unclear += 1;
       hasEnd = status !== "sending";
     }

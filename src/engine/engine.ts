@@ -140,7 +140,8 @@ export interface LedgerEntry {
   readonly messageId: string;
   readonly sessionKey: string;
   readonly acceptedSeq: number;
-  readonly end: "answered" | "refused" | "cancelled" | "failed" | "pending" | "lost";
+  /** `undelivered`: it was answered, but at least one message of the answer was given up. */
+  readonly end: "answered" | "undelivered" | "refused" | "cancelled" | "failed" | "pending" | "lost";
   readonly endSeq?: number;
 }
 

@@ -5,6 +5,7 @@ import type { Core } from "./core.js";
 import type { Exec } from "./exec.js";
 import type { Mcp } from "./mcp.js";
 import type { GatewayOptions } from "./options.js";
+import { undeliveredProblems } from "./undelivered.js";
 import type { WebTools } from "./web-tools.js";
 
 export interface Status {
@@ -54,6 +55,7 @@ export function createStatus(
         ...web.problems,
         ...mcp.problems(),
       ];
+      problems.push(...undeliveredProblems(core.engine, options.now?.() ?? Date.now()));
       if (!writable) problems.push(reason);
       const storageProblem = core.storageProblem();
       if (storageProblem !== undefined) problems.push(storageProblem);

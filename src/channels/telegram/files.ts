@@ -73,7 +73,7 @@ export async function download(
     if (status !== 200) {
       response.destroy();
       throw new ChannelError(`Telegram did not give the file (${status}).`, {
-        retryable: status >= 500 || status === 429,
+        retryable: status >= 500 || [401, 404, 429].includes(status),
       });
     }
     const chunks: Buffer[] = [];

@@ -31,6 +31,9 @@ type WorkOperation = Extract<
   { o: "work" | "attempt" | "retry" | "ack" | "bury" | "dead" | "redrive" | "drop" }
 >;
 
+/** The oldest replies make room for newer ones. */
+const mostDead = 1000;
+
 /** Work that is accepted and not acknowledged, by lane, and the dead letters. */
 export class WorkTable {
   readonly #lanes = new Map<string, Lane>();
@@ -190,6 +193,13 @@ export class WorkTable {
 
   #bury(work: StoredWork, reason: string, buriedAt: number): void {
     this.#dead.set(work.id, deepFreeze({ work, reason, buriedAt }));
+    if (this.#dead.size <= mostDead) return;
+    // A chat that has blocked the bot must not fill the journal; how each reply ended stays in its session's log.
+    for (const [id, letter] of this.#dead) {
+      if (letter.work.queue !== "outbound") continue;
+      this.#dead.delete(id);
+      return;
+    }
   }
 }
 
