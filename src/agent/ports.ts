@@ -181,6 +181,12 @@ export interface AgentPorts {
     turnId: string,
     attachments?: readonly Attachment[],
   ): readonly Work<"outbound">[];
+  /** What stands in a chat of a reply that is still being written, by the id of its first platform message. */
+  readonly previews: {
+    /** Shows nothing more of it. `shown` is empty where nobody knows how the words read. */
+    freeze(outboundId: string): { readonly shown: string } | undefined;
+    forget(outboundId: string): Promise<void>;
+  };
   /** Keeps copies of files for the people of a session. */
   readonly artifacts: ArtifactKeeper;
   readonly tasks: TaskKeeper;

@@ -10,6 +10,7 @@ import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import { failureText, sentenceFor, stopped } from "./sentences.js";
 import { becomesActive, comesToRest } from "./session-state.js";
 import { saidOf } from "./silence.js";
+import { leaveStanding, noticeBeside } from "./standing-words.js";
 import { closeInterrupted } from "./tool-calls.js";
 import { queuedReplies } from "./turn-end.js";
 import { TurnLog } from "./turn-log.js";
@@ -66,13 +67,16 @@ export async function buryTurn(scope: BuryScope, code: ErrorCode): Promise<void>
   const outcome = { end: "failed", code, category: "runtime", message: sentenceFor(code), recoverable: false } as const;
   const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, failureText(code, turnId), "error");
   await log.bury(sentenceFor(code), drafts, replies);
+  await leaveStanding(scope, replies, turnId);
 }
 
 /** Ends a message that waited, or whose turn was between two attempts, when its session was aborted. */
 export async function cancelTurn(scope: BuryScope): Promise<void> {
   const outcome = { end: "cancelled", reason: "abort", mode: "abort" } as const;
-  const { log, drafts, replies } = endAtOnce(scope, turnIdOf(scope), outcome, stopped, "aborted");
+  const turnId = turnIdOf(scope);
+  const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, stopped, "aborted");
   await log.commit(drafts, replies);
+  await leaveStanding(scope, replies, turnId);
 }
 
 function turnIdOf({ session, delivery }: BuryScope): string {
@@ -95,13 +99,15 @@ function endAtOnce(
   const open = (earlier?.questions ?? []).filter(({ answered }) => answered === undefined);
   const closed = [...closeQuestions(open, log), ...closeInterrupted(earlier?.pending ?? [], log, machines)];
   const said = outcome.end === "failed" ? saidOf(message, "failed", text) : text;
-  const replies = said === undefined ? [] : ports.replies(message, turnId, said, turnId);
+  const beside = said === undefined ? undefined : noticeBeside(scope, log, said);
+  const replies = beside === undefined ? [] : ports.replies(message, beside.replyId, beside.text, turnId);
   const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: 0 });
   // The begin above has made it active, unless the session is over.
   const before = isClosed(session.document.state) ? session.document.state : "active";
   const drafts = [
     ...begin,
     ...states,
+    ...(beside?.unrecorded ?? []),
     ...closed,
     ...queuedReplies(log, replies),
     ...comesToRest(log, before, rests),

@@ -363,7 +363,7 @@ export const catalogue = {
     detail: optionalText,
   }),
   session_history_changed: spec("state", {
-    /** `import`: taken over from elsewhere. `said`: what the assistant said here from another conversation. */
+    /** `import`: taken over from elsewhere. `said`: what was said here beside the turns. */
     kind: z.enum(["new", "undo", "fork", "import", "said", "edit", "deletion"]),
     to_seq: count.optional(),
     messages: z

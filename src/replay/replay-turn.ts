@@ -156,6 +156,7 @@ function playedPorts(
     // Who owns what stands in the config: what was allowed then is allowed again.
     isOwner: () => turn.events.some(({ type }) => type === "session_history_changed"),
     isGroup,
+    previews: { freeze: () => undefined, forget: async () => {} },
     replies: (message, replyId, content, turnId) =>
       repliesOf({ split: (text) => (isSplit(text, pieces) ? pieces : [text]) }, message, replyId, content, turnId),
     keepOlderText: async () => {},

@@ -244,6 +244,7 @@ function agentPorts(
     outsideOf: policy.outsideOf,
     labels: core.provenance.files,
     ...hands.commands,
+    previews: assistant.previews,
     artifacts: hands.artifacts,
     tasks: hands.tasks,
     wasAnswered: (text) => wasAnswered(core, text),
