@@ -8,6 +8,7 @@ import { sleep } from "../util/sleep.js";
 import type { OutboundMessage } from "./messages.js";
 import { type GrowingSender, type Previews, replacePreview } from "./previews.js";
 import { refusedFile } from "./refused-file.js";
+import { stageFiles } from "./staged-files.js";
 
 /** The part of a channel that sends. */
 export interface Sender extends GrowingSender {
@@ -131,13 +132,15 @@ async function deliver(
 
 /** In the place of its preview, where one stands; else as a message of its own, unless an earlier attempt has shown it. */
 async function show(
-  { body: message, acceptedAt }: Delivery<"outbound">["work"],
+  { body, acceptedAt }: Delivery<"outbound">["work"],
   mayStand: boolean,
   sender: Sender,
   previews: DeliveryOptions["previews"],
   signal: AbortSignal,
 ): Promise<{ readonly platformMessageId: string }> {
-  const platformMessageId = await previews?.take(message.id);
+  const platformMessageId = await previews?.take(body.id);
+  await using staged = await stageFiles(body);
+  const { message } = staged;
   const found =
     mayStand && platformMessageId === undefined ? await lookFor(message, acceptedAt, sender, signal) : undefined;
   if (found !== undefined) return found;

@@ -7,6 +7,8 @@ export interface Attachment {
   readonly filename: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
+  /** The content of a file that is written only to be sent; its `path` is empty until then. Channels get a file. */
+  readonly text?: string | undefined;
 }
 
 /** How a message that arrives during a turn is treated. `next` starts its own turn, `append` joins, `cancel` replaces. */

@@ -42,6 +42,9 @@ export interface Runtime extends AsyncDisposable {
   drain(graceMs: number): Promise<void>;
 }
 
+/** A growing answer is cut again with each look: no platform shows more than this in one message. */
+const mostOfFirstPiece = 20_000;
+
 /** What a door is opened with. */
 export interface DoorPorts {
   readonly api: GatewayApi;
@@ -176,7 +179,8 @@ function startReactors(
       const work = engine.waiting("inbound", key).find(({ id }) => id === messageId);
       // What a sub-agent says reaches people through its parent alone.
       if (work === undefined || work.body.taskId !== undefined) return undefined;
-      return repliesOf(channels.get(work.body.channel), work.body, turnId, text, turnId)[0]?.body;
+      const begin = text.slice(0, mostOfFirstPiece);
+      return repliesOf(channels.get(work.body.channel), work.body, turnId, begin, turnId)[0]?.body;
     };
     reactors.push(createLiveAnswersReactor({ channels, previews, firstPiece, log }));
   }
