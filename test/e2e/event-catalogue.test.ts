@@ -571,7 +571,7 @@ test("a platform's connection, its strangers and each reply's way are told", asy
         .some(({ payload }) => payload.chat_id === `${chatId}` && payload.status === "sent"),
     );
   }
-  telegram.failNext({ method: "sendMessage", status: 403, description: "bot was blocked by the user" });
+  telegram.failNext({ method: "sendMessage", status: 403, description: "Forbidden: bot was blocked by the user" });
   telegram.pushText({ chatId: 42, userId: 42, text: "block" });
   await until("it is refused", () =>
     t.of("outbound_delivery_changed").some(({ payload }) => payload.status === "refused"),

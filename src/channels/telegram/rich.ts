@@ -107,7 +107,7 @@ class RichReader {
     const rows = arrayOf(cells).map(
       (row) =>
         `| ${arrayOf(row)
-          .map((cell) => (isObject(cell) ? this.text(cell.text, depth).replace(/\s*\n\s*/g, " ") : ""))
+          .map((cell) => (isObject(cell) ? this.text(cell.text, depth).replace(/\n/g, " ") : ""))
           .join(" | ")} |`,
     );
     const [header = "", ...others] = rows;
