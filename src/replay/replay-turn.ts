@@ -154,7 +154,8 @@ function playedPorts(
     patienceMs: () => 0,
     questionReplies: () => [],
     // Who owns what stands in the config: what was allowed then is allowed again.
-    isOwner: () => turn.events.some(({ type }) => type === "session_history_changed"),
+    // The help names more commands to owners.
+    isOwner: () => turn.events.some(({ type }) => type === "session_history_changed") || /^\/pair /m.test(noticeText),
     isGroup,
     ...playChat(turn),
     keepOlderText: async () => {},
