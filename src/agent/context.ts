@@ -68,6 +68,8 @@ export function userText(options: {
   readonly senderName: string | undefined;
   /** The message that it answers. */
   readonly quoted?: JudgedQuote | undefined;
+  /** What the channel says of the message. */
+  readonly note?: string | undefined;
 }): string {
   const head = [`<now>${options.now}</now>`];
   for (const skill of options.skills) head.push(`<skill name="${plain(skill.name)}">\n${skill.text}\n</skill>`);
@@ -80,6 +82,7 @@ export function userText(options: {
   if (options.plan !== undefined) head.push(options.plan);
   if (options.senderName !== undefined) head.push(`<sender>${plain(options.senderName)}</sender>`);
   if (options.quoted !== undefined) head.push(quotedText(options.quoted));
+  if (options.note !== undefined) head.push(`<note>${plain(options.note)}</note>`);
   return `${head.join("\n")}\n\n${options.text}`;
 }
 

@@ -7,7 +7,11 @@ import { defaultName } from "./content.js";
 export interface Parts {
   readonly texts: readonly TextPart[];
   readonly files: readonly FilePart[];
+  /** How many more there are, beyond what is taken. */
+  readonly leftOut: number;
 }
+
+export const noParts: Parts = { texts: [], files: [], leftOut: 0 };
 
 interface TextPart {
   /** As IMAP numbers it. */
@@ -34,9 +38,13 @@ const base64Share = (3 / 4) * (76 / 78);
 export function partsOf(structure: MessageStructureObject): Parts {
   const texts: TextPart[] = [];
   const files: FilePart[] = [];
+  let tooDeep = 0;
   const walk = (node: MessageStructureObject, depth: number): void => {
     const { type, childNodes: children = [] } = node;
-    if (depth > deepest) return;
+    if (depth > deepest) {
+      tooDeep += 1;
+      return;
+    }
     if (type === "multipart/alternative") {
       const wanted =
         children.find((child) => child.type === "text/plain") ?? children.find((child) => !isCalendar(child));
@@ -52,7 +60,8 @@ export function partsOf(structure: MessageStructureObject): Parts {
     }
   };
   walk(structure, 0);
-  return { texts: texts.slice(0, mostTexts), files: files.slice(0, mostFiles) };
+  const leftOut = tooDeep + Math.max(0, texts.length - mostTexts) + Math.max(0, files.length - mostFiles);
+  return { texts: texts.slice(0, mostTexts), files: files.slice(0, mostFiles), leftOut };
 }
 
 function isText({ type, disposition, parameters }: MessageStructureObject): boolean {
