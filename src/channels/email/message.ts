@@ -36,11 +36,9 @@ export function toReceived(
   const last = before.at(-1);
   const thread = last === undefined ? threadOf(head.references[0] ?? head.messageId) : last.thread;
   const outside = outsideOf(recipients, ownAddresses(options), damage);
-  const own = [
-    // Marked as what others wrote it cannot stand apart.
-    ...(outside === undefined || split.signature === "" ? [split.own] : [split.own, `-- \n${split.signature}`]),
-    ...(damage === undefined ? [] : [`[This mail is damaged: ${damage.why}. What could be read of it is here.]`]),
-  ];
+  // Marked as what others wrote it cannot stand apart.
+  const own = outside === undefined || split.signature === "" ? split.own : `${split.own}\n\n-- \n${split.signature}`;
+  const content = cut(contentOf(head, own.trim(), others, files.length > 0), longestText);
   return {
     chatId: address,
     senderId: address,
@@ -48,10 +46,10 @@ export function toReceived(
     chatType: "dm",
     addressed: true,
     ...(options.session === "thread" ? { thread } : {}),
-    content: cut(
-      contentOf(head, own.filter((part) => part !== "").join("\n\n"), others, files.length > 0),
-      longestText,
-    ),
+    content:
+      damage === undefined
+        ? content
+        : `${content}\n\n[This mail is damaged: ${damage.why}. What could be read of it is here.]`,
     ...quotedOf(split, others, nested, calendar),
     ...noteOf(split, outside),
     ...(outside === undefined ? {} : { outside }),

@@ -287,9 +287,10 @@ async function contentOf({ connection, options, validity }: Scope, mail: Mail, s
     wanted.length === 0
       ? undefined
       : await connection.command((client) => client.fetchOne(String(uid), { bodyParts: wanted }, { uid: true }));
-  if (fetched === false || texts.length + files.length === 0)
+  const bytes = new Map(fetched ? fetched.bodyParts : []);
+  // Of a mail that is built in another way than it says its server finds nothing.
+  if (files.length === 0 && [...bytes.values()].every(({ length }) => length === 0))
     return { ...(await readContent(source, signal)), damage: { why: "only its beginning can be read", isGuess: true } };
-  const bytes = new Map(fetched?.bodyParts);
   const small = smallMail(texts.map((text) => ({ ...text, bytes: bytes.get(text.part) ?? Buffer.alloc(0) })));
   const content = await readContent(small, signal);
   const isCut = [...bytes.values()].some(({ length }) => length >= textBytes);
