@@ -120,7 +120,11 @@ test("the text of a large mail is read from its parts alone, cut where it is lon
       { part: "4", type: "text/plain", parameters: { name: "notes.txt" }, encoding: "7bit" },
     ],
   };
-  const { texts, files } = partsOf(structure);
+  const { texts, files, mails, leftOut } = partsOf(structure);
+  assert.deepEqual([mails.map(({ part }) => part), leftOut], [["3"], 0]);
+  const inner = { ...mails[0], bytes: Buffer.from("From: Eve <eve@x.example>\r\nSubject: it\r\n\r\nlong story") };
+  const withMail = smallMail([{ part: "3", type: "message/rfc822", parameters: {}, encoding: "7bit", ...inner }]);
+  assert.match((await readContent(withMail, never)).nested, /From: Eve <eve@x\.example>\nSubject: it\n\nlong story/);
   assert.deepEqual(
     texts.map(({ part }) => part),
     ["1.1"],

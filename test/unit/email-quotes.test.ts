@@ -240,6 +240,15 @@ test("a forged quote of the assistant that holds its sentences and one more is k
   assert.equal(splitText("> I paid", talk).others, "I paid");
 });
 
+test("words of the conversation under somebody else's name are that person's, and kept", () => {
+  const talk = conversation("Yes, do it.");
+  const head = (from: string): string => `see\n\nFrom: ${from}\nDate: 22.11.2026 09:15\nTo: ${ann}\n\nYes, do it.`;
+  assert.equal(splitText(head(bot), talk).others, "");
+  assert.match(splitText(head("eve@elsewhere.example"), talk).others, /eve@elsewhere\.example[\s\S]*Yes, do it\./);
+  const inner = `> Yes, do it.\n>\n> On 22.11.2026, Eve <eve@elsewhere.example> wrote:\n>> Yes, do it.`;
+  assert.match(splitText(inner, talk).others, /eve@elsewhere/);
+});
+
 test("each line of a mail is in one of its parts, or counted as left out", () => {
   const text = [
     "top line",

@@ -5,7 +5,7 @@ import type { Publish, ReceivedMessage } from "../channel.js";
 import { readContent } from "./content.js";
 import { automaticReason, type MailHead, parseHead } from "./headers.js";
 import { type ImapConnection, openImap } from "./imap.js";
-import type { KnownMails } from "./known.js";
+import type { KnownMail, KnownMails } from "./known.js";
 import { filesOf, noParts, partsOf, smallMail } from "./large-mail.js";
 import { Line, type Try } from "./line.js";
 import { toReceived } from "./message.js";
@@ -172,6 +172,7 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
     isVerified?: boolean;
     recipients?: Recipients;
     message?: ReceivedMessage;
+    record?: KnownMail;
     faults: number;
     since: number;
     waitedMs: number;
@@ -214,7 +215,7 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
     const content = await contentOf(scope, mail, signal);
     const message = toReceived(mail.head, content, { known, options, recipients: state.recipients });
     // Before the mail is accepted, as the answer needs it: its subject, and what it answered.
-    await known.keep({
+    state.record = {
       id: messageId,
       chatId: message.chatId,
       thread: message.thread,
@@ -223,14 +224,21 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
       isOurs: false,
       said: saidIn(content.text, content.nested),
       at: arrivedAt,
-    });
+    };
+    await known.keep(state.record);
     return message;
+  };
+
+  /** No conversation holds what it said: a quote of it is news. */
+  const leave = async (): Promise<Try> => {
+    if (state.record !== undefined) await known.keep({ ...state.record, said: undefined });
+    return { isDone: true };
   };
 
   const pass = async (message: ReceivedMessage): Promise<Try> => {
     if (!hourly.take(address, arrivedAt)) {
       log.warn(`more than ${options.hourlyPerSender} mails of a sender in an hour: this one is left alone`, about);
-      return { isDone: true };
+      return await leave();
     }
     const cursor = { name: positions.cursorName, value: `${validity}:${line.positionAfter(mail.uid)}` };
     const outcome = await publish({ ...message, cursor });
@@ -241,7 +249,7 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
     }
     if (outcome.status === "refused") {
       await say(message, outcome.reply ?? "");
-      return { isDone: true };
+      return await leave();
     }
     if (options.markSeen) await markSeen(scope, mail);
     return { isDone: true };
@@ -262,7 +270,7 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
       state.faults += 1;
       if (state.faults < mostFaults) return { isDone: false, waitMs: busyRetryMs };
       await say(message, "Sorry, this mail could not be taken. Please send it again.");
-      return { isDone: true };
+      return await leave();
     }
   };
 }
@@ -281,8 +289,9 @@ async function wholeSource(connection: ImapConnection, { uid, sizeBytes, source 
 async function contentOf({ connection, options, validity }: Scope, mail: Mail, signal: AbortSignal) {
   const { uid, sizeBytes, source, structure } = mail;
   if (sizeBytes <= source.length) return await readContent(source, signal);
-  const { texts, files, leftOut } = structure === undefined ? noParts : partsOf(structure);
-  const wanted = texts.map(({ part }) => ({ key: part, start: 0, maxLength: textBytes }));
+  const { texts, files, mails, leftOut } = structure === undefined ? noParts : partsOf(structure);
+  const shown = [...texts, ...mails];
+  const wanted = shown.map(({ part }) => ({ key: part, start: 0, maxLength: textBytes }));
   const fetched =
     wanted.length === 0
       ? undefined
@@ -291,8 +300,9 @@ async function contentOf({ connection, options, validity }: Scope, mail: Mail, s
   // Of a mail that is built in another way than it says its server finds nothing.
   if (files.length === 0 && [...bytes.values()].every(({ length }) => length === 0))
     return { ...(await readContent(source, signal)), damage: { why: "only its beginning can be read", isGuess: true } };
-  const small = smallMail(texts.map((text) => ({ ...text, bytes: bytes.get(text.part) ?? Buffer.alloc(0) })));
+  const small = smallMail(shown.map((text) => ({ ...text, bytes: bytes.get(text.part) ?? Buffer.alloc(0) })));
   const content = await readContent(small, signal);
+  const others = content.files.filter(({ mimeType }) => mimeType !== "message/rfc822");
   const isCut = [...bytes.values()].some(({ length }) => length >= textBytes);
   const notes = [
     ...(isCut ? ["[The rest of this mail is left out, because it is very long.]"] : []),
@@ -301,7 +311,7 @@ async function contentOf({ connection, options, validity }: Scope, mail: Mail, s
   return {
     ...content,
     text: [content.text, ...notes].join("\n\n"),
-    files: [...content.files, ...filesOf(files, (part) => createPartReader(options, validity, uid, part))],
+    files: [...others, ...filesOf(files, (part) => createPartReader(options, validity, uid, part))],
   };
 }
 

@@ -154,18 +154,19 @@ function isBrokenOff(lines: readonly string[], at: number): boolean {
   return isQuoted(above) && isQuoted(below) && above.length >= brokenAt && line.length < above.length;
 }
 
-/** All of it was said in the conversation, but for the lines that say who wrote it. */
+/** All of it was said in the conversation, by those who take part in it, as far as the lines above say by whom. */
 function isKnown({ head, lines }: Piece, { holds, addresses }: Conversation): boolean {
   const bare = lines.map((line) => line.replace(/^(?:>\s?)+/, ""));
   const said: string[] = [];
+  const heads = [head];
   for (let at = 0; at < bare.length; ) {
     const inner = headAt(bare, at)?.length ?? attributionAt(bare, at);
     if (inner === 0) said.push(bare[at] ?? "");
+    else heads.push(bare.slice(at, at + inner));
     at += Math.max(1, inner);
   }
-  const text = said.join("\n");
-  if (text.trim() !== "") return holds(text);
-  return head.flatMap(addressesOf).every((address) => addresses.has(address));
+  const authors = heads.flatMap((each) => addressesOf(each.join("\n")).slice(0, 1));
+  return authors.every((address) => addresses.has(address)) && holds(said.join("\n"));
 }
 
 function isBetween(pieces: readonly Piece[], piece: Piece): boolean {
