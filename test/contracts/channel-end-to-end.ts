@@ -346,7 +346,10 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
         : /<in_reply_to from="you">the sky is green<\/in_reply_to>/;
       assert.match(await readWith("are you sure?", "the sky is green"), own);
       // What the assistant never said is nobody's word that counts.
-      assert.match(await readWith("and this?", "the sky is red"), /<untrusted source="[^"]+">\n(?:On .+ wrote:\n)?the sky is red\n/);
+      assert.match(
+        await readWith("and this?", "the sky is red"),
+        /<untrusted source="[^"]+">\n(?:On .+ wrote:\n)?the sky is red\n/,
+      );
     },
   );
 

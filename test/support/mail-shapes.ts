@@ -143,6 +143,8 @@ export const forwardHeads: Readonly<Record<string, string>> = {
   "Finnish, in one sentence": "Eve Mäki <eve@elsewhere.example> kirjoitti 22/11/2026 9.15:",
   "Outlook without addresses":
     "From: Smith, Eve\nSent: Sunday, November 22, 2026 9:15 AM\nTo: Doe, Ann\nSubject: Invoice",
+  "Russian, Windows Mail, without addresses":
+    "От: Ева Петрова\nОтправлено: \u200eвоскресенье\u200e, \u200e22\u200e \u200eноября\u200e \u200e2026\u200e г. \u200e9\u200e:\u200e15\nКому: Ann",
   "a separator in no known language": "-------- Ìfiránṣẹ́ tí a fi ránṣẹ́ --------",
   "Outlook's rule alone": "________________________________",
 };

@@ -1,4 +1,13 @@
-import { bareLine, type Field, fieldOf, hasAddress, hasDate, isOutlookRule, separatorOf } from "./shapes.js";
+import {
+  bareLine,
+  type Field,
+  fieldOf,
+  hasAddress,
+  hasDate,
+  hasWrittenDate,
+  isOutlookRule,
+  separatorOf,
+} from "./shapes.js";
 
 /** The lines that say whose mail begins below them. */
 export interface Head {
@@ -9,7 +18,8 @@ export interface Head {
 }
 
 const mostLines = 40;
-const fromWord = /^(?:From|Von|De|Da|Van|发件人|寄件者|差出人|От|Od|Från|Fra)$/iu;
+const fromWord =
+  /^(?:From|Von|De|De la|Da|Van|Od|От|От кого|Від|Från|Fra|Lähettäjä|Kimden|Gönderen|Feladó|Από|Nadawca|Odesílatel|发件人|寄件者|差出人|보낸 사람|מאת|من)$/iu;
 const subjectWord =
   /^(?:Subject|Betreff|Objet|Asunto|Oggetto|Assunto|Onderwerp|主题|主旨|件名|제목|Тема|Temat|Ämne|Emne|Aihe|Předmět|Konu|נושא|الموضوع)$/iu;
 
@@ -74,7 +84,9 @@ function isHead(fields: readonly Field[]): boolean {
   const addresses = fields.filter(({ value }) => hasAddress(value));
   if (addresses.some((field) => dates.some((date) => date !== field))) return true;
   const hasSubject = fields.some(({ label }) => subjectWord.test(label));
-  return hasSubject && (dates.length > 0 || fields.some(({ label }) => fromWord.test(label)));
+  const hasFrom = fields.some(({ label }) => fromWord.test(label));
+  if (hasSubject) return hasFrom || dates.length > 0;
+  return hasFrom && fields.length >= 3 && fields.some(({ value }) => hasWrittenDate(value));
 }
 
 function isHeadBelowRule(fields: readonly Field[]): boolean {

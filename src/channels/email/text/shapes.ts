@@ -25,6 +25,12 @@ export function hasDate(text: string): boolean {
   return numericDate.test(looked) || (numbers >= 2 && year.test(looked)) || (numbers >= 3 && time.test(looked));
 }
 
+/** With a month or a weekday in words, as programs write it above a mail. */
+export function hasWrittenDate(text: string): boolean {
+  const looked = text.slice(0, longestLooked).normalize("NFKC");
+  return year.test(looked) && time.test(looked) && /\p{L}{3}/u.test(looked);
+}
+
 /** Without marks of quotes, bold print, tables and directions of writing. */
 export function bareLine(line: string): string {
   return line
