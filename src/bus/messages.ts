@@ -40,6 +40,8 @@ export interface InboundMessage {
   readonly dedupId?: string | undefined;
   readonly replyTo?: string | undefined;
   readonly quoted?: Quoted | undefined;
+  /** What the channel left out of the content, or set apart from it, in a few words for the model. */
+  readonly note?: string | undefined;
   /**
    * Set when this is no new message but what has become of an earlier one, which `platformMessageId` names: `edited`, and
    * `content` is how it reads now, or `deleted`. One whose turn has not begun is replaced or dropped by it; an edit that

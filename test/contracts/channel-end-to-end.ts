@@ -342,11 +342,14 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
         return find()?.userText ?? "";
       };
       const own = harness.quotesInText
-        ? /<in_reply_to>\n<untrusted source="[^"]+">\nthe sky is green\n<\/untrusted>/
+        ? /<in_reply_to>\n<untrusted source="[^"]+">\n(?:On .+ wrote:\n)?the sky is green\n<\/untrusted>/
         : /<in_reply_to from="you">the sky is green<\/in_reply_to>/;
       assert.match(await readWith("are you sure?", "the sky is green"), own);
       // What the assistant never said is nobody's word that counts.
-      assert.match(await readWith("and this?", "the sky is red"), /<untrusted source="[^"]+">\nthe sky is red\n/);
+      assert.match(
+        await readWith("and this?", "the sky is red"),
+        /<untrusted source="[^"]+">\n(?:On .+ wrote:\n)?the sky is red\n/,
+      );
     },
   );
 

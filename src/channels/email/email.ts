@@ -71,6 +71,7 @@ export async function loadMailPackages(): Promise<void> {
     import("mailparser"),
     import("nodemailer/lib/mail-composer"),
     import("mailauth"),
+    import("htmlparser2"),
   ]);
 }
 

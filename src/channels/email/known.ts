@@ -10,6 +10,8 @@ const mailRecord = z.object({
   subject: z.string(),
   references: z.array(z.string()),
   isOurs: z.boolean(),
+  /** What it said, as {@link saidIn} makes it: quotes of it are known by that. */
+  said: z.string().optional(),
   /** Unix ms. */
   at: z.number(),
 });
@@ -38,7 +40,7 @@ export function createKnownMails(records: ChannelRecords, now: () => number): Kn
         references.length > mostReferences ? [...first, ...references.slice(1 - mostReferences)] : references;
       const record = { ...mail, references: [...short] };
       await records.put(mailKey(id), record);
-      if (!isOurs) await records.put(latestKey(chatId, thread), record);
+      if (!isOurs) await records.put(latestKey(chatId, thread), { ...record, said: undefined });
     },
     find: (id) => read(mailKey(id)),
     latest: (chatId, thread) => read(latestKey(chatId, thread)),
