@@ -1,4 +1,3 @@
-import { amountOfConversation } from "../budgets/budgets.js";
 import type { BudgetLimits } from "../budgets/limits.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
 import type { SessionUsage } from "./gateway-api.js";
@@ -10,7 +9,8 @@ export function toSessionUsage(
 ): SessionUsage {
   const { usage, costUsd, unpricedCalls = 0, guessedTokens = 0, guessedUsd = 0 } = document.toDocument().metadata;
   const { turns, calls } = spending;
-  const used = amountOfConversation(spending);
+  const told = Object.values(spending.usage).reduce((sum, count) => sum + count, 0);
+  const used = { tokens: told + spending.guessedTokens, usd: spending.costUsd + spending.guessedUsd, turns };
   return {
     usage,
     costUsd,

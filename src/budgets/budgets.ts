@@ -249,7 +249,7 @@ export function createBudgets({
 }
 
 /** What counts against `budgets.session`. */
-export function amountOfConversation(conversation: Conversation): Amount {
+function amountOfConversation(conversation: Conversation): Amount {
   const { usage, costUsd, turns, guessedTokens = 0, guessedUsd = 0 } = conversation;
   return { tokens: tokensOf(usage) + guessedTokens, usd: costUsd + guessedUsd, turns };
 }
