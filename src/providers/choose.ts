@@ -172,10 +172,11 @@ function belongsElsewhere(prefix: string, configured: Readonly<Record<string, Pr
   return Object.hasOwn(presets, name) || Object.hasOwn(configured, prefix);
 }
 
-/** The only provider that can be called, or the only one with a key. */
+/** The only provider of the config that can be called, or the only one with a key. One that a program gives knows its models. */
 function onlyOne(usable: readonly UsableProvider[]): UsableProvider | undefined {
-  if (usable.length === 1) return usable[0];
-  const keyed = usable.filter(({ apiKey }) => apiKey !== undefined);
+  const configured = usable.filter(({ apiBase }) => apiBase !== "");
+  if (configured.length === 1) return configured[0];
+  const keyed = configured.filter(({ apiKey }) => apiKey !== undefined);
   return keyed.length === 1 ? keyed[0] : undefined;
 }
 
