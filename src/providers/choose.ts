@@ -158,7 +158,9 @@ function find(
     return { from: openrouter, model: label, entry: undefined, why: "it takes the models that no other provider has" };
 
   const only = belongsElsewhere(prefix, configured) ? undefined : onlyOne(usable);
-  if (only === undefined) throw new ConfigError(whyNot(label, usable, configured));
+  // Before a slash stands a maker, or a provider that somebody forgot: one that is not known serves no model by chance.
+  const isMaker = prefix === "" || isRawName(label) || (only !== undefined && Object.hasOwn(presets, only.name));
+  if (only === undefined || !isMaker) throw new ConfigError(whyNot(label, usable, configured));
   return { from: only, model: label, entry: undefined, why: "it is the only provider with a key" };
 }
 

@@ -40,6 +40,8 @@ describe("a Go config with a bare model name", () => {
     ["meta-llama/Llama-3.1-8B-Instruct", "vllm", { openrouter: key }, "meta-llama/Llama-3.1-8B-Instruct", /any name/],
     ["my-finetune", "groq", {}, "my-finetune", /only provider with a key/],
     ["my-finetune", "groq", { ollama: { apiBase: "http://127.0.0.1:9" } }, "my-finetune", /only provider with a key/],
+    ["meta-llama/llama-3.1-8b-instruct", "vllm", {}, "meta-llama/llama-3.1-8b-instruct", /only provider with a key/],
+    ["Qwen/Qwen3-8B", "mine", {}, "Qwen/Qwen3-8B", /only provider with a key/],
     ["qwen3:8b", "ollama", { dashscope: key }, "qwen3:8b", /points at it/],
     ["OpenAI/gpt-5.1", "openai", {}, "gpt-5.1", /names it/],
     ["GLM-4.5", "mine", { zhipu: key, mine: { models: [{ id: "glm-4.5" }] } }, "glm-4.5", /list of models/],
