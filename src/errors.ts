@@ -69,21 +69,38 @@ export type ProviderErrorKind =
   /** Not asked at all: the model has failed too often in a row. */
   | "circuit_open";
 
+/** Why no connection came about: nothing listens there, no such name, its certificate, no answer in time, cut. */
+export type Unreached = "refused" | "name" | "certificate" | "silent" | "cut";
+
+interface ProviderErrorOptions extends FaultOptions {
+  readonly kind: ProviderErrorKind;
+  readonly status?: number | undefined;
+  readonly provider?: string | undefined;
+  readonly unreached?: Unreached | undefined;
+  readonly detail?: string | undefined;
+}
+
 /** A model call failed. `kind` decides what happens next; `status` is the HTTP status where there was one. */
 export class ProviderError extends Fault {
   readonly kind: ProviderErrorKind;
   readonly status: number | undefined;
+  /** Name of the provider in the config, where the failure is of one. */
+  readonly provider: string | undefined;
+  /** Set for `network`. */
+  readonly unreached: Unreached | undefined;
+  /** All that the server said, without secrets; `message` shows its beginning. */
+  readonly detail: string | undefined;
 
-  constructor(
-    message: string,
-    options: FaultOptions & { readonly kind: ProviderErrorKind; readonly status?: number | undefined },
-  ) {
+  constructor(message: string, options: ProviderErrorOptions) {
     super(message, {
       ...options,
       retryable: options.retryable ?? ["rate_limit", "overloaded", "timeout", "network"].includes(options.kind),
     });
     this.kind = options.kind;
     this.status = options.status;
+    this.provider = options.provider;
+    this.unreached = options.unreached;
+    this.detail = options.detail;
   }
 
   /** The code that events and people see for this failure. */

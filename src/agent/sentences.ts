@@ -1,4 +1,5 @@
-import type { ErrorCode, ProviderError } from "../errors.js";
+import type { ErrorCode, ProviderError, Unreached } from "../errors.js";
+import { formatCount } from "../util/amounts.js";
 
 /** What people in a chat read in place of a raw error: one plain sentence for each code. */
 const sentences: Readonly<Record<ErrorCode, string>> = {
@@ -24,9 +25,47 @@ export function sentenceFor(code: ErrorCode): string {
   return sentences[code];
 }
 
+/** What a failed model call is told as: by the name of its provider where that says what to do. */
+export function modelSentence(error: ProviderError): string {
+  const { kind, provider } = error;
+  if (provider === undefined) return sentences[error.code];
+  switch (kind) {
+    case "network":
+      return `I cannot reach the model: ${unreachedPart(error.unreached ?? "cut", provider)}`;
+    case "timeout":
+      return `The model did not answer in time (provider ${provider}). Please try again.`;
+    case "garbage":
+      return `I could not read the answer of the model (provider ${provider}). Please try again. If it happens again, the owner of this gateway has to check providers.${provider}.apiBase.`;
+    default:
+      return sentences[error.code];
+  }
+}
+
+function unreachedPart(unreached: Unreached, provider: string): string {
+  const address = `providers.${provider}.apiBase`;
+  switch (unreached) {
+    case "refused":
+      return `nothing answers at the address of ${provider}. The owner of this gateway has to check that it runs and that ${address} is right.`;
+    case "name":
+      return `the server of ${provider} was not found. The owner of this gateway has to check the internet connection and ${address}.`;
+    case "certificate":
+      return `the certificate of ${provider} was not accepted. The owner of this gateway has to check ${address} and the clock of this machine.`;
+    case "silent":
+      return `the server of ${provider} does not answer. Please try again. If it happens again, the owner of this gateway has to check the network and ${address}.`;
+    case "cut":
+      return `the connection to ${provider} was cut. Please try again.`;
+    default:
+      return unreached satisfies never;
+  }
+}
+
 /** The sentence and an id to find the failure by in the log. */
 export function failureText(code: ErrorCode, turnId: string): string {
   return `${sentences[code]} (${turnId})`;
+}
+
+export function modelFailureText(error: ProviderError, turnId: string): string {
+  return `${modelSentence(error)} (${turnId})`;
 }
 
 export function isRecoverable(error: ProviderError): boolean {
@@ -49,6 +88,11 @@ export function limitReached(limit: number): string {
 
 export function cutAnswer(maxTokens: number): string {
   return `(The answer was cut at the model's limit of ${maxTokens} tokens.)`;
+}
+
+/** Where the gateway itself ended an answer. */
+export function tooLongAnswer(characters: number): string {
+  return `(The model's answer had no end in sight. maxclaw cut it after ${formatCount(characters)} characters.)`;
 }
 
 /** Stands before an edit that came after its message had been read. */

@@ -10,7 +10,7 @@ import { newId } from "../util/ids.js";
 import type { Mailbox } from "./mailbox.js";
 import { planText } from "./plan-text.js";
 import type { StopMode } from "./running-turns.js";
-import { compressed, failureText, isRecoverable, sentenceFor, stopped } from "./sentences.js";
+import { compressed, isRecoverable, modelFailureText, modelSentence, stopped } from "./sentences.js";
 import { comesToRest } from "./session-state.js";
 import { saidOf } from "./silence.js";
 import { leaveStanding, noticeBeside } from "./standing-words.js";
@@ -87,7 +87,8 @@ export async function endTurn(end: LoopEnd, ending: Ending): Promise<void> {
   // A stop was claimed while the machines were busy with something else: it ends with this turn too.
   const joined = mailbox.messageIds.filter((id) => !machines.turn().messageIds.includes(id));
   machines.feed({ kind: "messages_joined", messageIds: joined });
-  const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: Math.max(0, Date.now() - startedAt) });
+  const durationMs = Math.max(0, Date.now() - startedAt);
+  const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs, discarded: log.discarded });
   const states = comesToRest(log, session.document.state, rests);
   drafts.push(...queuedReplies(log, replies), ...states, ...log.stored(stored));
   await log.commit(drafts, replies);
@@ -153,10 +154,10 @@ function describeEnd(
           end: "failed",
           code: error.code,
           category: "driver",
-          message: `${sentenceFor(error.code)} [${error.message}]`,
+          message: `${modelSentence(error)} [${error.message}]`,
           recoverable: isRecoverable(error),
         },
-        text: failureText(error.code, log.turnId),
+        text: modelFailureText(error, log.turnId),
         rests: "error",
       };
     }

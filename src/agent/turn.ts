@@ -21,11 +21,11 @@ import { othersFor } from "./provenance.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import { openRoom } from "./room.js";
 import type { Interrupt } from "./running-turns.js";
-import { cutAnswer, emptyAnswer, limitReached, refusedAnswer } from "./sentences.js";
+import { cutAnswer, emptyAnswer, limitReached, refusedAnswer, tooLongAnswer } from "./sentences.js";
 import { startsAfresh } from "./session-state.js";
 import { runToolCalls } from "./tool-calls.js";
 import { beginAttempt, openTurnLog } from "./turn-attempt.js";
-import { guessOf, needOf, usedBy } from "./turn-budget.js";
+import { needOf, usedBy } from "./turn-budget.js";
 import { endTurn, type LoopEnd } from "./turn-end.js";
 import type { TurnLog } from "./turn-log.js";
 import type { TurnScope } from "./turn-scope.js";
@@ -174,7 +174,10 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
         maxAttempts: options.maxModelAttempts,
         retryDelayMs: options.retryDelayMs,
         shrink: room.make,
-        onCut: (cut, characters) => log.owe(budget.guessed(cut.label, guessOf(cut, request(cut), characters))),
+        onCut: (spent, isKept) => {
+          log.owe(budget.countsOfCut(spent));
+          if (!isKept) log.discard(spent);
+        },
       },
       log,
       machines,
@@ -323,7 +326,8 @@ function finalEnd(answer: Extract<Answer, { readonly status: "answered" }>): Loo
       ? { kind: "notice", text: refusedAnswer, stopReason: "refusal", spent, unwritten }
       : { kind: "notice", text: emptyAnswer, stopReason: "empty", spent, unwritten };
   }
-  const shown = stopReason === "max_tokens" ? `${text}\n\n${cutAnswer(model.maxTokens)}` : text;
+  const why = answer.isCut ? tooLongAnswer(text.length) : cutAnswer(model.maxTokens);
+  const shown = stopReason === "max_tokens" ? `${text}\n\n${why}` : text;
   return { kind: "answered", messageId: message.message_id, text: shown, stopReason, unwritten };
 }
 

@@ -57,6 +57,9 @@ export interface SessionUsage {
   readonly costUsd?: number | undefined;
   /** Answers whose price nobody knows. */
   readonly unpricedCalls: number;
+  /** Guessed for answers that were cut, and in none of the other numbers; absent where there are none. */
+  readonly guessedTokens?: number | undefined;
+  readonly guessedUsd?: number | undefined;
   /** Since it began, or since the last `/new`: what `budgets.session` counts. */
   readonly conversation: {
     readonly turns: number;
@@ -64,6 +67,8 @@ export interface SessionUsage {
     readonly usage: Usage;
     readonly costUsd: number;
     readonly unpricedCalls: number;
+    readonly guessedTokens?: number | undefined;
+    readonly guessedUsd?: number | undefined;
   };
   readonly budgets: readonly BudgetUsage[];
 }
@@ -93,6 +98,8 @@ export interface GatewayStatus {
   readonly workspace: string;
   readonly model: string;
   readonly provider: string;
+  /** Why this provider answers for the model, as the end of a sentence. */
+  readonly providerReason?: string;
   readonly channels: readonly ChannelStatus[];
   /** What is wrong or off, each as one sentence: config sections, channels that do not exist yet, a full disk. */
   readonly problems: readonly string[];

@@ -11,6 +11,7 @@ const status = z.object({
   workspace: z.string(),
   model: z.string(),
   provider: z.string(),
+  providerReason: z.string().optional(),
   channels: z.array(
     z.object({
       name: z.string(),
@@ -41,7 +42,8 @@ export function printStatus(answer: unknown, address: string): void {
   const megabytes = Math.round(now.rssBytes / 1024 / 1024);
   print(`maxclaw ${now.version}: ${now.state}, pid ${now.pid}, since ${now.startedAt}, ${megabytes} MB`);
   print(`Web page:  http://${address}/`);
-  print(`Model:     ${now.model} (${now.provider})`);
+  const because = now.providerReason === undefined ? "" : `: ${harmless(now.providerReason)}`;
+  print(`Model:     ${now.model} (${now.provider}${because})`);
   print(`Home:      ${now.home}`);
   print(`Workspace: ${now.workspace}`);
   for (const { name, state, reason, lastSeenAt } of now.channels) {

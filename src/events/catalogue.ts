@@ -37,6 +37,10 @@ const stopReason = z.enum(stopReasons);
 const category = z.enum(["driver", "persistence", "connection", "runtime"]);
 /** Where something was written by a model outside of any answer. */
 const modelUse = { model: optionalText, usage: usage.optional(), cost_usd: z.number().optional() };
+/** What an answer that was cut has probably used beyond what its provider had told by then. */
+const guess = z.object({ tokens: count, cost_usd: z.number().optional() }).optional();
+/** What answers have used that were begun and given up: part of what the turn has used, and in none of its messages. */
+const discarded = z.array(z.object({ model: text, usage, cost_usd: z.number().optional(), guess })).optional();
 const both = { goesTo: "clients and chat" } as const;
 
 export const agentStates = [
@@ -122,6 +126,7 @@ export const catalogue = {
       stop_reason: stopReason,
       usage,
       cost_usd: z.number().optional(),
+      guess,
       final: z.boolean(),
       partial: z.boolean(),
     },
@@ -201,6 +206,7 @@ export const catalogue = {
       duration_ms: count,
       tool_calls: z.array(z.object({ id: text, name: text, is_error: z.boolean(), duration_ms: count })),
       errors: z.array(text),
+      discarded,
     },
     { terminal: true },
   ),
@@ -214,6 +220,7 @@ export const catalogue = {
       recoverable: z.boolean(),
       usage,
       duration_ms: count,
+      discarded,
     },
     { terminal: true, ...both },
   ),
@@ -224,6 +231,7 @@ export const catalogue = {
       reason: z.enum(["user_interrupt", "timeout", "abort"]),
       mode: text,
       partial_message_id: optionalText,
+      discarded,
     },
     { terminal: true, ...both },
   ),

@@ -1,7 +1,7 @@
 import type { Payload } from "../events/catalogue.js";
 import { addUsage, type ContentPart, noUsage, type Usage } from "../events/content.js";
 import type { EventOf, StoredEvent } from "../events/event.js";
-import { modelUseOf } from "../events/model-use.js";
+import { type Guess, type ModelUse, modelUseOf } from "../events/model-use.js";
 import { stateAfter } from "../events/session-state.js";
 import { namesOf } from "../util/untrusted.js";
 import { OpenTurn } from "./open-turn.js";
@@ -44,6 +44,9 @@ export class DocumentFold {
   #usage: Usage = noUsage;
   #costUsd: number | undefined;
   #unpricedCalls = 0;
+  /** Of answers that were cut, beyond what their providers had told. */
+  #guessedTokens = 0;
+  #guessedUsd = 0;
   #lastSequence = 0;
   #turn: OpenTurn | undefined;
   #turnCost: TurnCost = { usage: noUsage, costUsd: undefined };
@@ -78,6 +81,7 @@ export class DocumentFold {
         break;
       case "assistant_message":
         this.#assistant(event);
+        this.#addGuess(event.payload.guess);
         if (event.payload.cost_usd === undefined && event.payload.usage.input_tokens > 0) this.#unpricedCalls += 1;
         if (event.source === "gateway") break;
         this.#usedModel = event.payload.model;
@@ -100,15 +104,18 @@ export class DocumentFold {
         this.#turn?.answer(event.payload);
         break;
       case "turn_execution_complete":
+        this.#discard(event.payload.discarded);
         this.#take(event.payload.message_ids, false);
         this.#endTurn(event.payload.usage, event.payload.cost_usd);
         break;
       case "turn_execution_failed":
+        this.#discard(event.payload.discarded);
         this.#take(event.payload.message_ids, false);
         this.#add({ role: "error", content: event.payload.message, timestamp: event.timestamp });
         this.#endTurn(event.payload.usage, this.#turnCost.costUsd);
         break;
       case "turn_execution_cancelled":
+        this.#discard(event.payload.discarded);
         this.#take(event.payload.message_ids, false);
         this.#add({ role: "system", content: "Stopped.", timestamp: event.timestamp });
         this.#endTurn(this.#turnCost.usage, this.#turnCost.costUsd);
@@ -235,6 +242,7 @@ export class DocumentFold {
         usage: this.#usage,
         ...(this.#costUsd === undefined ? {} : { costUsd: this.#costUsd }),
         ...(this.#unpricedCalls === 0 ? {} : { unpricedCalls: this.#unpricedCalls }),
+        ...(this.#guessedTokens === 0 ? {} : { guessedTokens: this.#guessedTokens, guessedUsd: this.#guessedUsd }),
         lastSequence: this.#lastSequence,
         ...(this.#forkedFrom === undefined ? {} : { forkedFrom: this.#forkedFrom }),
       },
@@ -289,6 +297,20 @@ export class DocumentFold {
     this.#usage = addUsage(this.#usage, use.usage);
     this.#costUsd = sum(this.#costUsd, use.cost_usd);
     if (use.cost_usd === undefined) this.#unpricedCalls += 1;
+  }
+
+  /** Answers that were given up leave no message behind, only what they have used. */
+  #discard(uses: readonly ModelUse[] = []): void {
+    for (const { usage, cost_usd: cost, guess } of uses) {
+      this.#addGuess(guess);
+      this.#turnCost = { usage: addUsage(this.#turnCost.usage, usage), costUsd: sum(this.#turnCost.costUsd, cost) };
+      if (cost === undefined && usage.input_tokens > 0) this.#unpricedCalls += 1;
+    }
+  }
+
+  #addGuess(guess: Guess | undefined): void {
+    this.#guessedTokens += guess?.tokens ?? 0;
+    this.#guessedUsd += guess?.cost_usd ?? 0;
   }
 
   #endTurn(usage: Usage, costUsd: number | undefined): void {

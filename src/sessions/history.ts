@@ -88,7 +88,7 @@ export class History {
       }
       case "assistant_message":
         if (event.source === "gateway") return;
-        this.#calibrate(event.payload.usage);
+        if (!event.payload.partial) this.#calibrate(event.payload.usage);
         this.#addresses.noteOwn(event.payload.content);
         this.#addAssistant(event.seq, event.turn_id, { ...event.payload, content: this.#whole(event.payload) });
         return;

@@ -46,6 +46,7 @@ export function createStatus(
         syncs,
       } = core.engine.status();
       const { provider, model } = models.describe();
+      const providerReason = models.providerReason();
       const problems = [
         ...options.config.problems.filter(isUnmended),
         ...channelFaults.problems,
@@ -70,6 +71,7 @@ export function createStatus(
         workspace: options.config.config.agents.defaults.workspace,
         provider,
         model,
+        ...(providerReason === undefined ? {} : { providerReason }),
         channels: [...channels.values()],
         problems,
         missing: web.missing,
