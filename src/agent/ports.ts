@@ -58,6 +58,8 @@ export interface PlannedUse {
   readonly access: ToolAccess;
   readonly message: InboundMessage;
   readonly folder: string;
+  /** What the same call was allowed before this, the call itself first. */
+  readonly earlier: readonly ToolAccess[];
   /** Of a command: what it names in the workspace, as {@link AgentPorts.filesOf} has found it. */
   readonly files: readonly BoundFile[] | undefined;
   readonly outside: readonly string[];

@@ -4,7 +4,7 @@ import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
 import type { PlanState, PlanTold } from "../events/plan.js";
-import type { Tool, ToolAccess, ToolContext, ToolImage, ToolResult } from "../tools/tool.js";
+import type { Tool, ToolContext, ToolImage, ToolResult } from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { namesOf } from "../util/untrusted.js";
 import { createPermit } from "./approvals.js";
@@ -246,9 +246,9 @@ function contextOf(
   const { executionId, waiting, readSkill, changePlan } = aids;
   const { ports, message, human, log, outside } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
-  const { permit, allowedByRule } =
+  const { permit, allowedByRule, allows } =
     tool === undefined
-      ? { permit: async () => undefined, allowedByRule: () => false }
+      ? { permit: async () => undefined, allowedByRule: () => false, allows: () => false }
       : createPermit({
           ports,
           message,
@@ -256,7 +256,7 @@ function contextOf(
           tool,
           call,
           folder,
-          outside: scope.outside(),
+          outside,
           isPlanning: isPlanning(scope),
         });
   return {
@@ -279,7 +279,7 @@ function contextOf(
     wrote: (path) => labels.wrote(path),
     hiddenFiles: () => ports.labels.hiddenFrom(folder),
     startRun: (sees) => labels.startRun(sees),
-    allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
+    allows,
     outside,
     receivedHere: scope.receivedHere,
     knowsAddress: scope.knowsAddress,
@@ -295,12 +295,6 @@ function contextOf(
     readSkill,
     changePlan,
   };
-}
-
-function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCallScope): boolean {
-  const { ports, message, outside } = scope;
-  const use = { tool, access, message, folder, files: undefined, outside: outside(), isPlanning: isPlanning(scope) };
-  return ports.decide(use).verdict === "allow";
 }
 
 function isPlanning({ plan }: ToolCallScope): boolean {
