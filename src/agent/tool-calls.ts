@@ -183,11 +183,6 @@ function planChanger(scope: ToolCallScope, told: PlanTold[]): ToolContext["chang
   };
 }
 
-/** Step after step is completed with the same words. */
-function progressOf(state: PlanState | undefined): string {
-  return state?.plan.steps.map(({ id, status }) => `${id} ${status}`).join() ?? "";
-}
-
 /** What a call is given beside its scope. */
 interface Aids {
   readonly executionId: string;
@@ -209,10 +204,12 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
     };
   const labels = labelsOf(tool, scope);
   try {
-    const looping = await waiting(() => doom.check(call, call.name === "plan" ? progressOf(scope.plan()) : ""));
-    if (looping !== undefined)
-      return { text: looping, isError: true, summary: `${call.name} was called again and again` };
-    return await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids, labels));
+    const checked = await waiting(() => doom.check(call, signal));
+    if (typeof checked === "string")
+      return { text: checked, isError: true, summary: `${call.name} was called again and again` };
+    const result = await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids, labels));
+    checked(result);
+    return result;
   } catch (error) {
     if (!signal.aborted) throw error;
     // A question that the stop has withdrawn is written first.

@@ -126,6 +126,7 @@ const toolResult = z.object({
   outside: z.string().optional(),
   addresses: z.enum(["text", "links"]).optional(),
   visited: z.string().optional(),
+  isWaiting: z.boolean().optional(),
   images: z.array(z.object({ path: z.string(), mimeType: z.string(), filename: z.string() })).optional(),
 });
 

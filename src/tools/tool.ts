@@ -212,6 +212,8 @@ export interface ToolResult {
   readonly addresses?: "text" | "links" | undefined;
   /** The web address that was opened with permission: to open it again tells nobody anything new. */
   readonly visited?: string | undefined;
+  /** What the call looked at goes on, and there is nothing new about it: to look again is waiting, not turning in circles. */
+  readonly isWaiting?: boolean | undefined;
   /** Pictures that the model gets to see with the text, if it can see. */
   readonly images?: readonly ToolImage[] | undefined;
 }
