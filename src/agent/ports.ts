@@ -161,6 +161,8 @@ export interface AgentPorts {
   allowAlways(use: PlannedUse, responderId: string): Promise<void>;
   /** Where a file's content came from when others wrote it, by the place where it lies. */
   outsideOf(path: string, folder: string): string | undefined;
+  /** Who sent the files that came with a session's messages, as `channel:sender`, where they are the sender's own. */
+  sendersIn(folder: string): Promise<(path: string) => string | undefined>;
   readonly labels: FileLabels;
   /** Policy on a chat command: one sentence for the person, or undefined where they may. */
   mayCommand(message: InboundMessage, act: CommandAct, isOwn: boolean): string | undefined;

@@ -29,6 +29,7 @@ export interface ToolCallScope {
     | "filesOf"
     | "allowAlways"
     | "outsideOf"
+    | "sendersIn"
     | "labels"
     | "isOwner"
     | "sources"
@@ -220,17 +221,29 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
   }
 }
 
-function labelsOf(tool: Tool | undefined, { ports, message, outside, plan }: ToolCallScope): CallLabels {
+function labelsOf(tool: Tool | undefined, scope: ToolCallScope): CallLabels {
+  const { ports, message, outside, plan } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
   return new CallLabels({
     labels: ports.labels,
     outsideOf: (path) => ports.outsideOf(path, folder),
+    ownUploads: () => ownUploads(folder, scope),
     outside,
     planOutside: () => plan()?.outside,
     folder,
     effect: tool?.effect ?? "write",
     isForGuest: !ports.isOwner(message.channel, message.senderId),
   });
+}
+
+/** An owner's own files are an owner's own words. What a guest sends never is, in no turn. */
+async function ownUploads(folder: string, { ports, message }: ToolCallScope): Promise<(path: string) => boolean> {
+  if (!ports.isOwner(message.channel, message.senderId)) return () => false;
+  const senderOf = await ports.sendersIn(folder);
+  return (path) => {
+    const by = senderOf(path);
+    return by !== undefined && ports.isOwner(by.slice(0, by.indexOf(":")), by.slice(by.indexOf(":") + 1));
+  };
 }
 
 function contextOf(
@@ -274,6 +287,7 @@ function contextOf(
     ask: (question) => waiting(() => askForTool(call, question, human)),
     outsideOf: (path, of) => labels.outsideOf(path, of),
     wrote: (path) => labels.wrote(path),
+    ownUploads: () => ownUploads(folder, scope),
     hiddenFiles: () => ports.labels.hiddenFrom(folder),
     startRun: (sees) => labels.startRun(sees),
     allows,

@@ -154,6 +154,8 @@ export interface ToolContext {
    * context holds of others may stand in it now.
    */
   readonly wrote: (path: string) => Promise<void>;
+  /** Says of files that came with messages which are the own ones of whom the turn is for. */
+  readonly ownUploads: () => Promise<(path: string) => boolean>;
   /** Says which files commands must not see, by absolute path; also those that others get a say in while one runs. */
   readonly hiddenFiles: () => Promise<(path: string) => boolean>;
   /**

@@ -242,6 +242,7 @@ function agentPorts(
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
     outsideOf: policy.outsideOf,
+    sendersIn: (folder) => core.provenance.sendersIn(folder),
     labels: core.provenance.files,
     ...hands.commands,
     artifacts: hands.artifacts,

@@ -24,21 +24,24 @@ export interface Uploads {
   /** @throws {RequestError} 404 */
   open(name: string): Promise<ArtifactContent>;
   /**
-   * Gives a session its own copies, where its tools can read them. The same message finds them where they are.
+   * Gives a session its own copies, where its tools can read them. The same message finds them where they are. `by` is
+   * whose own files they are, as `channel:sender`.
    *
    * @throws {RequestError} 400 for one that is not there, 413 too large, 507 or 503 when it cannot be written
    */
-  hand(sessionKey: string, messageId: string, files: readonly Attachment[]): Promise<readonly Attachment[]>;
+  hand(sessionKey: string, messageId: string, files: readonly Attachment[], by: string): Promise<readonly Attachment[]>;
 }
 
 export function createUploads(options: {
   readonly folder: string;
   /** Where the files of a session are kept; may not exist yet. */
   readonly receivedOf: (sessionKey: string) => string;
+  /** Keeps who sent a file of their own. */
+  readonly noteSender?: ((file: string, by: string) => Promise<void>) | undefined;
   readonly maxBytes: number;
   readonly log: Logger;
 }): Uploads {
-  const { folder, receivedOf, maxBytes, log } = options;
+  const { folder, receivedOf, noteSender, maxBytes, log } = options;
   let cleaning: Promise<void> | undefined;
 
   const write = async (target: string, name: string, content: AsyncIterable<Uint8Array>): Promise<number> => {
@@ -104,7 +107,7 @@ export function createUploads(options: {
       return found;
     },
 
-    async hand(sessionKey, messageId, files) {
+    async hand(sessionKey, messageId, files, by) {
       const received = receivedOf(sessionKey);
       const handed: Attachment[] = [];
       for (const [index, file] of files.entries()) {
@@ -112,6 +115,7 @@ export function createUploads(options: {
         const path = join(received, receivedName(`${messageId}\n${file.path}`, index, filename));
         const known = await lstat(path).catch(() => undefined);
         const sizeBytes = known?.isFile() === true ? known.size : await copy(file.path, filename, path);
+        await noteSender?.(path, by);
         handed.push({ path, filename, mimeType: file.mimeType, sizeBytes });
       }
       return handed;

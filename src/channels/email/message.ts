@@ -50,6 +50,7 @@ export function toReceived(
         }),
     ...outsideOf(split, isKnown, recipients, ownAddresses(options)),
     files,
+    hasFilesOfOthers: others !== "" || split.isForward,
     platformMessageId: head.messageId,
     replyTo: head.references.at(-1),
     dedupId: `email:${options.fromAddress}:${digest(`${address}\n${head.messageId}`)}`,

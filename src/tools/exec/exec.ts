@@ -64,7 +64,16 @@ export function execTool(settings: ExecSettings): Tool {
       const mayRead = (target: string): boolean => !isHidden(target) && context.allows({ kind: "read", path: target });
       const freshEnvironment = context.allowedByRule(access);
       const received = wantsReceived(command, context);
-      const start = { confinement, network, received, mayRead, freshEnvironment, startRun: context.startRun };
+      const isOwnUpload = await context.ownUploads();
+      const start = {
+        confinement,
+        network,
+        received,
+        isOwnUpload,
+        mayRead,
+        freshEnvironment,
+        startRun: context.startRun,
+      };
       if (background) {
         const started = await terminal.runInBackground(command, start, context.signal);
         if (!started.ok) return failed(started.sentence);
@@ -82,10 +91,10 @@ export function execTool(settings: ExecSettings): Tool {
 
 /**
  * Files that came with messages are shown in the conversation that they came in, and to commands that name their
- * folder: what commands print counts as written by others then.
+ * folder: unless all of them are an owner's own, what commands print counts as written by others then.
  */
-function wantsReceived(command: string, { receivedHere }: ToolContext): boolean {
-  return command.includes(receivedFiles) || receivedHere();
+function wantsReceived(command: string, { receivedHere }: ToolContext): "all" | "none" {
+  return command.includes(receivedFiles) || receivedHere() ? "all" : "none";
 }
 
 function withoutSandbox({ sandbox: { state } }: ExecSettings): string {
