@@ -15,6 +15,7 @@ import { createOutgoing } from "./outgoing.js";
 import { changePlan } from "./plan-changes.js";
 import { planResult, progressLine, summaryLine } from "./plan-text.js";
 import type { AgentPorts } from "./ports.js";
+import { ownUploads } from "./provenance.js";
 import type { PendingCall } from "./resume.js";
 import { skillsMatched } from "./skill-events.js";
 import { askForTool } from "./tool-questions.js";
@@ -236,23 +237,13 @@ function labelsOf(tool: Tool | undefined, scope: ToolCallScope): CallLabels {
   return new CallLabels({
     labels: ports.labels,
     outsideOf: (path) => ports.outsideOf(path, folder),
-    ownUploads: () => ownUploads(folder, scope),
+    ownUploads: () => ownUploads(folder, message, ports),
     outside,
     planOutside: () => plan()?.outside,
     folder,
     effect: tool?.effect ?? "write",
     isForGuest: !ports.isOwner(message.channel, message.senderId),
   });
-}
-
-/** An owner's own files are an owner's own words. What a guest sends never is, in no turn. */
-async function ownUploads(folder: string, { ports, message }: ToolCallScope): Promise<(path: string) => boolean> {
-  if (!ports.isOwner(message.channel, message.senderId)) return () => false;
-  const senderOf = await ports.sendersIn(folder);
-  return (path) => {
-    const by = senderOf(path);
-    return by !== undefined && ports.isOwner(by.slice(0, by.indexOf(":")), by.slice(by.indexOf(":") + 1));
-  };
 }
 
 function contextOf(
@@ -296,7 +287,7 @@ function contextOf(
     ask: (question) => waiting(() => askForTool(call, question, human)),
     outsideOf: (path, of) => labels.outsideOf(path, of),
     wrote: (path) => labels.wrote(path),
-    ownUploads: () => ownUploads(folder, scope),
+    ownUploads: () => ownUploads(folder, message, ports),
     hiddenFiles: () => ports.labels.hiddenFrom(folder),
     startRun: (sees) => labels.startRun(sees),
     allows,
