@@ -105,8 +105,13 @@ export interface GatewayStatus {
   readonly problems: readonly string[];
   /** Tools that are not offered, and what to install for them. */
   readonly missing: readonly string[];
-  /** Of commands. Unless it is `ready`, each of them asks a person. */
+  /** Of commands. */
   readonly sandbox?: SandboxStatus & {
+    /**
+     * What commands do where there is no sandbox. `ask`: each of them, unless a rule or an "always" allows it. `unasked`: mode
+     * `auto` runs them, and asks only where its words name secrets, leave the workspace or destroy too much. `none` runs.
+     */
+    readonly bare?: "ask" | "unasked" | "none";
     /** Where the memory of commands is not limited: that, and why. */
     readonly memory?: string;
   };

@@ -137,15 +137,17 @@ export function createIntake(ports: IntakePorts): Intake {
 
   const withFiles = async (
     message: InboundMessage,
-    { files: sent = [], quotedFiles = [], dedupId, platformMessageId = "" }: ReceivedMessage,
+    { files: sent = [], quotedFiles = [], dedupId, platformMessageId = "", hasFilesOfOthers }: ReceivedMessage,
     signal: AbortSignal,
   ): Promise<{ readonly message: InboundMessage; readonly refusals: readonly string[] }> => {
     if (sent.length + quotedFiles.length === 0) return { message, refusals: [] };
     const { sessionKey, content, quoted, replyTo } = message;
     const id = dedupId ?? platformMessageId;
     await prepareSession(sessionKey).catch(() => undefined);
-    const own = await files.take(sessionKey, id, sent, signal);
-    const theirs = await files.take(sessionKey, `quoted:${replyTo ?? id}`, quotedFiles, signal);
+    const isTheirOwn = message.outside === undefined && hasFilesOfOthers !== true;
+    const by = isTheirOwn ? `${message.channel}:${message.senderId}` : undefined;
+    const own = await files.take(sessionKey, id, sent, by, signal);
+    const theirs = await files.take(sessionKey, `quoted:${replyTo ?? id}`, quotedFiles, undefined, signal);
     return {
       message: {
         ...message,
@@ -266,6 +268,7 @@ function toInbound(channel: string, received: ReceivedMessage, receivedAt: numbe
     files: _files,
     quotedFiles: _quotedFiles,
     unreadable: _unreadable,
+    hasFilesOfOthers: _hasFilesOfOthers,
     ...rest
   } = received;
   return {

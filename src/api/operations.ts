@@ -78,7 +78,12 @@ export interface OperationPorts {
     readonly folder: string;
     keep(file: UploadRequest): Promise<Attachment>;
     open(name: string): Promise<ArtifactContent>;
-    hand(sessionKey: string, messageId: string, files: readonly Attachment[]): Promise<readonly Attachment[]>;
+    hand(
+      sessionKey: string,
+      messageId: string,
+      files: readonly Attachment[],
+      by: string,
+    ): Promise<readonly Attachment[]>;
   };
   /** What `/metrics` shows. */
   readonly metrics: () => string;
@@ -248,8 +253,9 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       checkSend(request, ports.uploads.folder);
       await lifecycle.assertTakes(request);
       const message = toInbound(request, ports.now());
-      const { id, sessionKey, attachments } = message;
-      const take = attachments.length === 0 ? undefined : () => ports.uploads.hand(sessionKey, id, attachments);
+      const { id, sessionKey, attachments, channel, senderId } = message;
+      const by = `${channel}:${senderId}`;
+      const take = attachments.length === 0 ? undefined : () => ports.uploads.hand(sessionKey, id, attachments, by);
       try {
         return { messageId: id, status: await intake.submit(message, take) };
       } catch (error) {

@@ -22,6 +22,8 @@ export type ReceivedMessage = Omit<
   "id" | "sessionKey" | "receivedAt" | "channel" | "internal" | "attachments"
 > & {
   readonly files?: readonly ReceivedFile[] | undefined;
+  /** Its files may belong to what it passes on or quotes, and count as others'. */
+  readonly hasFilesOfOthers?: boolean | undefined;
   /** Of the message that it answers, which `quoted` tells of. */
   readonly quotedFiles?: readonly ReceivedFile[] | undefined;
   /** A kind of message that no model can read, e.g. `stickers`: who sent it is told once, and nothing is stored. */

@@ -28,6 +28,7 @@ const status = z.object({
       name: z.string().optional(),
       reason: z.string().optional(),
       memory: z.string().optional(),
+      bare: z.enum(["ask", "unasked", "none"]).optional(),
     })
     .optional(),
   inboundWaiting: count,
@@ -62,15 +63,27 @@ function agoOf(moment: string): string {
   return seconds < 120 ? `${seconds} s ago` : `${Math.round(seconds / 60)} min ago`;
 }
 
+const bareText = {
+  ask: ", so every command asks",
+  unasked:
+    ", and mode auto runs commands without asking. Only those whose words name secrets, leave the workspace or destroy too much ask; a script can do all of that unasked.",
+  none: ", so no command runs",
+} as const;
+
 /** In which way commands run. */
-function sandboxText({ state, name = "", reason = "" }: NonNullable<z.output<typeof status>["sandbox"]>): string {
+function sandboxText({
+  state,
+  name = "",
+  reason = "",
+  bare = "ask",
+}: NonNullable<z.output<typeof status>["sandbox"]>): string {
   switch (state) {
     case "ready":
       return `${name}; commands can change their chat's folder only, and reach no network`;
     case "unavailable":
-      return `none, so every command asks. ${reason}`;
+      return `none${bareText[bare]}${bare === "unasked" ? "" : "."} ${reason}`;
     case "off":
-      return "off, so every command asks";
+      return `off${bareText[bare]}`;
     default:
       return "being tried";
   }

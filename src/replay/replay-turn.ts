@@ -144,6 +144,7 @@ function playedPorts(
     decide: () => ({ verdict: "allow" }),
     filesOf: async () => undefined,
     allowAlways: async () => {},
+    sendersIn: async () => () => undefined,
     outsideOf: () => undefined,
     labels: noLabels,
     wasAnswered: async () => true,

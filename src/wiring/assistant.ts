@@ -109,6 +109,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     answers,
     files: createReceivedFiles({
       folderOf: (key) => join(core.files.kept(key), receivedFiles),
+      noteSender: (file, by) => core.provenance.senders.note(file, by),
       whyFull: (key) => core.whyFull(core.files.folder(key)),
       maxBytes: inbound.maxFileMegabytes * 1024 * 1024,
       transcribe: openTranscription(config.transcription),

@@ -104,6 +104,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       uploads: createUploads({
         folder: join(workspace, ".uploads"),
         receivedOf: (key) => join(core.files.kept(key), receivedFiles),
+        noteSender: (file, by) => core.provenance.senders.note(file, by),
         maxBytes: config.inbound.maxFileMegabytes * 1024 * 1024,
         log: options.log,
       }),

@@ -54,6 +54,7 @@ export function toReceived(
     ...noteOf(split, outside),
     ...(outside === undefined ? {} : { outside }),
     files,
+    hasFilesOfOthers: others !== "" || split.isForward,
     platformMessageId: head.messageId,
     replyTo: head.references.at(-1),
     dedupId: `email:${options.fromAddress}:${digest(`${address}\n${head.messageId}`)}`,
