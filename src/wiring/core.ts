@@ -11,8 +11,10 @@ import type { EventDraft } from "../events/event.js";
 import { systemKey } from "../events/session-key.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../events/stream-snapshots.js";
 import { createSystemBus, type EventConsumer } from "../events/system-bus.js";
+import type { Logger } from "../log.js";
 import { createSessionFiles, gatewayLogName, type SessionFiles } from "../sessions/file-names.js";
 import { SessionStore } from "../sessions/session-store.js";
+import { GuardedStorage } from "../sessions/storage/guarded.js";
 import type { StorageDriver } from "../sessions/storage/storage.js";
 import { createWhyFull, type WhyFull } from "../tools/folder-usage.js";
 import { newId } from "../util/ids.js";
@@ -93,7 +95,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   releases.use(await keepGatewayLogSmall({ engine, key: gatewayKey, path: gatewayLog, log }));
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
   const { problem, ...storage } =
-    options.storage === undefined ? await openStorage(config.storage) : ownStorage(options.storage);
+    options.storage === undefined ? await openStorage(config.storage) : ownStorage(options.storage, log);
   const sessions = releases.use(
     new SessionStore({ engine, bus: events, files, log, onBoundary, assertHeld, ...dateOf(now), ...storage }),
     "sessions",
@@ -123,8 +125,8 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   };
 }
 
-function ownStorage(storage: StorageDriver): OpenedStorage {
-  return { storage, storageId: "given" };
+function ownStorage(storage: StorageDriver, log: Logger): OpenedStorage {
+  return { storage: new GuardedStorage(storage, { log }), storageId: "given" };
 }
 
 function dateOf(now: GatewayOptions["now"]): { readonly now?: () => Date } {
