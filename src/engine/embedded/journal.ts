@@ -60,6 +60,7 @@ export class Journal {
   #lazySync: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
   readonly #watch: NodeJS.Timeout;
+  #isEnding = false;
 
   constructor(
     start: {
@@ -228,8 +229,14 @@ export class Journal {
     this.#isSyncing = false;
   }
 
+  /** The engine closes: who loses the lock from now on need not be stopped. */
+  end(): void {
+    this.#isEnding = true;
+    clearInterval(this.#watch);
+  }
+
   /** After a failed fsync nobody knows what is on the disk: nothing more may be written by this process. */
-  fail(error: Error): void {
+  fail(error: Error, isFatal = true): void {
     if (this.#failure !== undefined) return;
     this.#failure = error;
     clearTimeout(this.#lazySync);
@@ -238,7 +245,8 @@ export class Journal {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { reject } of waiters) reject(this.#stopped(error));
-    this.#options.onFatal(error);
+    if (isFatal) this.#options.onFatal(error);
+    else this.#options.log.error(`the journal is not written any more: ${error.message}`, { error });
   }
 
   /** False, and nothing is written any more, when the lock is lost or somebody else has written or removed the segment. */
@@ -253,9 +261,10 @@ export class Journal {
       return true;
     } catch (error) {
       const isLock = error instanceof EngineError;
-      this.fail(
-        isLock ? error : new Error(`Another program has changed the journal: ${messageOf(error)}`, { cause: error }),
-      );
+      const told = isLock
+        ? error
+        : new Error(`Another program has changed the journal: ${messageOf(error)}`, { cause: error });
+      this.fail(told, !this.#isEnding);
       return false;
     }
   }

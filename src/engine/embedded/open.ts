@@ -110,6 +110,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
 
   async function close(): Promise<void> {
     closing.abort();
+    journal.end();
     admission.close(closedError());
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<void>((resolve) => {

@@ -43,12 +43,6 @@ export function readLockFile(path: string): FoundLock | undefined {
   }
 }
 
-/** Reads through a descriptor, which sees the same file however its path changes. */
-export function readOpenLock(fd: number): FoundLock {
-  const bytes = Buffer.alloc(4 * contentBytes);
-  return parseLock(bytes.toString("utf8", 0, fs.readSync(fd, bytes, 0, bytes.length, 0)));
-}
-
 export function writeOpenLock(fd: number, lock: LockContent): void {
   const bytes = Buffer.from(`${JSON.stringify(lock).padEnd(contentBytes - 1)}\n`);
   const written = fs.writeSync(fd, bytes, 0, bytes.length, 0);
