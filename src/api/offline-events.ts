@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredFiles } from "../engine/embedded/stored-files.js";
 import { type EventTrace, traceStoredEvent } from "../engine/embedded/trace.js";
-import { type EventReport, verifyStoredEvents } from "../engine/embedded/verify.js";
+import { type EventReport, type VerifyOptions, verifyStoredEvents } from "../engine/embedded/verify.js";
 import { systemKey } from "../events/session-key.js";
 import { createSessionFiles, gatewayLogName, logSuffix } from "../sessions/file-names.js";
 
@@ -21,9 +21,9 @@ export interface GatewayFiles {
 export function verifyEvents(
   files: GatewayFiles,
   sessionKey: string | undefined,
-  signal: AbortSignal,
+  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress?: VerifyOptions["onProgress"] },
 ): Promise<EventReport> {
-  return verifyStoredEvents(storedFiles(files), { sessionKey, logPathOf: logPaths(files), signal });
+  return verifyStoredEvents(storedFiles(files), { sessionKey, logPathOf: logPaths(files), signal, onProgress });
 }
 
 /** Where an event stands, what it comes from and what came of it; undefined when it is not stored. Changes nothing. */

@@ -11,7 +11,7 @@ import { silentLog } from "../log.js";
 export async function repairOfflineJournal(home: string): Promise<JournalRepair> {
   const lock = await acquireLock(join(home, "gateway.lock"), silentLog);
   try {
-    return await repairJournal(home);
+    return await repairJournal(home, () => lock.assertHeld());
   } finally {
     lock.release();
   }

@@ -46,6 +46,8 @@ export interface SessionStoreOptions {
   /** Sessions at rest leave memory beyond this number. Default 200. */
   readonly maxResident?: number;
   readonly now?: () => Date;
+  /** Throws when another process may write the documents too. */
+  readonly assertHeld?: (() => void) | undefined;
   /** Called with the name of each boundary that is passed, so that a test can kill the process there. */
   readonly onBoundary?: ((name: string) => void) | undefined;
 }
@@ -80,6 +82,7 @@ export class SessionStore implements AsyncDisposable {
       engine,
       dir: files.dir,
       log,
+      assertHeld: options.assertHeld,
       read: async (key) => {
         // Waiting for a deletion here would wait for ourselves: it waits for the writes of its session.
         if (this.#deletions.has(key)) return undefined;

@@ -25,10 +25,12 @@ import { createRateLimiter } from "../policy/rate-limits.js";
 import { receivedFiles } from "../policy/zones.js";
 import { type CircuitChange, createCircuits } from "../providers/circuits.js";
 import { createModels, type Models } from "../providers/models.js";
+import type { Provider } from "../providers/provider.js";
 import { heartbeatJob } from "../schedule/heartbeat-job.js";
 import { createSkills } from "../skills/find.js";
 import { createSkillSource, type SkillSource } from "../skills/source.js";
 import { isTemplate } from "../templates/workspace.js";
+import { abortable } from "../util/abortable.js";
 import { shared } from "../util/shared.js";
 import type { Core } from "./core.js";
 import { createGuestProblems } from "./guest-problems.js";
@@ -163,6 +165,14 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   };
 }
 
+/** One that somebody else has written and that does not listen to the signal holds up neither a stop nor a chat. */
+function endingWithSignal(provider: Provider): Provider {
+  return {
+    name: provider.name,
+    stream: (request, signal) => abortable(provider.stream(request, signal), signal),
+  };
+}
+
 function openModels(
   { config: { config }, providers, ollamaAddress, log }: GatewayOptions,
   core: Core,
@@ -170,7 +180,7 @@ function openModels(
 ): Models {
   return createModels({
     providers: config.providers,
-    own: providers,
+    own: providers?.map(endingWithSignal),
     defaults: config.agents.defaults,
     prices: config.prices,
     needsPrices: counts(config.budgets, "usd"),

@@ -11,6 +11,7 @@ import { encodeHead, type SegmentFile, segmentPath } from "./segment.js";
 const fdatasync = promisify(fs.fdatasync);
 const lazySyncMs = 200;
 const probeMs = 500;
+const watchMs = 2000;
 const probeBytes = 16 * 1024;
 
 interface OpenSegment extends SegmentFile {
@@ -34,6 +35,8 @@ interface JournalOptions {
   readonly onFatal: (error: Error) => void;
   /** The disk takes writes again. */
   readonly onWritable: () => void;
+  /** Throws when another process may write here too. */
+  readonly assertHeld?: (() => void) | undefined;
 }
 
 /**
@@ -56,6 +59,8 @@ export class Journal {
   #failure: Error | undefined;
   #lazySync: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
+  readonly #watch: NodeJS.Timeout;
+  #isEnding = false;
 
   constructor(
     start: {
@@ -77,6 +82,7 @@ export class Journal {
       checkpointEnd: start.checkpointEnd,
       isListed: true,
     };
+    this.#watch = setInterval(() => this.#isAlone(), watchMs).unref();
   }
 
   get syncs(): number {
@@ -109,6 +115,7 @@ export class Journal {
    */
   write(operations: readonly Operation[]): number {
     this.#assertUsable();
+    this.assertAlone();
     const segment = this.#segment;
     const line = encodeLine(encodeTransaction(this.#tx + 1, segment.synced, operations));
     try {
@@ -122,6 +129,16 @@ export class Journal {
     this.#announced = segment.synced;
     this.#lazySync ??= setTimeout(() => void this.#syncLazily(), lazySyncMs).unref();
     return this.#written;
+  }
+
+  /**
+   * To be asked before each write to a file that belongs to this journal's engine.
+   *
+   * @throws {EngineError} `persistence` when another process may use the files: this one stops
+   */
+  assertAlone(): void {
+    if (this.#failure === undefined && this.#isAlone()) return;
+    throw this.#stopped(this.#failure ?? new Error("The journal is closed"));
   }
 
   /** Resolves once everything written so far is on the disk. `isCounted`: somebody relies on it. */
@@ -143,6 +160,7 @@ export class Journal {
    */
   startSegment(operations: Iterable<Operation>): SegmentFile & { readonly fd: number } {
     this.#assertUsable();
+    this.assertAlone();
     const old = this.#segment;
     const number = old.number + 1;
     const path = segmentPath(dirname(old.path), number);
@@ -176,6 +194,7 @@ export class Journal {
     } finally {
       clearTimeout(this.#lazySync);
       clearTimeout(this.#probe);
+      clearInterval(this.#watch);
       this.#failure ??= new Error("The journal is closed");
       fs.closeSync(this.#segment.fd);
     }
@@ -196,6 +215,11 @@ export class Journal {
         this.fail(new Error(`The journal could not be synced: ${messageOf(error)}`, { cause: error }));
         return;
       }
+      // Whoever has taken the lock meanwhile does not have to have seen what was just written.
+      if (!this.#isAlone()) {
+        for (const { reject } of batch) reject(this.#stopped(this.#failure ?? new Error("The journal is closed")));
+        return;
+      }
       segment.isListed = true;
       segment.synced = size;
       this.#synced = Math.max(this.#synced, written);
@@ -205,16 +229,44 @@ export class Journal {
     this.#isSyncing = false;
   }
 
+  /** The engine closes: who loses the lock from now on need not be stopped. */
+  end(): void {
+    this.#isEnding = true;
+    clearInterval(this.#watch);
+  }
+
   /** After a failed fsync nobody knows what is on the disk: nothing more may be written by this process. */
-  fail(error: Error): void {
+  fail(error: Error, isFatal = true): void {
     if (this.#failure !== undefined) return;
     this.#failure = error;
     clearTimeout(this.#lazySync);
     clearTimeout(this.#probe);
+    clearInterval(this.#watch);
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { reject } of waiters) reject(this.#stopped(error));
-    this.#options.onFatal(error);
+    if (isFatal) this.#options.onFatal(error);
+    else this.#options.log.error(`the journal is not written any more: ${error.message}`, { error });
+  }
+
+  /** False, and nothing is written any more, when the lock is lost or somebody else has written or removed the segment. */
+  #isAlone(): boolean {
+    if (this.#failure !== undefined) return false;
+    const { fd, path, size } = this.#segment;
+    try {
+      this.#options.assertHeld?.();
+      const found = fs.fstatSync(fd);
+      if (found.nlink === 0) throw new Error(`${path} was removed`);
+      if (found.size !== size) throw new Error(`${path} has ${found.size} bytes instead of ${size}`);
+      return true;
+    } catch (error) {
+      const isLock = error instanceof EngineError;
+      const told = isLock
+        ? error
+        : new Error(`Another program has changed the journal: ${messageOf(error)}`, { cause: error });
+      this.fail(told, !this.#isEnding);
+      return false;
+    }
   }
 
   async #syncLazily(): Promise<void> {
@@ -230,7 +282,7 @@ export class Journal {
   /** Names the synced offset in the file, so that later damage before it is not taken for a torn tail. */
   #announce(): void {
     const segment = this.#segment;
-    if (this.#failure !== undefined || this.#refusal !== undefined) return;
+    if (this.#failure !== undefined || this.#refusal !== undefined || !this.#isAlone()) return;
     if (segment.synced <= this.#announced || segment.size !== segment.synced) return;
     const line = encodeLine(encodeTransaction(this.#tx, segment.synced, []));
     try {

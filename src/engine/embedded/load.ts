@@ -29,9 +29,11 @@ export interface LoadedJournal {
  * Reads the journal of a home, and nothing else. Cuts a torn tail, drops a segment whose checkpoint was never
  * finished, creates the folder and the first segment when there is none.
  *
+ * `isTakenOver`: begins a new segment, so that what a process that has lost the lock still had under way goes nowhere.
+ *
  * @throws {EngineError} `corrupt` when bytes are damaged that were known to be safe on disk
  */
-export async function loadJournal(home: string, log: Logger): Promise<LoadedJournal> {
+export async function loadJournal(home: string, log: Logger, isTakenOver = false): Promise<LoadedJournal> {
   const folder = journalFolder(home);
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const segments = listSegments(folder);
@@ -50,8 +52,12 @@ export async function loadJournal(home: string, log: Logger): Promise<LoadedJour
   // A process that was killed may not have come to this, and without it a power cut could take the segment away.
   syncNow(segment.path);
   await syncEntries(folder);
-  for (const other of segments) if (other.number !== segment.number) fs.rmSync(other.path, { force: true });
-  return { records, segment, size: content.goodEnd, checkpointEnd, tx };
+  const fresh = isTakenOver ? await createSegment(folder, segment.number + 1, tx, records) : undefined;
+  const current = fresh ?? segment;
+  for (const other of segments) if (other.number !== current.number) fs.rmSync(other.path, { force: true });
+  if (fresh === undefined) return { records, segment, size: content.goodEnd, checkpointEnd, tx };
+  const { size } = fs.statSync(fresh.path);
+  return { records, segment: fresh, size, checkpointEnd: size, tx };
 }
 
 /** Writes a segment that holds just a checkpoint, so that it is there as a whole or not at all. */

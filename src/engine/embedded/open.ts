@@ -42,7 +42,7 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
 
 async function openParts(options: EmbeddedEngineOptions): Promise<Parts> {
   try {
-    return createParts(options, await loadJournal(options.home, options.log));
+    return createParts(options, await loadJournal(options.home, options.log, options.isTakenOver));
   } catch (error) {
     throw toStartFailure(journalFolder(options.home), error);
   }
@@ -110,6 +110,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
 
   async function close(): Promise<void> {
     closing.abort();
+    journal.end();
     admission.close(closedError());
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<void>((resolve) => {

@@ -14,7 +14,11 @@ export interface EmbeddedEngineOptions {
   readonly publish: (event: GatewayEvent) => void;
   readonly instanceId: string;
   readonly log: Logger;
-  /** Called when the process must not go on: a failed fsync. Default: log and `process.exit(74)`. */
+  /** Throws when the lock on the home is lost. Asked before and after each write; then `onFatal` is called. */
+  readonly assertHeld?: () => void;
+  /** Another process may have a write under way: it shall not meet the journal that this one goes on with. */
+  readonly isTakenOver?: boolean;
+  /** Called when the process must not go on: a failed fsync, a lost lock. Default: log and `process.exit(74)`. */
   readonly onFatal?: (error: Error) => void;
   /** Unix ms. Default `Date.now`. */
   readonly now?: () => number;

@@ -34,6 +34,7 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
   const boundary = options.onBoundary ?? (() => {});
   const journal: Journal = new Journal(loaded, {
     log,
+    assertHeld: options.assertHeld,
     onFatal: options.onFatal ?? stopProcess,
     onWritable: () => {
       lanes.resume("inbound");
@@ -45,6 +46,7 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     log,
     boundary,
     syncedPosition: () => journal.syncedPosition,
+    assertAlone: () => journal.assertAlone(),
   });
   const quiet = new QuietFlush(logs, records.sessions, quietMs, log);
   const maintenance = new Maintenance({ journal, records, logs, quiet, log, segmentBytes, boundary });
@@ -85,7 +87,7 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
   return { now, boundary, records, journal, logs, quiet, maintenance, writer, admission, listeners, lanes };
 
   function stopProcess(error: Error): void {
-    log.error("the process stops: what is on the disk is not known any more", { error });
+    log.error(`the process stops and writes nothing more: ${error.message}`, { error });
     process.exit(exitCode);
   }
 }

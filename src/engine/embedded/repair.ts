@@ -14,11 +14,12 @@ export interface JournalRepair {
 
 /**
  * Writes a new segment from every undamaged transaction of the journal, then sets the old files aside as
- * `<name>.damaged-<time>`. Changes nothing when nothing is damaged. No gateway may run on this home meanwhile.
+ * `<name>.damaged-<time>`. Changes nothing when nothing is damaged. No gateway may run on this home meanwhile:
+ * `assertHeld` throws should one be able to.
  *
  * @throws {EngineError} `corrupt` when a file was written by a newer version
  */
-export async function repairJournal(home: string): Promise<JournalRepair> {
+export async function repairJournal(home: string, assertHeld: () => void = () => {}): Promise<JournalRepair> {
   const folder = journalFolder(home);
   const all = (fs.existsSync(folder) ? listSegments(folder) : []).map((segment) => ({
     ...segment,
@@ -49,9 +50,11 @@ export async function repairJournal(home: string): Promise<JournalRepair> {
   }
   const time = new Date().toISOString().replaceAll(":", "-");
   const setAside = segments.map(({ path }) => `${path}.damaged-${time}`);
+  assertHeld();
   // Linked first and unlinked last: at no moment is the journal without its files.
   for (const [index, { path }] of segments.entries()) fs.linkSync(path, setAside[index] ?? `${path}.damaged`);
   await createSegment(folder, (all.at(-1)?.number ?? 0) + 1, tx, records);
+  assertHeld();
   for (const { path } of all) fs.unlinkSync(path);
   await syncFolder(folder);
   return { setAside, lostBytes, keptTransactions };

@@ -17,6 +17,8 @@ interface SessionLogsOptions {
   readonly boundary: (name: string) => void;
   /** Journal bytes up to here are on the disk. */
   readonly syncedPosition: () => number;
+  /** Throws when another process may use the files too. */
+  readonly assertAlone: () => void;
 }
 
 /** The session logs on the disk, and which sessions stay in memory. */
@@ -76,6 +78,7 @@ export class SessionLogs {
     const ready = pending.filter(({ position }) => position <= this.#options.syncedPosition());
     const last = ready.at(-1);
     if (last === undefined) return pending.length === 0;
+    this.#options.assertAlone();
     this.#options.boundary("session-log:before-write");
     try {
       this.#append(session, Buffer.concat(ready.map(({ event }) => encodeLine(JSON.stringify(event)))));
@@ -113,6 +116,7 @@ export class SessionLogs {
   /** Takes a deleted session's log off the disk. Its tombstone must be synced. */
   remove(key: string): void {
     const tombstone = this.#table.tombstones.get(key);
+    this.#options.assertAlone();
     fs.rmSync(this.#options.pathOf(key), { force: true });
     if (tombstone !== undefined) tombstone.isGone = true;
   }
@@ -152,6 +156,7 @@ export class SessionLogs {
 
   /** Takes damaged bytes off the end of a log. They are kept in a file of their own unless the journal has them too. */
   #cut(path: string, size: number, end: LogEnd, pending: number | undefined): void {
+    this.#options.assertAlone();
     const isCovered = pending !== undefined && pending <= end.lastSeq + 1;
     const aside = isCovered ? undefined : `${path}.damaged-${new Date().toISOString().replaceAll(":", "-")}`;
     if (aside !== undefined) copyRest(path, end.goodEnd, aside);

@@ -17,6 +17,10 @@ export interface VerifyOptions {
   /** Where a session's log belongs. */
   readonly logPathOf: (sessionKey: string) => string;
   readonly signal: AbortSignal;
+  /** Called after each log. */
+  readonly onProgress?:
+    | ((progress: { readonly filesDone: number; readonly files: number; readonly events: number }) => void)
+    | undefined;
 }
 
 const mostListed = 1000;
@@ -30,7 +34,11 @@ const mostListed = 1000;
 export async function verifyStoredEvents(files: StoredFiles, options: VerifyOptions): Promise<EventReport> {
   const { sessionKey, logPathOf } = options;
   const verification = new Verification(readStoredJournal(files), options);
-  for (const file of sessionKey === undefined ? files.logs : [logPathOf(sessionKey)]) await verification.checkLog(file);
+  const logs = sessionKey === undefined ? files.logs : [logPathOf(sessionKey)];
+  for (const [index, file] of logs.entries()) {
+    await verification.checkLog(file);
+    options.onProgress?.({ filesDone: index + 1, files: logs.length, events: verification.events });
+  }
   verification.checkUnlogged();
   await verification.settleCauses(files.logs);
   return verification.toReport();
@@ -61,6 +69,10 @@ class Verification {
           tail.map(({ event }) => event),
         );
     }
+  }
+
+  get events(): number {
+    return this.#events;
   }
 
   async checkLog(file: string): Promise<void> {
