@@ -153,6 +153,8 @@ export interface EngineStatus {
   readonly deadLetters: number;
   /** fdatasyncs that somebody waited for, since opening. */
   readonly syncs: number;
+  /** Sentences for people about files that are damaged or gone, while work goes on without them. */
+  readonly problems?: readonly string[];
 }
 
 /** An engine's files as of one moment, for a copy or a check of them. */

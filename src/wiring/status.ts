@@ -42,6 +42,7 @@ export function createStatus(
         outboundWaiting,
         deadLetters,
         syncs,
+        problems: engineProblems = [],
       } = core.engine.status();
       const { provider, model } = models.describe();
       const problems = [
@@ -53,6 +54,7 @@ export function createStatus(
         ...models.problems(),
         ...web.problems,
         ...mcp.problems(),
+        ...engineProblems,
       ];
       if (!writable) problems.push(reason);
       const storageProblem = core.storageProblem();

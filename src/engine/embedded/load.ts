@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { EngineError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { syncFolder, writeFully } from "./files.js";
+import { seenFolder } from "./seen/format.js";
+import { openAll } from "./seen/open-sealed.js";
+import { removeUnnamed } from "./seen/seen-keeper.js";
 import {
   encodeHead,
   journalFolder,
@@ -51,6 +54,8 @@ export async function loadJournal(home: string, log: Logger): Promise<LoadedJour
   syncNow(segment.path);
   await syncEntries(folder);
   for (const other of segments) if (other.number !== segment.number) fs.rmSync(other.path, { force: true });
+  openAll(seenFolder(folder), records.seen, log);
+  removeUnnamed(seenFolder(folder), records.seen, log);
   return { records, segment, size: content.goodEnd, checkpointEnd, tx };
 }
 

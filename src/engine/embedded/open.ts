@@ -129,6 +129,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       });
     }
     await journal.close();
+    records.seen.close();
   }
 
   return {
@@ -198,6 +199,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
         outboundWaiting: records.work.count("outbound"),
         deadLetters: records.work.dead.size,
         syncs: journal.syncs,
+        problems: [...records.seen.problems.values()],
       };
     },
 

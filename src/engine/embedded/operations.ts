@@ -43,6 +43,8 @@ const operation = z.discriminatedUnion("o", [
   z.object({ o: z.literal("remove"), kind: text, id: text }),
   /** Ids of work and of platform deliveries that were accepted before, each with its time. */
   z.object({ o: z.literal("seen"), ids: z.custom<[string, number][]>(isSeenShape) }),
+  /** Others stand in these files, and from now on in no other. */
+  z.object({ o: z.literal("sealed"), files: z.array(z.object({ name: text, count: z.number(), until: time })) }),
   z.object({ o: z.literal("tombstone"), key: text, seq: z.number(), timestamp: time }),
   /** The log of a deleted session is off the disk. */
   z.object({ o: z.literal("gone"), key: text }),

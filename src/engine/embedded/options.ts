@@ -20,6 +20,8 @@ export interface EmbeddedEngineOptions {
   readonly now?: () => number;
   /** A new segment begins once the current one is longer. Default 16 MB. */
   readonly segmentBytes?: number;
+  /** With at least so many new ids of accepted work a new segment leaves them to a file of their own. Default 4096. */
+  readonly sealAtLeast?: number;
   /** Session logs are written this long after a session's last event. Default 1000. */
   readonly quietMs?: number;
   readonly limits?: {

@@ -1,6 +1,9 @@
+import { dirname } from "node:path";
 import type { StoredEvent } from "../../events/event.js";
 import { type EventProblem, SessionCheck } from "./check-session.js";
 import { parseEventLine } from "./log-reading.js";
+import { seenFolder } from "./seen/format.js";
+import { checkSealed } from "./seen/open-sealed.js";
 import { eachLine, readStoredJournal, type StoredFiles, type StoredJournal } from "./stored-files.js";
 
 export interface EventReport {
@@ -51,6 +54,8 @@ class Verification {
     this.#journal = journal;
     this.#options = options;
     const { path, problem, records } = journal;
+    for (const message of path === undefined ? [] : checkSealed(seenFolder(dirname(path)), records.seen.files))
+      this.#report({ kind: "journal", message });
     if (problem !== undefined)
       this.#report({ kind: "journal", message: problem, ...(path === undefined ? {} : { file: path }) });
     for (const { key, tail } of records.sessions.all()) {
