@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import type { Delivery, Engine } from "../engine/engine.js";
-import { ChannelError, messageOf } from "../errors.js";
+import { ChannelError, EngineError, messageOf } from "../errors.js";
 import type { DeliveryStatus } from "../events/catalogue.js";
 import { draft, type EventDraft } from "../events/event.js";
 import type { Logger } from "../log.js";
@@ -46,6 +46,7 @@ const lanesAtWork = 1024;
 /** Events older than the message by more than this need not be looked at. */
 const clockSlackMs = 60_000;
 const keepForChannelMs = 7 * 24 * 3600 * 1000;
+const lookForRoomMs = 500;
 /** Lanes without a channel leave their place to others this often. */
 const parkMs = 60_000;
 
@@ -114,7 +115,8 @@ async function deliver(
   try {
     const receipt = await show(delivery.work, unclear > 0, sender, options.previews, sending);
     const detail = { platform_message_id: receipt.platformMessageId };
-    await delivery.commit({ events: [change(delivery, "sent", unclear > 0, detail, begun?.event_id)], emit: [] });
+    const sent = change(delivery, "sent", unclear > 0, detail, begun?.event_id);
+    await onceThereIsRoom(() => delivery.commit({ events: [sent], emit: [] }), sending);
     await options.previews?.forget(delivery.work.id);
   } catch (error) {
     if (!(error instanceof ChannelError)) throw error;
@@ -124,7 +126,22 @@ async function deliver(
       outcome: error.outcome,
       error: error.message,
     });
-    await settleFailure(delivery, error, { unclear, begunAs: begun?.event_id }, options);
+    const before = { unclear, begunAs: begun?.event_id };
+    await onceThereIsRoom(() => settleFailure(delivery, error, before, options), sending);
+  }
+}
+
+/** What became of a send is known: a disk that is full makes it wait, and nothing is sent again for it. */
+async function onceThereIsRoom(store: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      await store();
+      return;
+    } catch (error) {
+      const isFull = error instanceof EngineError && error.kind === "persistence" && error.retryable;
+      if (!isFull) throw error;
+      await sleep(lookForRoomMs, signal);
+    }
   }
 }
 
@@ -193,16 +210,18 @@ async function bury(
 
 /**
  * How many earlier attempts may have shown the message: their end is unknown, or they were under way at a crash. The
- * log is read backwards to where the message was queued or buried, and only from the second attempt on.
+ * log is read backwards to where the message was queued or buried. Attempts that could not be stored are not counted as
+ * such, but their beginning may stand in the log.
  */
 async function countUnclear(
   delivery: Delivery<"outbound">,
   engine: Pick<Engine, "events" | "lastSequence">,
 ): Promise<number> {
-  if (delivery.attempt === 1) return 0;
-  const { id, sessionKey, acceptedAt } = delivery.work;
+  const { id, sessionKey, acceptedAt, mayHaveBegun = false } = delivery.work;
   const page = 200;
   let unclear = 0;
+  // What a log cannot rule out counts as one.
+  let least = mayHaveBegun ? 1 : 0;
   let hasEnd = false;
   let before = (await engine.lastSequence(sessionKey)) + 1;
   while (before > 1) {
@@ -210,9 +229,10 @@ async function countUnclear(
     const { events } = await engine.events(sessionKey, { afterSeq, limit: before - 1 - afterSeq });
     for (const event of events.toReversed()) {
       if (event.type !== "outbound_delivery_changed" || event.payload.outbound_id !== id) continue;
-      const { status } = event.payload;
+      const { status, maybe_duplicate: mayRepeat } = event.payload;
       // A dead letter that was sent for again begins anew.
-      if (status === "queued" || status === "dead_letter") return unclear;
+      if (status === "queued" || status === "dead_letter") return Math.max(unclear, least);
+      if (mayRepeat === true) least = 1;
       if (status === "unknown" || (status === "sending" && !hasEnd)) unclear += 1;
       hasEnd = status !== "sending";
     }
@@ -220,7 +240,7 @@ async function countUnclear(
     if (oldest === undefined || Date.parse(oldest.timestamp) < acceptedAt - clockSlackMs) break;
     before = oldest.seq;
   }
-  return unclear;
+  return Math.max(unclear, least);
 }
 
 function change(

@@ -41,13 +41,14 @@ const record = z.object({ platformMessageId: z.string() });
 
 interface State {
   platformMessageId: string | undefined;
+  isStored: boolean;
   shown: string;
   isClosed: boolean;
   working: Promise<void>;
 }
 
 export function createPreviews(
-  engine: Pick<Engine, "waiting" | "records">,
+  engine: Pick<Engine, "waiting" | "records" | "status">,
   channels: ReadonlyMap<string, GrowingSender>,
   log: Logger,
 ): Previews {
@@ -59,22 +60,34 @@ export function createPreviews(
     const known = states.get(id);
     if (known !== undefined) return known;
     const stored = record.safeParse(records.get(id)).data?.platformMessageId;
-    const state: State = { platformMessageId: stored, shown: "", isClosed: false, working: Promise.resolve() };
+    const isStored = stored !== undefined;
+    const working = Promise.resolve();
+    const state: State = { platformMessageId: stored, isStored, shown: "", isClosed: false, working };
     states.set(id, state);
     return state;
   };
+
+  /** Nothing more is shown before it is stored. */
+  async function keepId(id: string, state: State, platformMessageId: string): Promise<void> {
+    if (state.isStored) return;
+    await records.put(id, { platformMessageId }, { isReceipt: true });
+    state.isStored = true;
+  }
 
   async function put(state: State, message: OutboundMessage, signal: AbortSignal): Promise<void> {
     const { id, channel: name, chatId, content } = message;
     const channel = channels.get(name);
     if (channel?.edit === undefined) return;
     if (state.platformMessageId !== undefined) {
+      await keepId(id, state, state.platformMessageId);
       await channel.edit({ chatId, platformMessageId: state.platformMessageId, content }, signal);
     } else {
-      if (engine.waiting("outbound", outboundWork(message).key).length > 0) return;
+      // What is shown on a full disk could stand there for ever.
+      const hasRoom = engine.status().writable;
+      if (!hasRoom || engine.waiting("outbound", outboundWork(message).key).length > 0) return;
       const { platformMessageId } = await sendFirst(channel, message, state, signal);
       state.platformMessageId = platformMessageId;
-      await records.put(id, { platformMessageId });
+      await keepId(id, state, platformMessageId);
     }
     state.shown = content;
   }

@@ -16,6 +16,8 @@ export interface EmbeddedEngineOptions {
   readonly log: Logger;
   /** Called when the process must not go on: a failed fsync. Default: log and `process.exit(74)`. */
   readonly onFatal?: (error: Error) => void;
+  /** Names the time since the system was started. Default: what the system tells. */
+  readonly bootId?: string;
   /** Unix ms. Default `Date.now`. */
   readonly now?: () => number;
   /** A new segment begins once the current one is longer. Default 16 MB. */

@@ -73,6 +73,7 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     publisher,
     instanceId,
     now,
+    log,
     onWritten: () => maintenance.check(),
   });
   const admission = new Admission(
