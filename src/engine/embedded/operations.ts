@@ -6,7 +6,7 @@ import type { Work } from "../engine.js";
 export const formatVersion = 1;
 
 // Lines carry a checksum, so these check only what would make later code fail; bodies pass through untouched.
-const storedEvent = z.custom<StoredEvent>(isStoredEventShape);
+const storedEvent = z.custom<StoredEvent>((value) => isStoredEventShape(value) && isKnownVersion(value));
 const work = z.custom<Work>(isWorkShape);
 const queue = z.enum(["inbound", "outbound"]);
 const text = z.string();
@@ -106,6 +106,13 @@ export function isStoredEventShape(value: unknown): value is StoredEvent {
     typeof value.timestamp === "string" &&
     Number.isSafeInteger(value.seq)
   );
+}
+
+/** Events of 1.x are read; what a later version means by its events, nobody knows here. */
+export function isKnownVersion(event: StoredEvent): boolean {
+  // Older than the field itself, or of whatever the file says.
+  const version: unknown = event.schema_version;
+  return version === undefined || (typeof version === "string" && /^1(\.|$)/.test(version));
 }
 
 function isWorkShape(value: unknown): value is Work {

@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { EngineError } from "../../errors.js";
 import type { StoredEvent } from "../../events/event.js";
 import { type EventProblem, SessionCheck } from "./check-session.js";
 import { parseEventLine } from "./log-reading.js";
@@ -75,7 +76,8 @@ class Verification {
     await eachLine(
       file,
       (bytes, { line, byte }) => {
-        const event = parseEventLine(bytes);
+        const event = this.#parse(bytes, { file, line });
+        if (event === "newer") return;
         if (event === undefined) {
           if (check === undefined) early.push({ line, byte });
           else check.damaged({ file, line }, byte);
@@ -97,6 +99,16 @@ class Verification {
       this.#report({ kind: "foreign", message, sessionKey: key, file });
     } else if (check !== undefined || early.length > 0 || this.#inJournal.has(key)) {
       this.#finish(key, check ?? this.#begin(key, file, early));
+    }
+  }
+
+  #parse(bytes: Buffer, place: { readonly file: string; readonly line: number }): StoredEvent | undefined | "newer" {
+    try {
+      return parseEventLine(bytes);
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      this.#report({ kind: "version", message: error.message, ...place });
+      return "newer";
     }
   }
 
