@@ -188,6 +188,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       admission.recheck();
       await journal.sync();
       removeLog(parts, sessionKey, options.log);
+      maintenance.forgetSoon();
     },
 
     cursor: (name) => records.cursors.get(name),
