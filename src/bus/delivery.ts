@@ -2,7 +2,7 @@ import PQueue from "p-queue";
 import type { Delivery, Engine } from "../engine/engine.js";
 import { ChannelError, EngineError, messageOf } from "../errors.js";
 import type { DeliveryStatus } from "../events/catalogue.js";
-import { draft, type EventDraft } from "../events/event.js";
+import { draft, type EventDraft, type StoredEvent } from "../events/event.js";
 import type { Logger } from "../log.js";
 import { sleep } from "../util/sleep.js";
 import type { OutboundMessage } from "./messages.js";
@@ -45,6 +45,9 @@ export interface DeliveryOptions {
 const lanesAtWork = 1024;
 /** Events older than the message by more than this need not be looked at. */
 const clockSlackMs = 60_000;
+/** Events at the end of a log: most messages were queued among them. And how many to read further back at a time. */
+const firstLook = 16;
+const furtherLook = 200;
 const keepForChannelMs = 7 * 24 * 3600 * 1000;
 const lookForRoomMs = 500;
 /** Lanes without a channel leave their place to others this often. */
@@ -218,7 +221,7 @@ async function countUnclear(
   engine: Pick<Engine, "events" | "lastSequence">,
 ): Promise<number> {
   const { id, sessionKey, acceptedAt, mayHaveBegun = false } = delivery.work;
-  const page = 200;
+  let page = firstLook;
   let unclear = 0;
   // What a log cannot rule out counts as one.
   let least = mayHaveBegun ? 1 : 0;
@@ -226,7 +229,8 @@ async function countUnclear(
   let before = (await engine.lastSequence(sessionKey)) + 1;
   while (before > 1) {
     const afterSeq = Math.max(before - 1 - page, 0);
-    const { events } = await engine.events(sessionKey, { afterSeq, limit: before - 1 - afterSeq });
+    const events = await readPart(engine, sessionKey, { afterSeq, limit: before - 1 - afterSeq });
+    if (events === undefined) return Math.max(unclear, least, delivery.attempt > 1 ? 1 : 0);
     for (const event of events.toReversed()) {
       if (event.type !== "outbound_delivery_changed" || event.payload.outbound_id !== id) continue;
       const { status, maybe_duplicate: mayRepeat } = event.payload;
@@ -239,8 +243,23 @@ async function countUnclear(
     const oldest = events[0];
     if (oldest === undefined || Date.parse(oldest.timestamp) < acceptedAt - clockSlackMs) break;
     before = oldest.seq;
+    page = furtherLook;
   }
   return Math.max(unclear, least);
+}
+
+/** Undefined where the log is damaged: that a chat's past cannot be read must not keep it from being told so. */
+async function readPart(
+  engine: Pick<Engine, "events">,
+  sessionKey: string,
+  range: { readonly afterSeq: number; readonly limit: number },
+): Promise<readonly StoredEvent[] | undefined> {
+  try {
+    return (await engine.events(sessionKey, range)).events;
+  } catch (error) {
+    if (error instanceof EngineError && error.kind === "corrupt") return undefined;
+    throw error;
+  }
 }
 
 function change(
