@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { stateSources } from "../../src/backup/sources.js";
 import { repairJournal } from "../../src/engine/embedded/repair.js";
 import { SeenIds } from "../../src/engine/embedded/seen/seen-ids.js";
 import { SeenKeeper } from "../../src/engine/embedded/seen/seen-keeper.js";
@@ -215,4 +216,18 @@ test("what ids take in memory and on the disk stays small, and so does the numbe
   const onDisk = fs.readdirSync(folder).reduce((sum, name) => sum + fs.statSync(join(folder, name)).size, 0);
   assert.ok(onDisk < 25 * 400_000, `${onDisk} bytes`);
   ids.close();
+});
+
+test("a backup beside a running gateway takes the files of ids, whole", async (t) => {
+  const { home, file } = await homeWithFile(t);
+  const [segment = ""] = fs.readdirSync(join(home, "journal")).filter((name) => name.endsWith(".log"));
+  const held = { path: join(home, "journal", segment), bytes: 10, sinceMs: Date.now() };
+  const plan = { home, workspace: tempFolder(t), config: undefined, hasSecrets: false, held, exclude: [] };
+  const found = new Map<string, { readonly bytes: number | undefined; readonly isNeeded: boolean | undefined }>();
+  for await (const { path, type, bytes, isNeeded } of stateSources(plan, () => {}))
+    if (type === "file" && path.startsWith("home/journal/")) found.set(path, { bytes, isNeeded });
+  assert.deepEqual(Object.fromEntries(found), {
+    [`home/journal/${segment}`]: { bytes: 10, isNeeded: true },
+    [`home/journal/seen/${basename(file)}`]: { bytes: undefined, isNeeded: true },
+  });
 });
