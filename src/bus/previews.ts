@@ -46,6 +46,7 @@ const record = z.object({ platformMessageId: z.string() });
 
 interface State {
   platformMessageId: string | undefined;
+  isStored: boolean;
   shown: string;
   /** What is on its way. */
   showing: string;
@@ -54,7 +55,7 @@ interface State {
 }
 
 export function createPreviews(
-  engine: Pick<Engine, "waiting" | "records">,
+  engine: Pick<Engine, "waiting" | "records" | "status">,
   channels: ReadonlyMap<string, GrowingSender>,
   log: Logger,
 ): Previews {
@@ -66,31 +67,37 @@ export function createPreviews(
     const known = states.get(id);
     if (known !== undefined) return known;
     const stored = record.safeParse(records.get(id)).data?.platformMessageId;
-    const state: State = {
-      platformMessageId: stored,
-      shown: "",
-      showing: "",
-      isClosed: false,
-      working: Promise.resolve(),
-    };
+    const isStored = stored !== undefined;
+    const working = Promise.resolve();
+    const state: State = { platformMessageId: stored, isStored, shown: "", showing: "", isClosed: false, working };
     states.set(id, state);
     return state;
   };
+
+  /** Nothing more is shown before it is stored. */
+  async function keepId(id: string, state: State, platformMessageId: string): Promise<void> {
+    if (state.isStored) return;
+    await records.put(id, { platformMessageId }, { isReceipt: true });
+    state.isStored = true;
+  }
 
   async function put(state: State, message: OutboundMessage, signal: AbortSignal): Promise<void> {
     const { id, channel: name, chatId, content } = message;
     const channel = channels.get(name);
     if (channel?.edit === undefined) return;
     const isFirst = state.platformMessageId === undefined;
+    // What is shown on a full disk could stand there for ever.
+    if (isFirst && !engine.status().writable) return;
     if (isFirst && engine.waiting("outbound", outboundWork(message).key).length > 0) return;
     state.showing = content;
     try {
       if (state.platformMessageId !== undefined) {
+        await keepId(id, state, state.platformMessageId);
         await channel.edit({ chatId, platformMessageId: state.platformMessageId, content }, signal);
       } else {
         const { platformMessageId } = await sendFirst(channel, message, state, signal);
         state.platformMessageId = platformMessageId;
-        await records.put(id, { platformMessageId });
+        await keepId(id, state, platformMessageId);
       }
       state.shown = content;
     } finally {

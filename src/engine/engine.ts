@@ -28,6 +28,8 @@ export interface StoredWork<Q extends QueueName = QueueName> extends Work<Q> {
   readonly acceptedAt: number;
   /** Deliveries begun so far, those before a crash included. */
   readonly attempts: number;
+  /** A power cut may have taken what was stored of an attempt, so that it may have begun though nothing says so. */
+  readonly mayHaveBegun?: boolean;
 }
 
 export type Acceptance =
@@ -130,7 +132,8 @@ export interface DeadLetter {
 /** Small durable facts: pairing codes, allowed senders, approvals, and what was used per day. Values are JSON. */
 export interface Records {
   get(id: string): unknown;
-  put(id: string, value: unknown): Promise<void>;
+  /** `isReceipt`: it notes what has happened outside already, for which a full disk has some room left. */
+  put(id: string, value: unknown, options?: { readonly isReceipt?: boolean }): Promise<void>;
   delete(id: string): Promise<void>;
   list(): readonly { readonly id: string; readonly value: unknown }[];
 }
@@ -154,6 +157,8 @@ export interface EngineStatus {
   readonly deadLetters: number;
   /** fdatasyncs that somebody waited for, since opening. */
   readonly syncs: number;
+  /** Sentences for people about files that are damaged or gone, while work goes on without them. */
+  readonly problems?: readonly string[];
 }
 
 /** An engine's files as of one moment, for a copy or a check of them. */

@@ -2,6 +2,7 @@ import type { AgentState } from "../events/catalogue.js";
 import type { StoredEvent } from "../events/event.js";
 import { newId } from "../util/ids.js";
 import { DocumentFold } from "./document.js";
+import { DocumentPace } from "./document-pace.js";
 import { History } from "./history.js";
 import { PlanTrail } from "./plan-trail.js";
 import type { SessionSummary } from "./session.js";
@@ -50,6 +51,7 @@ export interface MutableSession extends ResidentSession {
   /** Events that arrived while the past was being read. */
   early: StoredEvent[] | undefined;
   changed: boolean;
+  readonly pace: DocumentPace;
   usedAt: number;
   timer: NodeJS.Timeout | undefined;
 }
@@ -73,6 +75,7 @@ export function newSession(key: string): MutableSession {
     plan: new PlanTrail(),
     early: [],
     changed: false,
+    pace: new DocumentPace(),
     usedAt: Date.now(),
     timer: undefined,
   };

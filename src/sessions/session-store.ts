@@ -41,7 +41,7 @@ export interface SessionStoreOptions {
   readonly storage?: StorageDriver | undefined;
   /** Tells this storage from every other one; none for the files. */
   readonly storageId?: string | undefined;
-  /** Documents are written this long after a session's last change. Default 1000. */
+  /** Documents are written this long after a session's last change, large ones later. Default 1000. */
   readonly quietMs?: number;
   /** Sessions at rest leave memory beyond this number. Default 200. */
   readonly maxResident?: number;
@@ -288,6 +288,7 @@ export class SessionStore implements AsyncDisposable {
     apply(session, event);
     if (!session.changed) this.#stale.add(session.key);
     session.changed = true;
+    session.pace.note(event.payload);
     session.usedAt = Date.now();
     if (session.timer === undefined) this.#schedule(session);
   }
@@ -297,7 +298,8 @@ export class SessionStore implements AsyncDisposable {
     session.timer = setTimeout(() => {
       session.timer = undefined;
       const restMs = session.usedAt + delayMs - Date.now();
-      if (restMs > 0 || session.openTurn.length > 0) this.#schedule(session);
+      const isBusy = restMs > 0 || session.openTurn.length > 0;
+      if (isBusy || !session.pace.isDue(() => session.document.toDocument())) this.#schedule(session);
       else this.#write(session);
     }, delayMs);
     session.timer.unref();
@@ -309,7 +311,9 @@ export class SessionStore implements AsyncDisposable {
       await this.#writePlan(session);
       session.changed = false;
       onBoundary?.("document:before-write");
-      return toStored(session);
+      const stored = toStored(session);
+      session.pace.written(stored.document);
+      return stored;
     };
     const written = this.#documents.write(session.key, take).then(() => {
       onBoundary?.("document:after-write");

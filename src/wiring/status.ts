@@ -44,6 +44,7 @@ export function createStatus(
         outboundWaiting,
         deadLetters,
         syncs,
+        problems: engineProblems = [],
       } = core.engine.status();
       const { provider, model } = models.describe();
       const providerReason = models.providerReason();
@@ -56,6 +57,7 @@ export function createStatus(
         ...models.problems(),
         ...web.problems,
         ...mcp.problems(),
+        ...engineProblems,
       ];
       problems.push(...undeliveredProblems(core.engine, options.now?.() ?? Date.now()));
       if (!writable) problems.push(reason);

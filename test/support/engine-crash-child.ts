@@ -14,6 +14,7 @@ const engine = await openEmbeddedEngine({
   instanceId: "gw_child",
   log: silentLog,
   segmentBytes: 30_000,
+  sealAtLeast: 10,
   quietMs: 3,
   onBoundary: (name) => {
     if (name !== killAt) return;

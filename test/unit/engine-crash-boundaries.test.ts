@@ -14,6 +14,10 @@ const boundaries: readonly (readonly [string, number])[] = [
   ["rotate:before", 2],
   ["rotate:checkpoint-written", 2],
   ["rotate:old-dropped", 2],
+  ["seen:before-seal", 4],
+  ["seen:sealed", 4],
+  ["seen:merged", 1],
+  ["seen:merge-noted", 1],
   ["session-log:before-write", 9],
   ["session-log:after-write", 9],
 ];

@@ -59,7 +59,8 @@ test("a journal that was cut at any byte of its last transactions holds exactly 
     writeJournal(home, bytes.subarray(0, cut));
     const log = recordingLog();
     const { records, size } = await loadJournal(home, log);
-    const whole = lineStarts.filter((start) => start <= cut).length - 3;
+    // Before the accepts stand the head, its end, and the note that a process began.
+    const whole = lineStarts.filter((start) => start <= cut).length - 4;
     assert.equal(records.work.count("inbound"), whole, `cut at ${cut}`);
     assert.equal(records.sessions.find(sessionOf)?.lastSeq, whole === 0 ? undefined : whole);
     assert.equal(fs.statSync(join(home, segment)).size, size);
@@ -119,7 +120,7 @@ test("repairing keeps every undamaged transaction and sets the damaged file asid
   const damaged = flipped(bytes, second + 30);
   writeJournal(home, damaged);
   const repair = await repairJournal(home);
-  assert.deepEqual([repair.keptTransactions, repair.lostBytes], [3, (lineStarts.at(-3) ?? 0) - second]);
+  assert.deepEqual([repair.keptTransactions, repair.lostBytes], [4, (lineStarts.at(-3) ?? 0) - second]);
   assert.deepEqual(
     repair.setAside.map((path) => fs.readFileSync(path)),
     [damaged],

@@ -13,6 +13,8 @@ export interface EventProblem {
     /** Does not lead back to an accepted message. */
     | "reply"
     | "foreign"
+    /** Written by a newer version. */
+    | "version"
     | "journal";
   /** One sentence. */
   readonly message: string;

@@ -24,6 +24,8 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
   const { item, lane, place, isExhausted } = attempt;
   const target = { queue: item.work.queue, id: item.work.id };
   const work = toStored(item);
+  // A message that is sent is sent: its end is written also when the disk is full for everything else.
+  const isReceipt = work.queue === "outbound";
 
   /** Ends the attempt in one durable transaction. */
   async function finish(
@@ -35,7 +37,7 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
     const emitted = newWork(parts, commit.emit);
     boundary(`${how}:before-write`, work.queue);
     const operations = [...toOperations(emitted, parts), ...ending];
-    const written = writer.writeEvents(item.work.sessionKey, commit.events, operations, commit.counts);
+    const written = writer.writeEvents(item.work.sessionKey, commit.events, operations, commit.counts, isReceipt);
     endAttempt(attempt);
     boundary(`${how}:after-write`, work.queue);
     await journal.sync();
@@ -99,7 +101,7 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
       assertCurrent(attempt);
       if (isExhausted) throw new Error(`${item.work.id} is used up: it may only be buried`);
       const retry = { o: "retry" as const, ...target, ...waitFor(delayMs, parts.now()), reason };
-      const written = writer.writeEvents(item.work.sessionKey, events, [retry]);
+      const written = writer.writeEvents(item.work.sessionKey, events, [retry], [], isReceipt);
       endAttempt(attempt);
       await written.publish();
     },

@@ -6,6 +6,7 @@ import type { Logger } from "../../log.js";
 import { syncFolder, writeFully } from "./files.js";
 import { encodeLine } from "./line.js";
 import { encodeTransaction, type Operation } from "./operations.js";
+import { Reserve } from "./reserve.js";
 import { encodeHead, type SegmentFile, segmentPath } from "./segment.js";
 
 const fdatasync = promisify(fs.fdatasync);
@@ -45,6 +46,7 @@ interface JournalOptions {
  */
 export class Journal {
   readonly #options: JournalOptions;
+  readonly #reserve: Reserve;
   #segment: OpenSegment;
   #tx: number;
   /** Bytes of transactions written and synced since opening, over all segments. */
@@ -82,6 +84,7 @@ export class Journal {
       checkpointEnd: start.checkpointEnd,
       isListed: true,
     };
+    this.#reserve = new Reserve(dirname(dirname(start.segment.path)));
     this.#watch = setInterval(() => this.#isAlone(), watchMs).unref();
   }
 
@@ -109,17 +112,18 @@ export class Journal {
   }
 
   /**
-   * Appends one transaction; returns its position in the stream of journal bytes.
+   * Appends one transaction; returns its position in the stream of journal bytes. `isReceipt`: it notes what has happened
+   * outside already. A full disk has room for some of those, which is kept for them as long as anything else is written.
    *
    * @throws {EngineError} `persistence`: nothing of it is in the file
    */
-  write(operations: readonly Operation[]): number {
-    this.#assertUsable();
+  write(operations: readonly Operation[], isReceipt = false): number {
+    this.#assertUsable(isReceipt);
     this.assertAlone();
     const segment = this.#segment;
     const line = encodeLine(encodeTransaction(this.#tx + 1, segment.synced, operations));
     try {
-      writeFully(segment.fd, line);
+      this.#append(segment, line, isReceipt);
     } catch (error) {
       throw this.#refuse(segment, error);
     }
@@ -139,6 +143,18 @@ export class Journal {
   assertAlone(): void {
     if (this.#failure === undefined && this.#isAlone()) return;
     throw this.#stopped(this.#failure ?? new Error("The journal is closed"));
+  }
+
+  #append(segment: OpenSegment, line: Buffer, isReceipt: boolean): void {
+    try {
+      writeFully(segment.fd, line);
+    } catch (error) {
+      if (!isReceipt || !this.#reserve.isKept) throw error;
+      this.#refuse(segment, error);
+      this.#assertUsable(isReceipt);
+      this.#reserve.giveBack();
+      writeFully(segment.fd, line);
+    }
   }
 
   /** Resolves once everything written so far is on the disk. `isCounted`: somebody relies on it. */
@@ -195,6 +211,7 @@ export class Journal {
       clearTimeout(this.#lazySync);
       clearTimeout(this.#probe);
       clearInterval(this.#watch);
+      this.#reserve.giveBack();
       this.#failure ??= new Error("The journal is closed");
       fs.closeSync(this.#segment.fd);
     }
@@ -294,9 +311,9 @@ export class Journal {
     }
   }
 
-  #assertUsable(): void {
+  #assertUsable(isReceipt = false): void {
     if (this.#failure !== undefined) throw this.#stopped(this.#failure);
-    if (this.#refusal !== undefined) throw new EngineError(this.#refusal, { kind: "persistence" });
+    if (this.#refusal !== undefined && !isReceipt) throw new EngineError(this.#refusal, { kind: "persistence" });
   }
 
   #stopped(error: Error): EngineError {
@@ -332,6 +349,7 @@ export class Journal {
     const path = join(dirname(this.#segment.path), "probe.tmp");
     try {
       fs.writeFileSync(path, Buffer.alloc(probeBytes), { mode: 0o600 });
+      this.#reserve.keep();
     } catch {
       this.#probe = setTimeout(() => this.#tryAgain(), probeMs).unref();
       return;

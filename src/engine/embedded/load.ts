@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { EngineError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { syncFolder, writeFully } from "./files.js";
+import { seenFolder } from "./seen/format.js";
+import { openAll } from "./seen/open-sealed.js";
+import { removeUnnamed } from "./seen/seen-keeper.js";
 import {
   encodeHead,
   journalFolder,
@@ -52,9 +55,11 @@ export async function loadJournal(home: string, log: Logger, isTakenOver = false
   // A process that was killed may not have come to this, and without it a power cut could take the segment away.
   syncNow(segment.path);
   await syncEntries(folder);
+  openAll(seenFolder(folder), records.seen, log);
   const fresh = isTakenOver ? await createSegment(folder, segment.number + 1, tx, records) : undefined;
   const current = fresh ?? segment;
   for (const other of segments) if (other.number !== current.number) fs.rmSync(other.path, { force: true });
+  removeUnnamed(seenFolder(folder), records.seen, log);
   if (fresh === undefined) return { records, segment, size: content.goodEnd, checkpointEnd, tx };
   const { size } = fs.statSync(fresh.path);
   return { records, segment: fresh, size, checkpointEnd: size, tx };

@@ -1,8 +1,9 @@
 import * as fs from "node:fs";
 import type { FileHandle } from "node:fs/promises";
+import { EngineError } from "../../errors.js";
 import type { StoredEvent } from "../../events/event.js";
 import { decodeLine } from "./line.js";
-import { isStoredEventShape } from "./operations.js";
+import { isKnownVersion, isStoredEventShape } from "./operations.js";
 
 const chunkBytes = 64 * 1024;
 
@@ -93,12 +94,24 @@ class LineCursor {
   }
 }
 
-/** The event of a line; undefined when the line is damaged, not ended, or of another session than the one that is named. */
+/**
+ * The event of a line; undefined when the line is damaged, not ended, or of another session than the one that is named.
+ *
+ * @throws {EngineError} `corrupt` for an event of a newer version, which is neither damaged nor to be misread
+ */
 export function parseEventLine(bytes: Buffer, sessionKey?: string): StoredEvent | undefined {
   if (bytes.at(-1) !== 0x0a) return undefined;
   const value = decodeLine(bytes);
   if (!isStoredEventShape(value)) return undefined;
+  if (!isKnownVersion(value)) throw newerEvent(value);
   return sessionKey === undefined || value.session_key === sessionKey ? value : undefined;
+}
+
+function newerEvent({ session_key: key, seq, schema_version: version }: StoredEvent): EngineError {
+  return new EngineError(
+    `Event ${seq} of ${key} has schema version ${String(version)}; this maxclaw reads versions 1.x. It was written by a newer version: update maxclaw, or restore the home from before the update.`,
+    { kind: "corrupt" },
+  );
 }
 
 /** The start of a line before which all events are below `seq`, at most a chunk and some long lines from the first one that is not. */

@@ -19,6 +19,7 @@ import { loadJournal } from "./load.js";
 import type { Operation } from "./operations.js";
 import type { EmbeddedEngineOptions } from "./options.js";
 import { createParts, type Parts } from "./parts.js";
+import { noteStart, noteStop, readBootId } from "./run-note.js";
 import { journalFolder } from "./segment.js";
 import { pendingOf } from "./session-table.js";
 import { toStartFailure } from "./start-failure.js";
@@ -42,7 +43,9 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
 
 async function openParts(options: EmbeddedEngineOptions): Promise<Parts> {
   try {
-    return createParts(options, await loadJournal(options.home, options.log, options.isTakenOver));
+    const parts = createParts(options, await loadJournal(options.home, options.log, options.isTakenOver));
+    await noteStart(parts, options.bootId ?? readBootId());
+    return parts;
   } catch (error) {
     throw toStartFailure(journalFolder(options.home), error);
   }
@@ -59,9 +62,9 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
     if (isClosed) throw closedError();
   }
 
-  async function store(operations: readonly Operation[]): Promise<void> {
+  async function store(operations: readonly Operation[], isReceipt = false): Promise<void> {
     assertOpen();
-    writer.write(operations);
+    writer.write(operations, isReceipt);
     await journal.sync();
   }
 
@@ -113,16 +116,17 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
     journal.end();
     admission.close(closedError());
     let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, settleMs);
+    const limit = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), settleMs);
     });
-    await Promise.race([Promise.allSettled(consuming), limit]);
+    const hasSettled = await Promise.race([Promise.allSettled(consuming).then(() => true), limit]);
     clearTimeout(timer);
     isClosed = true;
     lanes.fenceAll();
     parts.quiet.stop();
     maintenance.stopHolding();
     try {
+      if (hasSettled) noteStop(parts);
       await maintenance.compact();
     } catch (error) {
       options.log.warn("closing could not move everything into the session logs; it stays in the journal", {
@@ -130,6 +134,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       });
     }
     await journal.close();
+    records.seen.close();
   }
 
   return {
@@ -200,6 +205,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
         outboundWaiting: records.work.count("outbound"),
         deadLetters: records.work.dead.size,
         syncs: journal.syncs,
+        problems: [...records.seen.problems.values()],
       };
     },
 

@@ -6,7 +6,7 @@ import type { Work } from "../engine.js";
 export const formatVersion = 1;
 
 // Lines carry a checksum, so these check only what would make later code fail; bodies pass through untouched.
-const storedEvent = z.custom<StoredEvent>(isStoredEventShape);
+const storedEvent = z.custom<StoredEvent>((value) => isStoredEventShape(value) && isKnownVersion(value));
 const work = z.custom<Work>(isWorkShape);
 const queue = z.enum(["inbound", "outbound"]);
 const text = z.string();
@@ -43,6 +43,8 @@ const operation = z.discriminatedUnion("o", [
   z.object({ o: z.literal("remove"), kind: text, id: text }),
   /** Ids of work and of platform deliveries that were accepted before, each with its time. */
   z.object({ o: z.literal("seen"), ids: z.custom<[string, number][]>(isSeenShape) }),
+  /** Others stand in these files, and from now on in no other. */
+  z.object({ o: z.literal("sealed"), files: z.array(z.object({ name: text, count: z.number(), until: time })) }),
   z.object({ o: z.literal("tombstone"), key: text, seq: z.number(), timestamp: time }),
   /** The log of a deleted session is off the disk. */
   z.object({ o: z.literal("gone"), key: text }),
@@ -104,6 +106,13 @@ export function isStoredEventShape(value: unknown): value is StoredEvent {
     typeof value.timestamp === "string" &&
     Number.isSafeInteger(value.seq)
   );
+}
+
+/** Events of 1.x are read; what a later version means by its events, nobody knows here. */
+export function isKnownVersion(event: StoredEvent): boolean {
+  // Older than the field itself, or of whatever the file says.
+  const version: unknown = event.schema_version;
+  return version === undefined || (typeof version === "string" && /^1(\.|$)/.test(version));
 }
 
 function isWorkShape(value: unknown): value is Work {

@@ -20,10 +20,14 @@ export interface EmbeddedEngineOptions {
   readonly isTakenOver?: boolean;
   /** Called when the process must not go on: a failed fsync, a lost lock. Default: log and `process.exit(74)`. */
   readonly onFatal?: (error: Error) => void;
+  /** Names the time since the system was started. Default: what the system tells. */
+  readonly bootId?: string;
   /** Unix ms. Default `Date.now`. */
   readonly now?: () => number;
   /** A new segment begins once the current one is longer. Default 16 MB. */
   readonly segmentBytes?: number;
+  /** With at least so many new ids of accepted work a new segment leaves them to a file of their own. Default 4096. */
+  readonly sealAtLeast?: number;
   /** Session logs are written this long after a session's last event. Default 1000. */
   readonly quietMs?: number;
   readonly limits?: {

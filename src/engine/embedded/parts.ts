@@ -7,6 +7,9 @@ import { Maintenance } from "./maintenance.js";
 import type { EmbeddedEngineOptions, OnBoundary } from "./options.js";
 import { Publisher } from "./publisher.js";
 import { QuietFlush } from "./quiet-flush.js";
+import { seenFolder } from "./seen/format.js";
+import { SeenKeeper } from "./seen/seen-keeper.js";
+import { journalFolder } from "./segment.js";
 import { SessionLogs } from "./session-logs.js";
 import type { LiveRecords } from "./state.js";
 import { Writer } from "./writer.js";
@@ -49,10 +52,22 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     assertAlone: () => journal.assertAlone(),
   });
   const quiet = new QuietFlush(logs, records.sessions, quietMs, log);
-  const maintenance = new Maintenance({ journal, records, logs, quiet, log, segmentBytes, boundary });
+  const seen = new SeenKeeper({
+    ids: records.seen,
+    folder: seenFolder(journalFolder(options.home)),
+    log,
+    now,
+    boundary,
+    note: async (files) => {
+      writer.write([{ o: "sealed", files: [...files] }]);
+      await journal.sync(false);
+    },
+    sealAtLeast: options.sealAtLeast,
+  });
+  const maintenance = new Maintenance({ journal, records, logs, quiet, seen, log, segmentBytes, boundary });
   const publisher = new Publisher(options.publish, log);
   const { instanceId } = options;
-  const writer = new Writer({
+  const writer: Writer = new Writer({
     journal,
     records,
     logs,
@@ -60,6 +75,7 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     publisher,
     instanceId,
     now,
+    log,
     onWritten: () => maintenance.check(),
   });
   const admission = new Admission(

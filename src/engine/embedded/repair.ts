@@ -1,6 +1,8 @@
 import * as fs from "node:fs";
 import { syncFolder } from "./files.js";
 import { applyLines, createSegment } from "./load.js";
+import { seenFolder } from "./seen/format.js";
+import { findSealed } from "./seen/open-sealed.js";
 import { journalFolder, listSegments, parseSegment, type SegmentContent } from "./segment.js";
 import { LiveRecords } from "./state.js";
 
@@ -48,6 +50,8 @@ export async function repairJournal(home: string, assertHeld: () => void = () =>
     lostBytes += content.size - content.lines.reduce((sum, line) => sum + line.bytes, 0);
     keptTransactions += lines.filter(({ line }) => line.kind === "transaction").length;
   }
+  // Which files of ids count may have stood in what is damaged; one too many does no harm.
+  records.seen.replaceFiles(findSealed(seenFolder(folder)));
   const time = new Date().toISOString().replaceAll(":", "-");
   const setAside = segments.map(({ path }) => `${path}.damaged-${time}`);
   assertHeld();

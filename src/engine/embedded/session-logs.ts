@@ -2,9 +2,11 @@ import * as fs from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { EngineError, messageOf } from "../../errors.js";
-import type { StoredEvent } from "../../events/event.js";
+import type { EventDraft, StoredEvent } from "../../events/event.js";
 import type { Logger } from "../../log.js";
+import { isNewId } from "../../util/ids.js";
 import { codeOf, deepFreeze, syncFolder, writeFully } from "./files.js";
+import { asKnown, type KnownEvent, type LoggedEvent, readLoggedIds, toLogged } from "./known-ids.js";
 import { encodeLine } from "./line.js";
 import { checkEnd, findEnd, type LogEnd, readRange, run, runBlocking } from "./log-reading.js";
 import { pendingOf, type Session, type SessionTable, trim } from "./session-table.js";
@@ -64,6 +66,19 @@ export class SessionLogs {
     const wanted = Math.min(limit, inFile - afterSeq);
     const fromFile = await this.#readFile(session.key, session.logBytes, afterSeq, wanted);
     return [...fromFile, ...fromMemory].slice(0, limit);
+  }
+
+  /** The stored event with the draft's id. Ids that were made for one use are looked for in memory alone. */
+  find(session: Session, draft: EventDraft): KnownEvent | undefined {
+    const seq = this.#table.seqOf(session, draft.event_id);
+    if (seq !== undefined) {
+      const entry = session.tail.find(({ event }) => event.seq === seq);
+      return entry === undefined ? { seq, isChanged: false } : asKnown(entry.event, draft);
+    }
+    if (isNewId(draft.event_id)) return undefined;
+    session.loggedIds ??= this.#readLogged(session);
+    const logged = session.loggedIds.get(draft.event_id);
+    return logged === undefined ? undefined : asKnown(logged, draft);
   }
 
   /**
@@ -147,6 +162,17 @@ export class SessionLogs {
     session.flushedSeq = Math.max(end.lastSeq, (pending ?? 0) - 1);
     session.lastSeq = Math.max(session.lastSeq, end.lastSeq);
     session.lastTime = Math.max(session.lastTime, end.lastTime);
+  }
+
+  #readLogged(session: Session): Map<string, LoggedEvent> {
+    const { key, logBytes = 0 } = session;
+    try {
+      const known = readLoggedIds(this.#options.pathOf(key), logBytes, this.#table.tombstones.get(key)?.seq ?? 0);
+      for (const { event } of session.tail) if (!isNewId(event.event_id)) known.set(event.event_id, toLogged(event));
+      return known;
+    } catch (error) {
+      throw this.#unusable(key, "read", error);
+    }
   }
 
   #markUnsynced(path: string): void {

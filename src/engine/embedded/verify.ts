@@ -1,6 +1,10 @@
+import { dirname } from "node:path";
+import { EngineError } from "../../errors.js";
 import type { StoredEvent } from "../../events/event.js";
 import { type EventProblem, SessionCheck } from "./check-session.js";
 import { parseEventLine } from "./log-reading.js";
+import { seenFolder } from "./seen/format.js";
+import { checkSealed } from "./seen/open-sealed.js";
 import { eachLine, readStoredJournal, type StoredFiles, type StoredJournal } from "./stored-files.js";
 
 export interface EventReport {
@@ -59,6 +63,8 @@ class Verification {
     this.#journal = journal;
     this.#options = options;
     const { path, problem, records } = journal;
+    for (const message of path === undefined ? [] : checkSealed(seenFolder(dirname(path)), records.seen.files))
+      this.#report({ kind: "journal", message });
     if (problem !== undefined)
       this.#report({ kind: "journal", message: problem, ...(path === undefined ? {} : { file: path }) });
     for (const { key, tail } of records.sessions.all()) {
@@ -82,7 +88,8 @@ class Verification {
     await eachLine(
       file,
       (bytes, { line, byte }) => {
-        const event = parseEventLine(bytes);
+        const event = this.#parse(bytes, { file, line });
+        if (event === "newer") return;
         if (event === undefined) {
           if (check === undefined) early.push({ line, byte });
           else check.damaged({ file, line }, byte);
@@ -104,6 +111,16 @@ class Verification {
       this.#report({ kind: "foreign", message, sessionKey: key, file });
     } else if (check !== undefined || early.length > 0 || this.#inJournal.has(key)) {
       this.#finish(key, check ?? this.#begin(key, file, early));
+    }
+  }
+
+  #parse(bytes: Buffer, place: { readonly file: string; readonly line: number }): StoredEvent | undefined | "newer" {
+    try {
+      return parseEventLine(bytes);
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      this.#report({ kind: "version", message: error.message, ...place });
+      return "newer";
     }
   }
 

@@ -15,6 +15,8 @@ export interface WorkItem {
   isDurable: boolean;
   /** The attempt that runs or has claimed it. */
   takenBy: object | undefined;
+  /** See {@link StoredWork}. */
+  mayHaveBegun?: boolean;
 }
 
 export interface Lane {
@@ -203,8 +205,8 @@ export class WorkTable {
   }
 }
 
-export function toStored(item: WorkItem): StoredWork {
-  return { ...item.work, acceptedAt: item.acceptedAt, attempts: item.attempts };
+export function toStored({ work, acceptedAt, attempts, mayHaveBegun }: WorkItem): StoredWork {
+  return { ...work, acceptedAt, attempts, ...(mayHaveBegun === true ? { mayHaveBegun } : {}) };
 }
 
 export function laneId(queue: QueueName, key: string): string {
