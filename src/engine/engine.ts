@@ -77,7 +77,7 @@ export interface Delivery<Q extends QueueName = QueueName> {
   readonly work: StoredWork<Q>;
   /** From 1. Counts attempts that a crash ended. */
   readonly attempt: number;
-  /** True once `attempt` is above maxAttempts: the handler may only bury. */
+  /** True once maxAttempts have failed, or once it is sure that the work ends the process: the handler may only bury. */
   readonly exhausted: boolean;
 
   /** @throws {EngineError} `fenced` once this attempt has ended or the lane has moved on */
@@ -182,8 +182,9 @@ export interface Engine extends AsyncDisposable {
   /**
    * Hands out the queue's work until `signal` aborts, then resolves once the handlers have settled. A handler that
    * throws is logged and retried with growing delay; when the attempts are used up it is called once more with
-   * `exhausted` set, and if that throws too the engine buries the work by itself. Last attempts begin one after the
-   * other, each once the one before has settled or run for a while: work that ends the process takes no other with it.
+   * `exhausted` set, and if that throws too the engine buries the work by itself. Attempts that end with their process are
+   * not counted for that: what was in work then runs with fewer and fewer others of them beside it, until it is sure
+   * which one ends the process. That one alone is `exhausted`.
    */
   consume<Q extends QueueName>(
     queue: Q,

@@ -21,7 +21,6 @@ export interface ContractOptions {
     readonly acceptsWaiting?: number;
     readonly pendingPerKey?: number;
     readonly waitMs?: number;
-    readonly aloneMs?: number;
   };
   readonly now?: () => number;
 }
@@ -383,37 +382,6 @@ export function testEngineContract(name: string, open: OpenEngine): void {
       assert.equal(engine.status().inboundWaiting, 0);
     },
   );
-
-  for (const [how, aloneMs] of [
-    ["one after the other", 60_000],
-    ["beside one that takes too long", 20],
-  ] as const)
-    engineTest(
-      `last attempts begin ${how}, and other work does not wait for them`,
-      async (engine) => {
-        const begun: string[] = [];
-        const first = gate();
-        const consumer = consuming(engine, "inbound", async (delivery) => {
-          const { id } = delivery.work;
-          if (id.startsWith("suspect") && delivery.attempt < 3) return delivery.retry({ reason: "again", delayMs: 0 });
-          begun.push(id);
-          if (begun[0] === id) await first.opened;
-          await delivery.commit({ events: [], emit: [] });
-        });
-        for (const n of [1, 2, 3]) await accept(engine, `suspect-${n}`, `telegram:${n}`);
-        await until("a last attempt runs", () => begun.length > 0);
-        await accept(engine, "fresh", "telegram:4");
-        await until("fresh work is done", () => engine.waiting("inbound", "telegram:4").length === 0);
-        const isAlone = aloneMs > 1000;
-        if (isAlone) assert.equal(begun.filter((id) => id.startsWith("suspect")).length, 1);
-        else await until("the others are done", () => engine.status().inboundWaiting === 1);
-        first.open();
-        await until("all are done", () => engine.status().inboundWaiting === 0);
-        await consumer.stop();
-        assert.deepEqual(begun.toSorted(), ["fresh", "suspect-1", "suspect-2", "suspect-3"]);
-      },
-      { limits: { aloneMs } },
-    );
 
   engineTest("work for the other queue is available from the commit on, and only from then", async (engine) => {
     const sent: string[] = [];

@@ -3,6 +3,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { openEmbeddedEngine } from "../../src/engine/embedded/open.js";
+import type { EmbeddedEngineOptions } from "../../src/engine/embedded/options.js";
+import type { Engine } from "../../src/engine/engine.js";
 import type { StoredEvent } from "../../src/events/event.js";
 import { gate } from "../support/engine-kit.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
@@ -251,26 +254,32 @@ test("a stop that was accepted before a kill in mid-tool closes the call that wa
   }
 });
 
-test("a message that ends the process three times is told and buried, with its open call closed", async () => {
+test("a message that surely ends the process is told and buried, with its open call closed", async () => {
   const ran: (() => void)[] = [];
   const tool = hangingTool("idempotent", () => ran.shift()?.());
+  const openEngine = (options: EmbeddedEngineOptions): Promise<Engine> =>
+    openEmbeddedEngine({ ...options, limits: { suspectMs: 400 } });
   await using model = await startFakeOpenAI({ answer: { toolCalls: [{ id: "one", name: "slow", input: {} }] } });
-  const homes = [await tempHome()];
-  await writeFile(join(homes[0] ?? "", "config.json"), JSON.stringify(openAIConfig(model.apiBase)));
+  let home = await tempHome();
+  await writeFile(join(home, "config.json"), JSON.stringify(openAIConfig(model.apiBase)));
   const killed: ReturnType<typeof createSnapshots>[] = [];
-  for (let attempt = 1; attempt <= 3; attempt++) {
-    const home = homes.at(-1) ?? "";
+  for (let isOver = false; !isOver; ) {
     const snapshots = createSnapshots(home);
     killed.push(snapshots);
-    const begun = new Promise<void>((resolve) => ran.push(resolve));
-    await using gateway = await startGateway({ home, tools: [tool] });
-    if (attempt === 1) await gateway.post("poison", { messageId: "message-1" });
-    await begun;
+    const begun = new Promise<"begun">((resolve) => ran.push(() => resolve("begun")));
+    await using gateway = await startGateway({ home, tools: [tool], openEngine });
+    if (killed.length === 1) await gateway.post("poison", { messageId: "message-1" });
+    const ended = gateway.outcome("message-1").then(
+      () => "ended",
+      () => "cut",
+    );
+    isOver = (await Promise.race([begun, ended])) === "ended";
     snapshots.start();
     snapshots.take("kill");
-    homes.push(snapshots.taken[0]?.home ?? "");
+    home = snapshots.taken[0]?.home ?? "";
   }
-  await using gateway = await startGateway({ home: homes.at(-1) ?? "", tools: [tool] });
+  assert.ok(killed.length > 4 && killed.length < 12, `buried in life ${killed.length}`);
+  await using gateway = await startGateway({ home, tools: [tool], openEngine });
   const outcome = await gateway.outcome("message-1");
   assert.equal(outcome.end, "failed");
   assert.match(outcome.response, /interrupted several times/);
@@ -279,7 +288,7 @@ test("a message that ends the process three times is told and buried, with its o
   assert.equal(events.filter((event) => event.type === "tool_execution_complete").length, 1);
   assert.deepEqual(
     events.flatMap((event) => (event.type === "turn_execution_start" ? [event.payload.attempt] : [])),
-    [1, 2, 3, 4],
+    killed.map((_, index) => index + 1),
   );
   model.setAnswer({ text: "fine" });
   assert.equal((await gateway.ask("and on")).response, "fine");

@@ -22,9 +22,11 @@ import { createParts, type Parts } from "./parts.js";
 import { journalFolder } from "./segment.js";
 import { pendingOf } from "./session-table.js";
 import { toStartFailure } from "./start-failure.js";
+import { judgeCrash } from "./suspects.js";
 import { laneId, toStored } from "./work-table.js";
 
 const settleMs = 5000;
+const firstWindowMs = 4000;
 
 /**
  * Opens the engine that lives in this process and its home folder. Reads the journal and no session log. The caller
@@ -35,6 +37,7 @@ const settleMs = 5000;
  */
 export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promise<Engine> {
   const parts = await openParts(options);
+  noteCrash(parts, options);
   removeLogs(parts, options.log);
   for (const session of parts.records.sessions.all()) if (pendingOf(session).length > 0) parts.quiet.touch(session.key);
   return createEngine(parts, options);
@@ -45,6 +48,19 @@ async function openParts(options: EmbeddedEngineOptions): Promise<Parts> {
     return createParts(options, await loadJournal(options.home, options.log));
   } catch (error) {
     throw toStartFailure(journalFolder(options.home), error);
+  }
+}
+
+/** What the process before has left in work becomes suspect of having ended it. */
+function noteCrash({ records, writer }: Parts, { log, limits = {} }: EmbeddedEngineOptions): void {
+  const changes = judgeCrash([...records.work.all()], limits.suspectMs ?? firstWindowMs);
+  if (changes.length === 0) return;
+  try {
+    writer.write(changes);
+  } catch (error) {
+    // The next start finds the same in the journal and judges the same.
+    log.warn("what was in work when the last process ended could not be noted", { error });
+    for (const change of changes) records.apply(change, { isDurable: true, bytes: 0, position: 0 });
   }
 }
 

@@ -77,7 +77,6 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
       now,
       boundary,
       log,
-      aloneMs: limits.aloneMs ?? 30_000,
       onShorter: () => admission.recheck(),
     },
     (item) => listeners.tell(item),

@@ -1,12 +1,18 @@
 import type { DeadLetter, QueueName, StoredWork, Work } from "../engine.js";
 import { deepFreeze } from "./files.js";
 import type { Operation } from "./operations.js";
+import type { Run, Suspicion } from "./suspects.js";
 
 /** A piece of work that waits or runs. */
 export interface WorkItem {
   readonly work: Work;
   readonly acceptedAt: number;
   attempts: number;
+  /** Attempts that ended with their process. */
+  crashes: number;
+  /** While it is in work. */
+  run: Run | undefined;
+  suspicion: Suspicion | undefined;
   /** Unix ms; 0 when it may run at once. */
   notBefore: number;
   /** How long it was to wait when `notBefore` was set; undefined where that is not known. */
@@ -45,12 +51,18 @@ export class WorkTable {
       case "attempt":
         this.#change(operation, (item) => {
           item.attempts = operation.attempts;
+          item.run = operation.run;
+          item.crashes = operation.crashes ?? item.crashes;
+          item.suspicion = operation.suspicion ?? item.suspicion;
         });
         break;
       case "retry":
         this.#change(operation, (item) => {
           item.notBefore = operation.notBefore;
           item.delayMs = operation.delayMs;
+          // The process has survived it.
+          item.run = undefined;
+          item.suspicion = undefined;
         });
         break;
       case "ack":
@@ -126,6 +138,10 @@ export class WorkTable {
     return [...this.#dead.values()].some((letter) => letter.work.sessionKey === sessionKey);
   }
 
+  *all(): Iterable<WorkItem> {
+    for (const items of Object.values(this.#items)) yield* items.values();
+  }
+
   count(queue: QueueName): number {
     return this.#items[queue].size;
   }
@@ -140,28 +156,33 @@ export class WorkTable {
       yield { o: "dead", work: bare, acceptedAt, attempts, reason, at: buriedAt };
     }
     for (const lane of this.#lanes.values()) {
-      for (const { work, acceptedAt, attempts, notBefore, delayMs } of lane.items) {
-        yield { o: "work", work, at: acceptedAt, attempts, notBefore, ...(delayMs === undefined ? {} : { delayMs }) };
+      for (const { work, acceptedAt: at, attempts, crashes, notBefore, delayMs, run, suspicion } of lane.items) {
+        // What is undefined is not written.
+        yield {
+          o: "work",
+          work,
+          at,
+          attempts,
+          notBefore,
+          delayMs,
+          run,
+          suspicion,
+          ...(crashes > 0 ? { crashes } : {}),
+        };
       }
     }
   }
 
-  #add(
-    added: {
-      readonly work: Work;
-      readonly at: number;
-      readonly attempts?: number | undefined;
-      readonly notBefore?: number | undefined;
-      readonly delayMs?: number | undefined;
-    },
-    isDurable: boolean,
-  ): void {
+  #add(added: Omit<Extract<Operation, { o: "work" }>, "o">, isDurable: boolean): void {
     const { queue, id, key } = added.work;
     if (this.#items[queue].has(id)) return;
     const item: WorkItem = {
       work: deepFreeze(added.work),
       acceptedAt: added.at,
       attempts: added.attempts ?? 0,
+      crashes: added.crashes ?? 0,
+      run: added.run,
+      suspicion: added.suspicion,
       notBefore: added.notBefore ?? 0,
       delayMs: added.delayMs,
       isDurable,
