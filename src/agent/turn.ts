@@ -249,7 +249,8 @@ async function beginTurn(
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  if (!hasBegun(earlier)) begin.push(...(await firstMessage(scope, log, message, selection, missingTools)));
+  const isInContext = hasBegun(earlier) || scope.session.enteredMessages.has(message.id);
+  if (!isInContext) begin.push(...(await firstMessage(scope, log, message, selection, missingTools)));
   begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
   await log.append([...begin, ...states]);
 }
