@@ -57,7 +57,12 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
     if (signal.reason instanceof EngineError && signal.reason.kind === "fenced") interrupt({ kind: "shutdown" });
   };
   signal.addEventListener("abort", onAbort, { once: true });
-  using _running = ports.running.begin(message.sessionKey, { turnId, senderId: message.senderId, interrupt });
+  using _running = ports.running.begin(message.sessionKey, {
+    turnId,
+    senderId: message.senderId,
+    interrupt,
+    startedAt,
+  });
   const human = new HumanInput({
     ports,
     delivery,

@@ -6,6 +6,7 @@ import { RunningTurns } from "../agent/running-turns.js";
 import { type Answers, createAnswers } from "../api/answers.js";
 import { createIntake, type Intake } from "../api/intake.js";
 import { createReceivedFiles } from "../api/received-files.js";
+import { StuckChats } from "../api/stuck-chats.js";
 import { type Budgets, createBudgets } from "../budgets/budgets.js";
 import { createCalendar } from "../budgets/calendar.js";
 import { usageKind } from "../budgets/counters.js";
@@ -49,6 +50,7 @@ export interface Assistant {
   readonly answers: Answers;
   readonly running: RunningTurns;
   readonly intake: Intake;
+  readonly stuck: StuckChats;
   readonly models: Models;
   readonly budgets: Budgets;
   readonly skills: SkillSource;
@@ -99,9 +101,12 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
       await saveSecrets(home, values);
     },
   });
+  const stuck = new StuckChats(now);
   const intake = createIntake({
     bus: core.messages,
     waiting: core.engine.waiting,
+    isWritable: () => core.engine.status().writable,
+    stuck,
     policy,
     pairing,
     rates: createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now }),
@@ -136,6 +141,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     answers,
     running: new RunningTurns(),
     intake,
+    stuck,
     models: openModels(options, core, now),
     budgets: createBudgets({
       limits: config.budgets,

@@ -213,8 +213,8 @@ function createInbox(
       if (outcome.status === "refused") return refuse(outcome.reply ?? "");
       if (outcome.status !== "busy")
         return id === undefined ? undefined : clients.tell(client, { type: "accepted", id, chatId });
-      // Who has asked for no word about it cannot send it again.
-      if (!wasTold && outcome.reply !== "") refuse(outcome.reply);
+      // It is taken yet: this is not the word that it was refused.
+      if (!wasTold && outcome.reply !== "") clients.tell(client, { type: "error", error: outcome.reply });
       wasTold = true;
       await sleep(busyRetryMs, signal).catch(() => undefined);
     }

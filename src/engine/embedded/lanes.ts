@@ -35,8 +35,6 @@ interface Offer {
 
 interface LanesOptions extends Omit<DeliveryParts, "release"> {
   readonly log: Logger;
-  /** Lanes became shorter. */
-  readonly onShorter: () => void;
 }
 
 /** Hands out the heads of the lanes: each lane one at a time, the lanes side by side, in the order they became ready. */
@@ -217,7 +215,6 @@ export class Lanes {
     }
     item.takenBy = undefined;
     this.#running.delete(lane.id);
-    this.#options.onShorter();
     this.#offerAgain(lane);
   }
 
@@ -299,7 +296,6 @@ export class Lanes {
   }
 
   #release(work: readonly { readonly queue: QueueName; readonly id: string }[]): void {
-    this.#options.onShorter();
     for (const { queue, id } of work) {
       const item = this.#options.records.work.item(queue, id);
       if (item !== undefined) this.makeAvailable(item);

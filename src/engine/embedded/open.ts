@@ -8,6 +8,7 @@ import type {
   Engine,
   EngineStatus,
   Handler,
+  LongLane,
   QueueName,
   StoredWork,
   Work,
@@ -15,6 +16,7 @@ import type {
 import { storeEvents } from "./delivery.js";
 import { closedError, createDeadLetters, createRecords } from "./facts.js";
 import { frozenCopy } from "./files.js";
+import { assertRoom } from "./lane-room.js";
 import { loadJournal } from "./load.js";
 import type { Operation } from "./operations.js";
 import type { EmbeddedEngineOptions } from "./options.js";
@@ -23,7 +25,7 @@ import { journalFolder } from "./segment.js";
 import { pendingOf } from "./session-table.js";
 import { toStartFailure } from "./start-failure.js";
 import { judgeCrash } from "./suspects.js";
-import { laneId, toStored } from "./work-table.js";
+import { toStored } from "./work-table.js";
 
 const settleMs = 5000;
 const firstWindowMs = 4000;
@@ -81,10 +83,11 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
     await journal.sync();
   }
 
-  async function accept(work: Work, { events, cursor }: AcceptOptions): Promise<Acceptance> {
-    const written = await admission.enter(laneId(work.queue, work.key), () => {
+  async function accept(work: Work, { events, cursor, isUrgent = false }: AcceptOptions): Promise<Acceptance> {
+    const written = await admission.enter(() => {
       if (closing.signal.aborted) throw closedError();
       if (records.hasSeen(work, now())) return undefined;
+      assertRoom(records.work, work, parts.laneLimits, isUrgent);
       const operations: Operation[] = [{ o: "work", work: frozenCopy(work), at: now() }];
       if (cursor !== undefined) operations.push({ o: "cursor", name: cursor.name, value: cursor.value });
       return writer.writeEvents(work.sessionKey, events, operations);
@@ -153,6 +156,18 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       return accept(work, acceptOptions);
     },
 
+    async refuse(work, cursor) {
+      assertOpen();
+      if (records.hasSeen(work, now())) return;
+      const { queue, id } = work;
+      const operations: Operation[] = [
+        { o: "work", work: frozenCopy(work), at: now() },
+        { o: "ack", queue, id },
+      ];
+      if (cursor !== undefined) operations.push({ o: "cursor", ...cursor });
+      await store(operations);
+    },
+
     // The queue decides what the handler gets, which a plain union does not show to the compiler.
     consume: (queue, limits, handler, signal) => consume(queue, limits, handler as Handler<QueueName>, signal),
 
@@ -189,6 +204,8 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       return items.filter((item) => item.isDurable).map((item) => toStored(item) as StoredWork<Q>);
     },
 
+    longLanes: (least) => longLanes(records.work, least),
+
     async deleteSession(sessionKey) {
       assertOpen();
       const { lastSeq, lastTime } = logs.open(sessionKey);
@@ -196,7 +213,6 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       if (isEmpty && !records.work.hasWorkOf(sessionKey)) return;
       writer.write([{ o: "tombstone", key: sessionKey, seq: lastSeq, timestamp: lastTime }]);
       lanes.fenceDeleted();
-      admission.recheck();
       await journal.sync();
       removeLog(parts, sessionKey, options.log);
     },
@@ -239,6 +255,17 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       return closed;
     },
   };
+}
+
+function longLanes(work: Parts["records"]["work"], least: number): readonly LongLane[] {
+  return work.lanes("inbound").flatMap(({ key, items }) => {
+    const [head] = items;
+    if (head === undefined || items.length < least) return [];
+    const { acceptedAt: since, run, suspicion, notBefore } = head;
+    const state =
+      run !== undefined ? "works" : suspicion !== undefined ? "suspect" : notBefore > 0 ? "retries" : "waits";
+    return [{ key, waiting: items.length, since, state }];
+  });
 }
 
 /** Takes off the disk what deleted sessions have left there. */

@@ -19,6 +19,7 @@ export interface WorkItem {
   delayMs: number | undefined;
   /** False until the transaction that brought it is synced: nobody may see it before. */
   isDurable: boolean;
+  stored: StoredWork | undefined;
   /** The attempt that runs or has claimed it. */
   takenBy: object | undefined;
 }
@@ -30,6 +31,8 @@ export interface Lane {
   readonly key: string;
   /** In the order of accepting; the head runs. */
   readonly items: WorkItem[];
+  /** Of all items, roughly. */
+  bytes: number;
 }
 
 type WorkOperation = Extract<
@@ -42,6 +45,7 @@ export class WorkTable {
   readonly #lanes = new Map<string, Lane>();
   readonly #items: Record<QueueName, Map<string, WorkItem>> = { inbound: new Map(), outbound: new Map() };
   readonly #dead = new Map<string, DeadLetter>();
+  #bytes = 0;
 
   apply(operation: WorkOperation, isDurable: boolean): void {
     switch (operation.o) {
@@ -113,9 +117,13 @@ export class WorkTable {
     return [...this.#lanes.values()].filter((lane) => lane.queue === queue);
   }
 
-  /** How much is in a lane. */
-  lengthOf(lane: string): number {
-    return this.#lanes.get(lane)?.items.length ?? 0;
+  /** How much is in a lane, and in all of them. */
+  sizeOf(
+    queue: QueueName,
+    key: string,
+  ): { readonly count: number; readonly bytes: number; readonly bytesOfAll: number } {
+    const { items, bytes } = this.lane(queue, key) ?? { items: [], bytes: 0 };
+    return { count: items.length, bytes, bytesOfAll: this.#bytes };
   }
 
   item(queue: QueueName, id: string): WorkItem | undefined {
@@ -186,13 +194,19 @@ export class WorkTable {
       notBefore: added.notBefore ?? 0,
       delayMs: added.delayMs,
       isDurable,
+      stored: undefined,
       takenBy: undefined,
     };
     this.#items[queue].set(id, item);
     const laneName = laneId(queue, key);
     const lane = this.#lanes.get(laneName);
-    if (lane === undefined) this.#lanes.set(laneName, { id: laneName, queue, key, items: [item] });
-    else lane.items.push(item);
+    const bytes = bytesOf(item.work);
+    this.#bytes += bytes;
+    if (lane === undefined) this.#lanes.set(laneName, { id: laneName, queue, key, items: [item], bytes });
+    else {
+      lane.items.push(item);
+      lane.bytes += bytes;
+    }
   }
 
   #change(target: { readonly queue: QueueName; readonly id: string }, change: (item: WorkItem) => void): void {
@@ -206,6 +220,9 @@ export class WorkTable {
     const lane = this.#lanes.get(laneId(queue, key));
     if (lane === undefined) return;
     lane.items.splice(lane.items.indexOf(item), 1);
+    const bytes = bytesOf(item.work);
+    lane.bytes -= bytes;
+    this.#bytes -= bytes;
     if (lane.items.length === 0) this.#lanes.delete(lane.id);
   }
 
@@ -214,8 +231,18 @@ export class WorkTable {
   }
 }
 
+/** Of a piece of work in the journal and in memory, roughly. */
+function bytesOf({ body }: Work): number {
+  const { content, attachments } = body;
+  const quoted = "quoted" in body ? (body.quoted?.text.length ?? 0) : 0;
+  return 1000 + content.length + quoted + 300 * attachments.length;
+}
+
 export function toStored(item: WorkItem): StoredWork {
-  return { ...item.work, acceptedAt: item.acceptedAt, attempts: item.attempts };
+  const { work, acceptedAt, attempts } = item;
+  // A long lane is looked at often.
+  if (item.stored?.attempts !== attempts) item.stored = { ...work, acceptedAt, attempts };
+  return item.stored;
 }
 
 export function laneId(queue: QueueName, key: string): string {
