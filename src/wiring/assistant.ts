@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commands } from "../agent/chat-command.js";
+import { asksToStop } from "../agent/interrupt-phrases.js";
 import { OpenQuestions } from "../agent/open-questions.js";
 import { RunningTurns } from "../agent/running-turns.js";
 import { type Answers, createAnswers } from "../api/answers.js";
@@ -217,7 +218,7 @@ async function openChannels(
   { engine, tell }: Core,
   pressIn: (channel: string) => Press,
 ): Promise<{ readonly channels: ReadonlyMap<string, Channel>; readonly channelFaults: ChannelFaults }> {
-  const context = { cursor: (name: string) => engine.cursor(name), sendTimeoutMs };
+  const context = { cursor: (name: string) => engine.cursor(name), actsAtOnce: asksToStop, sendTimeoutMs };
   const channels = new Map((platforms?.(context) ?? []).map((channel) => [channel.name, channel]));
   const { telegram } = config.channels;
   if (telegram?.enabled && telegram.token !== undefined) {

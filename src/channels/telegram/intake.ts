@@ -23,6 +23,7 @@ export interface IntakeOptions {
   readonly startOffset: number | undefined;
   /** Says something to the person outside the outbound queue; must not throw. */
   readonly tell: (message: ReceivedMessage, text: string) => void;
+  readonly actsAtOnce: ((content: string) => boolean) | undefined;
   readonly busyRetryMs: number;
   readonly log: Logger;
 }
@@ -33,7 +34,7 @@ const mostFaults = 5;
 /**
  * Passes updates on, and knows up to where they may be confirmed: to the last one before which all are done. Chats do
  * not wait for each other. Within a chat the order is kept: what came with one poll is passed on at once in order,
- * and what comes later waits while an earlier message of the chat is not taken yet.
+ * and what comes later waits while an earlier message of the chat is not taken yet. What acts at once waits for nothing.
  */
 export class Intake {
   readonly #options: IntakeOptions;
@@ -87,6 +88,10 @@ export class Intake {
   /** Takes a message of this chat in. One that is put together first keeps its place; if that rejects, it stays undone. */
   take(updateId: number, chatId: string, message: ReceivedMessage | Promise<ReceivedMessage>): void {
     const entry = this.#add(updateId);
+    if (!(message instanceof Promise) && this.#options.actsAtOnce?.(message.content) === true) {
+      entry.settled = this.#pass(entry, message, undefined);
+      return;
+    }
     const before = this.#latest.get(chatId);
     this.#latest.set(chatId, entry);
     entry.settled = this.#passWhole(entry, message, before).then(() => {
