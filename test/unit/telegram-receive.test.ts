@@ -71,6 +71,7 @@ test("what acts at once is passed on before what its chat has sent earlier, and 
   telegram.pushText({ chatId: 1, userId: 1, text: "slow" });
   await using _running = startChannel(open(telegram).channel, gateway.publish);
   await until("it is under way", () => gateway.messages.length === 1);
+  using _freed = { [Symbol.dispose]: hold.open };
   for (const text of ["next", "/stop", "last"]) telegram.pushText({ chatId: 1, userId: 1, text });
   await until("it is stopped", () => gateway.texts().includes("/stop"));
   assert.deepEqual(gateway.texts(), ["slow", "/stop"]);

@@ -10,8 +10,8 @@ interface Entry {
   readonly poll: number;
   /** May be confirmed: it is durable, refused, or nothing for us. */
   isDone: boolean;
-  /** It is still being put together: what follows in its chat must not overtake it. */
-  isPartial: boolean;
+  /** It is still being put together, or waits for one before it: what follows in its chat must not overtake it. */
+  isHeld: boolean;
   /** Settles when it is done, or when the intake gives up because of an abort. */
   settled: Promise<void>;
 }
@@ -121,7 +121,7 @@ export class Intake {
       id: updateId,
       poll: this.#polls,
       isDone: false,
-      isPartial: false,
+      isHeld: false,
       settled: Promise.resolve(),
     };
     this.#entries.set(updateId, entry);
@@ -135,7 +135,7 @@ export class Intake {
     before: Entry | undefined,
   ): Promise<void> {
     if (!(message instanceof Promise)) return await this.#pass(entry, message, before);
-    entry.isPartial = true;
+    entry.isHeld = true;
     const whole = await message.catch(() => undefined);
     if (whole !== undefined) await this.#pass(entry, whole, before);
   }
@@ -167,7 +167,8 @@ export class Intake {
   }
 
   async #pass(entry: Entry, message: ReceivedMessage, before: Entry | undefined): Promise<void> {
-    const waits = before !== undefined && (before.isPartial || before.poll !== entry.poll);
+    const waits = before !== undefined && (before.isHeld || before.poll !== entry.poll);
+    entry.isHeld ||= waits;
     if (waits && !(await isTaken(before))) return;
     for (let faults = 0; ; ) {
       const outcome = await this.#publish(entry, message);
