@@ -14,6 +14,7 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
     case "help":
       return {
         reply: Object.entries(commands)
+          .filter(([name]) => name !== "pair" || ports.isOwner(message.channel, message.senderId))
           .map(([name, meaning]) => `/${name} – ${meaning}`)
           .join("\n"),
         events: [],

@@ -62,6 +62,8 @@ export function userText(options: {
   /** Servers whose tools are not there yet. */
   readonly missingTools?: readonly string[] | undefined;
   readonly files: readonly { readonly filename: string; readonly path: string; readonly mimeType: string }[];
+  /** Where commands begin, if who made the session named a place. */
+  readonly cwd?: string | undefined;
   /** As `planForModel` writes it. */
   readonly plan?: string | undefined;
   /** Named when several people write in one chat. */
@@ -70,6 +72,7 @@ export function userText(options: {
   readonly quoted?: JudgedQuote | undefined;
 }): string {
   const head = [`<now>${options.now}</now>`];
+  if (options.cwd !== undefined) head.push(`<working_folder>${plain(options.cwd)}</working_folder>`);
   for (const skill of options.skills) head.push(`<skill name="${plain(skill.name)}">\n${skill.text}\n</skill>`);
   if (options.missingSkills.length > 0)
     head.push(`<missing_skills>${plain(options.missingSkills.join(", "))}</missing_skills>`);

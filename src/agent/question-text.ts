@@ -1,5 +1,5 @@
 import type { Payload } from "../events/catalogue.js";
-import { visible, visibleJson, visibleLines } from "../util/visible.js";
+import { visibleFields, visibleJson } from "../util/visible.js";
 import { privateReason } from "./open-questions.js";
 import { isForOwner, ownersReason } from "./question-answers.js";
 
@@ -55,11 +55,8 @@ function durationOf(seconds: number): string {
 
 /** Each field with its whole value. */
 function inputText(input: Readonly<Record<string, unknown>>): string {
-  return Object.entries(input)
-    .map(([name, value]) => {
-      const text = typeof value === "string" ? visibleLines(value) : visibleJson(value);
-      return `**${plainMarkdown(visible(name))}**\n${fenced(text)}`;
-    })
+  return visibleFields(input)
+    .map(({ name, value }) => `**${plainMarkdown(name)}**\n${fenced(value)}`)
     .join("\n");
 }
 

@@ -98,7 +98,7 @@ export function tidyTitle(said: string): string | undefined {
     .trimStart()
     .replace(/^(?:#+|title:|标题[:：])\s*/i, "")
     .replace(/^["'“”‘’«「『*_\s]+/, "");
-  const title = trimEndWhere(opened, (unit) => /["'“”‘’»」』*_.。\s]/.test(unit));
+  const title = trimEndWhere(withoutMarks(opened), (unit) => /["'“”‘’»」』*_.。\s]/.test(unit));
   return title === "" ? undefined : shorten(title);
 }
 
@@ -106,9 +106,17 @@ export function tidyTitle(said: string): string | undefined {
 export function fallbackTitle(text: string): string | undefined {
   const line = text
     .split("\n")
-    .map((each) => each.replace(/\s+/g, " ").trim())
+    .map((each) => withoutMarks(each).replace(/\s+/g, " ").trim())
     .find((each) => each !== "");
   return line === undefined ? undefined : shorten(line);
+}
+
+/** Titles are shown as they are: without the marks of Markdown for bold, code, headings and links. */
+function withoutMarks(line: string): string {
+  return line
+    .replace(/^\s*#{1,6}\s+/, "")
+    .replace(/!?\[([^\][]{1,200})\]\([^()\s]{1,2000}\)/g, "$1")
+    .replace(/\*\*|__|~~|`+/g, "");
 }
 
 /** Cut between words where there are any: many languages write without spaces. */

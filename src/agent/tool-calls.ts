@@ -48,6 +48,7 @@ export interface ToolCallScope {
   readonly plan: () => PlanState | undefined;
   readonly knowsAddress: ToolContext["knowsAddress"];
   readonly receivedHere: ToolContext["receivedHere"];
+  readonly cwd: string | undefined;
   readonly iteration: number;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -73,18 +74,7 @@ export async function runToolCalls(
   await scope.log.append(before);
   const readOnly = calls.every(({ call }) => scope.ports.tools.find(call.name, call.input)?.effect === "read");
   if (readOnly && calls.length > 1) {
-    const started: {
-      readonly pending: PendingCall;
-      readonly executionId: string;
-      readonly outcome: Promise<Outcome>;
-    }[] = [];
-    for (const pending of calls) {
-      const executionId = await start(pending, scope);
-      started.push({ pending, executionId, outcome: run(pending, executionId, scope) });
-    }
-    // Settled together first, so that no rejection goes unheard while an earlier result is being written.
-    await Promise.allSettled(started.map((one) => one.outcome));
-    for (const one of started) await finish(one.pending, one.executionId, await one.outcome, scope);
+    await runSideBySide(calls, scope);
     return;
   }
   for (const [index, pending] of calls.entries()) {
@@ -96,6 +86,25 @@ export async function runToolCalls(
     const executionId = await start(pending, scope);
     await finish(pending, executionId, await run(pending, executionId, scope), scope);
   }
+}
+
+/** Each is told when it is done, one after the other, and waits for none that takes longer. */
+async function runSideBySide(calls: readonly PendingCall[], scope: ToolCallScope): Promise<void> {
+  const started: { readonly pending: PendingCall; readonly executionId: string; readonly outcome: Promise<Outcome> }[] =
+    [];
+  for (const pending of calls) {
+    const executionId = await start(pending, scope);
+    started.push({ pending, executionId, outcome: run(pending, executionId, scope) });
+  }
+  let telling = Promise.resolve();
+  const finished = started.map(async ({ pending, executionId, outcome }) => {
+    const ended = await outcome;
+    telling = telling.then(() => finish(pending, executionId, ended, scope));
+    await telling;
+  });
+  // Settled together, so that no rejection goes unheard.
+  const ends = await Promise.allSettled(finished);
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
 /** Ends the calls that an earlier attempt had started, for a turn that ends without going on with them. */
@@ -282,6 +291,7 @@ function contextOf(
     allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
     outside,
     receivedHere: scope.receivedHere,
+    cwd: scope.cwd,
     knowsAddress: scope.knowsAddress,
     ...createOutgoing({
       ports,

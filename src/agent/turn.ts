@@ -155,6 +155,7 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
     plan,
     knowsAddress: (url: string) => session.history.knowsAddress(url),
     receivedHere: () => session.history.hasFiles,
+    cwd: session.document.cwd,
     signal,
     isShuttingDown: loop.isShuttingDown,
   };

@@ -41,6 +41,7 @@ export async function userMessage(
     missingSkills: selection.missing,
     missingTools: aside.missingTools ?? [],
     files: message.attachments,
+    cwd: session.document.cwd,
     plan: aside.plan === undefined ? undefined : planForModel(aside.plan),
     senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
     quoted,

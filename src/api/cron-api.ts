@@ -47,13 +47,17 @@ export interface CronWish extends Omit<JobWish, "name" | "message" | "outside" |
   readonly sessionKey?: string | undefined;
 }
 
+/** What is to be another one from now on; what is left out stays. */
+export type CronChange = Partial<Omit<CronWish, "sessionKey">>;
+
 /** The scheduled jobs of all chats. */
 export interface CronApi {
+  /** Without those for one moment whose run is over: the history has them. */
   list(): Promise<readonly CronJobView[]>;
   /** @throws {RequestError} 400 with a sentence for whoever wrote it */
   add(wish: CronWish): Promise<CronJobView>;
   /** Another schedule, prompt or title for a job that stays in its chat. @throws {RequestError} 400, 404 */
-  update(id: string, wish: CronWish): Promise<CronJobView>;
+  update(id: string, change: CronChange): Promise<CronJobView>;
   /** @throws {RequestError} 404, as all below */
   remove(id: string): Promise<void>;
   enable(id: string, isEnabled: boolean): Promise<CronJobView>;

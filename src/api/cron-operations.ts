@@ -1,9 +1,9 @@
 import { RequestError } from "../errors.js";
 import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
-import type { JobOwner, JobWish, Run } from "../schedule/job.js";
+import type { JobChange, JobOwner, JobWish, Run } from "../schedule/job.js";
 import type { JobState, Scheduler } from "../schedule/scheduler.js";
 import { addressesIn } from "../util/web-addresses.js";
-import type { CronApi, CronJobView, CronRecord, CronWish } from "./cron-api.js";
+import type { CronApi, CronChange, CronJobView, CronRecord, CronWish } from "./cron-api.js";
 
 const maxAddresses = 100;
 const defaultChat = "webui:scheduled";
@@ -13,7 +13,7 @@ export function createCronOperations(scheduler: () => Promise<Scheduler>, owners
   return {
     list: async () => (await scheduler()).list().map(toView),
     add: async (wish) => toView(await (await scheduler()).add(toJobWish(wish), jobOwnerOf(wish.sessionKey, owners))),
-    update: async (id, wish) => toView(await (await scheduler()).update(id, toJobWish(wish))),
+    update: async (id, wish) => toView(await (await scheduler()).update(id, toJobChange(wish))),
     remove: async (id) => await (await scheduler()).remove(id),
     enable: async (id, isEnabled) => toView(await (await scheduler()).enable(id, isEnabled)),
     async run(id) {
@@ -22,16 +22,22 @@ export function createCronOperations(scheduler: () => Promise<Scheduler>, owners
     },
     async history({ jobId, limit }) {
       const opened = await scheduler();
-      const jobs = jobId === undefined ? opened.list() : [opened.get(jobId)];
+      const jobs = jobId === undefined ? opened.all() : [opened.get(jobId)];
       const records = jobs.flatMap((job) => opened.history(job.id).map((run) => toRecord(job, run)));
       return records.sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1)).slice(0, limit);
     },
   };
 }
 
-function toJobWish({ title, prompt, sessionKey: _, ...rest }: CronWish): JobWish {
+function toJobWish(wish: CronWish): JobWish {
+  const { sessionKey: _, ...change } = wish;
+  return { ...toJobChange(change), message: wish.prompt };
+}
+
+function toJobChange({ title, prompt, ...rest }: CronChange): JobChange {
   // A person wrote it, all addresses included.
-  return { name: title, message: prompt, addresses: addressesIn(prompt, maxAddresses), ...rest };
+  const message = prompt === undefined ? {} : { message: prompt, addresses: addressesIn(prompt, maxAddresses) };
+  return { name: title, ...message, ...rest };
 }
 
 /** A direct chat's messages are its owner's; in any other chat nobody is known to ask, and that has a guest's rights. */

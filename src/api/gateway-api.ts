@@ -269,6 +269,7 @@ export interface GatewayApi {
     readonly key?: string | undefined;
     readonly title?: string | undefined;
     readonly model?: string | undefined;
+    /** A folder of the workspace: commands begin there, and the assistant is told. */
     readonly cwd?: string | undefined;
   }): Promise<{ readonly key: string; readonly reused: boolean }>;
   /** @throws {RequestError} 404 */

@@ -186,7 +186,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       // Nothing that they still bring back may begin a new life of the session.
       await ports.tasks.forget(key);
       const scheduler = await ports.schedule.scheduler();
-      for (const { id, owner } of scheduler.list()) if (owner.sessionKey === key) await scheduler.remove(id);
+      for (const { id, owner } of scheduler.all()) if (owner.sessionKey === key) await scheduler.remove(id);
       await deleteOne(key);
       const children = (await sessions.list()).filter((each) => isBelow(each.key, key));
       for (const child of children) await deleteOne(child.key);

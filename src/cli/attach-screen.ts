@@ -76,13 +76,14 @@ export function createAttachScreen(output: ScreenOutput): AttachScreen {
     forget();
   };
 
-  const showHistory = ({ payload }: EventOf<"session_history_changed">): void => {
+  const showHistory = ({ payload, turn_id }: EventOf<"session_history_changed">): void => {
     for (const { role, content } of payload.messages ?? []) {
       if (role === "user") line(quoted(content), false);
       else line(role === "assistant" ? content : `· ${content}`, role !== "assistant");
     }
     const text = historyTexts[payload.kind];
-    if (text !== undefined) line(`· ${text}`);
+    // A command's own answer says it.
+    if (text !== undefined && turn_id === undefined) line(`· ${text}`);
   };
 
   const showNotice = (event: GatewayEvent): void => {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { sizeOf } from "../client/notices.js";
 import { dim, harmless, print, printTable, tell } from "./output.js";
 
 const list = z.object({
@@ -15,10 +16,30 @@ const list = z.object({
   total: z.number(),
 });
 
+const timelineEntry = z.object({
+  text: z.string().optional(),
+  activity: z.object({ type: z.string(), summary: z.string(), detail: z.string().optional() }).optional(),
+});
+
+const filePart = z.object({
+  type: z.enum(["file", "image"]),
+  path: z.string(),
+  filename: z.string().optional(),
+  size_bytes: z.number().optional(),
+});
+
 const document = z.object({
   key: z.string(),
   title: z.string().optional(),
-  messages: z.array(z.object({ role: z.string(), content: z.string(), timestamp: z.string() })),
+  messages: z.array(
+    z.object({
+      role: z.string(),
+      content: z.string(),
+      timestamp: z.string(),
+      parts: z.array(z.looseObject({ type: z.string() })).default([]),
+      timeline: z.array(timelineEntry).default([]),
+    }),
+  ),
   metadata: z.object({ state: z.string(), summary: z.string().optional() }),
 });
 
@@ -52,10 +73,31 @@ export function printSessions(page: unknown): void {
 export function printDocument(answer: unknown): void {
   const { key, title, messages, metadata } = document.parse(answer);
   print(`${harmless(title ?? metadata.summary ?? key)} (${key}, ${metadata.state})`);
-  for (const { role, content, timestamp } of messages) {
+  for (const { role, content, timestamp, parts, timeline } of messages) {
     print(`\n${dim(`${role} · ${localTime(timestamp)}`, process.stdout)}`);
-    print(harmless(content));
+    // What was said last is the answer itself.
+    for (const entry of timeline.slice(0, timeline.at(-1)?.text === content ? -1 : undefined)) printStep(entry);
+    if (content !== "") print(harmless(content));
+    for (const part of parts) printFile(part);
   }
+}
+
+/** What was done on the way: tool calls, questions with their answers, words between. */
+function printStep({ text = "", activity }: z.infer<typeof timelineEntry>): void {
+  if (activity === undefined) {
+    print(harmless(text));
+    return;
+  }
+  print(dim(harmless(`[${activity.type}] ${activity.summary}`), process.stdout));
+  if (activity.type === "question") print(dim(harmless(`[answer] ${activity.detail ?? "none yet"}`), process.stdout));
+}
+
+/** Where a file is; nothing for what is not one. */
+function printFile(part: unknown): void {
+  const file = filePart.safeParse(part).data;
+  if (file === undefined) return;
+  const size = file.size_bytes === undefined ? "" : `, ${sizeOf(file.size_bytes)}`;
+  print(dim(harmless(`[file] ${file.filename ?? "picture"}${size}: ${file.path}`), process.stdout));
 }
 
 /** `2026-11-21 14:03` by this machine's clock. */

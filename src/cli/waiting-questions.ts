@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { visibleJson } from "../util/visible.js";
+import { visibleInput } from "../util/visible.js";
 import type { HumanQuestion } from "./answer.js";
 import type { ApiClient } from "./api-client.js";
 import { CommandError, exitCodes } from "./exit.js";
@@ -33,7 +33,7 @@ const sent = z.object({ answer: z.string() });
 export async function readQuestions(client: Pick<ApiClient, "get">): Promise<readonly WaitingQuestion[]> {
   const { questions } = waiting.parse(await client.get("/api/questions"));
   return questions.map(({ input, ...question }) =>
-    input === undefined ? question : { ...question, input: visibleJson(input) },
+    input === undefined ? question : { ...question, input: visibleInput(input) },
   );
 }
 

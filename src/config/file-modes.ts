@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
@@ -26,6 +27,14 @@ export async function modeProblems(files: {
   const verb = (config & writable) !== 0 ? "changed" : holdsSecrets && (config & readable) !== 0 ? "read" : undefined;
   if (verb === undefined || (around & enterable) === 0) return problems;
   return [...problems, `${path} can be ${verb} by others on this machine: chmod 600 ${path}`];
+}
+
+/** False once the command that such a problem ends with was run; true for any other problem. */
+export function isUnmended(problem: string): boolean {
+  const [, mode = "", path = ""] = /: chmod (\d{3}) (.+)$/.exec(problem) ?? [];
+  if (path === "") return true;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && (stats.mode & 0o777 & ~Number.parseInt(mode, 8)) !== 0;
 }
 
 function closedBy(folder: string): string {

@@ -240,8 +240,6 @@ export const configSchema = z.strictObject({
       persistDetail: flag(true),
       /** Keep the model's thinking in stored messages. */
       persistThoughts: flag(true),
-      /** Recent events of a session kept in memory. */
-      ringSize: whole(0, 1_000_000, 10_000),
       /** How long the text of an ended stream can still be joined. */
       snapshotTtlSeconds: whole(0, 86_400, 300),
     })
@@ -348,6 +346,7 @@ export const absentChannels: readonly string[] = [
 
 /** Keys that the Go maxclaw wrote into every file and that steer nothing here: dropped without a word. */
 export const silentKeys: Readonly<Record<string, readonly string[]>> = {
+  events: ["ringSize"],
   "tools.web.fetch": [
     "nodePath",
     "scriptPath",

@@ -106,6 +106,16 @@ function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], o
   problems.push(`${finding}; ${isMissing ? `${unit.slice(0, -1).join(".")} is ignored` : "its default is used"}`);
 }
 
+/** A problem without what is done about it: for who refuses the config instead of mending it. */
+export function findingIn(problem: string): string {
+  return problem
+    .replace(/^(unknown key "[^"]*") is ignored/, "$1")
+    .replace(
+      /; (?:its default is used|session documents are files|until that is corrected, [^;]*|[\w.]* is (?:off|ignored))$/,
+      "",
+    );
+}
+
 function isInPolicy(path: Path): boolean {
   return path[0] === "policy";
 }

@@ -1,7 +1,7 @@
 import type { Payload } from "../events/catalogue.js";
 import { textOf } from "../events/content.js";
 import type { GatewayEvent } from "../events/event.js";
-import { visibleJson } from "../util/visible.js";
+import { visibleInput } from "../util/visible.js";
 
 /** One frame of the answer stream that `POST /api/message` gives; the Go maxclaw's fields. Absent where empty. */
 export interface AnswerFrame {
@@ -158,7 +158,7 @@ function questionOf(asked: Payload<"human_input_asked">): NonNullable<AnswerFram
     }),
     fields: asked.fields ?? [],
     allowCustom: asked.allow_custom,
-    ...(asked.input === undefined ? {} : { input: visibleJson(asked.input) }),
+    ...(asked.input === undefined ? {} : { input: visibleInput(asked.input) }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CronWish } from "../api/cron-api.js";
+import type { CronChange, CronWish } from "../api/cron-api.js";
 import { bodyOf, type Exchange, paramOf, sendJson } from "./exchange.js";
 import type { Route } from "./routes.js";
 import { integerOf } from "./target.js";
@@ -50,7 +50,7 @@ export const cronRoutes: readonly Route[] = [
   {
     method: "PUT",
     path: "/api/cron/:id",
-    handle: async (x) => sendJson(x.response, 200, await x.api.cron.update(paramOf(x, "id"), await wishOf(x))),
+    handle: async (x) => sendJson(x.response, 200, await x.api.cron.update(paramOf(x, "id"), await changeOf(x))),
   },
   {
     method: "DELETE",
@@ -74,6 +74,12 @@ export const cronRoutes: readonly Route[] = [
 
 async function enable(x: Exchange, isEnabled: boolean): Promise<void> {
   sendJson(x.response, 200, await x.api.cron.enable(paramOf(x, "id"), isEnabled));
+}
+
+/** A job stays in its chat: where it is to go is not read. */
+async function changeOf(x: Exchange): Promise<CronChange> {
+  const { channels: _, to: __, sessionKey: ___, ...change } = await bodyOf(x, body.partial());
+  return change;
 }
 
 /** `desktop` is how the Go maxclaw called its own page; a channel without `to` means its first chat in `owners`. */

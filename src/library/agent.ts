@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { GatewayApi, SubscribeOptions, TurnOutcome } from "../api/gateway-api.js";
 import { findHome } from "../config/home.js";
 import { configOf } from "../config/load.js";
+import { findingIn } from "../config/settle.js";
 import { ConfigError, RequestError } from "../errors.js";
 import type { GatewayEvent } from "../events/event.js";
 import { type Logger, silentLog } from "../log.js";
@@ -83,7 +84,8 @@ export function createAgent(config: AgentConfig = {}, dependencies: AgentDepende
   const providers = provider === undefined ? [] : "stream" in provider ? [provider] : provider;
   return startAgent(async () => {
     const loaded = await configOf(keys, { home, env });
-    if (loaded.problems.length > 0) throw new ConfigError(`The config is wrong: ${loaded.problems.join("; ")}`);
+    if (loaded.problems.length > 0)
+      throw new ConfigError(`The config is wrong: ${loaded.problems.map(findingIn).join("; ")}`);
     return await openRuntime({ ...parts, config: loaded, home, log, version: readVersion(), providers });
   });
 }

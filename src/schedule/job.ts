@@ -77,3 +77,6 @@ export interface JobWish {
   readonly outside?: readonly string[] | undefined;
   readonly addresses?: readonly string[] | undefined;
 }
+
+/** What is to be another one from now on. At most one of `at`, `every` and `cron`. */
+export type JobChange = Partial<JobWish>;

@@ -2,7 +2,7 @@ import { messageOf, RequestError } from "../errors.js";
 import type { Logger } from "../log.js";
 import { newId } from "../util/ids.js";
 import { sleep } from "../util/sleep.js";
-import { type Job, type JobOwner, type JobWish, job as jobSchema, type Run } from "./job.js";
+import { type Job, type JobChange, type JobOwner, type JobWish, job as jobSchema, type Run } from "./job.js";
 import type { ScheduleRecords } from "./records.js";
 import { createRunHistory } from "./run-history.js";
 import type { Times } from "./times.js";
@@ -48,7 +48,9 @@ export interface JobState extends Job {
 
 /** Jobs that run at their times, as long as {@link run} does. Changes count at once. */
 export interface Scheduler {
+  /** Without those for one moment whose run is over; `get` and `history` still find them. */
   list(): readonly JobState[];
+  all(): readonly JobState[];
   /** @throws {RequestError} 404 */
   get(id: string): JobState;
   /**
@@ -57,8 +59,8 @@ export interface Scheduler {
    * @throws {RequestError} 400 with a sentence for whoever wrote it
    */
   add(wish: JobWish, owner: JobOwner, id?: string): Promise<JobState>;
-  /** Another schedule, message or name for a job that stays where it is. @throws {RequestError} 400, 404 */
-  update(id: string, wish: JobWish): Promise<JobState>;
+  /** Another schedule, message or name for a job; what the wish leaves out stays. @throws {RequestError} 400, 404 */
+  update(id: string, wish: JobChange): Promise<JobState>;
   remove(id: string): Promise<void>;
   enable(id: string, isEnabled: boolean): Promise<JobState>;
   /** Once more, now; resolves once the run is accepted. */
@@ -76,6 +78,8 @@ const maxFailures = 5;
 const lateMs = 60_000;
 /** Clocks are set and machines sleep: the next time is computed again at least this often. */
 const lookMs = 60_000;
+/** So long the run of a job for one moment can be looked up. */
+const keptOverMs = 30 * 86_400_000;
 const prefix = "cron:";
 
 export function createScheduler(ports: SchedulePorts): Scheduler {
@@ -94,6 +98,10 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
     const parsed = jobSchema.safeParse(ports.jobs.get(id));
     if (!parsed.success) throw new RequestError(`There is no scheduled job ${id}.`, { status: 404, code: "not_found" });
     return parsed.data;
+  };
+  const forget = async (id: string): Promise<void> => {
+    await ports.jobs.delete(id);
+    await history.forget(id);
   };
   const store = async (job: Job): Promise<void> => {
     await ports.jobs.put(job.id, job);
@@ -177,20 +185,25 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
   };
 
   return {
-    list: () => all().map(stateOf),
+    list: () =>
+      all()
+        .filter((job) => !isOver(job))
+        .map(stateOf),
+    all: () => all().map(stateOf),
     get: (id) => stateOf(find(id)),
     async add(wish, owner, id = newId("job")) {
-      const known = all();
+      const known = all().filter((job) => job.id === id || !isOver(job));
       const same = known.find((job) => job.id === id);
       if (same !== undefined) return stateOf(same);
       const inChat = known.filter(({ owner: other }) => other.sessionKey === owner.sessionKey);
       if (known.length >= maxJobs || inChat.length >= maxJobsInChat)
         throw badRequest("There are too many scheduled jobs already. Remove one first.");
+      for (const job of all()) if (isOver(job) && (job.lastDue ?? 0) < now() - keptOverMs) await forget(job.id);
       const message = messageIn(wish);
       const createdAt = now();
       const job: Job = {
         id,
-        name: (wish.name?.trim() || message).slice(0, 80),
+        name: nameFor(wish.name?.trim() || message),
         schedule: times.parse(wish, createdAt),
         message,
         owner,
@@ -204,26 +217,14 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
       return stateOf(job);
     },
     async update(id, wish) {
-      const { session, missed, outside: _, addresses: __, ...job } = find(id);
-      const message = messageIn(wish);
-      const next: Job = {
-        ...job,
-        name: (wish.name?.trim() || message).slice(0, 80),
-        schedule: times.parse(wish, now()),
-        message,
-        session: wish.session ?? session,
-        missed: wish.missed ?? missed,
-        // What the old schedule left undone is not made up for by the new one.
-        lastDue: now(),
-        ...provenanceOf(wish),
-      };
+      const job = find(id);
+      const next = changedJob(job, wish, times, now());
       await store(next);
       return stateOf(next);
     },
     async remove(id) {
       find(id);
-      await ports.jobs.delete(id);
-      await history.forget(id);
+      await forget(id);
       wake.abort(changed);
     },
     async enable(id, isEnabled) {
@@ -271,14 +272,40 @@ function restMs(jobs: readonly Job[], times: Times, now: number): number {
   return Math.max(50, Math.min(lookMs, ...dues.map((due) => due - now)));
 }
 
-function provenanceOf({ outside = [], addresses = [] }: JobWish): Pick<Job, "outside" | "addresses"> {
+/** One for a moment that has been dealt with. */
+function isOver({ schedule, enabled, lastDue = 0 }: Job): boolean {
+  return schedule.kind === "at" && !enabled && lastDue >= schedule.at;
+}
+
+function changedJob(job: Job, wish: JobChange, times: Times, now: number): Job {
+  const { outside: _, addresses: __, ...before } = job;
+  const message = wish.message === undefined ? job.message : messageIn({ message: wish.message });
+  const isRenamed = wish.name !== undefined || job.name === nameFor(job.message);
+  const schedule = times.change(job.schedule, wish, now);
+  return {
+    ...(wish.message === undefined ? job : { ...before, ...provenanceOf(wish) }),
+    name: isRenamed ? wish.name?.trim() || nameFor(message) : job.name,
+    schedule,
+    message,
+    session: wish.session ?? job.session,
+    missed: wish.missed ?? job.missed,
+    // What the old schedule left undone is not made up for by the new one.
+    ...(schedule === job.schedule ? {} : { lastDue: now }),
+  };
+}
+
+function nameFor(message: string): string {
+  return message.slice(0, 80);
+}
+
+function provenanceOf({ outside = [], addresses = [] }: JobChange): Pick<Job, "outside" | "addresses"> {
   return {
     ...(outside.length === 0 ? {} : { outside: [...outside] }),
     ...(addresses.length === 0 ? {} : { addresses: [...addresses] }),
   };
 }
 
-function messageIn(wish: JobWish): string {
+function messageIn(wish: Pick<JobWish, "message">): string {
   const message = wish.message.trim();
   if (message === "") throw badRequest("Say what is to be done in `message`.");
   return message;

@@ -11,8 +11,12 @@ export interface Times {
   /** The last time that is not later than `until`; undefined when there was none. */
   last(schedule: Schedule, until: number): number | undefined;
   /** @throws {RequestError} with a sentence for whoever wrote it */
-  parse(wish: Pick<JobWish, "at" | "every" | "cron" | "timeZone">, now: number): Schedule;
+  parse(wish: When, now: number): Schedule;
+  /** The schedule itself where the wish names none; its fields in another time zone where it names only that. @throws {RequestError} */
+  change(schedule: Schedule, wish: When, now: number): Schedule;
 }
+
+type When = Pick<JobWish, "at" | "every" | "cron" | "timeZone">;
 
 const leastEveryMs = 60_000;
 const farMs = 50 * 365 * 86_400_000;
@@ -63,7 +67,16 @@ export function createTimes(CronOf: CronClass, defaultTimeZone: string): Times {
     }
   };
 
+  const change: Times["change"] = (schedule, wish, now) => {
+    const timeZone = wish.timeZone ?? (schedule.kind === "cron" ? schedule.timeZone : undefined);
+    if (wish.at || wish.every || wish.cron) return parse({ ...wish, timeZone }, now);
+    if (schedule.kind !== "cron" || timeZone === undefined || timeZone === schedule.timeZone) return schedule;
+    return parse({ cron: schedule.expression, timeZone }, now);
+  };
+
   return {
+    parse,
+    change,
     next(schedule, after) {
       switch (schedule.kind) {
         case "at":
@@ -97,7 +110,6 @@ export function createTimes(CronOf: CronClass, defaultTimeZone: string): Times {
           return schedule satisfies never;
       }
     },
-    parse,
   };
 }
 

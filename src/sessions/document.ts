@@ -1,11 +1,12 @@
 import type { Payload } from "../events/catalogue.js";
-import { addUsage, type ContentPart, noUsage, textOf, type Usage } from "../events/content.js";
+import { addUsage, type ContentPart, noUsage, type Usage } from "../events/content.js";
 import type { EventOf, StoredEvent } from "../events/event.js";
 import { modelUseOf } from "../events/model-use.js";
 import { stateAfter } from "../events/session-state.js";
 import { namesOf } from "../util/untrusted.js";
+import { OpenTurn } from "./open-turn.js";
 import { holdsText } from "./same-text.js";
-import type { DocumentMessage, SessionDocument, SessionMetadata, TimelineEntry } from "./session.js";
+import type { DocumentMessage, SessionDocument, SessionMetadata } from "./session.js";
 
 interface Line {
   readonly message: DocumentMessage;
@@ -17,20 +18,11 @@ interface Line {
   readonly isSeen: boolean;
 }
 
-interface OpenTurn {
-  text: string;
-  readonly parts: ContentPart[];
-  readonly timeline: TimelineEntry[];
-  usedTools: boolean;
-}
-
 /** What the answers of the turn that runs have cost so far. */
 interface TurnCost {
   usage: Usage;
   costUsd: number | undefined;
 }
-
-const detailLimit = 2000;
 
 /** A session as people read it: a fold over the session's events into the shape of `.sessions/<name>.json`. */
 export class DocumentFold {
@@ -70,10 +62,7 @@ export class DocumentFold {
     this.#state = stateAfter(this.#state, event);
     switch (event.type) {
       case "user_message_queued":
-        this.#add(
-          { role: "user", content: readable(event.payload.content), timestamp: event.timestamp },
-          { waits: event.payload.message_id },
-        );
+        this.#add(userLine(event), { waits: event.payload.message_id });
         this.#waiting.add(event.payload.message_id);
         break;
       case "user_message":
@@ -85,7 +74,7 @@ export class DocumentFold {
         this.#take([event.correlation_id], false);
         break;
       case "turn_execution_start":
-        this.#turn ??= { text: "", parts: [], timeline: [], usedTools: false };
+        this.#turn ??= new OpenTurn();
         break;
       case "assistant_message":
         this.#assistant(event);
@@ -98,7 +87,17 @@ export class DocumentFold {
         };
         break;
       case "tool_execution_complete":
-        this.#tool(event.payload);
+        if (event.payload.outside !== undefined) this.#outside.add(event.payload.outside);
+        this.#turn?.call(event.payload);
+        break;
+      case "artifact_state_changed":
+        this.#turn?.send(event.payload);
+        break;
+      case "human_input_asked":
+        this.#turn?.ask(event.payload);
+        break;
+      case "human_input_answered":
+        this.#turn?.answer(event.payload);
         break;
       case "turn_execution_complete":
         this.#take(event.payload.message_ids, false);
@@ -159,6 +158,11 @@ export class DocumentFold {
     return this.#title.title;
   }
 
+  /** Where who made the session wants it to work. */
+  get cwd(): string | undefined {
+    return this.#cwd;
+  }
+
   get state(): string {
     return this.#state;
   }
@@ -171,9 +175,11 @@ export class DocumentFold {
     return this.#lastSequence;
   }
 
-  /** The first user text, 100 characters. */
+  /** The first user text that is not a command, 100 characters. */
   get summary(): string | undefined {
-    const firstText = this.#lines.find(({ message }) => message.role === "user")?.message.content;
+    const isText = ({ message }: Line): boolean => message.role === "user";
+    const first = this.#lines.find((line) => isText(line) && !isCommand(line.message.content));
+    const firstText = (first ?? this.#lines.find(isText))?.message.content;
     return firstText === undefined ? undefined : [...firstText.slice(0, 400)].slice(0, 100).join("");
   }
 
@@ -265,45 +271,15 @@ export class DocumentFold {
     }
   }
 
-  /** A turn's answers become one message; what was said between tool calls stands in its timeline. */
+  /** A turn's answers become one message. */
   #assistant({ payload, source, timestamp }: EventOf<"assistant_message">): void {
-    const { content } = payload;
-    const turn = this.#turn ?? { text: "", parts: [], timeline: [], usedTools: false };
-    const text = textOf(content);
-    turn.parts.push(...content);
-    turn.usedTools ||= content.some((part) => part.type === "tool_use");
-    if (text !== "") {
-      turn.text = text;
-      turn.timeline.push({ kind: "text", text });
-    }
+    const turn = this.#turn ?? new OpenTurn();
+    turn.say(payload.content);
     if (!payload.final && !payload.partial) return;
-    if (turn.text !== "" || turn.parts.length > 0)
-      this.#add(
-        {
-          role: "assistant",
-          content: turn.text,
-          ...(turn.usedTools ? { parts: turn.parts, timeline: turn.timeline } : {}),
-          timestamp,
-          ...this.#labels(),
-        },
-        { isSeen: source !== "gateway" },
-      );
+    const line = turn.toLine();
+    if (line !== undefined)
+      this.#add({ role: "assistant", ...line, timestamp, ...this.#labels() }, { isSeen: source !== "gateway" });
     this.#turn = undefined;
-  }
-
-  #tool(call: Payload<"tool_execution_complete">): void {
-    if (call.outside !== undefined) this.#outside.add(call.outside);
-    if (this.#turn === undefined) return;
-    this.#turn.parts.push({
-      type: "tool_result",
-      tool_call_id: call.tool_call_id,
-      content: call.output,
-      is_error: call.is_error,
-    });
-    this.#turn.timeline.push({
-      kind: "activity",
-      activity: { type: call.tool_name, summary: call.summary, detail: call.output.slice(0, detailLimit) },
-    });
   }
 
   /** What a model was asked beside the turn's own answers. */
@@ -360,6 +336,16 @@ function sum(known: number | undefined, more: number | undefined): number | unde
 /** A role as documents name it; what is unknown is told as by the system. */
 export function roleOf(role: string): DocumentMessage["role"] {
   return role === "user" || role === "assistant" || role === "tool" || role === "error" ? role : "system";
+}
+
+function userLine({ payload: { content }, timestamp }: EventOf<"user_message_queued">): DocumentMessage {
+  const hasFiles = content.some((part) => part.type !== "text");
+  return { role: "user", content: readable(content), ...(hasFiles ? { parts: content } : {}), timestamp };
+}
+
+/** `/help`, `/model fast`: for the gateway, and not what the conversation is about. */
+function isCommand(text: string): boolean {
+  return /^\/[a-z]+(?:@\w+)?(?:\s|$)/i.test(text);
 }
 
 /** What a person wrote, with a line for each file that came along. */

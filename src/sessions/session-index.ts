@@ -10,46 +10,81 @@ import { type SessionLine, sessionLine } from "./session-line.js";
 
 const indexName = ".index.jsonl";
 
-/** The lines of the sessions whose documents are files. */
-export interface SessionIndex {
-  /** By session, every document on disk. Reads the index file, and what it misses, on first use. */
-  lines(): Promise<ReadonlyMap<string, SessionLine>>;
-  put(line: SessionLine): Promise<void>;
-  /** For a session whose document is off the disk. */
-  remove(key: string): Promise<void>;
-}
+/** So long after a document went its line goes from the file: many that go in one moment cost one writing. */
+const tidyMs = 1000;
 
 /**
- * One line per written document in `.index.jsonl`, the last line of a file counts. Only a cache: documents that it does
- * not know are read, and lines whose document is gone are left out.
+ * The lines of the sessions whose documents are files: one per written document in `.index.jsonl`, the last line of a
+ * file counts. Only a cache: documents that it does not know are read, and lines whose document is gone are left out.
  */
-export function createSessionIndex(dir: string, log: Logger): SessionIndex {
-  const path = join(dir, indexName);
-  let loading: Promise<Loaded> | undefined;
-  let last: Promise<void> = Promise.resolve();
+export class SessionIndex implements AsyncDisposable {
+  readonly #dir: string;
+  readonly #path: string;
+  readonly #log: Logger;
+  #loading: Promise<Loaded> | undefined;
+  #last: Promise<void> = Promise.resolve();
+  /** Sessions whose lines are still in the file. */
+  readonly #gone = new Set<string>();
+  #tidyTimer: NodeJS.Timeout | undefined;
+
+  constructor(dir: string, log: Logger) {
+    this.#dir = dir;
+    this.#path = join(dir, indexName);
+    this.#log = log;
+  }
+
+  /** By session, every document on disk. Reads the index file, and what it misses, on first use. */
+  async lines(): Promise<ReadonlyMap<string, SessionLine>> {
+    this.#loading ??= loadIndex(this.#dir, this.#path, this.#log);
+    return (await this.#loading).lines;
+  }
+
+  put(line: SessionLine): Promise<void> {
+    return this.#inTurn(async () => {
+      await mkdir(this.#dir, { recursive: true });
+      await appendFile(this.#path, `${JSON.stringify(line)}\n`, { mode: 0o600, flag: appendOnly });
+      if (this.#loading === undefined) return;
+      const loaded = await this.#loading;
+      loaded.lines.set(line.key, line);
+      loaded.written += 1;
+      if (hasGrown(loaded)) await rewrite(this.#path, loaded);
+    });
+  }
+
+  /** For a session whose document is off the disk. Soon the file says no more of it either. */
+  remove(key: string): Promise<void> {
+    return this.#inTurn(async () => {
+      (await this.#loading)?.lines.delete(key);
+      this.#gone.add(key);
+      this.#tidyTimer ??= setTimeout(() => void this.#inTurn(() => this.#tidy()), tidyMs);
+    });
+  }
+
+  /** The file says nothing of sessions that are gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#inTurn(() => this.#tidy());
+  }
+
+  async #tidy(): Promise<void> {
+    clearTimeout(this.#tidyTimer);
+    this.#tidyTimer = undefined;
+    if (this.#gone.size === 0) return;
+    try {
+      const loaded = await this.#loading;
+      if (loaded !== undefined) await rewrite(this.#path, loaded);
+      else await dropLines(this.#path, this.#gone);
+      this.#gone.clear();
+    } catch (error) {
+      this.#log.warn(`${this.#path} still holds lines of deleted sessions: the next start takes them out`, { error });
+    }
+  }
+
   /** Lines and new files take turns, so that none is lost. */
-  const inTurn = (job: () => Promise<void>): Promise<void> => {
-    const done = last.then(job);
-    last = done.catch(() => undefined);
+  #inTurn(job: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(job);
+    this.#last = done.catch(() => undefined);
     return done;
-  };
-  return {
-    async lines() {
-      loading ??= loadIndex(dir, path, log);
-      return (await loading).lines;
-    },
-    put: (line) =>
-      inTurn(async () => {
-        await mkdir(dir, { recursive: true });
-        await appendFile(path, `${JSON.stringify(line)}\n`, { mode: 0o600, flag: appendOnly });
-        if (loading === undefined) return;
-        const loaded = await loading;
-        loaded.lines.set(line.key, line);
-        loaded.written += 1;
-        if (hasGrown(loaded)) await rewrite(path, loaded);
-      }),
-    remove: (key) => inTurn(async () => void (await loading)?.lines.delete(key)),
-  };
+  }
 }
 
 export function newestFirst(a: SessionSummary, b: SessionSummary): number {
@@ -74,6 +109,13 @@ async function rewrite(path: string, loaded: Loaded): Promise<void> {
   loaded.written = loaded.lines.size;
 }
 
+/** Without taking the whole list into memory for good. */
+async function dropLines(path: string, keys: ReadonlySet<string>): Promise<void> {
+  const lines = (await readFile(path, { encoding: "utf8", flag: readOnly }).catch(() => "")).split("\n");
+  const kept = lines.filter((text) => !keys.has(parseLine(text)?.key ?? ""));
+  if (kept.length < lines.length) await replaceFile(path, kept.join("\n"), { sync: false, mode: 0o600 });
+}
+
 async function loadIndex(dir: string, path: string, log: Logger): Promise<Loaded> {
   const known = new Map<string, SessionLine>();
   const loaded: Loaded = { lines: new Map(), written: 0 };
@@ -84,17 +126,20 @@ async function loadIndex(dir: string, path: string, log: Logger): Promise<Loaded
     if (line !== undefined) known.set(line.file, line);
   }
   let unlisted = 0;
+  let found = 0;
   for (const file of await readdir(dir).catch(() => [])) {
     if (!file.endsWith(documentSuffix) || file.startsWith(".")) continue;
     const listed = known.get(file);
     const line = listed ?? (await readLine(dir, file, log));
     if (line === undefined) continue;
     if (listed === undefined) unlisted += 1;
+    else found += 1;
     const twin = loaded.lines.get(line.key);
     if (twin === undefined || file === `${sessionFileName(line.key)}${documentSuffix}`)
       loaded.lines.set(line.key, line);
   }
-  if (unlisted > 0 || hasGrown(loaded)) {
+  // Lines of documents that are gone tell of what was deleted.
+  if (unlisted > 0 || found < known.size || hasGrown(loaded)) {
     await rewrite(path, loaded).catch((error: unknown) => {
       log.warn(`${path} could not be written: the next start reads these documents again`, { error });
     });

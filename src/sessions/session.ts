@@ -8,7 +8,7 @@ export interface SessionSummary {
   readonly lastMessageAt?: string;
   /** At most 200 characters. */
   readonly lastMessage?: string;
-  /** The first user text, 100 characters. */
+  /** The first user text that is not a command, 100 characters. */
   readonly summary?: string;
 }
 
@@ -16,6 +16,7 @@ export interface SessionSummary {
 export interface DocumentMessage {
   readonly role: "user" | "assistant" | "tool" | "system" | "error";
   readonly content: string;
+  /** Of an answer with tool calls all parts of its turn; of a person's message with files text and files, and where they are. */
   readonly parts?: readonly ContentPart[];
   readonly timeline?: readonly TimelineEntry[];
   readonly timestamp: string;
@@ -49,7 +50,7 @@ export interface SessionMetadata {
   readonly cwd?: string;
   readonly createdAt: string;
   readonly lastActivity: string;
-  /** The first user text, 100 characters. */
+  /** The first user text that is not a command, 100 characters. */
   readonly summary?: string;
   readonly usage: Usage;
   /** Of the answers whose price is known. */

@@ -22,8 +22,14 @@ export interface SkillsOptions {
 export interface FoundSkills {
   /** Sorted by name, those that are switched off included. */
   readonly skills: readonly Skill[];
-  /** What is wrong with single files, each as one sentence. */
-  readonly problems: readonly string[];
+  readonly problems: readonly SkillProblem[];
+}
+
+/** What is wrong with a file. */
+export interface SkillProblem {
+  readonly path: string;
+  /** For people, with the path. */
+  readonly sentence: string;
 }
 
 /** The skills as they are on disk at the moment of the call; files that did not change are not read again. */
@@ -76,29 +82,30 @@ export function createSkills(options: SkillsOptions): Skills {
   };
 
   const find = async (): Promise<FoundSkills> => {
-    const problems: string[] = [];
+    const problems: SkillProblem[] = [];
+    const tell = (path: string, what: string) => problems.push({ path, sentence: `${path}: ${what}` });
     const byName = new Map<string, Skill>();
     const seenPaths = new Set<string>();
-    const isEnabled = await loadState(path.join(options.workspace, stateFile), problems);
+    const isEnabled = await loadState(path.join(options.workspace, stateFile), tell);
     for (const { folder, source } of roots) {
       for (const file of await walkSkills(folder)) {
         seenPaths.add(file.path);
         const key = foldName(file.name);
         const earlier = byName.get(key);
         if (earlier !== undefined) {
-          if (earlier.source === source) problems.push(`${file.path}: ${earlier.path} has the same name and is used.`);
+          if (earlier.source === source) tell(file.path, `${earlier.path} has the same name and is used.`);
           continue;
         }
         if (file.size > maxBytes) {
-          problems.push(`${file.path}: larger than 1 MB, left out.`);
+          tell(file.path, "larger than 1 MB, left out.");
           continue;
         }
         try {
           const skill = toSkill(file, source, await load(file), isEnabled);
-          if (skill.problem !== undefined) problems.push(`${file.path}: ${skill.problem}`);
+          if (skill.problem !== undefined) tell(file.path, skill.problem);
           byName.set(key, skill);
         } catch (error) {
-          problems.push(`${file.path}: cannot be read (${messageOf(error)}).`);
+          tell(file.path, `cannot be read (${messageOf(error)}).`);
         }
       }
     }
@@ -160,7 +167,10 @@ function toText(skill: Skill): string {
   return [skill.body === "" ? "(this skill is empty)" : skill.body, ...notes].join("\n\n");
 }
 
-async function loadState(file: string, problems: string[]): Promise<(aliases: readonly string[]) => boolean> {
+async function loadState(
+  file: string,
+  tell: (path: string, what: string) => void,
+): Promise<(aliases: readonly string[]) => boolean> {
   const states = new Map<string, boolean>();
   try {
     const state = z
@@ -168,11 +178,11 @@ async function loadState(file: string, problems: string[]): Promise<(aliases: re
       .parse(JSON.parse(await readFile(file, { encoding: "utf8", flag: readOnly })));
     for (const [name, value] of Object.entries(state)) {
       if (typeof value === "boolean") states.set(foldName(name), value);
-      else problems.push(`${file}: the entry of ${name} is neither true nor false.`);
+      else tell(file, `the entry of ${name} is neither true nor false.`);
     }
   } catch (error) {
     const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (!isMissing) problems.push(`${file}: cannot be read, so all skills are on.`);
+    if (!isMissing) tell(file, "cannot be read, so all skills are on.");
   }
   return (aliases) => aliases.map((alias) => states.get(foldName(alias))).find((value) => value !== undefined) ?? true;
 }

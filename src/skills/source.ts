@@ -1,5 +1,6 @@
+import { statSync } from "node:fs";
 import { shared } from "../util/shared.js";
-import type { LoadedSkill, Skills } from "./find.js";
+import type { LoadedSkill, SkillProblem, Skills } from "./find.js";
 import { type DefaultSelector, selectSkills } from "./select.js";
 import type { SkillSummary } from "./skill.js";
 
@@ -36,16 +37,19 @@ export interface SkillSource {
    * @throws {ConfigError} when the file that says what is off cannot be read or written
    */
   switchTo(name: string, isEnabled: boolean): Promise<SkillSummary | undefined>;
-  /** What was wrong with single files at the last look, each as one sentence. */
+  /** What was wrong with single files at the last look, each as one sentence; not of files that changed or went since. */
   problems(): readonly string[];
 }
 
 export function createSkillSource(skills: Skills, selector: DefaultSelector): SkillSource {
-  let problems: readonly string[] = [];
+  let problems: readonly SkillProblem[] = [];
+  let lookedAt = 0;
   const look = () =>
     shared(async () => {
+      const startedAt = Date.now();
       const found = await skills.find();
-      problems = found.problems;
+      ({ problems } = found);
+      lookedAt = startedAt;
       return found.skills;
     }, sharedMs);
   let find = look();
@@ -79,6 +83,11 @@ export function createSkillSource(skills: Skills, selector: DefaultSelector): Sk
       find = look();
       return skill;
     },
-    problems: () => problems,
+    problems: () => problems.filter(({ path }) => isUnchanged(path, lookedAt)).map(({ sentence }) => sentence),
   };
+}
+
+function isUnchanged(path: string, since: number): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && stats.ctimeMs <= since;
 }

@@ -126,6 +126,8 @@ export interface ToolContext {
   readonly isSubAgent: boolean;
   /** The session's own folder, or that of the chat that a sub-agent works for: relative paths start here. May not exist yet. */
   readonly folder: string;
+  /** Where the session's first command begins, if who made the session named a place. */
+  readonly cwd?: string | undefined;
   /** The workspace: readable. */
   readonly workspace: string;
   /** Aborts when the turn is stopped: a tool that has started processes then ends their whole group. */

@@ -27,6 +27,22 @@ export function visibleJson(value: unknown): string {
   });
 }
 
+/** What a tool is called with, field by field: texts as they are, anything else as JSON. */
+export function visibleFields(
+  input: Readonly<Record<string, unknown>>,
+): readonly { readonly name: string; readonly value: string }[] {
+  return Object.entries(input).map(([name, value]) => {
+    return { name: visible(name), value: typeof value === "string" ? visibleLines(value) : visibleJson(value) };
+  });
+}
+
+/** The same as lines `name: value`; further lines of a value stand below, moved in. */
+export function visibleInput(input: Readonly<Record<string, unknown>>): string {
+  return visibleFields(input)
+    .map(({ name, value }) => `${name}: ${value.replaceAll("\n", "\n  ")}`)
+    .join("\n");
+}
+
 /** An address as the network knows it: a host in foreign letters, which may look like another one, in plain ones. */
 export function visibleAddress(address: string): string {
   return visible(URL.canParse(address) ? new URL(address).href : address);

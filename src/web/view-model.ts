@@ -175,7 +175,9 @@ const handlers: Handlers = {
     if (kind === "undo") draft.plans = draft.plans.filter(({ seq }) => seq <= (to_seq ?? 0));
     if (kind === "undo" || kind === "deletion") removeItems(draft, (item) => isUndone(item, to_seq ?? 0));
     for (const [index, message] of (messages ?? []).entries()) importMessage(draft, event, message, index);
-    const text = historyTexts[kind];
+    // A command's own answer says it.
+    const isTold = event.turn_id !== undefined;
+    const text = isTold ? quietTexts[kind] : historyTexts[kind];
     if (text !== undefined) addItem(draft, { ...base(event, `history:${event.event_id}`), kind: "divider", text });
   },
   settings_changed: showNotice,
@@ -191,6 +193,9 @@ const historyTexts: Readonly<Record<string, string>> = {
   edit: "History edited",
   deletion: "Messages deleted",
 };
+
+/** A line is enough where the answer stands below it. */
+const quietTexts: Readonly<Record<string, string>> = { new: "" };
 
 /** What is shown after these events. Pure: the same state and events give the same view, and nothing is changed in place. */
 export function applyEvents(state: ViewState, events: readonly GatewayEvent[]): ViewState {

@@ -1,7 +1,7 @@
 import { type Notice, noticeOf, sizeOf } from "../client/notices.js";
 import type { ContentPart } from "../events/content.js";
 import type { EventOf, GatewayEvent } from "../events/event.js";
-import { visible, visibleJson, visibleLines } from "../util/visible.js";
+import { visibleFields } from "../util/visible.js";
 import { addItem, type Draft, findItem, putItem, removeItems } from "./view-draft.js";
 import type { AssistantItem, Item, OpenPlan, OpenQuestion, ToolItem } from "./view-state.js";
 
@@ -149,9 +149,7 @@ export function questionOf(asked: EventOf<"human_input_asked">["payload"]): Open
     requestId: asked.request_id,
     kind: asked.kind,
     question: asked.question,
-    input: Object.entries(asked.input ?? {}).map(([name, value]) => {
-      return { name: visible(name), value: typeof value === "string" ? visibleLines(value) : visibleJson(value) };
-    }),
+    input: visibleFields(asked.input ?? {}),
     options: asked.options.map(({ id, label, description, recommended = false }) => {
       return { id, label, description, isRecommended: recommended };
     }),

@@ -1,4 +1,5 @@
 import type { ChannelStatus, GatewayStatus } from "../api/gateway-api.js";
+import { isUnmended } from "../config/file-modes.js";
 import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
@@ -47,7 +48,7 @@ export function createStatus(
       } = core.engine.status();
       const { provider, model } = models.describe();
       const problems = [
-        ...options.config.problems,
+        ...options.config.problems.filter(isUnmended),
         ...channelFaults.problems,
         ...policy.problems,
         ...guestProblems(),

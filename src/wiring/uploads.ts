@@ -10,6 +10,7 @@ import type { Logger } from "../log.js";
 import { plainName } from "../util/file-name.js";
 import { openReal, PathChangedError, resolveReal } from "../util/real-path.js";
 import { writeReal } from "../util/write-real.js";
+import { TakenUploads } from "./taken-uploads.js";
 
 /** Files that people give to the gateway before the message that they belong to: `<id>-<name>` in one folder. */
 export interface Uploads {
@@ -24,7 +25,8 @@ export interface Uploads {
   /** @throws {RequestError} 404 */
   open(name: string): Promise<ArtifactContent>;
   /**
-   * Gives a session its own copies, where its tools can read them. The same message finds them where they are.
+   * Gives them to a session, where its tools can read them. The same message finds them where they are, another one
+   * gets copies.
    *
    * @throws {RequestError} 400 for one that is not there, 413 too large, 507 or 503 when it cannot be written
    */
@@ -39,6 +41,7 @@ export function createUploads(options: {
   readonly log: Logger;
 }): Uploads {
   const { folder, receivedOf, maxBytes, log } = options;
+  const taken = new TakenUploads(folder, receivedOf);
   let cleaning: Promise<void> | undefined;
 
   const write = async (target: string, name: string, content: AsyncIterable<Uint8Array>): Promise<number> => {
@@ -55,14 +58,23 @@ export function createUploads(options: {
     }
   };
 
-  /** Opens what is in the folder, also over a link of the folder itself. */
+  /** What is in the folder, also over a link of the folder itself, or was taken from there by a session. */
+  const realPathOf = async (path: string): Promise<string | undefined> => {
+    const inside = (await realpath(folder)) + sep;
+    const real = await realpath(path).catch(() => undefined);
+    if (real !== undefined) return real.startsWith(inside) && !isUnfinished(basename(real)) ? real : undefined;
+    const gone = join(await realpath(dirname(path)), basename(path));
+    const copy = gone.startsWith(inside) ? await taken.find(gone) : undefined;
+    return copy && (await realpath(copy));
+  };
+
   const openInside = async (path: string): Promise<ArtifactContent | undefined> => {
     try {
-      const real = await realpath(path);
-      if (!real.startsWith((await realpath(folder)) + sep) || isUnfinished(basename(real))) return undefined;
+      const real = await realPathOf(path);
+      if (real === undefined) return undefined;
       const handle = await openReal(real);
       const { size } = await handle.stat();
-      const filename = basename(real).replace(/^[0-9a-f]{12}-/, "");
+      const filename = basename(path).replace(/^[0-9a-f]{12}-/, "");
       return { filename, mimeType: typeOf(filename), sizeBytes: size, handle };
     } catch (error) {
       log.debug(`A file was not opened: ${messageOf(error)}`, { path });
@@ -90,7 +102,7 @@ export function createUploads(options: {
       await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
         throw diskFault(error, name);
       });
-      cleaning ??= removeUnfinished(folder);
+      cleaning ??= removeUnfinished(folder).then(() => taken.tidy());
       await cleaning;
       const path = join(folder, `${randomBytes(6).toString("hex")}-${name}`);
       const size = await write(path, name, content);
@@ -112,6 +124,7 @@ export function createUploads(options: {
         const path = join(received, receivedName(`${messageId}\n${file.path}`, index, filename));
         const known = await lstat(path).catch(() => undefined);
         const sizeBytes = known?.isFile() === true ? known.size : await copy(file.path, filename, path);
+        await taken.moved(file.path, sessionKey, path);
         handed.push({ path, filename, mimeType: file.mimeType, sizeBytes });
       }
       return handed;

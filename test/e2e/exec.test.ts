@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { z } from "zod";
@@ -196,3 +196,19 @@ for (const sandbox of ["auto", "off"] as const) {
     });
   });
 }
+
+test("in a session that was made with a folder of the workspace commands begin there, and the assistant is told", async () => {
+  await using model = await startFakeOpenAI({
+    answer: [{ toolCalls: [{ id: "c1", name: "exec", input: { command: "pwd; cat notes.txt" } }] }, { text: "done" }],
+  });
+  await using gateway = await startGateway({ config: configOf(model, "auto") });
+  const folder = join(gateway.workspace, "project");
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "notes.txt"), "bring bread");
+  await gateway.gateway.api.createSession({ key: "webui:there", cwd: folder });
+  await gateway.ask("look", { key: "webui:there" });
+  assert.ok(model.requests[0]?.userText.includes(`<working_folder>${folder}</working_folder>`));
+  const done = (await gateway.events("webui:there")).find((event) => event.type === "tool_execution_complete");
+  assert.ok(done?.type === "tool_execution_complete");
+  assert.equal(done.payload.output.trim().split("\n").slice(0, 2).join("\n"), `${folder}\nbring bread`);
+});

@@ -326,3 +326,22 @@ test("its package exports what a program builds on, with types", async () => {
   const types = await readFile(new URL("../../src/index.d.ts", import.meta.url), "utf8");
   assert.match(types, /createAgent/);
 });
+
+test("a wrong config is refused with what is wrong alone: nothing of what a gateway would do about it", async () => {
+  const wrong = {
+    agents: { defaults: { maxTokens: "many", modle: "x" } },
+    channels: { telegram: { enabled: true, token: 7 } },
+  };
+  await using agent = createAgent({ home: await tempHome(), ...wrong });
+  await assert.rejects(agent.initialize(), (error: Error) => {
+    assert.match(error.message, /^The config is wrong: /);
+    for (const part of [
+      /agents\.defaults\.maxTokens: expected a number, got a text/,
+      /unknown key "agents\.defaults\.modle"/,
+      /channels\.telegram\.token/,
+    ])
+      assert.match(error.message, part);
+    assert.doesNotMatch(error.message, /default is used|ignored|is off/);
+    return true;
+  });
+});

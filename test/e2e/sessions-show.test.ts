@@ -2,8 +2,13 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { createClient } from "../../src/client/node.js";
+import type { DocumentMessage } from "../../src/sessions/session.js";
 import { openCli } from "../support/cli.js";
 import { startCliGateway, withModel } from "../support/cli-gateway.js";
+import { runMaxclaw } from "../support/daemon.js";
+import { startFakeOpenAI } from "../support/fake-openai.js";
+import { openAIConfig, startGateway } from "../support/gateway.js";
 
 const key = "cli:default";
 
@@ -52,4 +57,51 @@ test("sessions show still shows a conversation of the Go maxclaw, and names what
   const nobody = await cli.run(["sessions", "show", "cli:nobody"]);
   assert.equal(nobody.code, 1);
   assert.match(nobody.stderr, /There is no session cli:nobody/);
+});
+
+test("sessions show, the document and the messages over HTTP name tools, files of both sides, and questions", async () => {
+  const asked = { question: "Which colour?", options: ["red", "blue"] };
+  await using model = await startFakeOpenAI({
+    answer: [
+      { toolCalls: [{ id: "c1", name: "write_file", input: { path: "plan.txt", content: "paint" } }] },
+      { toolCalls: [{ id: "c2", name: "ask_human", input: asked }] },
+      { toolCalls: [{ id: "c3", name: "send_file", input: { path: "plan.txt" } }] },
+      { text: "**It** is painted." },
+    ],
+  });
+  await using gateway = await startGateway({ config: openAIConfig(model.apiBase) });
+  const { api, address, pageUrl } = gateway.gateway;
+  await gateway.ask("/help");
+  const client = createClient({ url: pageUrl });
+  const file = await client.upload(Buffer.from("a wall"), "wall.txt").finally(() => client.close());
+  const { messageId } = await api.send({ sessionKey: "webui:test", content: "**Paint** it", attachments: [file] });
+  const question = await gateway.waitForEvent((event) => event.type === "human_input_asked");
+  assert.ok(question.type === "human_input_asked");
+  await api.answerQuestion({ sessionKey: "webui:test", requestId: question.payload.request_id, answer: "blue" });
+  await gateway.outcome(messageId);
+
+  const shown = await runMaxclaw(["sessions", "show", "webui:test"], gateway.home);
+  const lines = [
+    /^\[write_file\] .+$/m,
+    /^\[question\] Which colour\?\n\[answer\] blue$/m,
+    /^\[send_file\] .+$/m,
+    /^\*\*It\*\* is painted\.$/m,
+    /^\[file\] wall\.txt, 6 B: \/.+\/received\/\w{8}-wall\.txt$/m,
+    /^\[file\] plan\.txt, 5 B: \/.+plan\.txt$/m,
+  ];
+  for (const line of lines) assert.match(shown.stdout, line);
+  assert.match(shown.stdout, /^Paint it \(webui:test, idle\)$/m, "a title is no Markdown");
+
+  const { messages } = (await (await fetch(`http://${address}/api/sessions/webui:test/messages`)).json()) as {
+    readonly messages: readonly DocumentMessage[];
+  };
+  const filesIn = (role: string) =>
+    messages.flatMap((message) =>
+      message.role === role
+        ? (message.parts ?? []).flatMap((part) => (part.type === "file" ? [[part.filename, part.size_bytes]] : []))
+        : [],
+    );
+  assert.deepEqual([filesIn("user"), filesIn("assistant")], [[["wall.txt", 6]], [["plan.txt", 5]]]);
+  const { sessions } = await api.listSessions({ limit: 5, offset: 0 });
+  assert.match(sessions[0]?.summary ?? "", /^\*\*Paint\*\* it/, "a command is not what it is about");
 });

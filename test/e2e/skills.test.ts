@@ -236,3 +236,20 @@ function parseCalendar(text: string): Record<string, Record<string, string> | un
   for (const name of ["DTSTAMP", "DTSTART", "DTEND"]) assert.match(parts.VEVENT?.[name] ?? "", /^\d{8}T\d{6}Z?$/);
   return parts;
 }
+
+test("a skill that was bad is no problem any more once it is deleted or mended", async () => {
+  await using t = await start();
+  const bad = join(t.gateway.workspace, "skills", "bad.md");
+  const worse = join(t.gateway.workspace, "skills", "worse.md");
+  await mkdir(join(t.gateway.workspace, "skills"), { recursive: true });
+  await writeFile(bad, "---\n{: nothing\n---\nx");
+  await writeFile(worse, "---\n{: nothing\n---\nx");
+  await t.gateway.ask("hello");
+  const problems = () => t.gateway.gateway.api.status().problems.filter((one) => /front matter/.test(one));
+  assert.equal(problems().length, 2);
+  await rm(bad);
+  await writeFile(worse, "---\ndescription: y\n---\nx");
+  assert.deepEqual(problems(), []);
+  await t.gateway.ask("hello");
+  assert.deepEqual(problems(), []);
+});

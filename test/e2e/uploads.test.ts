@@ -37,7 +37,18 @@ test("a file that is uploaded and sent with a message can be read by tools", asy
     assert.match(files[0] ?? "", /^[0-9a-f]{8}-report\.pdf$/);
     assert.equal((await client.sendMessage(message)).status, "duplicate");
     assert.deepEqual(await readdir(received), files, "nothing is taken twice");
-    assert.deepEqual(await readFile(join(received, files[0] ?? "")), await readFile(report.path));
+    const kept = await readFile(join(received, files[0] ?? ""));
+    assert.deepEqual(
+      (await readdir(dirname(report.path))).filter((name) => name.endsWith(".pdf")),
+      [],
+      "one copy",
+    );
+    const headers = { authorization: "Bearer secret" };
+    const back = await fetch(new URL(report.url ?? "", `http://${gateway.gateway.address}`), { headers });
+    assert.deepEqual(Buffer.from(await back.arrayBuffer()), kept);
+    const other = { sessionKey: "webui:other", content: "And here?", attachments: [report], messageId: "msg_other" };
+    assert.equal((await client.sendMessage(other)).status, "accepted");
+    await gateway.outcome("msg_other", "webui:other");
     const queued = (await gateway.events(key)).find(({ type }) => type === "user_message_queued");
     assert.match(JSON.stringify(queued?.payload), /received\/[0-9a-f]{8}-report\.pdf/);
 

@@ -117,6 +117,13 @@ describe("a conversation that is followed in the terminal", () => {
     assert.equal(screenOf(events), "One \n> hurry\ntwo.\n");
   });
 
+  it("leaves a command's answer to say what the command did", () => {
+    const { events, gateway, store } = record();
+    gateway.tell(key, "session_history_changed", { kind: "new" }, { turn_id: "turn_1" });
+    store("msg_1", "A fresh conversation.");
+    assert.equal(screenOf(events), "A fresh conversation.\n");
+  });
+
   it("says how a turn ended badly, forgets what it had not finished, and lets nothing steer the terminal", () => {
     const { events, gateway, say, store } = record();
     say("msg_1", "Half an ");

@@ -185,11 +185,13 @@ describe("status without a gateway", () => {
     await mkdir(cli.home, { mode: 0o700 });
     await writeFile(join(cli.home, "config.json"), '{"gatway": {}, "channels": {"whatsapp": {"enabled": true}}}');
     const { code, stdout } = await cli.run(["status"]);
-    assert.equal(code, 0);
+    assert.equal(code, 1, "there is something to look at");
     assert.match(stdout, /no gateway runs/);
     assert.match(stdout, /Problem: .*"gatway".*did you mean "gateway"/);
     assert.match(stdout, /Problem: .*no WhatsApp channel yet/);
     const parsed = JSON.parse((await cli.run(["status", "--json"])).stdout);
     assert.deepEqual([parsed.running, parsed.home, parsed.problems.length], [false, cli.home, 2]);
+    await writeFile(join(cli.home, "config.json"), "{}", { mode: 0o600 });
+    assert.equal((await cli.run(["status"])).code, 0);
   });
 });

@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { isUnmended } from "../../src/config/file-modes.js";
 import { listenHost } from "../../src/config/interpret.js";
 import { type LoadedConfig, loadConfig } from "../../src/config/load.js";
 import { ConfigError } from "../../src/errors.js";
@@ -53,7 +54,6 @@ describe("the config file", () => {
     assert.deepEqual(config.channels, {});
     assert.deepEqual(config.owners, []);
     assert.equal(config.skills.default, "auto");
-    assert.equal(config.events.ringSize, 10000);
   });
 
   it("must exist when it is named", async () => {
@@ -329,6 +329,17 @@ describe("secrets", () => {
     await writeFile(join(apart, "other.json"), JSON.stringify({ gateway: { token: variable("T") } }));
     const without = await loadConfig({ home, configPath: join(apart, "other.json"), env: { T: "a-long-token" } });
     assert.deepEqual(without.problems, [], "a config without keys may be read");
+  });
+
+  it("are a problem until the named command was run, and other problems stay", async () => {
+    await load({ providers: { openai: { apiKey: "sk-in-the-config" } }, unknown: 1 });
+    await chmod(join(home, "config.json"), 0o644);
+    await chmod(home, 0o755);
+    const { problems } = await loadConfig({ home, env: {} });
+    assert.deepEqual([problems.length, problems.filter(isUnmended).length], [3, 3]);
+    await chmod(home, 0o700);
+    await chmod(join(home, "config.json"), 0o600);
+    assert.deepEqual(problems.filter(isUnmended), ['unknown key "unknown" is ignored']);
   });
 
   it("of the config are all listed for masking, short ones left out", async () => {

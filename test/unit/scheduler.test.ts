@@ -243,3 +243,59 @@ test("a job that is changed keeps its place and its past, and begins with its ne
   await assert.rejects(t.scheduler.update(id, { message: " ", every: "1h" }), /Say what is to be done/);
   await assert.rejects(t.scheduler.update("job_x", { message: "y", every: "1h" }), /no scheduled job/);
 });
+
+test("a change leaves alone what it does not name: schedule, zone, text, where that came from, chat, missed times", async () => {
+  const t = setUp();
+  const wish = {
+    name: "Tea",
+    message: "make tea",
+    cron: "0 9 * * *",
+    timeZone: "Europe/Berlin",
+    missed: "skip",
+  } as const;
+  const { id } = await t.scheduler.add(
+    { ...wish, session: "alone", outside: ["a page"], addresses: ["https://a.example/"] },
+    owner,
+  );
+  const { nextDue: _, lastRun: __, ...before } = t.scheduler.get(id);
+  const changes = [
+    [{}, {}],
+    [{ name: "Green tea" }, { name: "Green tea" }],
+    [
+      { timeZone: "Asia/Tokyo" },
+      { schedule: { kind: "cron", expression: "0 9 * * *", timeZone: "Asia/Tokyo" }, lastDue: t.state.now },
+    ],
+    [{ cron: "0 8 * * *" }, { schedule: { kind: "cron", expression: "0 8 * * *", timeZone: "Asia/Tokyo" } }],
+    [
+      { session: "chat", missed: "once" },
+      { session: "chat", missed: "once" },
+    ],
+  ] as const;
+  let expected: object = before;
+  for (const [change, differs] of changes) {
+    expected = { ...expected, ...differs };
+    const { nextDue: _, lastRun: __, ...after } = await t.scheduler.update(id, change);
+    assert.deepEqual(after, expected, JSON.stringify(change));
+  }
+  const { outside, addresses, name } = await t.scheduler.update(id, { message: "make coffee" });
+  assert.deepEqual([outside, addresses, name], [undefined, undefined, "Green tea"], "another text is another author's");
+});
+
+test("a job for one moment leaves the list when its run is over, and what it did can be looked up", async () => {
+  const t = setUp();
+  const { id } = await t.scheduler.add({ message: "once", at: "2026-11-21T12:30:00Z" }, owner);
+  const off = await t.scheduler.add({ message: "off", at: "2026-11-21T12:30:00Z" }, owner);
+  await t.scheduler.enable(off.id, false);
+  t.state.now += hour;
+  await t.look();
+  assert.equal(t.state.accepted.length, 1);
+  assert.deepEqual(
+    t.scheduler.list().map((job) => job.id),
+    [off.id],
+  );
+  assert.equal(t.scheduler.get(id).lastRun?.status, "running");
+  assert.equal(t.scheduler.history(id).length, 1);
+  t.state.now += 40 * 24 * hour;
+  await t.scheduler.add({ message: "next", every: "1h" }, owner);
+  assert.throws(() => t.scheduler.get(id), /no scheduled job/);
+});

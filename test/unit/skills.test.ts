@@ -82,7 +82,7 @@ test("two skills of one name in the same root: the first path is used and the ot
     skills.map(({ body }) => body),
     ["first"],
   );
-  assert.match(problems.join(), /b\/x\.md: .*a\/x\.md has the same name/);
+  assert.match(problems.map(({ sentence }) => sentence).join(), /b\/x\.md: .*a\/x\.md has the same name/);
 });
 
 test("an edit, a new file and a removed file count from the next look on; the rest is not read again", async () => {
@@ -117,7 +117,7 @@ test("circles of links, dead links and huge files hold nothing up", async () => 
     ["good", "linked"],
   );
   assert.equal(problems.length, 1);
-  assert.match(problems.join(), /huge\.md: larger than 1 MB/);
+  assert.match(problems.map(({ sentence }) => sentence).join(), /huge\.md: larger than 1 MB/);
 });
 
 test("skills are switched off by .skills_state.json; a broken one leaves all on and is told", async () => {
@@ -131,7 +131,7 @@ test("skills are switched off by .skills_state.json; a broken one leaves all on 
   assert.equal(await place.skills.read("a"), undefined);
   place.file("ws/.skills_state.json", "{");
   assert.deepEqual(await enabled(), [true, true, true]);
-  assert.match((await place.skills.find()).problems.join(), /all skills are on/);
+  assert.match((await place.skills.find()).problems.map(({ sentence }) => sentence).join(), /all skills are on/);
 });
 
 test("a skill that is switched is so at the next look, however soon that comes", async () => {

@@ -4,7 +4,7 @@ import { print, printJson } from "../output.js";
 export function addStatusCommand(program: Command, version: string): void {
   program
     .command("status")
-    .description("Show whether the gateway runs, what it uses and what is wrong")
+    .description("Show whether the gateway runs, what it uses and what is wrong; exit code 1 if something is")
     .option("-c, --config <file>", "look at this config file, if no gateway runs")
     .option("--json", "as JSON")
     .action(async (flags: { readonly config?: string; readonly json?: true }) => {
@@ -15,14 +15,16 @@ export function addStatusCommand(program: Command, version: string): void {
       const context = await openContext(flags.config);
       const client = await connectRunning(context);
       if (client !== undefined) {
-        const status = await client.get("/api/status");
-        if (flags.json) return printJson({ running: true, address: client.address, ...toObject(status) });
+        const status = toObject(await client.get("/api/status"));
+        if ("problems" in status && Array.isArray(status.problems) && status.problems.length > 0) process.exitCode = 1;
+        if (flags.json) return printJson({ running: true, address: client.address, ...status });
         const { printStatus } = await import("../status-text.js");
         return printStatus(status, client.address);
       }
       const { home, loaded } = context;
       const { config, problems, path } = loaded;
       const { workspace } = config.agents.defaults;
+      if (problems.length > 0) process.exitCode = 1;
       if (flags.json) return printJson({ running: false, version, home, workspace, config: path, problems });
       print(`maxclaw ${version}: no gateway runs. Start it with: maxclaw gateway`);
       print(`Home:      ${home}`);

@@ -19,6 +19,8 @@ interface MaintenanceOptions {
 
 /** The journal may grow by so many segments while its files are held. */
 const mostHeldSegments = 16;
+/** So long after a deletion, and not sooner after the one before, the journal is written anew. */
+const forgetMs = 1000;
 
 /** Moves events from the journal to the session logs and begins new segments: one of these at a time. */
 export class Maintenance {
@@ -29,6 +31,7 @@ export class Maintenance {
   #last: Promise<unknown> = Promise.resolve();
   #isRotating = false;
   #rotateAbove: number;
+  #forgetTimer: NodeJS.Timeout | undefined;
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
@@ -54,6 +57,19 @@ export class Maintenance {
     );
   }
 
+  /** Soon the journal holds no more of what was deleted: it begins a new segment, one for all deletions of a moment. */
+  forgetSoon(): void {
+    this.#forgetTimer ??= setTimeout(() => {
+      this.#serially(() => this.#rotate())
+        .catch((error: unknown) => {
+          this.#options.log.error("the journal could not be written anew; it still holds what was deleted", { error });
+        })
+        .finally(() => {
+          this.#forgetTimer = undefined;
+        });
+    }, forgetMs);
+  }
+
   /** Everything is in the session logs and on the disk afterwards. */
   flush(): Promise<void> {
     return this.#serially(() => this.#flushAll());
@@ -61,6 +77,7 @@ export class Maintenance {
 
   /** The same, and the next start finds a short journal. */
   async compact(): Promise<void> {
+    clearTimeout(this.#forgetTimer);
     await this.#serially(async () => {
       await this.#flushAll();
       if (this.#options.journal.segmentBytes > 0) await this.#rotate();

@@ -215,6 +215,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       lanes.fenceDeleted();
       await journal.sync();
       removeLog(parts, sessionKey, options.log);
+      maintenance.forgetSoon();
     },
 
     cursor: (name) => records.cursors.get(name),

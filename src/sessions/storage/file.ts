@@ -3,7 +3,7 @@ import { messageOf, StorageError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { foundDocument, writeDocument } from "../document-file.js";
 import type { SessionFiles } from "../file-names.js";
-import { createSessionIndex, lineOf } from "../session-index.js";
+import { lineOf, SessionIndex } from "../session-index.js";
 import { type SessionLine, sessionLine } from "../session-line.js";
 import { isKindInScan, parseRecordKey, type RecordKind, recordKey, recordKinds } from "./keys.js";
 import type { Change, StorageDriver } from "./storage.js";
@@ -15,7 +15,7 @@ type Parts = Map<RecordKind, object | undefined>;
  * index records are lines of one index file, which is read on first use. A document without a line gets one.
  */
 export function createFileStorage(files: SessionFiles, log: Logger): StorageDriver {
-  const index = createSessionIndex(files.dir, log);
+  const index = new SessionIndex(files.dir, log);
   let isClosed = false;
 
   const told = async <T>(path: string, what: string, work: () => Promise<T>): Promise<T> => {
@@ -98,6 +98,7 @@ export function createFileStorage(files: SessionFiles, log: Logger): StorageDriv
     change,
     async [Symbol.asyncDispose]() {
       isClosed = true;
+      await index[Symbol.asyncDispose]();
     },
   };
 }

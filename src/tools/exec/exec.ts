@@ -49,7 +49,7 @@ export function execTool(settings: ExecSettings): Tool {
       const isSandboxed = confinement !== undefined;
       if (isSandboxed && network && settings.network === "off")
         return failed("Commands have no network here (setting tools.exec.network).");
-      const terminal = await terminals.of(context.sessionKey, context.folder);
+      const terminal = await terminals.of(context.sessionKey, context.folder, context.cwd);
       const access = {
         kind: "command",
         command,

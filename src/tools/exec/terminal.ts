@@ -1,5 +1,6 @@
 import { mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
+import { isInside } from "../../policy/paths.js";
 import type { Zones } from "../../policy/zones.js";
 import { removeFolder } from "../../util/held-folder.js";
 import type { ToolContext } from "../tool.js";
@@ -25,6 +26,8 @@ const maxFileBytes = 8 * 1024 ** 3;
 export interface TerminalOptions {
   readonly id: string;
   readonly folder: string;
+  /** Where the first command begins; counts only in the workspace. Default: `folder`. */
+  readonly cwd?: string | undefined;
   readonly workspace: string;
   /** The gateway's own folder. */
   readonly home: string;
@@ -103,12 +106,14 @@ export class Terminal {
   #usedAt = Date.now();
 
   constructor(options: TerminalOptions) {
-    const { temp, folder, zones, surveyor, quota, refreshMs } = options;
+    const { temp, folder, zones, surveyor, quota, refreshMs, cwd, workspace } = options;
     this.id = options.id;
     this.#options = options;
     this.#temp = { hidden: temp, shown: path.join(temp, "tmp"), memory: path.join(temp, "shm") };
     this.#views = new Views({ zones, surveyor, folder: temp, refreshMs });
     this.#quota = new Quota([folder, this.#temp.shown, this.#temp.memory], quota);
+    if (cwd !== undefined && isInside(workspace, path.resolve(workspace, cwd)))
+      this.#cwd = path.resolve(workspace, cwd);
     this.#made = makeFolders(this.#temp);
     this.#made.catch(() => undefined);
   }

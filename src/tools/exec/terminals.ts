@@ -40,8 +40,8 @@ export class Terminals implements AsyncDisposable {
     return this.#open.get(sessionKey);
   }
 
-  /** The session's terminal, which is opened when it has none. */
-  async of(sessionKey: string, folder: string): Promise<Terminal> {
+  /** The session's terminal, which is opened when it has none; its first command begins in `cwd`. */
+  async of(sessionKey: string, folder: string, cwd?: string): Promise<Terminal> {
     const { tempRoot, idleMs, onChange, limits, ...options } = this.#options;
     this.#left ??= namesIn(tempRoot);
     for (const name of (await this.#left).splice(0)) this.#sweep(path.join(tempRoot, name));
@@ -49,7 +49,7 @@ export class Terminals implements AsyncDisposable {
     if (known !== undefined) return known;
     const id = newId("term");
     const temp = path.join(tempRoot, createHash("sha256").update(id).digest("hex").slice(0, 16));
-    const terminal = new Terminal({ ...options, surveyor: this.#surveyor, limits: limits(), id, folder, temp });
+    const terminal = new Terminal({ ...options, surveyor: this.#surveyor, limits: limits(), id, folder, temp, cwd });
     this.#open.set(sessionKey, terminal);
     this.#timer ??= setInterval(() => void this.#closeIdle(), Math.max(10, idleMs / 30)).unref();
     onChange({ sessionKey, id, from: "stopped", to: "ready", detail: "opened for a command" });
