@@ -1,5 +1,3 @@
-import { parseCommand } from "../agent/chat-command.js";
-import { asksToStop } from "../agent/interrupt-phrases.js";
 import type { OpenQuestions } from "../agent/open-questions.js";
 import type { MessageBus } from "../bus/message-bus.js";
 import type { Attachment, InboundMessage } from "../bus/messages.js";
@@ -24,6 +22,10 @@ export interface IntakePorts {
   /** The disk takes writes. */
   readonly isWritable: () => boolean;
   readonly stuck: StuckChats;
+  /** The text is a command. */
+  readonly isCommand: (content: string) => boolean;
+  /** The text stops what is under way. */
+  readonly asksToStop: (content: string) => boolean;
   readonly policy: Policy;
   readonly pairing: Pairing;
   readonly rates: RateLimiter;
@@ -61,7 +63,7 @@ const longestPrepareMs = 5000;
 const silence: PublishOutcome = { status: "refused" };
 
 export function createIntake(ports: IntakePorts): Intake {
-  const { bus, policy, pairing, rates, questions, answers, files, prepareSession, stuck, now, log } = ports;
+  const { bus, policy, pairing, rates, questions, answers, files, prepareSession, stuck, asksToStop, now, log } = ports;
   const recent = createRecentTexts();
   /** Sessions in which a message waits for its files: what is behind it waits as well. */
   const tails = new Map<string, Promise<unknown>>();
@@ -73,7 +75,9 @@ export function createIntake(ports: IntakePorts): Intake {
       // Whatever is wrong with its past, the message itself can be kept; its turn says what it could not read.
       log.warn(`The session of a message could not be read: ${messageOf(error)}`, { session: message.sessionKey });
     }
-    const isUrgent = actsAtOnce(message.content) || questions.of(message.sessionKey) !== undefined;
+    const { content, sessionKey } = message;
+    // Also where a text may be an answer.
+    const isUrgent = ports.isCommand(content) || asksToStop(content) || questions.of(sessionKey) !== undefined;
     return await bus.publishInbound(message, { cursor, isUrgent });
   };
 
@@ -261,11 +265,6 @@ export function createIntake(ports: IntakePorts): Intake {
 
 function textOf(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n");
-}
-
-/** A command, or a phrase that stops. */
-function actsAtOnce(content: string): boolean {
-  return parseCommand(content) !== undefined || asksToStop(content);
 }
 
 /** @throws when it takes longer */

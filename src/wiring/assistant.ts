@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { commands } from "../agent/chat-command.js";
+import { commands, parseCommand } from "../agent/chat-command.js";
 import { asksToStop } from "../agent/interrupt-phrases.js";
 import { OpenQuestions } from "../agent/open-questions.js";
 import { RunningTurns } from "../agent/running-turns.js";
@@ -108,6 +108,8 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     waiting: core.engine.waiting,
     isWritable: () => core.engine.status().writable,
     stuck,
+    isCommand: (content) => parseCommand(content) !== undefined,
+    asksToStop,
     policy,
     pairing,
     rates: createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now }),

@@ -15,6 +15,7 @@ const engine = await openEmbeddedEngine({
   log: silentLog,
   segmentBytes: 30_000,
   quietMs: 3,
+  limits: { suspectMs: 50 },
   onBoundary: (name) => {
     if (name !== killAt) return;
     passed += 1;

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { parseCommand } from "../../src/agent/chat-command.js";
+import { asksToStop } from "../../src/agent/interrupt-phrases.js";
 import { OpenQuestions } from "../../src/agent/open-questions.js";
 import { createAnswers } from "../../src/api/answers.js";
 import { createIntake } from "../../src/api/intake.js";
@@ -57,6 +59,8 @@ async function openIntake(
     waiting: engine.waiting,
     isWritable: () => engine.status().writable,
     stuck,
+    isCommand: (content) => parseCommand(content) !== undefined,
+    asksToStop,
     policy,
     pairing,
     rates: createRateLimiter(perMinute, { now: Date.now }),

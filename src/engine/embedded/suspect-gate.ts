@@ -1,4 +1,5 @@
-import { quietMsOf, type Suspicion } from "./suspects.js";
+import { quietMsOf } from "./suspects.js";
+import type { Suspicion } from "./suspicion.js";
 import type { WorkItem } from "./work-table.js";
 
 interface Waiting {

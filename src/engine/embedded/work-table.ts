@@ -1,7 +1,7 @@
 import type { DeadLetter, QueueName, StoredWork, Work } from "../engine.js";
 import { deepFreeze } from "./files.js";
 import type { Operation } from "./operations.js";
-import type { Run, Suspicion } from "./suspects.js";
+import type { Run, Suspicion } from "./suspicion.js";
 
 /** A piece of work that waits or runs. */
 export interface WorkItem {
