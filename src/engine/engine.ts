@@ -192,7 +192,7 @@ export interface Engine extends AsyncDisposable {
    * Resolves once the work is durable. Calls are ordered: work is accepted in the order of the calls. Waits while
    * 100 accepts are on their way to the disk, 10 s at most.
    *
-   * @throws {EngineError} `buffer_full` after that wait, `lane_full` at once when the lane holds 10,000 pieces or 8 MB,
+   * @throws {EngineError} `buffer_full` after that wait, `lane_full` at once when the lane holds 10,000 pieces or 16 MB,
    *   `persistence` when the disk refuses, `closed`
    */
   accept<Q extends QueueName>(work: Work<Q>, options: AcceptOptions): Promise<Acceptance>;

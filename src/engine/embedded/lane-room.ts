@@ -1,6 +1,6 @@
 import { EngineError } from "../../errors.js";
-import type { Work } from "../engine.js";
-import type { WorkTable } from "./work-table.js";
+import type { LongLane, Work } from "../engine.js";
+import type { WorkItem, WorkTable } from "./work-table.js";
 
 export interface LaneLimits {
   readonly pendingPerKey: number;
@@ -11,7 +11,7 @@ export interface LaneLimits {
 
 export const defaultLaneLimits: LaneLimits = {
   pendingPerKey: 10_000,
-  bytesPerKey: 8 * 1024 * 1024,
+  bytesPerKey: 16 * 1024 * 1024,
   bytes: 32 * 1024 * 1024,
 };
 
@@ -32,4 +32,19 @@ export function assertRoom(table: WorkTable, { queue, key }: Work, limits: LaneL
   if (count < Math.min(alwaysRoomFor, limits.pendingPerKey)) return;
   if (count < limits.pendingPerKey + more.pieces && isSmall) return;
   throw new EngineError(`${key} has ${count} messages waiting, and no room for more`, { kind: "lane_full" });
+}
+
+/** The lanes of messages in which at least so many wait. */
+export function longLanes(table: WorkTable, least: number): readonly LongLane[] {
+  return table.lanes("inbound").flatMap(({ key, items }) => {
+    const [head] = items;
+    if (head === undefined || items.length < least) return [];
+    return [{ key, waiting: items.length, since: head.acceptedAt, state: stateOf(head) }];
+  });
+}
+
+function stateOf({ run, suspicion, notBefore }: WorkItem): LongLane["state"] {
+  if (run !== undefined) return "works";
+  if (suspicion !== undefined) return "suspect";
+  return notBefore > 0 ? "retries" : "waits";
 }

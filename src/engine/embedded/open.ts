@@ -8,15 +8,14 @@ import type {
   Engine,
   EngineStatus,
   Handler,
-  LongLane,
   QueueName,
   StoredWork,
   Work,
 } from "../engine.js";
 import { storeEvents } from "./delivery.js";
-import { closedError, createDeadLetters, createRecords } from "./facts.js";
+import { closedError, createDeadLetters, createRecords, createRefusal } from "./facts.js";
 import { frozenCopy } from "./files.js";
-import { assertRoom } from "./lane-room.js";
+import { assertRoom, longLanes } from "./lane-room.js";
 import { loadJournal } from "./load.js";
 import type { Operation } from "./operations.js";
 import type { EmbeddedEngineOptions } from "./options.js";
@@ -156,17 +155,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       return accept(work, acceptOptions);
     },
 
-    async refuse(work, cursor) {
-      assertOpen();
-      if (records.hasSeen(work, now())) return;
-      const { queue, id } = work;
-      const operations: Operation[] = [
-        { o: "work", work: frozenCopy(work), at: now() },
-        { o: "ack", queue, id },
-      ];
-      if (cursor !== undefined) operations.push({ o: "cursor", ...cursor });
-      await store(operations);
-    },
+    refuse: createRefusal(parts, store),
 
     // The queue decides what the handler gets, which a plain union does not show to the compiler.
     consume: (queue, limits, handler, signal) => consume(queue, limits, handler as Handler<QueueName>, signal),
@@ -256,17 +245,6 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       return closed;
     },
   };
-}
-
-function longLanes(work: Parts["records"]["work"], least: number): readonly LongLane[] {
-  return work.lanes("inbound").flatMap(({ key, items }) => {
-    const [head] = items;
-    if (head === undefined || items.length < least) return [];
-    const { acceptedAt: since, run, suspicion, notBefore } = head;
-    const state =
-      run !== undefined ? "works" : suspicion !== undefined ? "suspect" : notBefore > 0 ? "retries" : "waits";
-    return [{ key, waiting: items.length, since, state }];
-  });
 }
 
 /** Takes off the disk what deleted sessions have left there. */

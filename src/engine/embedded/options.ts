@@ -24,7 +24,7 @@ export interface EmbeddedEngineOptions {
   readonly quietMs?: number;
   readonly limits?: {
     readonly acceptsWaiting?: number;
-    /** Pieces of work in one lane. Default 10,000; or 8 MB in one, or 32 MB in all. */
+    /** Pieces of work in one lane. Default 10,000; or 16 MB in one, or 32 MB in all. */
     readonly pendingPerKey?: number;
     readonly waitMs?: number;
     /** How soon after its begin the end of the process counts against suspected work, at first. Default 4000. */
