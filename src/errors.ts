@@ -124,8 +124,10 @@ const providerErrorCodes: Readonly<Record<ProviderErrorKind, ErrorCode>> = {
 };
 
 export type EngineErrorKind =
-  /** The chat, or the gateway, has as much waiting as it may hold. Nothing was stored. */
+  /** Too much is on its way to the disk. Nothing was stored. */
   | "buffer_full"
+  /** The chat has as much waiting as it may hold. Nothing was stored. */
+  | "lane_full"
   /** The disk refused the write. Nothing was stored. */
   | "persistence"
   /** The journal or a session log is damaged in a place where only a person can decide. */

@@ -57,7 +57,12 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
     if (signal.reason instanceof EngineError && signal.reason.kind === "fenced") interrupt({ kind: "shutdown" });
   };
   signal.addEventListener("abort", onAbort, { once: true });
-  using _running = ports.running.begin(message.sessionKey, { turnId, senderId: message.senderId, interrupt });
+  using _running = ports.running.begin(message.sessionKey, {
+    turnId,
+    senderId: message.senderId,
+    interrupt,
+    startedAt,
+  });
   const human = new HumanInput({
     ports,
     delivery,
@@ -253,7 +258,8 @@ async function beginTurn(
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  if (!hasBegun(earlier)) begin.push(...(await firstMessage(scope, log, message, selection, missingTools)));
+  const isInContext = hasBegun(earlier) || scope.session.enteredMessages.has(message.id);
+  if (!isInContext) begin.push(...(await firstMessage(scope, log, message, selection, missingTools)));
   begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
   await log.append([...begin, ...states]);
 }

@@ -88,6 +88,15 @@ export type SandboxStatus =
   | { readonly state: "ready"; readonly name: string }
   | { readonly state: "unavailable"; readonly reason: string };
 
+export interface StuckChatStatus {
+  readonly sessionKey: string;
+  readonly waiting: number;
+  /** ISO 8601. */
+  readonly since: string;
+  /** What it waits for, in words that follow on "the chat". */
+  readonly reason: string;
+}
+
 export interface GatewayStatus {
   readonly version: string;
   readonly state: "starting" | "ready" | "draining" | "stopped";
@@ -118,6 +127,8 @@ export interface GatewayStatus {
   readonly inboundWaiting: number;
   readonly outboundWaiting: number;
   readonly deadLetters: number;
+  /** Chats that do not get on: many messages wait there, or none can be taken. */
+  readonly stuckChats: readonly StuckChatStatus[];
   readonly rssBytes: number;
   /** fdatasyncs that somebody waited for, since the start. */
   readonly syncs?: number;

@@ -259,7 +259,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       try {
         return { messageId: id, status: await intake.submit(message, take) };
       } catch (error) {
-        if (error instanceof EngineError && error.kind === "buffer_full")
+        if (error instanceof EngineError && (error.kind === "buffer_full" || error.kind === "lane_full"))
           throw new RequestError("Too many messages are waiting. Try again in a minute.", {
             status: 429,
             code: "BUFFER_FULL",

@@ -179,6 +179,8 @@ export interface ChannelContext {
   readonly records?: ChannelRecords | undefined;
   /** Takes a pressed button, without waiting for anything else that its chat has sent. Never rejects. */
   readonly press?: Press;
+  /** A text that stops what is under way: it is passed on before what its chat has sent earlier and is not taken yet. */
+  readonly actsAtOnce?: ((content: string) => boolean) | undefined;
   /** How long to wait for the platform's word on a send; absent: as the channel sees fit. */
   readonly sendTimeoutMs?: number | undefined;
 }

@@ -34,6 +34,9 @@ const status = z.object({
   inboundWaiting: count,
   outboundWaiting: count,
   deadLetters: count,
+  stuckChats: z
+    .array(z.object({ sessionKey: z.string(), waiting: count, since: z.string(), reason: z.string() }))
+    .default([]),
   rssBytes: count,
 });
 
@@ -54,6 +57,8 @@ export function printStatus(answer: unknown, address: string): void {
   if (now.sandbox !== undefined) print(`Sandbox:   ${harmless(sandboxText(now.sandbox))}`);
   if (now.sandbox?.memory !== undefined) print(`Memory:    of commands ${harmless(now.sandbox.memory)}`);
   print(`Waiting:   ${now.inboundWaiting} to answer, ${now.outboundWaiting} to send, ${now.deadLetters} given up`);
+  for (const { sessionKey, waiting, since, reason } of now.stuckChats)
+    print(`Stuck:     ${harmless(`${sessionKey} ${reason}; ${waiting} wait, since ${since}`)}`);
   for (const missing of now.missing) print(`Missing:   ${harmless(missing)}`);
   for (const problem of now.problems) print(`Problem:   ${harmless(problem)}`);
 }

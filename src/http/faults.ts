@@ -41,6 +41,7 @@ export function toFaultReply(thrown: unknown, log: Logger): FaultReply {
 function engineReply(thrown: EngineError, log: Logger): FaultReply {
   switch (thrown.kind) {
     case "buffer_full":
+    case "lane_full":
       return {
         status: 429,
         code: "BUFFER_FULL",

@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { commands } from "../agent/chat-command.js";
+import { commands, parseCommand } from "../agent/chat-command.js";
+import { asksToStop } from "../agent/interrupt-phrases.js";
 import { OpenQuestions } from "../agent/open-questions.js";
 import { RunningTurns } from "../agent/running-turns.js";
 import { type Answers, createAnswers } from "../api/answers.js";
 import { createIntake, type Intake } from "../api/intake.js";
 import { createReceivedFiles } from "../api/received-files.js";
+import { StuckChats } from "../api/stuck-chats.js";
 import { type Budgets, createBudgets } from "../budgets/budgets.js";
 import { createCalendar } from "../budgets/calendar.js";
 import { usageKind } from "../budgets/counters.js";
@@ -51,6 +53,7 @@ export interface Assistant {
   readonly answers: Answers;
   readonly running: RunningTurns;
   readonly intake: Intake;
+  readonly stuck: StuckChats;
   readonly models: Models;
   readonly budgets: Budgets;
   readonly skills: SkillSource;
@@ -101,9 +104,14 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
       await saveSecrets(home, values);
     },
   });
+  const stuck = new StuckChats(now);
   const intake = createIntake({
     bus: core.messages,
     waiting: core.engine.waiting,
+    isWritable: () => core.engine.status().writable,
+    stuck,
+    isCommand: (content) => parseCommand(content) !== undefined,
+    asksToStop,
     policy,
     pairing,
     rates: createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now }),
@@ -139,6 +147,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     answers,
     running: new RunningTurns(),
     intake,
+    stuck,
     models: openModels(options, core, now),
     budgets: createBudgets({
       limits: config.budgets,
@@ -222,7 +231,7 @@ async function openChannels(
   { engine, tell }: Core,
   pressIn: (channel: string) => Press,
 ): Promise<{ readonly channels: ReadonlyMap<string, Channel>; readonly channelFaults: ChannelFaults }> {
-  const context = { cursor: (name: string) => engine.cursor(name), sendTimeoutMs };
+  const context = { cursor: (name: string) => engine.cursor(name), actsAtOnce: asksToStop, sendTimeoutMs };
   const channels = new Map((platforms?.(context) ?? []).map((channel) => [channel.name, channel]));
   const { telegram } = config.channels;
   if (telegram?.enabled && telegram.token !== undefined) {

@@ -6,6 +6,7 @@ import type { Core } from "./core.js";
 import type { Exec } from "./exec.js";
 import type { Mcp } from "./mcp.js";
 import type { GatewayOptions } from "./options.js";
+import { stuckChats } from "./stuck-chats.js";
 import { undeliveredProblems } from "./undelivered.js";
 import type { WebTools } from "./web-tools.js";
 
@@ -18,10 +19,11 @@ export interface Status {
 export function createStatus(
   options: GatewayOptions,
   core: Core,
-  { models, policy, skills, channelFaults, guestProblems }: Assistant,
+  assistant: Assistant,
   { web, exec, mcp }: { readonly web: WebTools; readonly exec: Exec; readonly mcp: Mcp },
 ): Status {
   const { home, version } = options;
+  const { models, policy, skills, channelFaults, guestProblems } = assistant;
   const startedAt = new Date(options.now?.() ?? Date.now()).toISOString();
   const channels = new Map<string, ChannelStatus>();
   for (const { section, reason } of options.config.off) {
@@ -81,6 +83,7 @@ export function createStatus(
         inboundWaiting,
         outboundWaiting,
         deadLetters,
+        stuckChats: stuckChats(core, assistant),
         rssBytes: process.memoryUsage.rss(),
         syncs,
       };

@@ -145,6 +145,31 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
     },
   );
 
+  channelTest(
+    "a chat with hundreds of messages behind a turn holds up nobody, and /stop acts when it comes",
+    {
+      answer: (request) => (wordsOf(request) === "hang" ? { text: ["I think"], hang: "middle" } : echo(request)),
+      config: { inbound: { senderPerMinute: 0, chatPerMinute: 0 } },
+    },
+    async (world, harness) => {
+      const [ann, bob] = harness.people;
+      await harness.write({ from: ann, text: "hang" });
+      await world.model.waitForRequests(1);
+      for (let n = 0; n < 210; n += 1) await harness.write({ from: ann, text: `more ${n}` });
+      await harness.write({ from: bob, text: "hello" });
+      await world.seen(bob.chatId, "You said: hello");
+      const stuck = () => world.gateway.gateway.api.status().stuckChats;
+      await until("all of it waits", () => stuck()[0]?.waiting === 211, 15_000);
+      assert.deepEqual(
+        stuck().map(({ sessionKey }) => sessionKey),
+        [world.keyOf(ann)],
+      );
+      assert.match(stuck()[0]?.reason ?? "", /has a turn running since/);
+      await harness.write({ from: ann, text: "/stop" });
+      await world.seen(ann.chatId, /Stopped\./);
+    },
+  );
+
   // Files
 
   channelTest(

@@ -16,6 +16,7 @@ const engine = await openEmbeddedEngine({
   segmentBytes: 30_000,
   sealAtLeast: 10,
   quietMs: 3,
+  limits: { suspectMs: 50 },
   onBoundary: (name) => {
     if (name !== killAt) return;
     passed += 1;

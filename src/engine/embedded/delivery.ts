@@ -5,6 +5,7 @@ import type { Journal } from "./journal.js";
 import type { Operation } from "./operations.js";
 import type { OnBoundary } from "./options.js";
 import type { LiveRecords } from "./state.js";
+import { progressOf } from "./suspects.js";
 import { toStored } from "./work-table.js";
 import type { Writer, Written } from "./writer.js";
 
@@ -55,9 +56,11 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
     async append(events, options) {
       const { emit = [], counts } = options;
       assertCurrent(attempt);
-      if (emit.length === 0) return storeEvents(parts, item.work.sessionKey, events, options);
+      const progress = progressOf(item, events);
+      if (emit.length === 0) return storeEvents(parts, item.work.sessionKey, events, options, progress);
       const emitted = newWork(parts, emit);
-      const written = writer.writeEvents(item.work.sessionKey, events, toOperations(emitted, parts), counts);
+      const operations = [...toOperations(emitted, parts), ...progress];
+      const written = writer.writeEvents(item.work.sessionKey, events, operations, counts);
       parts.boundary("append:after-write");
       await journal.sync();
       parts.boundary("append:after-sync");
@@ -70,11 +73,12 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
       assertCurrent(attempt);
       writer.write([{ o: "attempt", ...target, attempts: item.attempts - 1 }]);
       place.leave();
+      attempt.onPause();
       try {
         return await work();
       } finally {
         await place.retake();
-        if (!attempt.isEnded) writer.write([{ o: "attempt", ...target, attempts: item.attempts + 1 }]);
+        if (!attempt.isEnded) writer.write([{ o: "attempt", ...target, attempts: item.attempts + 1, run: {} }]);
       }
     },
 
@@ -139,8 +143,9 @@ export async function storeEvents(
   sessionKey: string,
   events: readonly EventDraft[],
   { durable, counts }: AppendOptions,
+  others: readonly Operation[] = [],
 ): Promise<readonly StoredEvent[]> {
-  const written: Written = parts.writer.writeEvents(sessionKey, events, [], counts);
+  const written: Written = parts.writer.writeEvents(sessionKey, events, others, counts);
   parts.boundary("append:after-write");
   if (durable) await parts.journal.sync();
   await written.publish();

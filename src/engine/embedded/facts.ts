@@ -23,6 +23,20 @@ export function createRecords({ records }: Parts, kind: string, store: Store): R
   };
 }
 
+/** Remembers the ids of work that is never taken. */
+export function createRefusal({ records, now }: Parts, store: Store): Engine["refuse"] {
+  return async (work, cursor) => {
+    if (records.hasSeen(work, now())) return;
+    const { queue, id } = work;
+    const operations: Operation[] = [
+      { o: "work", work: frozenCopy(work), at: now() },
+      { o: "ack", queue, id },
+    ];
+    if (cursor !== undefined) operations.push({ o: "cursor", ...cursor });
+    await store(operations);
+  };
+}
+
 /** What to do with buried work. */
 export function createDeadLetters({ records, lanes, now }: Parts, store: Store): Engine["dead"] {
   return {

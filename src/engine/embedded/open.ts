@@ -13,8 +13,9 @@ import type {
   Work,
 } from "../engine.js";
 import { storeEvents } from "./delivery.js";
-import { closedError, createDeadLetters, createRecords } from "./facts.js";
+import { closedError, createDeadLetters, createRecords, createRefusal } from "./facts.js";
 import { frozenCopy } from "./files.js";
+import { assertRoom, longLanes } from "./lane-room.js";
 import { loadJournal } from "./load.js";
 import type { Operation } from "./operations.js";
 import type { EmbeddedEngineOptions } from "./options.js";
@@ -23,9 +24,11 @@ import { noteStart, noteStop, readBootId } from "./run-note.js";
 import { journalFolder } from "./segment.js";
 import { pendingOf } from "./session-table.js";
 import { toStartFailure } from "./start-failure.js";
-import { laneId, toStored } from "./work-table.js";
+import { judgeCrash } from "./suspects.js";
+import { toStored } from "./work-table.js";
 
 const settleMs = 5000;
+const firstWindowMs = 4000;
 
 /**
  * Opens the engine that lives in this process and its home folder. Reads the journal and no session log. The caller
@@ -36,6 +39,7 @@ const settleMs = 5000;
  */
 export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promise<Engine> {
   const parts = await openParts(options);
+  noteCrash(parts, options);
   removeLogs(parts, options.log);
   for (const session of parts.records.sessions.all()) if (pendingOf(session).length > 0) parts.quiet.touch(session.key);
   return createEngine(parts, options);
@@ -48,6 +52,19 @@ async function openParts(options: EmbeddedEngineOptions): Promise<Parts> {
     return parts;
   } catch (error) {
     throw toStartFailure(journalFolder(options.home), error);
+  }
+}
+
+/** What the process before has left in work becomes suspect of having ended it. */
+function noteCrash({ records, writer }: Parts, { log, limits = {} }: EmbeddedEngineOptions): void {
+  const changes = judgeCrash([...records.work.all()], limits.suspectMs ?? firstWindowMs);
+  if (changes.length === 0) return;
+  try {
+    writer.write(changes);
+  } catch (error) {
+    // The next start finds the same in the journal and judges the same.
+    log.warn("what was in work when the last process ended could not be noted", { error });
+    for (const change of changes) records.apply(change, { isDurable: true, bytes: 0, position: 0 });
   }
 }
 
@@ -68,10 +85,11 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
     await journal.sync();
   }
 
-  async function accept(work: Work, { events, cursor }: AcceptOptions): Promise<Acceptance> {
-    const written = await admission.enter(laneId(work.queue, work.key), () => {
+  async function accept(work: Work, { events, cursor, isUrgent = false }: AcceptOptions): Promise<Acceptance> {
+    const written = await admission.enter(() => {
       if (closing.signal.aborted) throw closedError();
       if (records.hasSeen(work, now())) return undefined;
+      assertRoom(records.work, work, parts.laneLimits, isUrgent);
       const operations: Operation[] = [{ o: "work", work: frozenCopy(work), at: now() }];
       if (cursor !== undefined) operations.push({ o: "cursor", name: cursor.name, value: cursor.value });
       return writer.writeEvents(work.sessionKey, events, operations);
@@ -143,6 +161,8 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       return accept(work, acceptOptions);
     },
 
+    refuse: createRefusal(parts, store),
+
     // The queue decides what the handler gets, which a plain union does not show to the compiler.
     consume: (queue, limits, handler, signal) => consume(queue, limits, handler as Handler<QueueName>, signal),
 
@@ -179,6 +199,8 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       return items.filter((item) => item.isDurable).map((item) => toStored(item) as StoredWork<Q>);
     },
 
+    longLanes: (least) => longLanes(records.work, least),
+
     async deleteSession(sessionKey) {
       assertOpen();
       const { lastSeq, lastTime } = logs.open(sessionKey);
@@ -186,7 +208,6 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       if (isEmpty && !records.work.hasWorkOf(sessionKey)) return;
       writer.write([{ o: "tombstone", key: sessionKey, seq: lastSeq, timestamp: lastTime }]);
       lanes.fenceDeleted();
-      admission.recheck();
       await journal.sync();
       removeLog(parts, sessionKey, options.log);
       maintenance.forgetSoon();

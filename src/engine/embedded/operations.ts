@@ -12,6 +12,14 @@ const queue = z.enum(["inbound", "outbound"]);
 const text = z.string();
 const time = z.number();
 
+/** See `Run` and `Suspicion`. Optional everywhere: earlier versions wrote neither, and read past them. */
+const run = z.object({
+  quiet: z.boolean().optional(),
+  outlived: z.boolean().optional(),
+  progressed: z.boolean().optional(),
+});
+const suspicion = z.object({ limit: z.number(), alone: z.number(), points: z.number(), windowMs: z.number() });
+
 const operation = z.discriminatedUnion("o", [
   z.object({ o: z.literal("event"), event: storedEvent }),
   z.object({
@@ -21,9 +29,23 @@ const operation = z.discriminatedUnion("o", [
     attempts: z.number().optional(),
     notBefore: time.optional(),
     delayMs: z.number().optional(),
+    run: run.optional(),
+    crashes: z.number().optional(),
+    suspicion: suspicion.optional(),
   }),
-  /** An attempt began, or one was given back: `attempts` is the count from now on. */
-  z.object({ o: z.literal("attempt"), queue, id: text, attempts: z.number() }),
+  /**
+   * An attempt began, with `run`, or one was given back or ended with its process: `attempts` is the count from now on,
+   * `crashes` how many of them a crash has ended.
+   */
+  z.object({
+    o: z.literal("attempt"),
+    queue,
+    id: text,
+    attempts: z.number(),
+    run: run.optional(),
+    crashes: z.number().optional(),
+    suspicion: suspicion.optional(),
+  }),
   /** `delayMs` is how far off `notBefore` was when this was written. */
   z.object({
     o: z.literal("retry"),

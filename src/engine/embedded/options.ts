@@ -32,10 +32,11 @@ export interface EmbeddedEngineOptions {
   readonly quietMs?: number;
   readonly limits?: {
     readonly acceptsWaiting?: number;
+    /** Pieces of work in one lane. Default 10,000; or 16 MB in one, or 32 MB in all. */
     readonly pendingPerKey?: number;
     readonly waitMs?: number;
-    /** How long a last attempt runs before the next one may begin beside it. Default 30,000. */
-    readonly aloneMs?: number;
+    /** How soon after its begin the end of the process counts against suspected work, at first. Default 4000. */
+    readonly suspectMs?: number;
   };
   /** Called with the name of each boundary that is passed, so that a test can kill the process there. */
   readonly onBoundary?: OnBoundary;

@@ -1,6 +1,7 @@
 import { AcceptListeners } from "./accept-listeners.js";
 import { Admission } from "./admission.js";
 import { Journal } from "./journal.js";
+import { defaultLaneLimits, type LaneLimits } from "./lane-room.js";
 import { Lanes } from "./lanes.js";
 import type { LoadedJournal } from "./load.js";
 import { Maintenance } from "./maintenance.js";
@@ -26,6 +27,7 @@ export interface Parts {
   readonly maintenance: Maintenance;
   readonly writer: Writer;
   readonly admission: Admission;
+  readonly laneLimits: LaneLimits;
   readonly listeners: AcceptListeners;
   readonly lanes: Lanes;
 }
@@ -78,14 +80,9 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     log,
     onWritten: () => maintenance.check(),
   });
-  const admission = new Admission(
-    {
-      acceptsWaiting: limits.acceptsWaiting ?? 100,
-      pendingPerKey: limits.pendingPerKey ?? 100,
-      waitMs: limits.waitMs ?? 10_000,
-    },
-    (lane) => records.work.lengthOf(lane),
-  );
+  const { acceptsWaiting = 100, waitMs = 10_000, pendingPerKey = defaultLaneLimits.pendingPerKey } = limits;
+  const admission = new Admission({ acceptsWaiting, waitMs });
+  const laneLimits = { ...defaultLaneLimits, pendingPerKey };
   const listeners = new AcceptListeners(log);
   const lanes = new Lanes(
     {
@@ -95,12 +92,10 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
       now,
       boundary,
       log,
-      aloneMs: limits.aloneMs ?? 30_000,
-      onShorter: () => admission.recheck(),
     },
     (item) => listeners.tell(item),
   );
-  return { now, boundary, records, journal, logs, quiet, maintenance, writer, admission, listeners, lanes };
+  return { now, boundary, records, journal, logs, quiet, maintenance, writer, admission, laneLimits, listeners, lanes };
 
   function stopProcess(error: Error): void {
     log.error(`the process stops and writes nothing more: ${error.message}`, { error });
