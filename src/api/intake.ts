@@ -50,6 +50,7 @@ export interface Intake {
 
 const busy = "I have too much waiting at the moment. Please send this again in a minute.";
 const noDisk = "I cannot write to my disk right now, so I have not taken this. Please try again later.";
+const cannotRead = "I cannot read my disk right now, so I have not taken this. Please try again later.";
 const silence: PublishOutcome = { status: "refused" };
 
 export function createIntake(ports: IntakePorts): Intake {
@@ -245,6 +246,7 @@ function textOf(parts: readonly string[]): string {
 
 function replyFor(error: EngineError): string {
   if (error.kind === "persistence") return noDisk;
+  if (error.kind === "unreadable") return cannotRead;
   // The platform gives it again at the next start: nobody has to send it twice.
   return error.kind === "closed" ? "" : busy;
 }

@@ -363,8 +363,8 @@ export const catalogue = {
     detail: optionalText,
   }),
   session_history_changed: spec("state", {
-    /** `import`: taken over from elsewhere. `said`: what the assistant said here from another conversation. */
-    kind: z.enum(["new", "undo", "fork", "import", "said", "edit", "deletion"]),
+    /** `restored`: brought back from the document, as the log has lost them up to `to_seq`. `import`: taken over from elsewhere. `said`: what the assistant said here from another conversation. */
+    kind: z.enum(["new", "undo", "fork", "import", "said", "edit", "deletion", "restored"]),
     to_seq: count.optional(),
     messages: z
       .array(
@@ -374,12 +374,27 @@ export const catalogue = {
           timestamp: optionalText,
           /** Where what others wrote came from while it was composed. */
           outside: optionalText,
+          /** `restored`: the place of an event that was lost, where it belongs. */
+          seq: count.optional(),
         }),
       )
       .optional(),
     /** `fork`: the session that this one was copied from, and up to where. */
     forked_from: z.object({ key: text, seq: count }).optional(),
   }),
+  /** The session's log was damaged on the disk. It goes on without what could not be restored. */
+  session_log_mended: spec(
+    "system",
+    {
+      /** Numbers of events that are gone: no event will ever have them again. */
+      lost: z.array(z.object({ from_seq: count, to_seq: count })),
+      /** How many events were brought back from damaged lines or the journal. */
+      restored: count,
+      /** The damaged log as it was. */
+      kept_in: optionalText,
+    },
+    both,
+  ),
   settings_changed: spec("system", {
     scope: z.enum(["session", "gateway"]),
     key: text,

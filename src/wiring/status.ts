@@ -3,6 +3,7 @@ import { isUnmended } from "../config/file-modes.js";
 import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
+import { damagedLogs } from "./damage-notices.js";
 import type { Exec } from "./exec.js";
 import type { Mcp } from "./mcp.js";
 import type { GatewayOptions } from "./options.js";
@@ -55,6 +56,7 @@ export function createStatus(
         ...web.problems,
         ...mcp.problems(),
       ];
+      problems.push(...damagedLogs(core));
       if (!writable) problems.push(reason);
       const storageProblem = core.storageProblem();
       if (storageProblem !== undefined) problems.push(storageProblem);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { OpenQuestions } from "../../src/agent/open-questions.js";
@@ -12,7 +13,7 @@ import { createPairing } from "../../src/policy/pairing.js";
 import { createPolicy } from "../../src/policy/policy.js";
 import { createRateLimiter, type RateLimits } from "../../src/policy/rate-limits.js";
 import { never } from "../support/channel-kit.js";
-import { gate, openIn, tempFolder } from "../support/engine-kit.js";
+import { gate, logPath, openIn, tempFolder } from "../support/engine-kit.js";
 import { keepLog } from "../support/log.js";
 
 async function openIntake(
@@ -124,6 +125,17 @@ test("a session that cannot be read does not keep its messages from being stored
   assert.deepEqual(await intake.receive("telegram", received("hi")), { status: "accepted" });
   assert.deepEqual(waitingIn(engine, "telegram:42"), ["hi"]);
   assert.ok(log.lines.some(({ level, message }) => level === "warn" && message.includes("damaged")));
+});
+
+test("a message that cannot be stored because something cannot be read is not taken, and its sender is told why", async (t) => {
+  const { intake, home } = await openIntake(t);
+  // A folder in the place of the log: it cannot be read.
+  mkdirSync(join(logPath(home, "telegram:42"), "inner"), { recursive: true });
+  const outcome = await intake.receive("telegram", received("hi"));
+  assert.deepEqual(outcome, {
+    status: "busy",
+    reply: "I cannot read my disk right now, so I have not taken this. Please try again later.",
+  });
 });
 
 test("a stranger gets a code once and nothing is stored; a group stays silent; after the approval messages are taken", async (t) => {

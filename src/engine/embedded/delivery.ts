@@ -136,9 +136,9 @@ export async function storeEvents(
   parts: { readonly writer: Writer; readonly journal: Journal; readonly boundary: OnBoundary },
   sessionKey: string,
   events: readonly EventDraft[],
-  { durable, counts }: AppendOptions,
+  { durable, counts, afterSeq }: AppendOptions,
 ): Promise<readonly StoredEvent[]> {
-  const written: Written = parts.writer.writeEvents(sessionKey, events, [], counts);
+  const written: Written = parts.writer.writeEvents(sessionKey, events, [], counts, afterSeq);
   parts.boundary("append:after-write");
   if (durable) await parts.journal.sync();
   await written.publish();

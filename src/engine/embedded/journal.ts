@@ -30,6 +30,8 @@ interface Waiter {
 }
 
 interface JournalOptions {
+  /** Learns up to which transaction the journal is on the disk. */
+  readonly mark: { note(tx: number): void; close(): void };
   readonly log: Logger;
   readonly onFatal: (error: Error) => void;
   /** The disk takes writes again. */
@@ -178,6 +180,7 @@ export class Journal {
       clearTimeout(this.#probe);
       this.#failure ??= new Error("The journal is closed");
       fs.closeSync(this.#segment.fd);
+      this.#options.mark.close();
     }
   }
 
@@ -188,6 +191,7 @@ export class Journal {
       const segment = this.#segment;
       const { size } = segment;
       const written = this.#written;
+      const tx = this.#tx;
       try {
         await fdatasync(segment.fd);
         if (!segment.isListed) await syncFolder(dirname(segment.path));
@@ -199,6 +203,7 @@ export class Journal {
       segment.isListed = true;
       segment.synced = size;
       this.#synced = Math.max(this.#synced, written);
+      this.#options.mark.note(tx);
       if (batch.some(({ isCounted }) => isCounted)) this.#syncs += 1;
       for (const { resolve } of batch) resolve();
     }

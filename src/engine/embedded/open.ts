@@ -12,10 +12,11 @@ import type {
   StoredWork,
   Work,
 } from "../engine.js";
+import { damageKind } from "../log-damage.js";
 import { storeEvents } from "./delivery.js";
 import { closedError, createDeadLetters, createRecords } from "./facts.js";
 import { frozenCopy } from "./files.js";
-import { loadJournal } from "./load.js";
+import { type KnownLogs, loadJournal } from "./load.js";
 import type { Operation } from "./operations.js";
 import type { EmbeddedEngineOptions } from "./options.js";
 import { createParts, type Parts } from "./parts.js";
@@ -40,9 +41,13 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
   return createEngine(parts, options);
 }
 
+function knownLogs({ sessionLogs, sessionLogPath: logPathOf }: EmbeddedEngineOptions): KnownLogs {
+  return { logs: sessionLogs ?? (() => []), logPathOf };
+}
+
 async function openParts(options: EmbeddedEngineOptions): Promise<Parts> {
   try {
-    return createParts(options, await loadJournal(options.home, options.log));
+    return createParts(options, await loadJournal(options.home, options.log, knownLogs(options)));
   } catch (error) {
     throw toStartFailure(journalFolder(options.home), error);
   }
@@ -178,7 +183,10 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       const { lastSeq, lastTime } = logs.open(sessionKey);
       const isEmpty = lastSeq === (records.sessions.tombstones.get(sessionKey)?.seq ?? 0);
       if (isEmpty && !records.work.hasWorkOf(sessionKey)) return;
-      writer.write([{ o: "tombstone", key: sessionKey, seq: lastSeq, timestamp: lastTime }]);
+      writer.write([
+        { o: "tombstone", key: sessionKey, seq: lastSeq, timestamp: lastTime },
+        { o: "remove", kind: damageKind, id: sessionKey },
+      ]);
       lanes.fenceDeleted();
       admission.recheck();
       await journal.sync();

@@ -1,5 +1,8 @@
 import { AcceptListeners } from "./accept-listeners.js";
 import { Admission } from "./admission.js";
+import { knownLoss, tellDamage } from "./damage/damage-records.js";
+import { eventsInJournal } from "./damage/journal-events.js";
+import { JournalMark } from "./damage/journal-mark.js";
 import { Journal } from "./journal.js";
 import { Lanes } from "./lanes.js";
 import type { LoadedJournal } from "./load.js";
@@ -35,6 +38,7 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
   const journal: Journal = new Journal(loaded, {
     log,
     onFatal: options.onFatal ?? stopProcess,
+    mark: new JournalMark(options.home, log),
     onWritable: () => {
       lanes.resume("inbound");
       lanes.resume("outbound");
@@ -45,12 +49,16 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     log,
     boundary,
     syncedPosition: () => journal.syncedPosition,
+    inJournal: (sessionKey) => eventsInJournal(journal.syncedFile, sessionKey),
+    knownLoss: (sessionKey) => knownLoss(records, sessionKey),
+    shownSeq: options.shownSeq ?? (() => 0),
+    onDamage: (damage) => tellDamage({ records, writer, log, now }, damage),
   });
   const quiet = new QuietFlush(logs, records.sessions, quietMs, log);
   const maintenance = new Maintenance({ journal, records, logs, quiet, log, segmentBytes, boundary });
   const publisher = new Publisher(options.publish, log);
   const { instanceId } = options;
-  const writer = new Writer({
+  const writer: Writer = new Writer({
     journal,
     records,
     logs,

@@ -59,6 +59,7 @@ export class Writer {
     drafts: readonly EventDraft[],
     others: readonly Operation[] = [],
     counts: readonly Count[] = [],
+    afterSeq = 0,
   ): Written {
     const { journal, records, logs, quiet, publisher } = this.#parts;
     const session = drafts.length === 0 ? undefined : logs.open(sessionKey);
@@ -66,6 +67,7 @@ export class Writer {
       if (others.length > 0) this.write(others);
       return { publish: async () => {}, events: async () => [] };
     }
+    session.lastSeq = Math.max(session.lastSeq, afterSeq);
     const { events, seqs } = placeDrafts(records.sessions, session, drafts, this.#parts.now(), this.#parts.instanceId);
     const operations: Operation[] = [...events.map((event) => ({ o: "event" as const, event })), ...others];
     if (events.length > 0) operations.push(...totalsOf(records, counts));
