@@ -18,6 +18,8 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   BUDGET_EXCEEDED: "The budget for this is used up.",
   INTERRUPTED_BY_RESTART:
     "I was interrupted several times while working on this and have given up. Please send it again.",
+  STORED_DATA_DAMAGED:
+    "I cannot read what I have stored of this conversation. Your message is kept. The owner of this gateway has to look at its disk.",
   UNKNOWN: "Something went wrong while I was working on this. Please try again.",
 };
 

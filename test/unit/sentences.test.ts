@@ -15,6 +15,7 @@ const codes: Readonly<Record<ErrorCode, true>> = {
   VALIDATION_ERROR: true,
   BUDGET_EXCEEDED: true,
   INTERRUPTED_BY_RESTART: true,
+  STORED_DATA_DAMAGED: true,
   UNKNOWN: true,
 };
 
