@@ -39,7 +39,10 @@ export async function repairFiles(
     const logPathOf = (key: string): string => (key === systemKey("local") ? gatewayLog : files.logPath(key));
     const logs = (): readonly string[] => [gatewayLog, ...(existsSync(sessions) ? logsIn(sessions) : [])];
     const shownSeq = (key: string): number => shownSequence(files.documentPath(key));
-    const journal = await repairJournal(home, { log, assertHeld: () => locks.forEach((lock) => lock.assertHeld()) });
+    const assertHeld = (): void => {
+      for (const lock of locks) lock.assertHeld();
+    };
+    const journal = await repairJournal(home, { log, assertHeld });
     const takenOver = await takeOverFromLogs({ home, logs, logPathOf, log, now: Date.now() });
     const mended = await mendLogs({ home, logs, logPathOf, shownSeq, log });
     return { journal, takenOver, logs: mended };

@@ -21,12 +21,12 @@ import { createCronOperations } from "./cron-operations.js";
 import type {
   ArtifactContent,
   GatewayApi,
-  GatewayStatus,
   PolicyView,
   SessionStatus,
   SkillSummary,
   UploadRequest,
 } from "./gateway-api.js";
+import type { GatewayStatus } from "./gateway-status.js";
 import type { Intake } from "./intake.js";
 import { createPolicyOperations } from "./policy-operations.js";
 import { checkKey, checkSend, toInbound } from "./send-request.js";

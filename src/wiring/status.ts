@@ -1,4 +1,4 @@
-import type { ChannelStatus, GatewayStatus } from "../api/gateway-api.js";
+import type { ChannelStatus, GatewayStatus } from "../api/gateway-status.js";
 import { isUnmended } from "../config/file-modes.js";
 import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
