@@ -5,7 +5,10 @@ import { openAIConfig, startGateway } from "../support/gateway.js";
 
 async function start(more: Record<string, unknown> = {}) {
   const model = await startFakeOpenAI({ answer: { text: "ok" } });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more) });
+  // With one provider alone any name would be one of its models.
+  const { apiBase } = model;
+  const providers = { openai: { apiKey: "sk-test-key", apiBase }, groq: { apiKey: "gsk-test-key", apiBase } };
+  const gateway = await startGateway({ config: openAIConfig(apiBase, { providers, ...more }) });
   return {
     model,
     gateway,
