@@ -213,7 +213,8 @@ export class Journal {
       clearTimeout(this.#lazySync);
       clearTimeout(this.#probe);
       clearInterval(this.#watch);
-      this.#reserve.giveBack();
+      // Else the file may be another process's by now.
+      if (this.#isAlone()) this.#reserve.giveBack();
       this.#failure ??= new Error("The journal is closed");
       fs.closeSync(this.#segment.fd);
       this.#options.mark.close();
