@@ -1,5 +1,6 @@
 import type { ErrorCode, ProviderError, Unreached } from "../errors.js";
 import { formatCount } from "../util/amounts.js";
+import { trimEndWhere } from "../util/trim-where.js";
 
 /** What people in a chat read in place of a raw error: one plain sentence for each code. */
 const sentences: Readonly<Record<ErrorCode, string>> = {
@@ -77,7 +78,7 @@ export function failureText(sentence: string, turnId: string, isOwner: boolean):
 /** For the page and the log, which are an owner's: with what the provider said, unless that is the same again. */
 export function failureDetail(sentence: string, detail: string): string {
   const told = toReader(sentence, true);
-  const isSame = told.toLowerCase().includes(detail.toLowerCase().replace(/[.\s]+$/, ""));
+  const isSame = told.toLowerCase().includes(trimEndWhere(detail.toLowerCase(), (unit) => /[.\s]/.test(unit)));
   return isSame ? told : `${told} [${detail}]`;
 }
 

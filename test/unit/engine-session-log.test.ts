@@ -107,9 +107,11 @@ test("opening reads the journal and no session log, however many there are", asy
   for (let n = 0; n < 30; n += 1) await first.engine.append(`telegram:${n}`, [titled("x")], { durable: false });
   await first.engine.flush();
   fs.cpSync(join(home, "journal"), join(home, "copy"), { recursive: true });
+  fs.copyFileSync(join(home, "journal.mark"), join(home, "mark"));
   await first.engine[Symbol.asyncDispose]();
   fs.rmSync(join(home, "journal"), { recursive: true });
   fs.renameSync(join(home, "copy"), join(home, "journal"));
+  fs.renameSync(join(home, "mark"), join(home, "journal.mark"));
   const asked: string[] = [];
   const { engine } = await openIn(home, {
     quietMs: 60_000,

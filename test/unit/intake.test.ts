@@ -144,7 +144,7 @@ test("a message that cannot be stored because something cannot be read is not ta
   const outcome = await intake.receive("telegram", received("hi"));
   assert.deepEqual(outcome, {
     status: "busy",
-    reply: "I cannot read my disk right now, so I have not taken this. Please try again later.",
+    reply: "I cannot read my disk right now. Your message waits, and I take it as soon as I can.",
   });
 });
 

@@ -19,6 +19,7 @@ const nameOf = (isRotated: boolean): string => (isRotated ? "a later segment" : 
 function place(home: string, { name }: Specimen, bytes: Buffer): string {
   const folder = join(home, "journal");
   fs.mkdirSync(folder, { recursive: true });
+  fs.rmSync(join(home, "journal.mark"), { force: true });
   for (const other of fs.readdirSync(folder)) fs.rmSync(join(folder, other));
   fs.writeFileSync(join(folder, name), bytes);
   return join(folder, name);

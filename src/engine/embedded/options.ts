@@ -35,6 +35,8 @@ export interface EmbeddedEngineOptions {
   readonly segmentBytes?: number;
   /** With at least so many new ids of accepted work a new segment leaves them to a file of their own. Default 4096. */
   readonly sealAtLeast?: number;
+  /** The journal is written anew this long after a deletion. Default 1000. */
+  readonly forgetMs?: number;
   /** Session logs are written this long after a session's last event. Default 1000. */
   readonly quietMs?: number;
   readonly limits?: {

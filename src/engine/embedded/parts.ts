@@ -74,7 +74,17 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     },
     sealAtLeast: options.sealAtLeast,
   });
-  const maintenance = new Maintenance({ journal, records, logs, quiet, seen, log, segmentBytes, boundary });
+  const maintenance = new Maintenance({
+    journal,
+    records,
+    logs,
+    quiet,
+    seen,
+    log,
+    segmentBytes,
+    forgetMs: options.forgetMs ?? 1000,
+    boundary,
+  });
   const publisher = new Publisher(options.publish, log);
   const { instanceId } = options;
   const writer: Writer = new Writer({
