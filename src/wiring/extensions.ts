@@ -5,9 +5,9 @@ import { z } from "zod";
 import type { Channel } from "../channels/channel.js";
 import { ChannelError, messageOf, ProviderError, StorageError } from "../errors.js";
 import type { Reactor } from "../reactors/reactor.js";
-import type { StorageDriver } from "../sessions/storage/storage.js";
 import { toInputSchema } from "../tools/schema.js";
 import type { Tool } from "../tools/tool.js";
+import { inTime as inLimit } from "../util/in-time.js";
 import { linked } from "../util/linked.js";
 import type { Releases } from "../util/releases.js";
 import type { Extension, ExtensionFactory } from "./extension.js";
@@ -15,6 +15,8 @@ import { findTrustedFile } from "./extension-file.js";
 import type { GatewayOptions } from "./options.js";
 
 const loadMs = 10_000;
+/** For what it closes at the end. */
+const stopMs = 5000;
 /** What is a channel already, or the first part of keys that are none. */
 const reservedNames: ReadonlySet<string> = new Set(["webui", "cli", "system", "cron"]);
 
@@ -84,7 +86,9 @@ export async function loadExtensions(options: GatewayOptions, releases: Releases
       const { dispose } = extension;
       if (dispose !== undefined)
         releases.defer(async () => {
-          await Promise.resolve(dispose()).catch((error: unknown) => {
+          const disposed = (async () => await dispose())();
+          const late = (): Error => new Error(`it was not done after ${stopMs / 1000} s`);
+          await inLimit(disposed, stopMs, late).catch((error: unknown) => {
             options.log.warn(`The extension ${module} did not stop well: ${messageOf(error)}`);
           });
         }, `extension ${module}`);
@@ -154,7 +158,7 @@ function joined(options: GatewayOptions, extension: Extension, onProblem: (why: 
     providers: [...(options.providers ?? []), ...providers],
     machines: [...(options.machines ?? []), ...machines],
     reactors: [...(options.reactors ?? []), ...reactors.map((reactor) => guarded(reactor, onProblem))],
-    ...(storage === undefined ? {} : { storage: withStorageErrors(storage) }),
+    ...(storage === undefined ? {} : { storage }),
     ...(channels === undefined
       ? {}
       : {
@@ -185,29 +189,6 @@ function usable(
     onProblem(`its channels cannot be made: ${messageOf(error)}`);
     return [];
   }
-}
-
-/** Whatever such a storage throws is a storage that failed, which the gateway outlasts. */
-function withStorageErrors(storage: StorageDriver): StorageDriver {
-  const attempt = async <T>(action: () => Promise<T>): Promise<T> => {
-    try {
-      return await action();
-    } catch (error) {
-      throw error instanceof StorageError
-        ? error
-        : new StorageError(`${storage.name}: ${messageOf(error)}`, { cause: error });
-    }
-  };
-  return {
-    name: storage.name,
-    get: (key) => attempt(() => storage.get(key)),
-    getMany: (keys) => attempt(() => storage.getMany(keys)),
-    set: (key, value) => attempt(() => storage.set(key, value)),
-    delete: (key) => attempt(() => storage.delete(key)),
-    keys: (prefix) => attempt(() => storage.keys(prefix)),
-    change: (changes) => attempt(() => storage.change(changes)),
-    [Symbol.asyncDispose]: async () => await attempt(async () => storage[Symbol.asyncDispose]?.()),
-  };
 }
 
 /** A reactor only decorates: what it throws is its own. */

@@ -1,4 +1,5 @@
-import type { ChannelStatus, GatewayApi } from "../api/gateway-api.js";
+import type { GatewayApi } from "../api/gateway-api.js";
+import type { ChannelStatus } from "../api/gateway-status.js";
 import { Notifications } from "../api/settings/notifications.js";
 import type { ChannelView, ProviderTry, ProviderView, SenderView, SettingsApi } from "../api/settings/settings-api.js";
 import { configOf } from "../config/load.js";
