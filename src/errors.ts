@@ -13,14 +13,14 @@ export type ErrorCode =
   | "INTERRUPTED_BY_RESTART"
   | "UNKNOWN";
 
-interface FaultOptions {
+export interface FaultOptions {
   readonly cause?: unknown;
   readonly retryable?: boolean;
   readonly retryAfterMs?: number | undefined;
 }
 
 /** A fault that some caller branches on. Its message says what was tried and never holds a secret. */
-abstract class Fault extends Error {
+export abstract class Fault extends Error {
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
 

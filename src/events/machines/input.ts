@@ -15,7 +15,7 @@ export type AnswerChunk =
       readonly costUsd?: number;
     };
 
-interface Rates {
+export interface Rates {
   readonly input: number;
   readonly output: number;
   readonly cacheRead?: number | undefined;
