@@ -11,6 +11,7 @@ export type ErrorCode =
   | "VALIDATION_ERROR"
   | "BUDGET_EXCEEDED"
   | "INTERRUPTED_BY_RESTART"
+  | "STORED_DATA_DAMAGED"
   | "UNKNOWN";
 
 export interface FaultOptions {
@@ -39,10 +40,19 @@ export class ConfigError extends Fault {}
 export class ChannelError extends Fault {
   /** `refused`: nothing was shown. `unknown`: the request had left and its fate cannot be told from here. */
   readonly outcome: "refused" | "unknown";
+  /** Nothing of ours can be shown in this chat any more: it is gone, or its person has blocked the bot. */
+  readonly isChatClosed: boolean;
 
-  constructor(message: string, options: FaultOptions & { readonly outcome?: "refused" | "unknown" } = {}) {
+  constructor(
+    message: string,
+    options: FaultOptions & {
+      readonly outcome?: "refused" | "unknown";
+      readonly isChatClosed?: boolean;
+    } = {},
+  ) {
     super(message, options);
     this.outcome = options.outcome ?? "refused";
+    this.isChatClosed = options.isChatClosed ?? false;
   }
 }
 
@@ -60,21 +70,38 @@ export type ProviderErrorKind =
   /** Not asked at all: the model has failed too often in a row. */
   | "circuit_open";
 
+/** Why no connection came about: nothing listens there, no such name, its certificate, no answer in time, cut. */
+export type Unreached = "refused" | "name" | "certificate" | "silent" | "cut";
+
+export interface ProviderErrorOptions extends FaultOptions {
+  readonly kind: ProviderErrorKind;
+  readonly status?: number | undefined;
+  readonly provider?: string | undefined;
+  readonly unreached?: Unreached | undefined;
+  readonly detail?: string | undefined;
+}
+
 /** A model call failed. `kind` decides what happens next; `status` is the HTTP status where there was one. */
 export class ProviderError extends Fault {
   readonly kind: ProviderErrorKind;
   readonly status: number | undefined;
+  /** Name of the provider in the config, where the failure is of one. */
+  readonly provider: string | undefined;
+  /** Set for `network`. */
+  readonly unreached: Unreached | undefined;
+  /** All that the server said, without secrets; `message` shows its beginning. */
+  readonly detail: string | undefined;
 
-  constructor(
-    message: string,
-    options: FaultOptions & { readonly kind: ProviderErrorKind; readonly status?: number | undefined },
-  ) {
+  constructor(message: string, options: ProviderErrorOptions) {
     super(message, {
       ...options,
       retryable: options.retryable ?? ["rate_limit", "overloaded", "timeout", "network"].includes(options.kind),
     });
     this.kind = options.kind;
     this.status = options.status;
+    this.provider = options.provider;
+    this.unreached = options.unreached;
+    this.detail = options.detail;
   }
 
   /** The code that events and people see for this failure. */
@@ -98,12 +125,16 @@ const providerErrorCodes: Readonly<Record<ProviderErrorKind, ErrorCode>> = {
 };
 
 export type EngineErrorKind =
-  /** The chat, or the gateway, has as much waiting as it may hold. Nothing was stored. */
+  /** Too much is on its way to the disk. Nothing was stored. */
   | "buffer_full"
+  /** The chat has as much waiting as it may hold. Nothing was stored. */
+  | "lane_full"
   /** The disk refused the write. Nothing was stored. */
   | "persistence"
-  /** The journal or a session log is damaged in a place where only a person can decide. */
+  /** Something stored is damaged in a place where only a person can decide. Says nothing of what was stored since. */
   | "corrupt"
+  /** The disk refused to read something. Says nothing of what was stored. */
+  | "unreadable"
   /** Another process holds the home or the workspace. */
   | "locked"
   /** The engine was closed. */
@@ -118,7 +149,7 @@ export class EngineError extends Fault {
   constructor(message: string, options: FaultOptions & { readonly kind: EngineErrorKind }) {
     super(message, {
       ...options,
-      retryable: options.retryable ?? ["buffer_full", "persistence"].includes(options.kind),
+      retryable: options.retryable ?? ["buffer_full", "persistence", "unreadable"].includes(options.kind),
     });
     this.kind = options.kind;
   }

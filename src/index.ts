@@ -2,7 +2,6 @@
 
 export type {
   GatewayApi,
-  GatewayStatus,
   SendOutcome,
   SendRequest,
   SessionStatus,
@@ -11,6 +10,7 @@ export type {
   Subscription,
   TurnOutcome,
 } from "./api/gateway-api.js";
+export type { GatewayStatus } from "./api/gateway-status.js";
 export type {
   Attachment,
   Button,
@@ -46,8 +46,10 @@ export {
   type FaultOptions,
   ProviderError,
   type ProviderErrorKind,
+  type ProviderErrorOptions,
   RequestError,
   StorageError,
+  type Unreached,
 } from "./errors.js";
 export type { AgentState, EventType } from "./events/catalogue.js";
 export type {
@@ -63,6 +65,7 @@ export type {
 export type { EventOf, GatewayEvent, StoredEvent } from "./events/event.js";
 export type {
   AnswerChunk,
+  CutUse,
   Machine,
   MachineInput,
   MachineOutput,
@@ -72,6 +75,7 @@ export type {
   TokenPrice,
   TurnEnd,
 } from "./events/machines/input.js";
+export type { Guess, ModelUse } from "./events/model-use.js";
 export type { EventConsumer, EventsOf, Unsubscribe } from "./events/system-bus.js";
 export {
   type Agent,
@@ -85,6 +89,7 @@ export type { LogFields, Logger } from "./log.js";
 export type {
   ModelMessage,
   ModelRequest,
+  NamedUsage,
   Provider,
   ProviderChunk,
   Thinking,

@@ -82,6 +82,8 @@ function tcpChat({ records, press }, { options, log, errors }) {
         else signal.addEventListener("abort", stop, { once: true });
       }),
     split: (content) => [content],
+    // The conversation was deleted.
+    forget: (chatId) => records.delete(chatId),
     async send(message) {
       const socket = people.get(message.chatId);
       // Who is away gets it later: the gateway tries again.

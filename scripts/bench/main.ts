@@ -6,6 +6,7 @@ import { startFakeModel } from "./fake-model.js";
 import { installSize } from "./install-size.js";
 import { benchMcp } from "./mcp.js";
 import { latency, median, type TurnTimes, throughput, turnTimes } from "./measure.js";
+import { benchIds, openIds } from "./seen-ids.js";
 import { benchSessions } from "./sessions.js";
 import { type SubjectName, startSubject } from "./subject.js";
 
@@ -20,6 +21,12 @@ interface Round {
 const rounds = Number(process.env.BENCH_ROUNDS ?? 3);
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const names: readonly SubjectName[] = ["echo", "bare", "maxclaw"];
+const [, self = "", what, home = ""] = process.argv;
+if (what === "ids") process.exit((await benchIds(self)) ? 0 : 1);
+if (what === "ids-open") {
+  await openIds(home);
+  process.exit(0);
+}
 await using model = await startFakeModel();
 if (process.argv[2] === "mcp") process.exit((await benchMcp(model, rounds)) ? 0 : 1);
 if (process.argv[2] === "sessions") process.exit((await benchSessions(model, rounds, 500)) ? 0 : 1);

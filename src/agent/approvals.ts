@@ -13,7 +13,8 @@ export interface ApprovalScope {
   readonly tool: Tool;
   readonly call: { readonly id: string; readonly name: string; readonly input: Record<string, unknown> };
   readonly folder: string;
-  readonly outside: readonly string[];
+  /** What others wrote in the context, at this moment. */
+  readonly outside: () => readonly string[];
   readonly isPlanning: boolean;
 }
 
@@ -21,17 +22,29 @@ export interface ApprovalScope {
  * What a call's {@link ToolContext.permit} is: policy decides, a person where policy says so. What was allowed once is
  * not asked again within the same call.
  */
-export function createPermit(scope: ApprovalScope): Pick<ToolContext, "permit" | "allowedByRule"> {
+export function createPermit(scope: ApprovalScope): Pick<ToolContext, "permit" | "allowedByRule" | "allows"> {
   const allowed = new Set<string>();
   const unseen = new Set<string>();
+  const earlier: ToolAccess[] = [];
+  const known = new Set<string>();
+  const remember = (name: string, access: ToolAccess): void => {
+    if (known.has(name)) return;
+    known.add(name);
+    earlier.push(access);
+  };
+  const planned = (access: ToolAccess): PlannedUse => {
+    const { tool, message, folder, outside, isPlanning } = scope;
+    return { tool, access, message, folder, earlier, files: undefined, outside: outside(), isPlanning };
+  };
   const permit = async (access: ToolAccess): Promise<string | undefined> => {
-    const { ports, message, tool, folder, outside, isPlanning } = scope;
+    const { ports, tool, folder } = scope;
     const name = JSON.stringify(access);
     const files = await ports.filesOf(access, folder);
-    const use: PlannedUse = { tool, access, message, folder, files, outside, isPlanning };
+    const use: PlannedUse = { ...planned(access), files };
     const decision = ports.decide(use);
     if (decision.verdict === "allow") {
       if (decision.by !== undefined) unseen.add(name);
+      remember(name, access);
       return undefined;
     }
     if (decision.verdict === "deny") return decision.sentence;
@@ -46,9 +59,14 @@ export function createPermit(scope: ApprovalScope): Pick<ToolContext, "permit" |
       return `${tool.name} may not ${decision.what}: a file that it names was changed while a person was asked. Try again.`;
     if (answer.optionId === "allow_always") await ports.allowAlways(use, answer.responderId);
     allowed.add(name);
+    remember(name, access);
     return undefined;
   };
-  return { permit, allowedByRule: (access) => unseen.has(JSON.stringify(access)) };
+  return {
+    permit,
+    allowedByRule: (access) => unseen.has(JSON.stringify(access)),
+    allows: (access) => scope.ports.decide(planned(access)).verdict === "allow",
+  };
 }
 
 type Asking = Extract<ToolDecision, { verdict: "ask" }>;

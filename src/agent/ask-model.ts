@@ -40,6 +40,7 @@ export async function askModel(
   };
   for await (const chunk of chosen.provider.stream(request, signal)) {
     if (chunk.kind === "text") text += chunk.text;
+    else if (chunk.kind === "was_thinking") text = "";
     else if (chunk.kind === "end") {
       usage = chunk.usage;
       told = chunk.costUsd;

@@ -6,6 +6,8 @@ interface CallLabelsOptions {
   readonly labels: FileLabels;
   /** Where a file's content came from, by the place where it lies. */
   readonly outsideOf: (path: string) => string | undefined;
+  /** Says of files that came with messages which are the own ones of whom the turn is for. */
+  readonly ownUploads: () => Promise<(path: string) => boolean>;
   /** Where those parts of the context came from that others wrote. */
   readonly outside: () => readonly string[];
   /** Where the session's plan came from, which stands in a file. */
@@ -48,7 +50,7 @@ export class CallLabels {
 
   async outsideOf(path: string, of: "content" | "name" = "content"): Promise<string | undefined> {
     const { labels, folder, effect } = this.#options;
-    const origin = this.#byPlace(path) ?? (await labels.outsideOf(path, folder, of));
+    const origin = (await this.#byPlace(path)) ?? (await labels.outsideOf(path, folder, of));
     if (origin === undefined) return undefined;
     this.#read.add(origin);
     // What an idempotent call writes does not depend on what stood there before.
@@ -64,7 +66,7 @@ export class CallLabels {
   /** A copy is what its file is. To be called before anybody is told of the copy. */
   async copied(from: string, to: string): Promise<void> {
     const { labels, folder } = this.#options;
-    const origin = this.#byPlace(from) ?? (await labels.outsideOf(from, folder));
+    const origin = (await this.#byPlace(from)) ?? (await labels.outsideOf(from, folder));
     if (origin === undefined) return;
     const writing = await labels.write(to, folder);
     await writing.include(to);
@@ -82,9 +84,11 @@ export class CallLabels {
     for (const writing of this.#writings.values()) await writing.end();
   }
 
-  #byPlace(path: string): string | undefined {
-    const { outsideOf, planOutside } = this.#options;
-    return outsideOf(path) ?? (path.endsWith("/plan.json") ? planOutside() : undefined);
+  async #byPlace(path: string): Promise<string | undefined> {
+    const { outsideOf, planOutside, ownUploads } = this.#options;
+    const place = outsideOf(path);
+    if (place !== undefined && !(await ownUploads())(path)) return place;
+    return path.endsWith("/plan.json") ? planOutside() : undefined;
   }
 
   async #label(path: string): Promise<void> {

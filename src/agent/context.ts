@@ -70,6 +70,8 @@ export function userText(options: {
   readonly senderName: string | undefined;
   /** The message that it answers. */
   readonly quoted?: JudgedQuote | undefined;
+  /** What the channel says of the message. */
+  readonly note?: string | undefined;
 }): string {
   const head = [`<now>${options.now}</now>`];
   if (options.cwd !== undefined) head.push(`<working_folder>${plain(options.cwd)}</working_folder>`);
@@ -83,6 +85,7 @@ export function userText(options: {
   if (options.plan !== undefined) head.push(options.plan);
   if (options.senderName !== undefined) head.push(`<sender>${plain(options.senderName)}</sender>`);
   if (options.quoted !== undefined) head.push(quotedText(options.quoted));
+  if (options.note !== undefined) head.push(`<note>${plain(options.note)}</note>`);
   return `${head.join("\n")}\n\n${options.text}`;
 }
 

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import { canonicalJson } from "../util/canonical-json.js";
+import { sleep } from "../util/sleep.js";
 import type { HumanInput } from "./human-input.js";
 import type { TurnLog } from "./turn-log.js";
 
@@ -7,35 +9,71 @@ interface Call {
   readonly input: Record<string, unknown>;
 }
 
+/** What became of a call. */
+interface Ended {
+  readonly text: string;
+  /** What was looked at goes on, and there is nothing new about it. */
+  readonly isWaiting?: boolean | undefined;
+}
+
+/** One of the latest calls. */
+interface Recent {
+  /** Name and input. */
+  readonly key: string;
+  /** What stands for its result; undefined while it runs, and when it was refused. */
+  result: string | undefined;
+  readonly at: number;
+}
+
 const window = 10;
 const tooOften = 3;
+/** How far apart calls are that look again whether something has happened: doubled each time. */
+const firstPauseMs = 500;
+const longestPauseMs = 30_000;
 
-/** Notices when a model calls the same tool with the same input again and again, and asks a person whether to go on. */
+/**
+ * Notices when a model calls the same tool with the same input again and again and gets the same result, and asks a
+ * person whether to go on. A result that differs from the one before is news, whatever the tool. Whoever only waits for
+ * something is slowed down instead.
+ */
 export class DoomLoop {
-  /** Name and input of the latest calls, oldest first. */
-  #recent: readonly string[];
+  /** Oldest first. */
+  #recent: readonly Recent[];
   readonly #refused = new Set<string>();
   readonly #log: TurnLog;
   readonly #human: HumanInput;
 
   /** `earlier`: calls of the same turn that were over before a restart. */
-  constructor(earlier: readonly Call[], log: TurnLog, human: HumanInput) {
-    this.#recent = earlier.map(keyOf).slice(-window);
+  constructor(earlier: readonly (Call & { readonly output: string })[], log: TurnLog, human: HumanInput) {
+    const recent = earlier.map((call) => ({ key: keyOf(call), result: markOf({ text: call.output }), at: 0 }));
+    this.#recent = recent.slice(-window);
     this.#log = log;
     this.#human = human;
   }
 
   /**
-   * Counts a call about to run. Undefined when it may, else one sentence for the model. Asks once per loop. `progress`
-   * tells apart calls that look the same and meet something new each time.
+   * Counts a call about to run. Gives what is to be told of its end when it may run, else one sentence for the model. Asks
+   * once per loop.
+   *
+   * @throws the signal's reason, when it aborts while the call is held back
    */
-  async check(call: Call & { readonly id: string }, progress = ""): Promise<string | undefined> {
+  async check(call: Call & { readonly id: string }, signal: AbortSignal): Promise<string | ((ended: Ended) => void)> {
     const { id, name, input } = call;
-    const key = `${keyOf(call)}${progress}`;
-    this.#recent = [...this.#recent, key].slice(-window);
-    const count = this.#recent.filter((one) => one === key).length;
-    if (count < tooOften) return undefined;
-    if (this.#refused.has(key)) return refusal(name, count);
+    const entry: Recent = { key: keyOf(call), result: undefined, at: Date.now() };
+    const same = this.#sameBefore(entry.key);
+    const count = same.length + 1;
+    this.#recent = [...this.#recent, entry].slice(-window);
+    const mayRun = (ended: Ended): void => {
+      entry.result = markOf(ended);
+    };
+    if (count < tooOften) return mayRun;
+    const last = same.at(-1);
+    if (last?.result === waiting) {
+      const pauseMs = Math.min(firstPauseMs * 2 ** (count - tooOften), longestPauseMs);
+      await sleep(Math.max(0, last.at + pauseMs - Date.now()), signal);
+      return mayRun;
+    }
+    if (this.#refused.has(entry.key)) return refusal(name, count);
     const question = `${name} was called ${count} times with the same input. Shall I go on with it?`;
     const detected = this.#log.draft("doom_loop_detected", { tool_name: name, input, repeat_count: count });
     const answer = await this.#human.ask(
@@ -56,12 +94,26 @@ export class DoomLoop {
       [detected],
     );
     if (answer.optionId === "allow_once") {
-      this.#recent = this.#recent.filter((one) => one !== key);
-      return undefined;
+      this.#recent = this.#recent.filter((one) => one.key !== entry.key);
+      return mayRun;
     }
-    this.#refused.add(key);
+    this.#refused.add(entry.key);
     return refusal(name, count);
   }
+
+  /** The latest calls that are the same and had the same result; what has no result yet brings nothing new. */
+  #sameBefore(key: string): readonly Recent[] {
+    const alike = this.#recent.filter((one) => one.key === key);
+    const latest = alike.findLast(({ result }) => result !== undefined)?.result;
+    const lastOther = alike.findLastIndex(({ result }) => result !== undefined && result !== latest);
+    return alike.slice(lastOther + 1);
+  }
+}
+
+const waiting = "waiting";
+
+function markOf({ text, isWaiting = false }: Ended): string {
+  return isWaiting ? waiting : createHash("sha256").update(text).digest("base64url");
 }
 
 function refusal(name: string, count: number): string {

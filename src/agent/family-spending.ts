@@ -34,6 +34,12 @@ export class FamilySpending {
       get turns() {
         return root.turns;
       },
+      get guessedTokens() {
+        return all().reduce((sum, { guessedTokens = 0 }) => sum + guessedTokens, 0);
+      },
+      get guessedUsd() {
+        return all().reduce((sum, { guessedUsd = 0 }) => sum + guessedUsd, 0);
+      },
     };
   }
 }

@@ -4,9 +4,11 @@ import type { Usage } from "../events/content.js";
 import type { EventDraft } from "../events/event.js";
 import { answerCost } from "../events/machines/answer.js";
 import type { Machines } from "../events/machines/run-machines.js";
+import type { ModelUse } from "../events/model-use.js";
 import type { ChosenModel, ModelChain, ModelRequest, ProviderChunk } from "../providers/provider.js";
 import { newId } from "../util/ids.js";
 import { sleep } from "../util/sleep.js";
+import { CallMeter } from "./cut-use.js";
 import type { TurnLog } from "./turn-log.js";
 
 export type Answer =
@@ -19,6 +21,8 @@ export type Answer =
       /** What has not been written yet: the message and what belongs to it. */
       readonly unwritten: readonly EventDraft[];
       readonly stopReason: string;
+      /** It was longer than is taken from a model. */
+      readonly isCut: boolean;
       readonly usage: Usage;
       readonly costUsd: number | undefined;
     }
@@ -40,8 +44,8 @@ export interface ModelCall {
   readonly shrink: (model: ChosenModel) => Promise<boolean>;
   /** The pause before the second attempt; each further one is twice as long. */
   readonly retryDelayMs: number;
-  /** An answer was cut off, after so many characters: its provider counts it, and tells nobody. */
-  readonly onCut: (model: ChosenModel, characters: number) => void;
+  /** An answer was cut, and what it has used is to be counted. `isKept`: a message is left of it. */
+  readonly onCut: (spent: ModelUse, isKept: boolean) => void;
 }
 
 /** A provider that names a longer wait is told to the person instead of being waited for. */
@@ -94,9 +98,10 @@ async function askModel(
       return outcome.answer;
     }
     if (outcome.status === "interrupted") {
-      if (outcome.characters !== undefined) call.onCut(model, outcome.characters);
-      const { stream, stored } = machines.feed({ kind: "interrupted" });
+      const { spent } = outcome;
+      const { stream, stored } = machines.feed({ kind: "interrupted", spent });
       const partial = stored.find((output) => output.type === "assistant_message");
+      if (spent !== undefined) call.onCut(spent, partial !== undefined);
       await log.tell({ stream, stored: [] });
       return {
         status: "interrupted",
@@ -104,14 +109,18 @@ async function askModel(
         unwritten: log.stored(stored),
       };
     }
-    const { error, characters = 0 } = outcome;
-    // Who refuses from the start sends no bill.
-    if (characters > 0) call.onCut(model, characters);
+    const { error, spent } = outcome;
     const isSmaller = error.kind === "context_overflow" && (await shrunk(call, model, signal));
     const delayMs = isSmaller ? 0 : (error.retryAfterMs ?? call.retryDelayMs * 2 ** (attempt - 1));
     const isAgain = isSmaller || (error.retryable && attempt < call.maxAttempts && delayMs <= maxWaitMs);
     const isFinal = !isAgain && (!call.chain.failed(model, error).next || isLast);
-    const outputs = machines.feed({ kind: "stream_failed", code: error.code, willRetry: !isFinal });
+    const failed = { kind: "stream_failed", code: error.code, willRetry: !isFinal, spent } as const;
+    const outputs = machines.feed(failed);
+    if (spent !== undefined)
+      call.onCut(
+        spent,
+        outputs.stored.some(({ type }) => type === "assistant_message"),
+      );
     if (isFinal) {
       await log.tell({ stream: outputs.stream, stored: [] });
       return { status: "failed", error, unwritten: log.stored(outputs.stored), isFinal };
@@ -143,6 +152,8 @@ function allOf(errors: readonly ProviderError[]): ProviderError {
   return new ProviderError(errors.map(({ message }) => message).join(" Then: "), {
     kind: first.kind,
     status: first.status,
+    provider: first.provider,
+    unreached: first.unreached,
     retryable: errors.some(({ retryable }) => retryable),
     cause: first,
   });
@@ -150,9 +161,10 @@ function allOf(errors: readonly ProviderError[]): ProviderError {
 
 type Streamed =
   | { readonly status: "answered"; readonly answer: Extract<Answer, { readonly status: "answered" }> }
-  /** `characters`: what had come of the answer; absent while nothing had been asked. */
-  | { readonly status: "interrupted"; readonly characters: number | undefined }
-  | { readonly status: "failed"; readonly error: ProviderError; readonly characters: number | undefined };
+  /** `spent`: absent while nothing had been asked. */
+  | { readonly status: "interrupted"; readonly spent: ModelUse | undefined }
+  /** `spent`: absent where the model had not begun. */
+  | { readonly status: "failed"; readonly error: ProviderError; readonly spent: ModelUse | undefined };
 
 async function streamOnce(
   call: ModelCall,
@@ -161,55 +173,65 @@ async function streamOnce(
   machines: Machines,
   signal: AbortSignal,
 ): Promise<Streamed> {
-  const { iteration } = call;
-  let characters: number | undefined;
-  await log.tell(
-    machines.feed({
-      kind: "stream_started",
-      messageId: newId("msg"),
-      model: model.label,
-      iteration,
-      price: model.price,
-    }),
-  );
+  let meter: CallMeter | undefined;
+  const begin = async (): Promise<void> => {
+    const { label, price } = model;
+    const { iteration } = call;
+    await log.tell(machines.feed({ kind: "stream_started", messageId: newId("msg"), model: label, iteration, price }));
+  };
+  await begin();
   try {
     signal.throwIfAborted();
-    characters = 0;
-    for await (const chunk of model.provider.stream(call.request(model), signal)) {
+    meter = new CallMeter(model, call.request(model));
+    for await (const chunk of model.provider.stream(meter.request, signal)) {
       signal.throwIfAborted();
-      const outputs = machines.feed({ kind: "chunk", chunk });
-      if (chunk.kind !== "end") {
-        characters += lengthOf(chunk);
-        if (outputs.stream.length > 0 || outputs.stored.length > 0) await log.tell(outputs);
-        continue;
-      }
-      await log.tell({ stream: outputs.stream, stored: [] });
-      const message = outputs.stored.find((output) => output.type === "assistant_message");
-      return {
-        status: "answered",
-        answer: {
-          status: "answered",
-          model,
-          message: message?.type === "assistant_message" ? message.payload : undefined,
-          unwritten: log.stored(outputs.stored),
-          stopReason: chunk.stopReason,
-          usage: chunk.usage,
-          costUsd: answerCost(chunk, model.price),
-        },
-      };
+      meter.take(chunk);
+      if (chunk.kind === "end")
+        return { status: "answered", answer: await endAnswer(chunk, model, meter, log, machines) };
+      // What has been streamed as text cannot be taken back: the answer is streamed anew, as a message of its own.
+      if (chunk.kind === "was_thinking") await begin();
+      const told = chunk.kind === "was_thinking" ? ({ kind: "thinking", text: chunk.text } as const) : chunk;
+      const outputs = machines.feed({ kind: "chunk", chunk: told });
+      if (outputs.stream.length > 0 || outputs.stored.length > 0) await log.tell(outputs);
     }
     throw new ProviderError(`${model.provider.name}: the answer ended without its end`, { kind: "garbage" });
   } catch (error) {
-    if (signal.aborted) return { status: "interrupted", characters };
-    if (error instanceof ProviderError) return { status: "failed", error, characters };
+    if (signal.aborted) return { status: "interrupted", spent: meter?.spent() };
+    const spent = meter?.hasBegun === true ? meter.spent() : undefined;
+    if (error instanceof ProviderError) return { status: "failed", error, spent };
     if (error instanceof Error && error.name === "EngineError") throw error;
-    return { status: "failed", error: unexpected(model, error), characters };
+    return { status: "failed", error: unexpected(model, error), spent };
   }
 }
 
-function lengthOf(chunk: Exclude<ProviderChunk, { readonly kind: "end" }>): number {
-  if (chunk.kind === "text" || chunk.kind === "thinking") return chunk.text.length;
-  return chunk.kind === "tool_input" ? chunk.json.length : 1;
+type EndChunk = Extract<ProviderChunk, { readonly kind: "end" }>;
+
+async function endAnswer(
+  end: EndChunk,
+  model: ChosenModel,
+  meter: CallMeter,
+  log: TurnLog,
+  machines: Machines,
+): Promise<Extract<Answer, { readonly status: "answered" }>> {
+  const chunk = end.isCut === true ? withGuess(end, meter.spent()) : end;
+  const outputs = machines.feed({ kind: "chunk", chunk });
+  await log.tell({ stream: outputs.stream, stored: [] });
+  const message = outputs.stored.find((output) => output.type === "assistant_message");
+  return {
+    status: "answered",
+    model,
+    message: message?.type === "assistant_message" ? message.payload : undefined,
+    unwritten: log.stored(outputs.stored),
+    stopReason: chunk.stopReason,
+    isCut: chunk.isCut === true,
+    usage: chunk.usage,
+    costUsd: answerCost(chunk, model.price),
+  };
+}
+
+/** Whoever cuts an answer does not hear all that it has used. */
+function withGuess(end: EndChunk, { usage, cost_usd: cost, guess }: ModelUse): EndChunk {
+  return { ...end, usage, ...(cost === undefined ? {} : { costUsd: cost }), guess };
 }
 
 function unexpected(model: ChosenModel, cause: unknown): ProviderError {

@@ -58,6 +58,8 @@ export interface PlannedUse {
   readonly access: ToolAccess;
   readonly message: InboundMessage;
   readonly folder: string;
+  /** What the same call was allowed before this, the call itself first. */
+  readonly earlier: readonly ToolAccess[];
   /** Of a command: what it names in the workspace, as {@link AgentPorts.filesOf} has found it. */
   readonly files: readonly BoundFile[] | undefined;
   readonly outside: readonly string[];
@@ -159,6 +161,8 @@ export interface AgentPorts {
   allowAlways(use: PlannedUse, responderId: string): Promise<void>;
   /** Where a file's content came from when others wrote it, by the place where it lies. */
   outsideOf(path: string, folder: string): string | undefined;
+  /** Who sent the files that came with a session's messages, as `channel:sender`, where they are the sender's own. */
+  sendersIn(folder: string): Promise<(path: string) => string | undefined>;
   readonly labels: FileLabels;
   /** Policy on a chat command: one sentence for the person, or undefined where they may. */
   mayCommand(message: InboundMessage, act: CommandAct, isOwn: boolean): string | undefined;
@@ -181,6 +185,12 @@ export interface AgentPorts {
     turnId: string,
     attachments?: readonly Attachment[],
   ): readonly Work<"outbound">[];
+  /** What stands in a chat of a reply that is still being written, by the id of its first platform message. */
+  readonly previews: {
+    /** Shows nothing more of it. `shown` is empty where nobody knows how the words read. */
+    freeze(outboundId: string): { readonly shown: string } | undefined;
+    forget(outboundId: string): Promise<void>;
+  };
   /** Keeps copies of files for the people of a session. */
   readonly artifacts: ArtifactKeeper;
   readonly tasks: TaskKeeper;

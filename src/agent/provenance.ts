@@ -27,6 +27,20 @@ export function othersFor(
   };
 }
 
+/** An owner's own files are an owner's own words. What a guest sends never is, in no turn. */
+export async function ownUploads(
+  folder: string,
+  { channel, senderId }: InboundMessage,
+  { isOwner, sendersIn }: Pick<AgentPorts, "isOwner" | "sendersIn">,
+): Promise<(path: string) => boolean> {
+  if (!isOwner(channel, senderId)) return () => false;
+  const senderOf = await sendersIn(folder);
+  return (path) => {
+    const by = senderOf(path);
+    return by !== undefined && isOwner(by.slice(0, by.indexOf(":")), by.slice(by.indexOf(":") + 1));
+  };
+}
+
 /** The web addresses in a message that no model made up: all that a person wrote, quoted or passed on. */
 export function addressesOf(message: InboundMessage): readonly string[] {
   if (message.addresses !== undefined) return message.addresses;

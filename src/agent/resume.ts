@@ -18,6 +18,10 @@ export interface EarlierQuestion {
   readonly answered?: Payload<"human_input_answered"> | undefined;
 }
 
+interface FinishedCall extends Pick<ToolUsePart, "name" | "input"> {
+  readonly output: string;
+}
+
 /** What earlier attempts at a turn have left in the log. */
 export interface EarlierAttempts {
   readonly turnId: string;
@@ -35,7 +39,7 @@ export interface EarlierAttempts {
   /** Messages that were taken as answers to questions. */
   readonly answeredBy: readonly string[];
   /** All calls that are over, in order. */
-  readonly finished: readonly Pick<ToolUsePart, "name" | "input">[];
+  readonly finished: readonly FinishedCall[];
   /** Brings fresh machines to where the turn stands. */
   readonly inputs: readonly MachineInput[];
   readonly lastEventId: string | undefined;
@@ -54,7 +58,7 @@ export function readEarlierAttempts(openTurn: readonly StoredEvent[], messageId:
   const underWay = new Map<string, Record<string, unknown>>();
   const questions = new Map<string, EarlierQuestion>();
   const answeredBy: string[] = [];
-  const finished: Pick<ToolUsePart, "name" | "input">[] = [];
+  const finished: FinishedCall[] = [];
   let answers = 0;
   let { attempt } = start.payload;
   for (const event of openTurn) {
@@ -95,6 +99,7 @@ export function readEarlierAttempts(openTurn: readonly StoredEvent[], messageId:
         finished.push({
           name: event.payload.tool_name,
           input: underWay.get(event.payload.tool_execution_id) ?? {},
+          output: event.payload.output,
         });
         inputs.push({
           kind: "tool_finished",

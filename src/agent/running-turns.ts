@@ -11,6 +11,8 @@ interface RunningTurn {
   readonly turnId: string;
   readonly senderId: string;
   readonly interrupt: (why: Interrupt) => void;
+  /** Unix ms. */
+  readonly startedAt: number;
 }
 
 /** The live turns of this process, so that they can be stopped from outside. */
@@ -35,6 +37,11 @@ export class RunningTurns {
 
   has(sessionKey: string): boolean {
     return this.#turns.has(sessionKey);
+  }
+
+  /** When the session's live turn began in this process, in Unix ms. */
+  startedAt(sessionKey: string): number | undefined {
+    return this.#turns.get(sessionKey)?.startedAt;
   }
 
   get size(): number {

@@ -1,4 +1,6 @@
-import type { ErrorCode, ProviderError } from "../errors.js";
+import type { ErrorCode, ProviderError, Unreached } from "../errors.js";
+import { formatCount } from "../util/amounts.js";
+import { trimEndWhere } from "../util/trim-where.js";
 
 /** What people in a chat read in place of a raw error: one plain sentence for each code. */
 const sentences: Readonly<Record<ErrorCode, string>> = {
@@ -6,17 +8,19 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   CONTEXT_OVERFLOW: "This conversation has grown too long for the model. Send /new to start a fresh one.",
   TOOL_ERROR: "A tool failed, and I could not go on without it.",
   AUTH_FAILED:
-    "The model refused our key or our account. The owner of this gateway has to look at its provider settings.",
+    "The model refused our key or our account. The owner of this gateway has to look at the provider settings.",
   TIMEOUT: "The model did not answer in time. Please try again.",
   CIRCUIT_OPEN: "The model has failed several times in a row, so I am giving it a moment. Please try again soon.",
   PERSISTENCE_FAILED:
-    "I could not write this to disk, so I stopped. The owner of this gateway has to look at its disk.",
+    "I could not write this to disk, so I stopped. The owner of this gateway has to look at the gateway's disk.",
   BUFFER_FULL: "I have too much waiting at the moment. Please send this again in a minute.",
   VALIDATION_ERROR:
-    "The model did not accept the request. The owner of this gateway has to look at its model settings.",
+    "The model did not accept the request. The owner of this gateway has to look at the model settings.",
   BUDGET_EXCEEDED: "The budget for this is used up.",
   INTERRUPTED_BY_RESTART:
     "I was interrupted several times while working on this and have given up. Please send it again.",
+  STORED_DATA_DAMAGED:
+    "I cannot read what I have stored of this conversation. Your message is kept. The owner of this gateway has to look at the gateway's disk.",
   UNKNOWN: "Something went wrong while I was working on this. Please try again.",
 };
 
@@ -24,9 +28,58 @@ export function sentenceFor(code: ErrorCode): string {
   return sentences[code];
 }
 
+/** What a failed model call is told as: by the name of its provider where that says what to do. */
+export function modelSentence(error: ProviderError): string {
+  const { kind, provider } = error;
+  if (provider === undefined) return sentences[error.code];
+  switch (kind) {
+    case "network":
+      return `I cannot reach the model: ${unreachedPart(error.unreached ?? "cut", provider)}`;
+    case "timeout":
+      return `The model did not answer in time (provider ${provider}). Please try again.`;
+    case "garbage":
+      return `I could not read the answer of the model (provider ${provider}). Please try again. If it happens again, the owner of this gateway has to check providers.${provider}.apiBase.`;
+    default:
+      return sentences[error.code];
+  }
+}
+
+function unreachedPart(unreached: Unreached, provider: string): string {
+  const address = `providers.${provider}.apiBase`;
+  switch (unreached) {
+    case "refused":
+      return `nothing answers at the address of ${provider}. The owner of this gateway has to check that it runs and that ${address} is right.`;
+    case "name":
+      return `the server of ${provider} was not found. The owner of this gateway has to check the internet connection and ${address}.`;
+    case "certificate":
+      return `the certificate of ${provider} was not accepted. The owner of this gateway has to check ${address} and the clock of this machine.`;
+    case "silent":
+      return `the server of ${provider} does not answer. Please try again. If it happens again, the owner of this gateway has to check the network and ${address}.`;
+    case "cut":
+      return `the connection to ${provider} was cut. Please try again.`;
+    default:
+      return unreached satisfies never;
+  }
+}
+
+/** Speaks to an owner who reads it, instead of about them. */
+export function toReader(sentence: string, isOwner: boolean): string {
+  if (!isOwner) return sentence;
+  return sentence
+    .replaceAll("The owner of this gateway has to ", "Please ")
+    .replaceAll("the owner of this gateway has to ", "");
+}
+
 /** The sentence and an id to find the failure by in the log. */
-export function failureText(code: ErrorCode, turnId: string): string {
-  return `${sentences[code]} (${turnId})`;
+export function failureText(sentence: string, turnId: string, isOwner: boolean): string {
+  return `${toReader(sentence, isOwner)} (${turnId})`;
+}
+
+/** For the page and the log, which are an owner's: with what the provider said, unless that is the same again. */
+export function failureDetail(sentence: string, detail: string): string {
+  const told = toReader(sentence, true);
+  const isSame = told.toLowerCase().includes(trimEndWhere(detail.toLowerCase(), (unit) => /[.\s]/.test(unit)));
+  return isSame ? told : `${told} [${detail}]`;
 }
 
 export function isRecoverable(error: ProviderError): boolean {
@@ -49,6 +102,11 @@ export function limitReached(limit: number): string {
 
 export function cutAnswer(maxTokens: number): string {
   return `(The answer was cut at the model's limit of ${maxTokens} tokens.)`;
+}
+
+/** Where the gateway itself ended an answer. */
+export function tooLongAnswer(characters: number): string {
+  return `(The model's answer had no end in sight. maxclaw cut it after ${formatCount(characters)} characters.)`;
 }
 
 /** Stands before an edit that came after its message had been read. */

@@ -29,7 +29,8 @@ function weightOf(message: ModelMessage): number {
   return weight;
 }
 
-function tokensIn(text: string): number {
+/** About how many tokens a text has. */
+export function tokensIn(text: string): number {
   // Beyond Latin letters each character has two more bytes, or three.
   const wide = Math.min(text.length, (Buffer.byteLength(text) - text.length) / 2);
   return wide * 0.8 + (text.length - wide) / 4;

@@ -4,7 +4,7 @@ import type { EventDraft } from "../events/event.js";
 import type { MachineInput } from "../events/machines/input.js";
 import type { Machines } from "../events/machines/run-machines.js";
 import type { PlanState, PlanTold } from "../events/plan.js";
-import type { Tool, ToolAccess, ToolContext, ToolImage, ToolResult } from "../tools/tool.js";
+import type { Tool, ToolContext, ToolImage, ToolResult } from "../tools/tool.js";
 import { newId } from "../util/ids.js";
 import { namesOf } from "../util/untrusted.js";
 import { createPermit } from "./approvals.js";
@@ -15,6 +15,7 @@ import { createOutgoing } from "./outgoing.js";
 import { changePlan } from "./plan-changes.js";
 import { planResult, progressLine, summaryLine } from "./plan-text.js";
 import type { AgentPorts } from "./ports.js";
+import { ownUploads } from "./provenance.js";
 import type { PendingCall } from "./resume.js";
 import { skillsMatched } from "./skill-events.js";
 import { askForTool } from "./tool-questions.js";
@@ -29,6 +30,7 @@ export interface ToolCallScope {
     | "filesOf"
     | "allowAlways"
     | "outsideOf"
+    | "sendersIn"
     | "labels"
     | "isOwner"
     | "sources"
@@ -192,11 +194,6 @@ function planChanger(scope: ToolCallScope, told: PlanTold[]): ToolContext["chang
   };
 }
 
-/** Step after step is completed with the same words. */
-function progressOf(state: PlanState | undefined): string {
-  return state?.plan.steps.map(({ id, status }) => `${id} ${status}`).join() ?? "";
-}
-
 /** What a call is given beside its scope. */
 interface Aids {
   readonly executionId: string;
@@ -218,10 +215,12 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
     };
   const labels = labelsOf(tool, scope);
   try {
-    const looping = await waiting(() => doom.check(call, call.name === "plan" ? progressOf(scope.plan()) : ""));
-    if (looping !== undefined)
-      return { text: looping, isError: true, summary: `${call.name} was called again and again` };
-    return await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids, labels));
+    const checked = await waiting(() => doom.check(call, signal));
+    if (typeof checked === "string")
+      return { text: checked, isError: true, summary: `${call.name} was called again and again` };
+    const result = await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids, labels));
+    checked(result);
+    return result;
   } catch (error) {
     if (!signal.aborted) throw error;
     // A question that the stop has withdrawn is written first.
@@ -232,11 +231,13 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
   }
 }
 
-function labelsOf(tool: Tool | undefined, { ports, message, outside, plan }: ToolCallScope): CallLabels {
+function labelsOf(tool: Tool | undefined, scope: ToolCallScope): CallLabels {
+  const { ports, message, outside, plan } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
   return new CallLabels({
     labels: ports.labels,
     outsideOf: (path) => ports.outsideOf(path, folder),
+    ownUploads: () => ownUploads(folder, message, ports),
     outside,
     planOutside: () => plan()?.outside,
     folder,
@@ -255,9 +256,9 @@ function contextOf(
   const { executionId, waiting, readSkill, changePlan } = aids;
   const { ports, message, human, log, outside } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
-  const { permit, allowedByRule } =
+  const { permit, allowedByRule, allows } =
     tool === undefined
-      ? { permit: async () => undefined, allowedByRule: () => false }
+      ? { permit: async () => undefined, allowedByRule: () => false, allows: () => false }
       : createPermit({
           ports,
           message,
@@ -265,7 +266,7 @@ function contextOf(
           tool,
           call,
           folder,
-          outside: scope.outside(),
+          outside,
           isPlanning: isPlanning(scope),
         });
   return {
@@ -286,9 +287,10 @@ function contextOf(
     ask: (question) => waiting(() => askForTool(call, question, human)),
     outsideOf: (path, of) => labels.outsideOf(path, of),
     wrote: (path) => labels.wrote(path),
+    ownUploads: () => ownUploads(folder, message, ports),
     hiddenFiles: () => ports.labels.hiddenFrom(folder),
     startRun: (sees) => labels.startRun(sees),
-    allows: (access) => tool !== undefined && isAllowed(access, tool, folder, scope),
+    allows,
     outside,
     receivedHere: scope.receivedHere,
     cwd: scope.cwd,
@@ -305,12 +307,6 @@ function contextOf(
     readSkill,
     changePlan,
   };
-}
-
-function isAllowed(access: ToolAccess, tool: Tool, folder: string, scope: ToolCallScope): boolean {
-  const { ports, message, outside } = scope;
-  const use = { tool, access, message, folder, files: undefined, outside: outside(), isPlanning: isPlanning(scope) };
-  return ports.decide(use).verdict === "allow";
 }
 
 function isPlanning({ plan }: ToolCallScope): boolean {

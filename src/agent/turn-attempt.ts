@@ -7,9 +7,10 @@ import { isClosed } from "../events/session-state.js";
 import { newId } from "../util/ids.js";
 import { closeQuestions } from "./human-input.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
-import { failureText, sentenceFor, stopped } from "./sentences.js";
+import { failureText, sentenceFor, stopped, toReader } from "./sentences.js";
 import { becomesActive, comesToRest } from "./session-state.js";
 import { saidOf } from "./silence.js";
+import { leaveStanding, noticeBeside } from "./standing-words.js";
 import { closeInterrupted } from "./tool-calls.js";
 import { queuedReplies } from "./turn-end.js";
 import { TurnLog } from "./turn-log.js";
@@ -63,16 +64,23 @@ export function beginAttempt(
 /** Ends a message that has used up its attempts or met a fault, so that it never blocks its chat. */
 export async function buryTurn(scope: BuryScope, code: ErrorCode): Promise<void> {
   const turnId = turnIdOf(scope);
-  const outcome = { end: "failed", code, category: "runtime", message: sentenceFor(code), recoverable: false } as const;
-  const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, failureText(code, turnId), "error");
-  await log.bury(sentenceFor(code), drafts, replies);
+  const { channel, senderId } = scope.delivery.work.body;
+  const sentence = sentenceFor(code);
+  const told = toReader(sentence, true);
+  const outcome = { end: "failed", code, category: "runtime", message: told, recoverable: false } as const;
+  const text = failureText(sentence, turnId, scope.ports.isOwner(channel, senderId));
+  const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, text, "error");
+  await log.bury(told, drafts, replies);
+  await leaveStanding(scope, replies, turnId);
 }
 
 /** Ends a message that waited, or whose turn was between two attempts, when its session was aborted. */
 export async function cancelTurn(scope: BuryScope): Promise<void> {
   const outcome = { end: "cancelled", reason: "abort", mode: "abort" } as const;
-  const { log, drafts, replies } = endAtOnce(scope, turnIdOf(scope), outcome, stopped, "aborted");
+  const turnId = turnIdOf(scope);
+  const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, stopped, "aborted");
   await log.commit(drafts, replies);
+  await leaveStanding(scope, replies, turnId);
 }
 
 function turnIdOf({ session, delivery }: BuryScope): string {
@@ -95,13 +103,15 @@ function endAtOnce(
   const open = (earlier?.questions ?? []).filter(({ answered }) => answered === undefined);
   const closed = [...closeQuestions(open, log), ...closeInterrupted(earlier?.pending ?? [], log, machines)];
   const said = outcome.end === "failed" ? saidOf(message, "failed", text) : text;
-  const replies = said === undefined ? [] : ports.replies(message, turnId, said, turnId);
+  const beside = said === undefined ? undefined : noticeBeside(scope, log, said);
+  const replies = beside === undefined ? [] : ports.replies(message, beside.replyId, beside.text, turnId);
   const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: 0 });
   // The begin above has made it active, unless the session is over.
   const before = isClosed(session.document.state) ? session.document.state : "active";
   const drafts = [
     ...begin,
     ...states,
+    ...(beside?.unrecorded ?? []),
     ...closed,
     ...queuedReplies(log, replies),
     ...comesToRest(log, before, rests),

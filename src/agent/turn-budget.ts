@@ -13,17 +13,6 @@ export function needOf(model: ChosenModel, request: ModelRequest): { readonly to
   return { tokens, usd: (tokens * (rate ?? 0)) / 1_000_000 };
 }
 
-/** What an answer that was cut off after so many characters has probably cost. */
-export function guessOf(
-  model: ChosenModel,
-  request: ModelRequest,
-  characters: number,
-): { readonly tokens: number; readonly usd: number } {
-  const prompt = needOf(model, request);
-  const output = Math.ceil(characters / 4);
-  return { tokens: prompt.tokens + output, usd: prompt.usd + (output * (model.price?.output ?? 0)) / 1_000_000 };
-}
-
 /** What the turn has used, in the form that budgets are compared with. */
 export function usedBy(machines: Machines) {
   const { usage, costUsd } = machines.turn();

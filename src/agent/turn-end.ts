@@ -10,9 +10,10 @@ import { newId } from "../util/ids.js";
 import type { Mailbox } from "./mailbox.js";
 import { planText } from "./plan-text.js";
 import type { StopMode } from "./running-turns.js";
-import { compressed, failureText, isRecoverable, sentenceFor, stopped } from "./sentences.js";
+import { compressed, failureDetail, failureText, isRecoverable, modelSentence, stopped } from "./sentences.js";
 import { comesToRest } from "./session-state.js";
 import { saidOf } from "./silence.js";
+import { leaveStanding, noticeBeside } from "./standing-words.js";
 import { fallbackTitle } from "./titles.js";
 import { budgetSentence } from "./turn-budget.js";
 import type { TurnLog } from "./turn-log.js";
@@ -73,18 +74,25 @@ export async function endTurn(end: LoopEnd, ending: Ending): Promise<void> {
   if (end.kind === "answered" && scope.options.titles && session.document.title === undefined)
     drafts.push(...firstTitle(log, message, scope.opening?.text));
   const said = saidOf(message, end.kind, text);
+  // The whole answer takes the place of its first words; whatever else ends the turn leaves them standing.
+  const beside = said === undefined || end.kind === "answered" ? undefined : noticeBeside(scope, log, said, drafts);
+  drafts.unshift(...(beside?.unrecorded ?? []));
   const notices = message.silence?.word === undefined ? noticesOf(scope) : [];
   const replies = [
     ...notices.flatMap((notice, n) => ports.replies(message, `${log.turnId}-n${n}`, notice, log.turnId)),
-    ...(said === undefined ? [] : ports.replies(message, `${log.turnId}`, said, log.turnId)),
+    ...(said === undefined
+      ? []
+      : ports.replies(message, beside?.replyId ?? log.turnId, beside?.text ?? said, log.turnId)),
   ];
   // A stop was claimed while the machines were busy with something else: it ends with this turn too.
   const joined = mailbox.messageIds.filter((id) => !machines.turn().messageIds.includes(id));
   machines.feed({ kind: "messages_joined", messageIds: joined });
-  const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: Math.max(0, Date.now() - startedAt) });
+  const durationMs = Math.max(0, Date.now() - startedAt);
+  const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs, discarded: log.discarded });
   const states = comesToRest(log, session.document.state, rests);
   drafts.push(...queuedReplies(log, replies), ...states, ...log.stored(stored));
   await log.commit(drafts, replies);
+  await leaveStanding(scope, replies, log.turnId);
 }
 
 /** What people in the chat must hear beside the answer, read from the turn's own events, so that no crash loses it. */
@@ -141,15 +149,16 @@ function describeEnd(
     }
     case "failed": {
       const { error } = end;
+      const message = scope.delivery.work.body;
       return {
         outcome: {
           end: "failed",
           code: error.code,
           category: "driver",
-          message: `${sentenceFor(error.code)} [${error.message}]`,
+          message: failureDetail(modelSentence(error), error.message),
           recoverable: isRecoverable(error),
         },
-        text: failureText(error.code, log.turnId),
+        text: failureText(modelSentence(error), log.turnId, scope.ports.isOwner(message.channel, message.senderId)),
         rests: "error",
       };
     }

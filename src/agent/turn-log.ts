@@ -4,6 +4,7 @@ import type { ContentPart } from "../events/content.js";
 import { draft, type EventDraft, type StoredEvent } from "../events/event.js";
 import type { MachineOutput } from "../events/machines/input.js";
 import { type MachineOutputs, type Machines, toDraft } from "../events/machines/run-machines.js";
+import type { ModelUse } from "../events/model-use.js";
 import { deltaTypes } from "../events/sets.js";
 
 export interface TurnIdentity {
@@ -41,6 +42,7 @@ export class TurnLog {
   #lastSeq = 0;
   /** Goes with the next events that are written. */
   #owed: readonly Count[] = [];
+  #discarded: readonly ModelUse[] = [];
   /** Named as the source of what the model brings forth, e.g. `provider:openai`. */
   modelSource = "agent";
 
@@ -115,6 +117,15 @@ export class TurnLog {
   /** Counts that belong to no event: they are written with the next one. */
   owe(counts: readonly Count[]): void {
     this.#owed = [...this.#owed, ...counts];
+  }
+
+  /** An answer was given up that leaves no message behind: the turn's end tells what it has used. */
+  discard(use: ModelUse): void {
+    this.#discarded = [...this.#discarded, use];
+  }
+
+  get discarded(): readonly ModelUse[] {
+    return this.#discarded;
   }
 
   publish(drafted: EventDraft): void {

@@ -21,11 +21,11 @@ import { othersFor } from "./provenance.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import { openRoom } from "./room.js";
 import type { Interrupt } from "./running-turns.js";
-import { cutAnswer, emptyAnswer, limitReached, refusedAnswer } from "./sentences.js";
+import { cutAnswer, emptyAnswer, limitReached, refusedAnswer, tooLongAnswer } from "./sentences.js";
 import { startsAfresh } from "./session-state.js";
 import { runToolCalls } from "./tool-calls.js";
 import { beginAttempt, openTurnLog } from "./turn-attempt.js";
-import { guessOf, needOf, usedBy } from "./turn-budget.js";
+import { needOf, usedBy } from "./turn-budget.js";
 import { endTurn, type LoopEnd } from "./turn-end.js";
 import type { TurnLog } from "./turn-log.js";
 import type { TurnScope } from "./turn-scope.js";
@@ -57,7 +57,12 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
     if (signal.reason instanceof EngineError && signal.reason.kind === "fenced") interrupt({ kind: "shutdown" });
   };
   signal.addEventListener("abort", onAbort, { once: true });
-  using _running = ports.running.begin(message.sessionKey, { turnId, senderId: message.senderId, interrupt });
+  using _running = ports.running.begin(message.sessionKey, {
+    turnId,
+    senderId: message.senderId,
+    interrupt,
+    startedAt,
+  });
   const human = new HumanInput({
     ports,
     delivery,
@@ -174,7 +179,10 @@ async function runLoop(loop: Loop): Promise<LoopEnd> {
         maxAttempts: options.maxModelAttempts,
         retryDelayMs: options.retryDelayMs,
         shrink: room.make,
-        onCut: (cut, characters) => log.owe(budget.guessed(cut.label, guessOf(cut, request(cut), characters))),
+        onCut: (spent, isKept) => {
+          log.owe(budget.countsOfCut(spent));
+          if (!isKept) log.discard(spent);
+        },
       },
       log,
       machines,
@@ -250,7 +258,8 @@ async function beginTurn(
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  if (!hasBegun(earlier)) begin.push(...(await firstMessage(scope, log, message, selection, missingTools)));
+  const isInContext = hasBegun(earlier) || scope.session.enteredMessages.has(message.id);
+  if (!isInContext) begin.push(...(await firstMessage(scope, log, message, selection, missingTools)));
   begin.push(...(await addedMessages(scope, log, burst, selection, 1)));
   await log.append([...begin, ...states]);
 }
@@ -323,7 +332,8 @@ function finalEnd(answer: Extract<Answer, { readonly status: "answered" }>): Loo
       ? { kind: "notice", text: refusedAnswer, stopReason: "refusal", spent, unwritten }
       : { kind: "notice", text: emptyAnswer, stopReason: "empty", spent, unwritten };
   }
-  const shown = stopReason === "max_tokens" ? `${text}\n\n${cutAnswer(model.maxTokens)}` : text;
+  const why = answer.isCut ? tooLongAnswer(text.length) : cutAnswer(model.maxTokens);
+  const shown = stopReason === "max_tokens" ? `${text}\n\n${why}` : text;
   return { kind: "answered", messageId: message.message_id, text: shown, stopReason, unwritten };
 }
 

@@ -15,13 +15,21 @@ export function runUsageCommand({ ports, session, message }: CommandScope): Comm
   const measured = budgets.measure(account, spending).filter(({ scope }) => isOwner || scope !== "day");
   const lines = [
     `This conversation: ${amounts(spending)}`,
+    ...guessLine("Cut off in it, as a guess", spending),
     `${isOwner ? "Today" : "You today"} (${budgets.calendar.timeZone}): ${amounts(today)}`,
   ];
-  if (today.guessedTokens > 0)
-    lines.push(`Cut off today, as a guess: ${formatCount(today.guessedTokens)} tokens, ${formatUsd(today.guessedUsd)}`);
+  lines.push(...guessLine("Cut off today, as a guess", today));
   const left = measured.flatMap(linesOf);
   if (left.length > 0) lines.push("", "Budgets:", ...left);
   return { reply: lines.join("\n"), events: [] };
+}
+
+function guessLine(
+  what: string,
+  used: { readonly guessedTokens: number; readonly guessedUsd: number },
+): readonly string[] {
+  const { guessedTokens, guessedUsd } = used;
+  return guessedTokens === 0 ? [] : [`${what}: ${formatCount(guessedTokens)} tokens, ${formatUsd(guessedUsd)}`];
 }
 
 interface Used {

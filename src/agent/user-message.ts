@@ -45,6 +45,7 @@ export async function userMessage(
     plan: aside.plan === undefined ? undefined : planForModel(aside.plan),
     senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
     quoted,
+    note: message.note,
   });
   const drafts: EventDraft[] = [];
   if (selection.matched.length > 0 || selection.missing.length > 0)

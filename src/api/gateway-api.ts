@@ -6,6 +6,7 @@ import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
 import type { CronApi } from "./cron-api.js";
+import type { GatewayStatus } from "./gateway-status.js";
 import type { McpApi } from "./mcp-api.js";
 import type { SkillsApi } from "./skills-api.js";
 
@@ -57,6 +58,9 @@ export interface SessionUsage {
   readonly costUsd?: number | undefined;
   /** Answers whose price nobody knows. */
   readonly unpricedCalls: number;
+  /** Guessed for answers that were cut, and in none of the other numbers; absent where there are none. */
+  readonly guessedTokens?: number | undefined;
+  readonly guessedUsd?: number | undefined;
   /** Since it began, or since the last `/new`: what `budgets.session` counts. */
   readonly conversation: {
     readonly turns: number;
@@ -64,51 +68,10 @@ export interface SessionUsage {
     readonly usage: Usage;
     readonly costUsd: number;
     readonly unpricedCalls: number;
+    readonly guessedTokens?: number | undefined;
+    readonly guessedUsd?: number | undefined;
   };
   readonly budgets: readonly BudgetUsage[];
-}
-
-export interface ChannelStatus {
-  readonly name: string;
-  readonly state: "connecting" | "connected" | "reconnecting" | "disconnected" | "off";
-  /** Why it is off or not connected. */
-  readonly reason?: string;
-  /** The last proof that the connection works, ISO 8601: an answered poll, a pong. Not the state of a socket. */
-  readonly lastSeenAt?: string;
-}
-
-/** Whether commands run in a sandbox. */
-export type SandboxStatus =
-  | { readonly state: "checking" | "off" }
-  | { readonly state: "ready"; readonly name: string }
-  | { readonly state: "unavailable"; readonly reason: string };
-
-export interface GatewayStatus {
-  readonly version: string;
-  readonly state: "starting" | "ready" | "draining" | "stopped";
-  readonly instanceId: string;
-  readonly pid: number;
-  readonly startedAt: string;
-  readonly home: string;
-  readonly workspace: string;
-  readonly model: string;
-  readonly provider: string;
-  readonly channels: readonly ChannelStatus[];
-  /** What is wrong or off, each as one sentence: config sections, channels that do not exist yet, a full disk. */
-  readonly problems: readonly string[];
-  /** Tools that are not offered, and what to install for them. */
-  readonly missing: readonly string[];
-  /** Of commands. Unless it is `ready`, each of them asks a person. */
-  readonly sandbox?: SandboxStatus & {
-    /** Where the memory of commands is not limited: that, and why. */
-    readonly memory?: string;
-  };
-  readonly inboundWaiting: number;
-  readonly outboundWaiting: number;
-  readonly deadLetters: number;
-  readonly rssBytes: number;
-  /** fdatasyncs that somebody waited for, since the start. */
-  readonly syncs?: number;
 }
 
 export interface SendRequest {

@@ -10,17 +10,26 @@ import type { Pairing } from "../policy/pairing.js";
 import type { Policy, SpeechDecision } from "../policy/policy.js";
 import type { RateLimiter } from "../policy/rate-limits.js";
 import { newId } from "../util/ids.js";
+import { linked } from "../util/linked.js";
 import type { Answers } from "./answers.js";
 import type { ReceivedFiles } from "./received-files.js";
 import { createRecentTexts } from "./recent-texts.js";
+import type { StuckChats } from "./stuck-chats.js";
 
 export interface IntakePorts {
   readonly bus: MessageBus;
   readonly waiting: Engine["waiting"];
+  /** The disk takes writes. */
+  readonly isWritable: () => boolean;
+  readonly stuck: StuckChats;
+  /** The text is a command. */
+  readonly isCommand: (content: string) => boolean;
+  /** The text stops what is under way. */
+  readonly asksToStop: (content: string) => boolean;
   readonly policy: Policy;
   readonly pairing: Pairing;
   readonly rates: RateLimiter;
-  readonly questions: Pick<OpenQuestions, "screen" | "routeOf">;
+  readonly questions: Pick<OpenQuestions, "screen" | "routeOf" | "of">;
   readonly answers: Answers;
   readonly files: ReceivedFiles;
   /** Brings older history of the chat in before its first message is stored. */
@@ -48,24 +57,32 @@ export interface Intake {
   submit(message: InboundMessage, take?: () => Promise<readonly Attachment[]>): Promise<"accepted" | "duplicate">;
 }
 
-const busy = "I have too much waiting at the moment. Please send this again in a minute.";
-const noDisk = "I cannot write to my disk right now, so I have not taken this. Please try again later.";
+/** What the sender of a message hears that is left with its platform. */
+const waitsBecause: Partial<Readonly<Record<EngineError["kind"], string>>> = {
+  persistence: "I cannot write to my disk right now. Your message waits, and I take it as soon as there is room.",
+  unreadable: "I cannot read my disk right now. Your message waits, and I take it as soon as I can.",
+};
+/** Longer than this nobody waits for the past of a session, which a storage elsewhere may keep. */
+const longestPrepareMs = 5000;
 const silence: PublishOutcome = { status: "refused" };
 
 export function createIntake(ports: IntakePorts): Intake {
-  const { bus, policy, pairing, rates, questions, answers, files, prepareSession, now, log } = ports;
+  const { bus, policy, pairing, rates, questions, answers, files, prepareSession, stuck, asksToStop, now, log } = ports;
   const recent = createRecentTexts();
   /** Sessions in which a message waits for its files: what is behind it waits as well. */
   const tails = new Map<string, Promise<unknown>>();
 
   const publish = async (message: InboundMessage, cursor: ReceivedMessage["cursor"]): Promise<Acceptance> => {
     try {
-      await prepareSession(message.sessionKey);
+      await withinTime(prepareSession(message.sessionKey), longestPrepareMs);
     } catch (error) {
       // Whatever is wrong with its past, the message itself can be kept; its turn says what it could not read.
       log.warn(`The session of a message could not be read: ${messageOf(error)}`, { session: message.sessionKey });
     }
-    return await bus.publishInbound(message, cursor);
+    const { content, sessionKey } = message;
+    // Also where a text may be an answer.
+    const isUrgent = ports.isCommand(content) || asksToStop(content) || questions.of(sessionKey) !== undefined;
+    return await bus.publishInbound(message, { cursor, isUrgent });
   };
 
   const inOrder = async <T>(sessionKey: string, takesTime: boolean, work: () => Promise<T>): Promise<T> => {
@@ -137,15 +154,17 @@ export function createIntake(ports: IntakePorts): Intake {
 
   const withFiles = async (
     message: InboundMessage,
-    { files: sent = [], quotedFiles = [], dedupId, platformMessageId = "" }: ReceivedMessage,
+    { files: sent = [], quotedFiles = [], dedupId, platformMessageId = "", hasFilesOfOthers }: ReceivedMessage,
     signal: AbortSignal,
   ): Promise<{ readonly message: InboundMessage; readonly refusals: readonly string[] }> => {
     if (sent.length + quotedFiles.length === 0) return { message, refusals: [] };
     const { sessionKey, content, quoted, replyTo } = message;
     const id = dedupId ?? platformMessageId;
     await prepareSession(sessionKey).catch(() => undefined);
-    const own = await files.take(sessionKey, id, sent, signal);
-    const theirs = await files.take(sessionKey, `quoted:${replyTo ?? id}`, quotedFiles, signal);
+    const isTheirOwn = message.outside === undefined && hasFilesOfOthers !== true;
+    const by = isTheirOwn ? `${message.channel}:${message.senderId}` : undefined;
+    const own = await files.take(sessionKey, id, sent, by, signal);
+    const theirs = await files.take(sessionKey, `quoted:${replyTo ?? id}`, quotedFiles, undefined, signal);
     return {
       message: {
         ...message,
@@ -168,6 +187,12 @@ export function createIntake(ports: IntakePorts): Intake {
     }
   };
 
+  /** It fails while the chats beside it go on. */
+  const isOfChat = ({ kind }: EngineError): boolean =>
+    kind === "lane_full" ||
+    kind === "corrupt" ||
+    ((kind === "persistence" || kind === "unreadable") && ports.isWritable());
+
   const take = async (
     inbound: InboundMessage,
     received: ReceivedMessage,
@@ -180,6 +205,7 @@ export function createIntake(ports: IntakePorts): Intake {
       const acceptance = await publish(message, received.cursor);
       if (acceptance.status === "duplicate") return { status: "duplicate" };
       isTaken = true;
+      stuck.end(message.sessionKey);
       recent.keep(message.sessionKey, message.platformMessageId, inbound.content);
       const [queued] = acceptance.events;
       if (refusals.length > 0) await tell(message, refusals.join("\n"), queued?.event_id);
@@ -187,9 +213,13 @@ export function createIntake(ports: IntakePorts): Intake {
     } catch (error) {
       // The platform hands it out again at the next start.
       if (signal.aborted) return { status: "busy", reply: "" };
-      if (!(error instanceof EngineError) || error.kind === "corrupt") throw error;
-      log.warn(`${channel}: a message was not taken: ${error.message}`, { sender: senderId });
-      return { status: "busy", reply: replyFor(error) };
+      if (!(error instanceof EngineError)) throw error;
+      log.warn(`${channel}: a message was not taken: ${error.message}`, { sender: senderId, chat: chatId });
+      const refusal = isOfChat(error) ? stuck.refusalFor(inbound.sessionKey, error) : undefined;
+      if (refusal === undefined) return { status: "busy", reply: waitsBecause[error.kind] ?? "" };
+      // A platform with a position may give it again by itself; all others only if somebody wants it so.
+      if (received.cursor !== undefined) await bus.refuseInbound(inbound, received.cursor);
+      return { status: "refused", ...refusal };
     } finally {
       if (!isTaken) rates.giveBack(`${channel}:${senderId}`, `${channel}:${chatId}`);
     }
@@ -206,6 +236,8 @@ export function createIntake(ports: IntakePorts): Intake {
       if (refused !== undefined) return refused;
       const { files: sent = [], quotedFiles = [] } = received;
       const takesTime = sent.length + quotedFiles.length > 0;
+      // Who wants a turn stopped does not wait for files.
+      if (asksToStop(inbound.content)) return await take(inbound, received, signal);
       return await inOrder(inbound.sessionKey, takesTime, () => take(inbound, received, signal));
     },
     async press(channel, { chatId, thread, chatType, senderId, value }) {
@@ -243,10 +275,13 @@ function textOf(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n");
 }
 
-function replyFor(error: EngineError): string {
-  if (error.kind === "persistence") return noDisk;
-  // The platform gives it again at the next start: nobody has to send it twice.
-  return error.kind === "closed" ? "" : busy;
+/** @throws when it takes longer */
+async function withinTime(work: Promise<void>, ms: number): Promise<void> {
+  using limit = linked(new AbortController().signal, ms);
+  const tooLong = new Promise<never>((_, reject) => {
+    limit.signal.addEventListener("abort", () => reject(new Error(`It took longer than ${ms} ms`)));
+  });
+  await Promise.race([work, tooLong]);
 }
 
 function tooFast(waitMs: number): string {
@@ -266,6 +301,7 @@ function toInbound(channel: string, received: ReceivedMessage, receivedAt: numbe
     files: _files,
     quotedFiles: _quotedFiles,
     unreadable: _unreadable,
+    hasFilesOfOthers: _hasFilesOfOthers,
     ...rest
   } = received;
   return {

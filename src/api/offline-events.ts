@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredFiles } from "../engine/embedded/stored-files.js";
 import { type EventTrace, traceStoredEvent } from "../engine/embedded/trace.js";
-import { type EventReport, verifyStoredEvents } from "../engine/embedded/verify.js";
+import { type EventReport, type VerifyOptions, verifyStoredEvents } from "../engine/embedded/verify.js";
 import { systemKey } from "../events/session-key.js";
 import { createSessionFiles, gatewayLogName, logSuffix } from "../sessions/file-names.js";
 
@@ -21,9 +21,9 @@ export interface GatewayFiles {
 export function verifyEvents(
   files: GatewayFiles,
   sessionKey: string | undefined,
-  signal: AbortSignal,
+  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress?: VerifyOptions["onProgress"] },
 ): Promise<EventReport> {
-  return verifyStoredEvents(storedFiles(files), { sessionKey, logPathOf: logPaths(files), signal });
+  return verifyStoredEvents(storedFiles(files), { sessionKey, logPathOf: logPaths(files), signal, onProgress });
 }
 
 /** Where an event stands, what it comes from and what came of it; undefined when it is not stored. Changes nothing. */
@@ -31,7 +31,8 @@ export function traceEvent(files: GatewayFiles, eventId: string, signal: AbortSi
   return traceStoredEvent(storedFiles(files), eventId, { logPathOf: logPaths(files), signal });
 }
 
-function storedFiles({ home, workspace, segment }: GatewayFiles): StoredFiles {
+/** All files that events are in. */
+export function storedFiles({ home, workspace, segment }: GatewayFiles): StoredFiles {
   const dir = join(workspace, ".sessions");
   const logs = namesIn(dir)
     .filter((name) => name.endsWith(logSuffix))
@@ -40,7 +41,8 @@ function storedFiles({ home, workspace, segment }: GatewayFiles): StoredFiles {
   return { home, logs: [join(home, gatewayLogName), ...logs], segment };
 }
 
-function logPaths({ home, workspace }: GatewayFiles): (sessionKey: string) => string {
+/** Where the log of each session belongs. */
+export function logPaths({ home, workspace }: GatewayFiles): (sessionKey: string) => string {
   const files = createSessionFiles(join(workspace, ".sessions"));
   return (key) => (key === systemKey("local") ? join(home, gatewayLogName) : files.logPath(key));
 }

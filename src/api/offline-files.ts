@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
-import { acquireLock, type Lock } from "../engine/embedded/lock.js";
+import { acquireLocks, type Lock } from "../engine/embedded/lock.js";
 import { silentLog } from "../log.js";
 
 /**
@@ -9,17 +9,9 @@ import { silentLog } from "../log.js";
  * @throws {EngineError} `locked`, naming the one that runs
  */
 export async function lockFiles(home: string, workspace: string): Promise<readonly Lock[]> {
-  const locks: Lock[] = [];
   const dir = join(workspace, ".sessions");
   const hasSessions = (await stat(dir).catch(() => undefined))?.isDirectory() === true;
-  try {
-    locks.push(await acquireLock(join(home, "gateway.lock"), silentLog));
-    if (hasSessions) locks.push(await acquireLock(join(dir, ".lock"), silentLog));
-    return locks;
-  } catch (error) {
-    for (const lock of locks) lock.release();
-    throw error;
-  }
+  return await acquireLocks([join(home, "gateway.lock"), ...(hasSessions ? [join(dir, ".lock")] : [])], silentLog);
 }
 
 /** True for the folder itself and for what is below it. */

@@ -64,6 +64,7 @@ export async function restoreBackup(request: RestoreRequest, signal: AbortSignal
         cause: error,
       });
     }
+    for (const lock of locks) lock.assertHeld();
     const aside = await swap(roots, stagingOf, stamp, file);
     return { aside, waiting, problem };
   } finally {

@@ -3,6 +3,7 @@ import type { OpenQuestions } from "../agent/open-questions.js";
 import type { RunningTurns } from "../agent/running-turns.js";
 import type { Budgets } from "../budgets/budgets.js";
 import type { Attachment } from "../bus/messages.js";
+import type { Channel } from "../channels/channel.js";
 import type { Engine, LedgerEntry } from "../engine/engine.js";
 import { EngineError, messageOf, RequestError } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
@@ -21,12 +22,12 @@ import { createCronOperations } from "./cron-operations.js";
 import type {
   ArtifactContent,
   GatewayApi,
-  GatewayStatus,
   PolicyView,
   SessionStatus,
   SkillSummary,
   UploadRequest,
 } from "./gateway-api.js";
+import type { GatewayStatus } from "./gateway-status.js";
 import type { Intake } from "./intake.js";
 import { createPolicyOperations } from "./policy-operations.js";
 import { checkKey, checkSend, toInbound } from "./send-request.js";
@@ -63,6 +64,7 @@ export interface OperationPorts {
     stop(sessionKey: string): Promise<number>;
     forget(sessionKey: string): Promise<void>;
   };
+  readonly channels: ReadonlyMap<string, Pick<Channel, "forget">>;
   readonly artifacts: { open(sessionKey: string, artifactId: string): Promise<ArtifactContent> };
   /** @throws when there is no such model; the message says what to change */
   chooseModel(label: string, signal: AbortSignal): Promise<unknown>;
@@ -78,7 +80,12 @@ export interface OperationPorts {
     readonly folder: string;
     keep(file: UploadRequest): Promise<Attachment>;
     open(name: string): Promise<ArtifactContent>;
-    hand(sessionKey: string, messageId: string, files: readonly Attachment[]): Promise<readonly Attachment[]>;
+    hand(
+      sessionKey: string,
+      messageId: string,
+      files: readonly Attachment[],
+      by: string,
+    ): Promise<readonly Attachment[]>;
   };
   /** What `/metrics` shows. */
   readonly metrics: () => string;
@@ -190,6 +197,8 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       await deleteOne(key);
       const children = (await sessions.list()).filter((each) => isBelow(each.key, key));
       for (const child of children) await deleteOne(child.key);
+      const [chatId = "", ...thread] = chatOf(key).split(":");
+      await ports.channels.get(channelOf(key))?.forget?.(chatId, thread.length === 0 ? undefined : thread.join(":"));
     },
 
     async renameSession(key, title) {
@@ -248,12 +257,13 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       checkSend(request, ports.uploads.folder);
       await lifecycle.assertTakes(request);
       const message = toInbound(request, ports.now());
-      const { id, sessionKey, attachments } = message;
-      const take = attachments.length === 0 ? undefined : () => ports.uploads.hand(sessionKey, id, attachments);
+      const { id, sessionKey, attachments, channel, senderId } = message;
+      const by = `${channel}:${senderId}`;
+      const take = attachments.length === 0 ? undefined : () => ports.uploads.hand(sessionKey, id, attachments, by);
       try {
         return { messageId: id, status: await intake.submit(message, take) };
       } catch (error) {
-        if (error instanceof EngineError && error.kind === "buffer_full")
+        if (error instanceof EngineError && (error.kind === "buffer_full" || error.kind === "lane_full"))
           throw new RequestError("Too many messages are waiting. Try again in a minute.", {
             status: 429,
             code: "BUFFER_FULL",

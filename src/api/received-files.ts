@@ -13,6 +13,8 @@ import { writeReal } from "../util/write-real.js";
 export interface ReceivedFilesOptions {
   /** Where the files of a session are kept, out of reach of its tools and commands; may not exist yet. */
   readonly folderOf: (sessionKey: string) => string;
+  /** Keeps who sent a file of their own; `by` is undefined for what others had a hand in. */
+  readonly noteSender?: ((file: string, by: string | undefined) => Promise<void>) | undefined;
   /** Why nothing more may be kept for the session, as the end of a sentence. */
   readonly whyFull?: ((sessionKey: string) => Promise<string | undefined>) | undefined;
   readonly maxBytes: number;
@@ -36,9 +38,16 @@ export interface TakenFiles {
 export interface ReceivedFiles {
   /**
    * Fetches and keeps the files. `messageId` is the platform's, so that a message which is handed out again after a crash
-   * puts the same files in the same places. Never rejects but for an abort: a file that cannot be had is told.
+   * puts the same files in the same places. `by` is whose own files they are, as `channel:sender`. Never rejects but for an
+   * abort: a file that cannot be had is told.
    */
-  take(sessionKey: string, messageId: string, files: readonly ReceivedFile[], signal: AbortSignal): Promise<TakenFiles>;
+  take(
+    sessionKey: string,
+    messageId: string,
+    files: readonly ReceivedFile[],
+    by: string | undefined,
+    signal: AbortSignal,
+  ): Promise<TakenFiles>;
   /** The sentence for a file that is too large; undefined for one that is not, or whose size nobody knows yet. */
   refusalOf(file: ReceivedFile): string | undefined;
 }
@@ -48,7 +57,7 @@ const fetchMs = 120_000;
 const transcribeMs = 60_000;
 
 export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFiles {
-  const { folderOf, whyFull, maxBytes, transcribe, log, retryDelayMs = 1000 } = options;
+  const { folderOf, noteSender, whyFull, maxBytes, transcribe, log, retryDelayMs = 1000 } = options;
 
   const tooLarge = (name: string, bytes: number): string =>
     `${name} (${megabytes(bytes)}) is larger than the ${megabytes(maxBytes)} that I can take, so I have left it out.`;
@@ -88,14 +97,21 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
     }
   }
 
-  async function takeOne(file: ReceivedFile, path: string, signal: AbortSignal): Promise<TakenFiles> {
+  async function takeOne(
+    file: ReceivedFile,
+    path: string,
+    by: string | undefined,
+    signal: AbortSignal,
+  ): Promise<TakenFiles> {
     const name = plainName(file.filename);
     const known = refusalOf(file);
     if (known !== undefined) return left(name, known, "it is too large");
     try {
       const bytes = await fetchOne(file, signal);
       if (bytes.length > maxBytes) return left(name, tooLarge(name, bytes.length), "it is too large");
+      if (by === undefined) await noteSender?.(path, undefined);
       await writeReal(path, bytes, { mode: 0o600, folderMode: 0o700 });
+      if (by !== undefined) await noteSender?.(path, by);
       const attachment = { path, filename: name, mimeType: file.mimeType, sizeBytes: bytes.length };
       const heard = file.isVoice === true ? await writeDown(attachment, signal) : { notes: [], refusals: [] };
       return { attachments: [attachment], ...heard };
@@ -113,7 +129,7 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
 
   return {
     refusalOf,
-    async take(sessionKey, messageId, files, signal) {
+    async take(sessionKey, messageId, files, by, signal) {
       const folder = await resolveReal(folderOf(sessionKey));
       if (!folder.ok) throw new PathChangedError(folderOf(sessionKey));
       const taken: TakenFiles[] = [];
@@ -127,7 +143,7 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
           continue;
         }
         const path = join(folder.path, receivedName(messageId, index, plainName(file.filename)));
-        taken.push(await takeOne(file, path, signal));
+        taken.push(await takeOne(file, path, by, signal));
       }
       return {
         attachments: taken.flatMap(({ attachments }) => attachments),

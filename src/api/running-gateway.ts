@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { readLock } from "../engine/embedded/lock.js";
+import { type LockHolder, readLock } from "../engine/embedded/lock.js";
 import { sleep } from "../util/sleep.js";
 
 /** A gateway process that holds a home. */
@@ -7,6 +7,10 @@ export interface RunningGateway {
   readonly pid: number;
   /** Where its HTTP server answers from this machine, e.g. `127.0.0.1:18890`. */
   readonly address: string;
+  /** The container or machine that it runs in, where that is another one: its address may mean somebody else here. */
+  readonly elsewhere?: string | undefined;
+  /** What the right one calls itself. */
+  readonly instanceId?: string | undefined;
 }
 
 const startMs = 3000;
@@ -17,17 +21,20 @@ const startMs = 3000;
  */
 export async function findRunningGateway(home: string, signal: AbortSignal): Promise<RunningGateway | undefined> {
   for (const giveUpAt = Date.now() + startMs; ; ) {
-    const lock = readLock(join(home, "gateway.lock"));
+    const lock = await readLock(join(home, "gateway.lock"));
     if (lock === undefined) return undefined;
-    if (lock.address !== undefined && lock.address !== "") return { pid: lock.pid, address: fromHere(lock.address) };
+    if (lock.address !== undefined && lock.address !== "") {
+      const { pid, address, elsewhere, instanceId } = lock;
+      return { pid, address: fromHere(address), elsewhere, instanceId };
+    }
     if (lock.address === "" || Date.now() > giveUpAt) return undefined;
     await sleep(50, signal);
   }
 }
 
 /** The process that holds this home, also one that cannot be talked to. */
-export function holderOf(home: string): { readonly pid: number } | undefined {
-  return readLock(join(home, "gateway.lock"));
+export async function holderOf(home: string): Promise<LockHolder | undefined> {
+  return await readLock(join(home, "gateway.lock"));
 }
 
 /** An address that means "every interface" is none to connect to. */

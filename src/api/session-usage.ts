@@ -7,18 +7,30 @@ export function toSessionUsage(
   { document, spending }: ResidentSession,
   { session: limits }: BudgetLimits,
 ): SessionUsage {
-  const { usage, costUsd, unpricedCalls = 0 } = document.toDocument().metadata;
-  const { turns, calls, costUsd: usd } = spending;
-  const tokens = Object.values(spending.usage).reduce((sum, count) => sum + count, 0);
-  const used = { tokens, usd, turns };
+  const { usage, costUsd, unpricedCalls = 0, guessedTokens = 0, guessedUsd = 0 } = document.toDocument().metadata;
+  const { turns, calls } = spending;
+  const told = Object.values(spending.usage).reduce((sum, count) => sum + count, 0);
+  const used = { tokens: told + spending.guessedTokens, usd: spending.costUsd + spending.guessedUsd, turns };
   return {
     usage,
     costUsd,
     unpricedCalls,
-    conversation: { turns, calls, usage: spending.usage, costUsd: usd, unpricedCalls: spending.unpricedCalls },
+    ...guessed(guessedTokens, guessedUsd),
+    conversation: {
+      turns,
+      calls,
+      usage: spending.usage,
+      costUsd: spending.costUsd,
+      unpricedCalls: spending.unpricedCalls,
+      ...guessed(spending.guessedTokens, spending.guessedUsd),
+    },
     budgets: (["tokens", "usd", "turns"] as const).flatMap((unit) => {
       const limit = limits?.[unit];
       return limit === undefined ? [] : [{ scope: "session" as const, unit, limit, used: used[unit] }];
     }),
   };
+}
+
+function guessed(tokens: number, usd: number): { readonly guessedTokens?: number; readonly guessedUsd?: number } {
+  return tokens === 0 ? {} : { guessedTokens: tokens, guessedUsd: usd };
 }

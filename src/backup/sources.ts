@@ -41,11 +41,14 @@ export async function* stateSources(plan: BackupPlan, leaveOut: LeaveOut): Async
   const { held } = plan;
   const home = await real(plan.home);
   const isOfMoment = (name: string): boolean => {
-    if (held !== undefined) return name === basename(held.path);
-    return !name.endsWith(".tmp");
+    if (name.endsWith(".tmp")) return false;
+    return held === undefined || name === basename(held.path) || name === "seen" || name.endsWith(".ids");
   };
-  for await (const source of walk(join(home, "journal"), "home/journal", leaveOut, isOfMoment))
-    yield { ...source, isNeeded: source.type === "file", ...(source.type === "file" ? { bytes: held?.bytes } : {}) };
+  for await (const source of walk(join(home, "journal"), "home/journal", leaveOut, isOfMoment)) {
+    // The files of accepted ids beside the journal stand still while it is held.
+    const { bytes } = source.from.endsWith(".log") ? { bytes: held?.bytes } : { bytes: undefined };
+    yield { ...source, isNeeded: source.type === "file", ...(source.type === "file" ? { bytes } : {}) };
+  }
   for (const name of ["gateway.events.jsonl", "gateway.events.jsonl.1"])
     yield { path: `home/${name}`, type: "file", from: join(home, name) };
   const sessions = await real(join(plan.workspace, sessionsName));

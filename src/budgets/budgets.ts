@@ -10,7 +10,6 @@ import {
   amountOf,
   counterId,
   countsOf,
-  guessedCounts,
   parseCounterId,
   readCounter,
   tokensOf,
@@ -34,6 +33,9 @@ export interface Conversation {
   readonly usage: Usage;
   readonly costUsd: number;
   readonly turns: number;
+  /** Of answers that were cut, beyond what their providers had told. */
+  readonly guessedTokens?: number | undefined;
+  readonly guessedUsd?: number | undefined;
 }
 
 /** What a turn has used so far, by its providers' own figures. */
@@ -61,8 +63,8 @@ export interface TurnBudget extends Disposable {
   admit(need: Need, turn: TurnUsage): Exceeded | undefined;
   /** What goes into the counters together with these events. */
   counts(drafts: readonly EventDraft[]): readonly Count[];
-  /** The same for an answer that was cut off. */
-  guessed(model: string, guess: Need): readonly Count[];
+  /** The same for an answer that was cut. */
+  countsOfCut(use: ModelUse): readonly Count[];
 }
 
 export interface TurnAccount {
@@ -156,10 +158,10 @@ export function createBudgets({
     return [...measured("job", job), ...measured("sender", sender), ...measured("day")];
   };
 
-  const ofSession = ({ usage, costUsd, turns }: Conversation): readonly Measured[] =>
+  const ofSession = (conversation: Conversation): readonly Measured[] =>
     limits.session === undefined
       ? []
-      : [{ scope: "session", limits: limits.session, used: { tokens: tokensOf(usage), usd: costUsd, turns } }];
+      : [{ scope: "session", limits: limits.session, used: amountOfConversation(conversation) }];
 
   const prune = (day: string): void => {
     if (prunedOn === day) return;
@@ -233,10 +235,9 @@ export function createBudgets({
           if (drafts.some(({ type }) => type === "assistant_message")) leaveCall();
           return countsOf(drafts, day(), account);
         },
-        guessed(model, more) {
-          const amount = { ...more, turns: 0 };
-          guess = plus(guess, amount);
-          return guessedCounts(day(), account, model, amount);
+        countsOfCut(use) {
+          guess = plus(guess, { tokens: use.guess?.tokens ?? 0, usd: use.guess?.cost_usd ?? 0, turns: 0 });
+          return useCounts(use, day(), account);
         },
         [Symbol.dispose]() {
           leaveTurn();
@@ -245,6 +246,12 @@ export function createBudgets({
       };
     },
   };
+}
+
+/** What counts against `budgets.session`. */
+function amountOfConversation(conversation: Conversation): Amount {
+  const { usage, costUsd, turns, guessedTokens = 0, guessedUsd = 0 } = conversation;
+  return { tokens: tokensOf(usage) + guessedTokens, usd: costUsd + guessedUsd, turns };
 }
 
 /** Without the scopes that have no limit. */

@@ -69,6 +69,8 @@ export function countsOf(drafts: readonly EventDraft[], day: string, account: Ac
   for (const draft of drafts) {
     if (draft.type === "user_message" && draft.payload.iteration === 1)
       added.push(...forEach(day, account, undefined, { turns: 1 }));
+    // What an answer has used that was cut is counted when it is cut.
+    if (draft.type === "assistant_message" && draft.payload.partial) continue;
     const use = modelUseOf(draft);
     if (use === undefined) continue;
     added.push(...useCounts(use, day, account));
@@ -76,14 +78,13 @@ export function countsOf(drafts: readonly EventDraft[], day: string, account: Ac
   return added;
 }
 
-export function useCounts({ usage, cost_usd: cost, model }: ModelUse, day: string, account: Account): readonly Count[] {
-  const add = { calls: 1, ...usage, ...(cost === undefined ? { unpriced: 1 } : { usd: cost }) };
-  return forEach(day, account, model, add);
-}
-
-/** What an answer that was cut off has probably cost. */
-export function guessedCounts(day: string, account: Account, model: string, guess: Amount): readonly Count[] {
-  return forEach(day, account, model, { guessed_tokens: guess.tokens, guessed_usd: guess.usd });
+/** A guess at what a cut answer has used is kept apart from what its provider has told. */
+export function useCounts(use: ModelUse, day: string, account: Account): readonly Count[] {
+  const { usage, cost_usd: cost, model, guess } = use;
+  const cut = { guessed_tokens: guess?.tokens ?? 0, guessed_usd: guess?.cost_usd ?? 0 };
+  const isTold = guess === undefined || tokensOf(usage) > 0;
+  const told = isTold ? { calls: 1, ...usage, ...(cost === undefined ? { unpriced: 1 } : { usd: cost }) } : {};
+  return forEach(day, account, model, { ...told, ...cut });
 }
 
 function forEach(

@@ -1,12 +1,14 @@
 import PQueue from "p-queue";
 import type { Delivery, Engine } from "../engine/engine.js";
-import { ChannelError, messageOf } from "../errors.js";
+import { ChannelError, EngineError, messageOf } from "../errors.js";
 import type { DeliveryStatus } from "../events/catalogue.js";
-import { draft, type EventDraft } from "../events/event.js";
+import { draft, type EventDraft, type StoredEvent } from "../events/event.js";
 import type { Logger } from "../log.js";
 import { sleep } from "../util/sleep.js";
 import type { OutboundMessage } from "./messages.js";
 import { type GrowingSender, type Previews, replacePreview } from "./previews.js";
+import { refusedFile } from "./refused-file.js";
+import { stageFiles } from "./staged-files.js";
 
 /** The part of a channel that sends. */
 export interface Sender extends GrowingSender {
@@ -45,7 +47,11 @@ export interface DeliveryOptions {
 const lanesAtWork = 1024;
 /** Events older than the message by more than this need not be looked at. */
 const clockSlackMs = 60_000;
+/** Events at the end of a log: most messages were queued among them. And how many to read further back at a time. */
+const firstLook = 16;
+const furtherLook = 200;
 const keepForChannelMs = 7 * 24 * 3600 * 1000;
+const lookForRoomMs = 500;
 /** Lanes without a channel leave their place to others this often. */
 const parkMs = 60_000;
 
@@ -114,7 +120,8 @@ async function deliver(
   try {
     const receipt = await show(delivery.work, unclear > 0, sender, options.previews, sending);
     const detail = { platform_message_id: receipt.platformMessageId };
-    await delivery.commit({ events: [change(delivery, "sent", unclear > 0, detail, begun?.event_id)], emit: [] });
+    const sent = change(delivery, "sent", unclear > 0, detail, begun?.event_id);
+    await onceThereIsRoom(() => delivery.commit({ events: [sent], emit: [] }), sending);
     await options.previews?.forget(delivery.work.id);
   } catch (error) {
     if (!(error instanceof ChannelError)) throw error;
@@ -124,19 +131,36 @@ async function deliver(
       outcome: error.outcome,
       error: error.message,
     });
-    await settleFailure(delivery, error, { unclear, begunAs: begun?.event_id }, options);
+    const before = { unclear, begunAs: begun?.event_id };
+    await onceThereIsRoom(() => settleFailure(delivery, error, before, options), sending);
+  }
+}
+
+/** What became of a send is known: a disk that is full makes it wait, and nothing is sent again for it. */
+async function onceThereIsRoom(store: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      await store();
+      return;
+    } catch (error) {
+      const isFull = error instanceof EngineError && error.kind === "persistence" && error.retryable;
+      if (!isFull) throw error;
+      await sleep(lookForRoomMs, signal);
+    }
   }
 }
 
 /** In the place of its preview, where one stands; else as a message of its own, unless an earlier attempt has shown it. */
 async function show(
-  { body: message, acceptedAt }: Delivery<"outbound">["work"],
+  { body, acceptedAt }: Delivery<"outbound">["work"],
   mayStand: boolean,
   sender: Sender,
   previews: DeliveryOptions["previews"],
   signal: AbortSignal,
 ): Promise<{ readonly platformMessageId: string }> {
-  const platformMessageId = await previews?.take(message.id);
+  const platformMessageId = await previews?.take(body.id);
+  await using staged = await stageFiles(body);
+  const { message } = staged;
   const found =
     mayStand && platformMessageId === undefined ? await lookFor(message, acceptedAt, sender, signal) : undefined;
   if (found !== undefined) return found;
@@ -167,7 +191,9 @@ async function settleFailure(
   const isUnknown = failure.outcome === "unknown";
   const unclear = before.unclear + (isUnknown ? 1 : 0);
   if (!isUnknown && !failure.retryable) {
-    await delivery.commit({ events: [change(delivery, "refused", unclear > 0, { error }, before.begunAs)], emit: [] });
+    const refused = change(delivery, "refused", unclear > 0, { error }, before.begunAs);
+    const told = refusedFile(delivery.work.body, failure, refused.event_id);
+    await delivery.bury({ reason: error, emit: told.emit, events: [refused, ...told.events] });
     await options.previews?.forget(delivery.work.id);
     return;
   }
@@ -193,34 +219,53 @@ async function bury(
 
 /**
  * How many earlier attempts may have shown the message: their end is unknown, or they were under way at a crash. The
- * log is read backwards to where the message was queued or buried, and only from the second attempt on.
+ * log is read backwards to where the message was queued or buried. Attempts that could not be stored are not counted as
+ * such, but their beginning may stand in the log.
  */
 async function countUnclear(
   delivery: Delivery<"outbound">,
   engine: Pick<Engine, "events" | "lastSequence">,
 ): Promise<number> {
-  if (delivery.attempt === 1) return 0;
-  const { id, sessionKey, acceptedAt } = delivery.work;
-  const page = 200;
+  const { id, sessionKey, acceptedAt, mayHaveBegun = false } = delivery.work;
+  let page = firstLook;
   let unclear = 0;
+  // What a log cannot rule out counts as one.
+  let least = mayHaveBegun ? 1 : 0;
   let hasEnd = false;
   let before = (await engine.lastSequence(sessionKey)) + 1;
   while (before > 1) {
     const afterSeq = Math.max(before - 1 - page, 0);
-    const { events } = await engine.events(sessionKey, { afterSeq, limit: before - 1 - afterSeq });
+    const events = await readPart(engine, sessionKey, { afterSeq, limit: before - 1 - afterSeq });
+    if (events === undefined) return Math.max(unclear, least, delivery.attempt > 1 ? 1 : 0);
     for (const event of events.toReversed()) {
       if (event.type !== "outbound_delivery_changed" || event.payload.outbound_id !== id) continue;
-      const { status } = event.payload;
+      const { status, maybe_duplicate: mayRepeat } = event.payload;
       // A dead letter that was sent for again begins anew.
-      if (status === "queued" || status === "dead_letter") return unclear;
+      if (status === "queued" || status === "dead_letter" || status === "refused") return Math.max(unclear, least);
+      if (mayRepeat === true) least = 1;
       if (status === "unknown" || (status === "sending" && !hasEnd)) unclear += 1;
       hasEnd = status !== "sending";
     }
     const oldest = events[0];
     if (oldest === undefined || Date.parse(oldest.timestamp) < acceptedAt - clockSlackMs) break;
     before = oldest.seq;
+    page = furtherLook;
   }
-  return unclear;
+  return Math.max(unclear, least);
+}
+
+/** Undefined where the log is damaged: that a chat's past cannot be read must not keep it from being told so. */
+async function readPart(
+  engine: Pick<Engine, "events">,
+  sessionKey: string,
+  range: { readonly afterSeq: number; readonly limit: number },
+): Promise<readonly StoredEvent[] | undefined> {
+  try {
+    return (await engine.events(sessionKey, range)).events;
+  } catch (error) {
+    if (error instanceof EngineError && error.kind === "corrupt") return undefined;
+    throw error;
+  }
 }
 
 function change(

@@ -1,4 +1,4 @@
-import type { Acceptance, ConsumeOptions, Engine, Handler } from "../engine/engine.js";
+import type { Acceptance, ConsumeOptions, Cursor, Engine, Handler, Work } from "../engine/engine.js";
 import { EngineError } from "../errors.js";
 import type { ContentPart } from "../events/content.js";
 import { draft, type EventDraft } from "../events/event.js";
@@ -7,14 +7,17 @@ import type { InboundMessage, OutboundMessage } from "./messages.js";
 /** The typed, bounded front of the engine: what channels and the agent exchange. */
 export interface MessageBus {
   /**
-   * Resolves once the message is durable. Waits while the bus is full, 10 s at most.
+   * Resolves once the message is durable. Waits while the bus is full, 10 s at most. `isUrgent`: it must act at once, and
+   * is taken where its chat has no room for other messages.
    *
-   * @throws {EngineError} `buffer_full`, `persistence`, or `closed` after {@link close}
+   * @throws {EngineError} `buffer_full`, `lane_full`, `persistence`, or `closed` after {@link close}
    */
   publishInbound(
     message: InboundMessage,
-    cursor?: { readonly name: string; readonly value: string },
+    options?: { readonly cursor?: Cursor | undefined; readonly isUrgent?: boolean },
   ): Promise<Acceptance>;
+  /** Resolves once it is durable that this message is never taken, should its platform give it again. @throws {EngineError} */
+  refuseInbound(message: InboundMessage, cursor?: Cursor): Promise<void>;
   consumeInbound(options: ConsumeOptions, handler: Handler<"inbound">, signal: AbortSignal): Promise<void>;
   /** For messages outside any turn; a turn's replies are part of its commit. `causedBy`: id of the event that it follows from. */
   publishOutbound(message: OutboundMessage, causedBy?: string): Promise<Acceptance>;
@@ -23,26 +26,26 @@ export interface MessageBus {
   close(): void;
 }
 
-export function createMessageBus(engine: Pick<Engine, "accept" | "consume" | "waiting">): MessageBus {
+export function createMessageBus(engine: Pick<Engine, "accept" | "refuse" | "consume" | "waiting">): MessageBus {
   const state = { closed: false };
   const assertOpen = (): void => {
     if (state.closed) throw new EngineError("The message bus is closed: the gateway is stopping", { kind: "closed" });
   };
   return {
-    async publishInbound(message, cursor) {
+    async publishInbound(message, { cursor, isUrgent = false } = {}) {
       assertOpen();
       const position = engine.waiting("inbound", message.sessionKey).length;
-      return await engine.accept(
-        {
-          queue: "inbound",
-          id: message.id,
-          key: message.sessionKey,
-          sessionKey: message.sessionKey,
-          dedupId: message.dedupId,
-          body: message,
-        },
-        { events: [queuedEvent(message, position)], ...(cursor === undefined ? {} : { cursor }) },
-      );
+      const events = [queuedEvent(message, position)];
+      return await engine.accept(inboundWork(message), {
+        events,
+        isUrgent,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+    },
+    async refuseInbound(message, cursor) {
+      assertOpen();
+      // Only that it was there has to be remembered.
+      await engine.refuse(inboundWork({ ...message, content: "", attachments: [] }), cursor);
     },
     consumeInbound: (options, handler, signal) => engine.consume("inbound", options, handler, signal),
     async publishOutbound(message, causedBy) {
@@ -54,6 +57,11 @@ export function createMessageBus(engine: Pick<Engine, "accept" | "consume" | "wa
       state.closed = true;
     },
   };
+}
+
+function inboundWork(message: InboundMessage): Work<"inbound"> {
+  const { id, sessionKey, dedupId } = message;
+  return { queue: "inbound", id, key: sessionKey, sessionKey, dedupId, body: message };
 }
 
 /** An outbound message as a piece of work: its lane is the chat it goes to. */

@@ -7,6 +7,8 @@ export interface Attachment {
   readonly filename: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
+  /** The content of a file that is written only to be sent; its `path` is empty until then. Channels get a file. */
+  readonly text?: string | undefined;
 }
 
 /** How a message that arrives during a turn is treated. `next` starts its own turn, `append` joins, `cancel` replaces. */
@@ -38,6 +40,8 @@ export interface InboundMessage {
   readonly dedupId?: string | undefined;
   readonly replyTo?: string | undefined;
   readonly quoted?: Quoted | undefined;
+  /** What the channel left out of the content, or set apart from it, in a few words for the model. */
+  readonly note?: string | undefined;
   /**
    * Set when this is no new message but what has become of an earlier one, which `platformMessageId` names: `edited`, and
    * `content` is how it reads now, or `deleted`. One whose turn has not begun is replaced or dropped by it; an edit that

@@ -29,6 +29,11 @@ export interface Previews {
    * @throws {ChannelError} as the channel says
    */
   show(message: OutboundMessage, signal: AbortSignal): Promise<void>;
+  /**
+   * Shows nothing more of it. `shown`: the words that stand there, or are on their way; empty for those from before a
+   * restart. Undefined: nothing stands there.
+   */
+  freeze(outboundId: string): { readonly shown: string } | undefined;
   /** The platform's id of what stands there, once nothing more is being shown for it. */
   take(outboundId: string): Promise<string | undefined>;
   /** It is a message of its own now: the final text stands there, or others have come below it. */
@@ -41,13 +46,16 @@ const record = z.object({ platformMessageId: z.string() });
 
 interface State {
   platformMessageId: string | undefined;
+  isStored: boolean;
   shown: string;
+  /** What is on its way. */
+  showing: string;
   isClosed: boolean;
   working: Promise<void>;
 }
 
 export function createPreviews(
-  engine: Pick<Engine, "waiting" | "records">,
+  engine: Pick<Engine, "waiting" | "records" | "status">,
   channels: ReadonlyMap<string, GrowingSender>,
   log: Logger,
 ): Previews {
@@ -59,24 +67,42 @@ export function createPreviews(
     const known = states.get(id);
     if (known !== undefined) return known;
     const stored = record.safeParse(records.get(id)).data?.platformMessageId;
-    const state: State = { platformMessageId: stored, shown: "", isClosed: false, working: Promise.resolve() };
+    const isStored = stored !== undefined;
+    const working = Promise.resolve();
+    const state: State = { platformMessageId: stored, isStored, shown: "", showing: "", isClosed: false, working };
     states.set(id, state);
     return state;
   };
+
+  /** Nothing more is shown before it is stored. */
+  async function keepId(id: string, state: State, platformMessageId: string): Promise<void> {
+    if (state.isStored) return;
+    await records.put(id, { platformMessageId }, { isReceipt: true });
+    state.isStored = true;
+  }
 
   async function put(state: State, message: OutboundMessage, signal: AbortSignal): Promise<void> {
     const { id, channel: name, chatId, content } = message;
     const channel = channels.get(name);
     if (channel?.edit === undefined) return;
-    if (state.platformMessageId !== undefined) {
-      await channel.edit({ chatId, platformMessageId: state.platformMessageId, content }, signal);
-    } else {
-      if (engine.waiting("outbound", outboundWork(message).key).length > 0) return;
-      const { platformMessageId } = await sendFirst(channel, message, state, signal);
-      state.platformMessageId = platformMessageId;
-      await records.put(id, { platformMessageId });
+    const isFirst = state.platformMessageId === undefined;
+    // What is shown on a full disk could stand there for ever.
+    if (isFirst && !engine.status().writable) return;
+    if (isFirst && engine.waiting("outbound", outboundWork(message).key).length > 0) return;
+    state.showing = content;
+    try {
+      if (state.platformMessageId !== undefined) {
+        await keepId(id, state, state.platformMessageId);
+        await channel.edit({ chatId, platformMessageId: state.platformMessageId, content }, signal);
+      } else {
+        const { platformMessageId } = await sendFirst(channel, message, state, signal);
+        state.platformMessageId = platformMessageId;
+        await keepId(id, state, platformMessageId);
+      }
+      state.shown = content;
+    } finally {
+      state.showing = "";
     }
-    state.shown = content;
   }
 
   return {
@@ -86,6 +112,12 @@ export function createPreviews(
       const work = put(state, message, signal);
       state.working = work.catch(() => undefined);
       await work;
+    },
+    freeze(id) {
+      const state = stateOf(id);
+      state.isClosed = true;
+      if (state.platformMessageId === undefined && state.showing === "") return undefined;
+      return { shown: state.showing === "" ? state.shown : state.showing };
     },
     async take(id) {
       if (!states.has(id) && records.get(id) === undefined) return undefined;

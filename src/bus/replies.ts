@@ -2,6 +2,7 @@ import type { Work } from "../engine/engine.js";
 import { clientChannels } from "../events/session-key.js";
 import { cutText } from "../util/cut-text.js";
 import { newId } from "../util/ids.js";
+import { cutReply } from "./long-reply.js";
 import { outboundWork } from "./message-bus.js";
 import type { Attachment, InboundMessage } from "./messages.js";
 
@@ -66,9 +67,9 @@ function toPieces(channel: Shape | undefined, content: string, attachments: read
   const why = way === undefined ? "this chat takes no files" : "too large for this chat";
   const notes = named.map(({ filename }) => `[${filename}: not sent, ${why}]`);
   const text = [content, ...notes].filter((part) => part !== "").join("\n\n");
-  const pieces = (channel?.split(text) ?? (text === "" ? [] : [text])).map(
-    (piece): Piece => ({ content: piece, attachments: [] }),
-  );
+  const { texts, file } = channel === undefined ? { texts: text === "" ? [] : [text] } : cutReply(channel, text);
+  const pieces = texts.map((piece): Piece => ({ content: piece, attachments: [] }));
+  if (file !== undefined) sent.unshift(file);
   if (sent.length === 0) return pieces;
   if (way === "together") return [...pieces.slice(0, -1), { content: pieces.at(-1)?.content ?? "", attachments: sent }];
   return [...pieces, ...sent.map((file): Piece => ({ content: "", attachments: [file] }))];

@@ -22,6 +22,8 @@ export type ReceivedMessage = Omit<
   "id" | "sessionKey" | "receivedAt" | "channel" | "internal" | "attachments"
 > & {
   readonly files?: readonly ReceivedFile[] | undefined;
+  /** Its files may belong to what it passes on or quotes, and count as others'. */
+  readonly hasFilesOfOthers?: boolean | undefined;
   /** Of the message that it answers, which `quoted` tells of. */
   readonly quotedFiles?: readonly ReceivedFile[] | undefined;
   /** A kind of message that no model can read, e.g. `stickers`: who sent it is told once, and nothing is stored. */
@@ -150,6 +152,9 @@ export interface Channel {
    */
   readonly liveEditMs?: number;
 
+  /** Forgets what it keeps of a chat whose conversation was deleted; absent where it keeps nothing that was said. */
+  forget?(chatId: string, thread: string | undefined): Promise<void>;
+
   /** How long people here may take to answer a question; absent: as long as in live chats, some minutes. */
   readonly patienceMs?: number;
 
@@ -177,6 +182,8 @@ export interface ChannelContext {
   readonly records?: ChannelRecords | undefined;
   /** Takes a pressed button, without waiting for anything else that its chat has sent. Never rejects. */
   readonly press?: Press;
+  /** A text that stops what is under way: it is passed on before what its chat has sent earlier and is not taken yet. */
+  readonly actsAtOnce?: ((content: string) => boolean) | undefined;
   /** How long to wait for the platform's word on a send; absent: as the channel sees fit. */
   readonly sendTimeoutMs?: number | undefined;
 }

@@ -27,15 +27,19 @@ export interface SuperviseOptions {
   readonly stableMs?: number;
   /** After so many failures in a row it counts as disconnected, and is only looked at once in `maxDelayMs`. Default 10. */
   readonly giveUpAfter?: number;
+  /** A refusal that trying again should not cure counts as lasting after this. Default 180,000. */
+  readonly lastingMs?: number;
+  /** Between two looks at a channel that is refused for good. Default 300,000. */
+  readonly slowDelayMs?: number;
 }
 
 /** A run that does not end by then after an abort is left behind. */
 const endMs = 10_000;
 
 /**
- * Keeps a channel running until `signal` aborts: after a lost connection it is run again, later each time. A failure
- * that trying again cannot cure (a wrong token) leaves it disconnected. Never rejects, so that a failing channel harms
- * no other.
+ * Keeps a channel running until `signal` aborts: after a lost connection it is run again, later each time. A platform may
+ * refuse a token for a moment and take it again, so that a refusal (a wrong token) counts only when it lasts: the channel
+ * is disconnected then, and still looked at now and then. Never rejects, so that a failing channel harms no other.
  */
 export async function superviseChannel(
   channel: Channel,
@@ -44,29 +48,58 @@ export async function superviseChannel(
   signal: AbortSignal,
 ): Promise<void> {
   const { onState, log, minDelayMs = 1000, maxDelayMs = 60_000, stableMs = 10_000, giveUpAfter = 10 } = options;
+  const refusals = new Refusals(options);
   onState("connecting", {});
   let attempt = 0;
   while (!signal.aborted) {
     let connectedAt: number | undefined;
     const failure = await runOnce(channel, publish, signal, () => {
       connectedAt ??= Date.now();
+      refusals.end();
       onState("connected", {});
     });
     if (signal.aborted) break;
     const reason = messageOf(failure);
-    if (failure instanceof ChannelError && !failure.retryable) {
-      log.error(`${channel.name} is off: ${reason}`, { error: failure });
-      onState("disconnected", { reason });
-      return;
-    }
     attempt = connectedAt !== undefined && Date.now() - connectedAt >= stableMs ? 1 : attempt + 1;
+    const refusal = refusals.note(failure);
     const named = failure instanceof ChannelError ? (failure.retryAfterMs ?? 0) : 0;
-    const delayMs = Math.max(named, jittered(Math.min(minDelayMs * 2 ** (attempt - 1), maxDelayMs)));
-    log.warn(`${channel.name} lost its connection: ${reason}`, { attempt, delayMs, error: failure });
-    onState(attempt >= giveUpAfter ? "disconnected" : "reconnecting", { attempt, delayMs, reason });
+    const backoffMs = jittered(Math.min(minDelayMs * 2 ** (attempt - 1), maxDelayMs));
+    const delayMs = Math.max(named, refusal.slowMs ?? backoffMs);
+    if (refusal.isFirst) log.error(`${channel.name} is refused: ${reason}`, { delayMs, error: failure });
+    else log.warn(`${channel.name} lost its connection: ${reason}`, { attempt, delayMs, error: failure });
+    onState(refusal.isOff || attempt >= giveUpAfter ? "disconnected" : "reconnecting", { attempt, delayMs, reason });
     await sleep(delayMs, signal).catch(() => undefined);
   }
   onState("disconnected", {});
+}
+
+/** The row of refusals since the channel was connected last. */
+class Refusals {
+  readonly #lastingMs: number;
+  readonly #slowDelayMs: number;
+  #since: number | undefined;
+  #wasConnected = false;
+
+  constructor({ lastingMs = 180_000, slowDelayMs = 300_000 }: SuperviseOptions) {
+    this.#lastingMs = lastingMs;
+    this.#slowDelayMs = slowDelayMs;
+  }
+
+  /** The channel is connected. */
+  end(): void {
+    this.#wasConnected = true;
+    this.#since = undefined;
+  }
+
+  /** `slowMs`: the refusal lasts, so that the next look comes after this. A channel that never worked counts as off at once. */
+  note(failure: unknown): { readonly isFirst: boolean; readonly isOff: boolean; readonly slowMs?: number } {
+    if (!(failure instanceof ChannelError) || failure.retryable) return { isFirst: false, isOff: false };
+    const isFirst = this.#since === undefined;
+    this.#since ??= Date.now();
+    const isLasting = Date.now() - this.#since >= this.#lastingMs;
+    const isOff = isLasting || !this.#wasConnected;
+    return isLasting ? { isFirst, isOff, slowMs: this.#slowDelayMs } : { isFirst, isOff };
+  }
 }
 
 async function runOnce(

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { findRunningGateway } from "../api/running-gateway.js";
+import { z } from "zod";
+import { findRunningGateway, type RunningGateway } from "../api/running-gateway.js";
 import { type ApiClient, ConnectionLost, createApiClient } from "./api-client.js";
 import type { CommandContext } from "./context.js";
 import { CommandError } from "./exit.js";
@@ -25,6 +26,7 @@ export async function connectRunning({ home, loaded }: CommandContext): Promise<
   const running = await findRunningGateway(home, new AbortController().signal);
   if (running === undefined) return undefined;
   const client = createApiClient(running.address, loaded.config.gateway.token);
+  if (running.elsewhere !== undefined) return await sameGateway(client, running, home);
   try {
     await client.get("/health");
     return client;
@@ -33,6 +35,28 @@ export async function connectRunning({ home, loaded }: CommandContext): Promise<
     if (error instanceof ConnectionLost && isRefused(error)) return undefined;
     throw new CommandError(`The gateway (pid ${running.pid}) at ${running.address} does not answer properly`);
   }
+}
+
+const instance = z.object({ instanceId: z.string() });
+
+/** The address of one in another container can mean nobody here, or the gateway of another home. */
+async function sameGateway(client: ApiClient, running: RunningGateway, home: string): Promise<ApiClient> {
+  const found = await client.get("/api/status").then(
+    (status) => instance.safeParse(status).data?.instanceId,
+    (error: unknown) => {
+      if (error instanceof ConnectionLost) return undefined;
+      throw error;
+    },
+  );
+  if (found !== undefined && found === running.instanceId) return client;
+  throw elsewhereError(home, running);
+}
+
+/** Says where the gateway is that uses this home, and that this command cannot talk to it. */
+function elsewhereError(home: string, { elsewhere, address }: RunningGateway): CommandError {
+  return new CommandError(
+    `${home} is in use by a gateway in another container or machine, ${elsewhere}, and at ${address} it cannot be reached from here. Run this command there, or stop that gateway first.`,
+  );
 }
 
 /** Attaches to the gateway that runs, else opens one without chat platforms on a free port of this machine. */

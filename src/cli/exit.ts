@@ -1,7 +1,7 @@
 import { ConfigError, messageOf } from "../errors.js";
 
 /** What scripts and service managers see. */
-export const exitCodes = { ok: 0, failure: 1, usage: 2, config: 78 } as const;
+export const exitCodes = { ok: 0, failure: 1, usage: 2, unchecked: 3, damaged: 65, config: 78 } as const;
 
 /** A command that failed in a way it has words for. */
 export class CommandError extends Error {
@@ -11,6 +11,19 @@ export class CommandError extends Error {
     super(message);
     this.name = "CommandError";
     this.exitCode = exitCode;
+  }
+}
+
+/** For commands that check something: a failure to look is not what they would find. @throws {CommandError} */
+export async function whileChecking<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ConfigError || (error instanceof CommandError && error.exitCode !== exitCodes.failure))
+      throw error;
+    // What the system refuses needs no trace.
+    const why = error instanceof Error && "code" in error ? error.message : sentenceOf(error);
+    throw new CommandError(`This could not be checked: ${why}`, exitCodes.unchecked);
   }
 }
 

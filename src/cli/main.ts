@@ -5,12 +5,21 @@ import { createProgram } from "./program.js";
 
 /** Runs one command line, without the program's own name, and ends the process with its exit code. */
 export async function main(args: readonly string[]): Promise<never> {
-  // A reader that has seen enough, as in `maxclaw sessions list | head`, is no failure.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(exitCodes.ok);
-    throw error;
-  });
-  process.exit(await run(args));
+  for (const stream of [process.stdout, process.stderr])
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      // A reader that has seen enough, as in `maxclaw sessions list | head`, is no failure.
+      if (error.code === "EPIPE") process.exit(Number(process.exitCode ?? exitCodes.ok));
+      throw error;
+    });
+  const exitCode = await run(args);
+  // What a slow reader has not taken yet would be lost with the process.
+  await Promise.all([written(process.stdout), written(process.stderr)]);
+  process.exit(exitCode);
+}
+
+/** Resolves once the system has taken everything that was written so far. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => stream.write("", () => resolve()));
 }
 
 async function run(args: readonly string[]): Promise<number> {

@@ -11,6 +11,7 @@ const status = z.object({
   workspace: z.string(),
   model: z.string(),
   provider: z.string(),
+  providerReason: z.string().optional(),
   channels: z.array(
     z.object({
       name: z.string(),
@@ -27,11 +28,15 @@ const status = z.object({
       name: z.string().optional(),
       reason: z.string().optional(),
       memory: z.string().optional(),
+      bare: z.enum(["ask", "unasked", "none"]).optional(),
     })
     .optional(),
   inboundWaiting: count,
   outboundWaiting: count,
   deadLetters: count,
+  stuckChats: z
+    .array(z.object({ sessionKey: z.string(), waiting: count, since: z.string(), reason: z.string() }))
+    .default([]),
   rssBytes: count,
 });
 
@@ -41,7 +46,8 @@ export function printStatus(answer: unknown, address: string): void {
   const megabytes = Math.round(now.rssBytes / 1024 / 1024);
   print(`maxclaw ${now.version}: ${now.state}, pid ${now.pid}, since ${now.startedAt}, ${megabytes} MB`);
   print(`Web page:  http://${address}/`);
-  print(`Model:     ${now.model} (${now.provider})`);
+  const because = now.providerReason === undefined ? "" : `: ${harmless(now.providerReason)}`;
+  print(`Model:     ${now.model} (${now.provider}${because})`);
   print(`Home:      ${now.home}`);
   print(`Workspace: ${now.workspace}`);
   for (const { name, state, reason, lastSeenAt } of now.channels) {
@@ -51,6 +57,8 @@ export function printStatus(answer: unknown, address: string): void {
   if (now.sandbox !== undefined) print(`Sandbox:   ${harmless(sandboxText(now.sandbox))}`);
   if (now.sandbox?.memory !== undefined) print(`Memory:    of commands ${harmless(now.sandbox.memory)}`);
   print(`Waiting:   ${now.inboundWaiting} to answer, ${now.outboundWaiting} to send, ${now.deadLetters} given up`);
+  for (const { sessionKey, waiting, since, reason } of now.stuckChats)
+    print(`Stuck:     ${harmless(`${sessionKey} ${reason}; ${waiting} wait, since ${since}`)}`);
   for (const missing of now.missing) print(`Missing:   ${harmless(missing)}`);
   for (const problem of now.problems) print(`Problem:   ${harmless(problem)}`);
 }
@@ -60,15 +68,27 @@ function agoOf(moment: string): string {
   return seconds < 120 ? `${seconds} s ago` : `${Math.round(seconds / 60)} min ago`;
 }
 
+const bareText = {
+  ask: ", so every command asks",
+  unasked:
+    ", and mode auto runs commands without asking. Only those whose words name secrets, leave the workspace or destroy too much ask; a script can do all of that unasked.",
+  none: ", so no command runs",
+} as const;
+
 /** In which way commands run. */
-function sandboxText({ state, name = "", reason = "" }: NonNullable<z.output<typeof status>["sandbox"]>): string {
+function sandboxText({
+  state,
+  name = "",
+  reason = "",
+  bare = "ask",
+}: NonNullable<z.output<typeof status>["sandbox"]>): string {
   switch (state) {
     case "ready":
       return `${name}; commands can change their chat's folder only, and reach no network`;
     case "unavailable":
-      return `none, so every command asks. ${reason}`;
+      return `none${bareText[bare]}${bare === "unasked" ? "" : "."} ${reason}`;
     case "off":
-      return "off, so every command asks";
+      return `off${bareText[bare]}`;
     default:
       return "being tried";
   }

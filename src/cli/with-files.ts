@@ -28,9 +28,11 @@ export async function withFiles<T>(context: CommandContext, action: FilesAction<
     const { workspace } = workspaceOf.parse(await client.get("/api/status"));
     return await whileHeld(client, { home, workspace }, action);
   }
-  const holder = holderOf(home);
+  const holder = await holderOf(home);
   if (holder !== undefined)
-    throw new CommandError(`A gateway without HTTP (pid ${holder.pid}) uses ${home}. Stop it, then try again.`);
+    throw new CommandError(
+      `A gateway without HTTP (${holder.elsewhere === undefined ? `pid ${holder.pid}` : `in another container or machine, ${holder.elsewhere}`}) uses ${home}. Stop it, then try again.`,
+    );
   return await action(files, new AbortController().signal, () => {});
 }
 

@@ -28,6 +28,8 @@ export interface StoredWork<Q extends QueueName = QueueName> extends Work<Q> {
   readonly acceptedAt: number;
   /** Deliveries begun so far, those before a crash included. */
   readonly attempts: number;
+  /** A power cut may have taken what was stored of an attempt, so that it may have begun though nothing says so. */
+  readonly mayHaveBegun?: boolean;
 }
 
 export type Acceptance =
@@ -38,7 +40,24 @@ export type Acceptance =
 export interface AcceptOptions {
   readonly events: readonly EventDraft[];
   /** Moves with the work or not at all, e.g. `telegram:offset`. */
-  readonly cursor?: { readonly name: string; readonly value: string };
+  readonly cursor?: Cursor;
+  /** Must act at once, e.g. `/stop`: let in where the lane has no room for other work. */
+  readonly isUrgent?: boolean;
+}
+
+export interface Cursor {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** A lane in which much is waiting. */
+export interface LongLane {
+  readonly key: string;
+  readonly waiting: number;
+  /** Unix ms at which the first of it was accepted. */
+  readonly since: number;
+  /** What the first of it does. `suspect`: it may have ended the process, and runs again when nothing else can be to blame. */
+  readonly state: "works" | "suspect" | "retries" | "waits";
 }
 
 /** Numbers to add to those of a record, see {@link Records}; a record or number that is not there counts as 0. */
@@ -51,6 +70,8 @@ export interface Count {
 export interface AppendOptions {
   /** Wait for fdatasync. Without it the events are written: they survive `kill -9`, not a power cut. */
   readonly durable: boolean;
+  /** The events get numbers above this one. */
+  readonly afterSeq?: number | undefined;
   /** Added together with the events, or not at all: when none of them is new, they were added the first time. */
   readonly counts?: readonly Count[] | undefined;
 }
@@ -77,7 +98,7 @@ export interface Delivery<Q extends QueueName = QueueName> {
   readonly work: StoredWork<Q>;
   /** From 1. Counts attempts that a crash ended. */
   readonly attempt: number;
-  /** True once `attempt` is above maxAttempts: the handler may only bury. */
+  /** True once maxAttempts have failed, or once it is sure that the work ends the process: the handler may only bury. */
   readonly exhausted: boolean;
 
   /** @throws {EngineError} `fenced` once this attempt has ended or the lane has moved on */
@@ -130,7 +151,8 @@ export interface DeadLetter {
 /** Small durable facts: pairing codes, allowed senders, approvals, and what was used per day. Values are JSON. */
 export interface Records {
   get(id: string): unknown;
-  put(id: string, value: unknown): Promise<void>;
+  /** `isReceipt`: it notes what has happened outside already, for which a full disk has some room left. */
+  put(id: string, value: unknown, options?: { readonly isReceipt?: boolean }): Promise<void>;
   delete(id: string): Promise<void>;
   list(): readonly { readonly id: string; readonly value: unknown }[];
 }
@@ -140,7 +162,8 @@ export interface LedgerEntry {
   readonly messageId: string;
   readonly sessionKey: string;
   readonly acceptedSeq: number;
-  readonly end: "answered" | "refused" | "cancelled" | "failed" | "pending" | "lost";
+  /** `undelivered`: it was answered, but at least one message of the answer was given up. */
+  readonly end: "answered" | "undelivered" | "refused" | "cancelled" | "failed" | "pending" | "lost";
   readonly endSeq?: number;
 }
 
@@ -153,6 +176,8 @@ export interface EngineStatus {
   readonly deadLetters: number;
   /** fdatasyncs that somebody waited for, since opening. */
   readonly syncs: number;
+  /** Sentences for people about files that are damaged or gone, while work goes on without them. */
+  readonly problems?: readonly string[];
 }
 
 /** An engine's files as of one moment, for a copy or a check of them. */
@@ -173,17 +198,26 @@ export interface HeldFiles extends AsyncDisposable {
 export interface Engine extends AsyncDisposable {
   /**
    * Resolves once the work is durable. Calls are ordered: work is accepted in the order of the calls. Waits while
-   * 100 accepts are on their way to the disk or the lane holds 100 pieces, 10 s at most.
+   * 100 accepts are on their way to the disk, 10 s at most.
    *
-   * @throws {EngineError} `buffer_full` after that wait, `persistence` when the disk refuses, `closed`
+   * @throws {EngineError} `buffer_full` after that wait, `lane_full` at once when the lane holds 10,000 pieces or 16 MB,
+   *   `persistence` when the disk refuses, `closed`
    */
   accept<Q extends QueueName>(work: Work<Q>, options: AcceptOptions): Promise<Acceptance>;
 
   /**
+   * Resolves once it is durable that this work is not taken: accepting it later is a duplicate.
+   *
+   * @throws {EngineError} `persistence`, `closed`
+   */
+  refuse(work: Work<"inbound">, cursor?: Cursor): Promise<void>;
+
+  /**
    * Hands out the queue's work until `signal` aborts, then resolves once the handlers have settled. A handler that
    * throws is logged and retried with growing delay; when the attempts are used up it is called once more with
-   * `exhausted` set, and if that throws too the engine buries the work by itself. Last attempts begin one after the
-   * other, each once the one before has settled or run for a while: work that ends the process takes no other with it.
+   * `exhausted` set, and if that throws too the engine buries the work by itself. Attempts that end with their process are
+   * not counted for that: what was in work then runs with fewer and fewer others of them beside it, until it is sure
+   * which one ends the process. That one alone is `exhausted`.
    */
   consume<Q extends QueueName>(
     queue: Q,
@@ -222,6 +256,9 @@ export interface Engine extends AsyncDisposable {
 
   /** Work of this lane that is accepted and not acknowledged, the running one included, oldest first. */
   waiting<Q extends QueueName>(queue: Q, key: string): readonly StoredWork<Q>[];
+
+  /** Lanes of the inbound queue with at least so much in them. */
+  longLanes(least: number): readonly LongLane[];
 
   /**
    * Drops the session's log and its waiting work. Nothing brings it back; a new life continues the sequence.

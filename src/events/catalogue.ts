@@ -37,6 +37,10 @@ const stopReason = z.enum(stopReasons);
 const category = z.enum(["driver", "persistence", "connection", "runtime"]);
 /** Where something was written by a model outside of any answer. */
 const modelUse = { model: optionalText, usage: usage.optional(), cost_usd: z.number().optional() };
+/** What an answer that was cut has probably used beyond what its provider had told by then. */
+const guess = z.object({ tokens: count, cost_usd: z.number().optional() }).optional();
+/** What answers have used that were begun and given up: part of what the turn has used, and in none of its messages. */
+const discarded = z.array(z.object({ model: text, usage, cost_usd: z.number().optional(), guess })).optional();
 const both = { goesTo: "clients and chat" } as const;
 
 export const agentStates = [
@@ -122,6 +126,7 @@ export const catalogue = {
       stop_reason: stopReason,
       usage,
       cost_usd: z.number().optional(),
+      guess,
       final: z.boolean(),
       partial: z.boolean(),
     },
@@ -201,6 +206,7 @@ export const catalogue = {
       duration_ms: count,
       tool_calls: z.array(z.object({ id: text, name: text, is_error: z.boolean(), duration_ms: count })),
       errors: z.array(text),
+      discarded,
     },
     { terminal: true },
   ),
@@ -214,6 +220,7 @@ export const catalogue = {
       recoverable: z.boolean(),
       usage,
       duration_ms: count,
+      discarded,
     },
     { terminal: true, ...both },
   ),
@@ -224,6 +231,7 @@ export const catalogue = {
       reason: z.enum(["user_interrupt", "timeout", "abort"]),
       mode: text,
       partial_message_id: optionalText,
+      discarded,
     },
     { terminal: true, ...both },
   ),
@@ -363,8 +371,11 @@ export const catalogue = {
     detail: optionalText,
   }),
   session_history_changed: spec("state", {
-    /** `import`: taken over from elsewhere. `said`: what the assistant said here from another conversation. */
-    kind: z.enum(["new", "undo", "fork", "import", "said", "edit", "deletion"]),
+    /**
+     * `import`: taken over from elsewhere. `said`: what was said here beside the turns. `restored`: brought back from the
+     * document, as the log has lost them up to `to_seq`.
+     */
+    kind: z.enum(["new", "undo", "fork", "import", "said", "edit", "deletion", "restored"]),
     to_seq: count.optional(),
     messages: z
       .array(
@@ -374,12 +385,27 @@ export const catalogue = {
           timestamp: optionalText,
           /** Where what others wrote came from while it was composed. */
           outside: optionalText,
+          /** `restored`: the place of an event that was lost, where it belongs. */
+          seq: count.optional(),
         }),
       )
       .optional(),
     /** `fork`: the session that this one was copied from, and up to where. */
     forked_from: z.object({ key: text, seq: count }).optional(),
   }),
+  /** The session's log was damaged on the disk. It goes on without what could not be restored. */
+  session_log_mended: spec(
+    "system",
+    {
+      /** Numbers of events that are gone: no event will ever have them again. */
+      lost: z.array(z.object({ from_seq: count, to_seq: count })),
+      /** How many events were brought back from damaged lines or the journal. */
+      restored: count,
+      /** The damaged log as it was. */
+      kept_in: optionalText,
+    },
+    both,
+  ),
   settings_changed: spec("system", {
     scope: z.enum(["session", "gateway"]),
     key: text,

@@ -9,9 +9,32 @@ export interface ModelUse {
   readonly usage: Usage;
   /** USD; absent where nobody knows. */
   readonly cost_usd?: number | undefined;
+  /** What an answer that was cut has probably used beyond that, which no provider tells. */
+  readonly guess?: Guess | undefined;
 }
 
-/** What an event tells of model calls: an answer, a title or a summary by a model. Undefined where nothing was used. */
+export interface Guess {
+  readonly tokens: number;
+  /** Absent where nobody knows the price. */
+  readonly cost_usd?: number | undefined;
+}
+
+/** What an event tells of model calls: an answer, a title or a summary by a model, or answers that a turn has given up. */
+export function modelUsesOf(event: Pick<EventDraft, "type" | "payload">): readonly ModelUse[] {
+  switch (event.type) {
+    case "turn_execution_complete":
+    case "turn_execution_failed":
+    case "turn_execution_cancelled":
+      // The type of an event and its payload belong together, which is lost when they are taken apart.
+      return (event.payload as Payload<"turn_execution_failed">).discarded ?? [];
+    default: {
+      const use = modelUseOf(event);
+      return use === undefined ? [] : [use];
+    }
+  }
+}
+
+/** What an answer, a title or a summary has used. Undefined where nothing was. */
 export function modelUseOf({ type, payload }: Pick<EventDraft, "type" | "payload">): ModelUse | undefined {
   switch (type) {
     case "assistant_message":
@@ -19,8 +42,10 @@ export function modelUseOf({ type, payload }: Pick<EventDraft, "type" | "payload
     case "session_title_generated": {
       // The type of an event and its payload belong together, which is lost when they are taken apart.
       const { model, usage, cost_usd } = payload as Payload<"context_compressed">;
+      const { guess } = payload as Partial<Payload<"assistant_message">>;
       if (model === undefined || usage === undefined) return undefined;
-      return Object.values(usage).every((tokens) => tokens === 0) ? undefined : { model, usage, cost_usd };
+      const isNothing = guess === undefined && Object.values(usage).every((tokens) => tokens === 0);
+      return isNothing ? undefined : { model, usage, cost_usd, guess };
     }
     default:
       return undefined;

@@ -33,6 +33,29 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.end(bytes);
 }
 
+const slowMs = 5000;
+
+/**
+ * For an answer that may take longer than a client waits for one: from time to time a blank, which JSON may begin with,
+ * says that it is under way.
+ */
+export async function sendSlowJson(response: ServerResponse, work: Promise<unknown>, everyMs = slowMs): Promise<void> {
+  const timer = setInterval(() => {
+    if (response.destroyed) return;
+    if (!response.headersSent)
+      response.writeHead(200, { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-store" });
+    response.write(" ");
+  }, everyMs);
+  let body: unknown;
+  try {
+    body = await work;
+  } finally {
+    clearInterval(timer);
+  }
+  if (!response.headersSent) sendJson(response, 200, body);
+  else if (!response.destroyed) response.end(JSON.stringify(body));
+}
+
 export function sendFault(
   response: ServerResponse,
   fault: FaultReply,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { bodyOf, paramOf, sendJson } from "./exchange.js";
+import { bodyOf, paramOf, sendJson, sendSlowJson } from "./exchange.js";
 import type { Route } from "./routes.js";
 import { integerOf } from "./target.js";
 
@@ -28,7 +28,11 @@ export const gatewayRoutes: readonly Route[] = [
   {
     method: "GET",
     path: "/api/ledger",
-    handle: async (x) => sendJson(x.response, 200, { entries: await x.api.ledger() }),
+    handle: async (x) =>
+      await sendSlowJson(
+        x.response,
+        x.api.ledger().then((entries) => ({ entries })),
+      ),
   },
   {
     method: "GET",

@@ -122,12 +122,17 @@ export function createRequestHandler(
 /** For supervisors and load balancers, which have neither our name nor a token. */
 function answerProbe(path: string, api: GatewayApi, response: ServerResponse): void {
   const reason = api.whyNotReady();
+  const stuckChats = api.status().stuckChats.length;
   if (path === "/health") sendJson(response, 200, { status: "ok" });
   else
     sendJson(
       response,
       reason === undefined ? 200 : 503,
-      reason === undefined ? { ready: true } : { ready: false, reason },
+      // Which ones is not for everybody: status tells.
+      {
+        ...(reason === undefined ? { ready: true } : { ready: false, reason }),
+        ...(stuckChats > 0 ? { stuckChats } : {}),
+      },
     );
 }
 

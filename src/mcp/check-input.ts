@@ -1,5 +1,6 @@
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv";
 import { z } from "zod";
+import { unknownText } from "../tools/nearest.js";
 
 /**
  * The input of a tool as its server's JSON schema wants it. Compiled when it is first used. Patterns are left to the
@@ -19,12 +20,33 @@ function compile(schema: object, onBadSchema: () => void): (input: unknown) => s
     const validate = new AjvJsonSchemaValidator().getValidator(withoutPatterns(schema));
     return (input) => {
       const result = validate(input);
-      return result.valid ? undefined : plain(result.errorMessage);
+      if (result.valid) return undefined;
+      const unknown = unknownIn(schema, input, "").slice(0, 5);
+      // ajv does not name them.
+      return unknown.length > 0 ? unknown.join("; ") : plain(result.errorMessage);
     };
   } catch {
     onBadSchema();
     return () => undefined;
   }
+}
+
+const objectSchema = z.object({
+  properties: z.record(z.string(), z.unknown()).default({}),
+  additionalProperties: z.unknown().optional(),
+  patternProperties: z.unknown().optional(),
+});
+
+/** The fields that a schema refuses by `additionalProperties: false`, as clauses. */
+function unknownIn(schema: unknown, input: unknown, above: string): readonly string[] {
+  const { data } = objectSchema.safeParse(schema);
+  if (data === undefined || typeof input !== "object" || input === null || Array.isArray(input)) return [];
+  const isClosed = data.additionalProperties === false && data.patternProperties === undefined;
+  const known = Object.keys(data.properties);
+  return Object.entries(input).flatMap(([name, value]) => {
+    if (Object.hasOwn(data.properties, name)) return unknownIn(data.properties[name], value, `${above}${name}.`);
+    return isClosed ? [unknownText({ path: `${above}${name}`, known })] : [];
+  });
 }
 
 /** ajv says `data/path must be string`. */
@@ -36,9 +58,11 @@ function plain(message: string): string {
 }
 
 function withoutPatterns(schema: object): Record<string, unknown> {
+  // What the patterns allow is not known here any more.
+  const hasPatterns = "patternProperties" in schema;
   return Object.fromEntries(
     Object.entries(schema)
-      .filter(([key, value]) => !isKeyword(key, value))
+      .filter(([key, value]) => !isKeyword(key, value) && !(hasPatterns && key === "additionalProperties"))
       .map(([key, value]) => [key, isNames(key) ? eachEntry(value) : cleaned(value)]),
   );
 }

@@ -54,7 +54,7 @@ function findTool(tools: readonly Tool[], servers: readonly string[]): Tool {
   });
 }
 
-const call = z.object({ name: z.string(), input: z.record(z.string(), z.unknown()).optional() });
+const call = z.strictObject({ name: z.string(), input: z.record(z.string(), z.unknown()).optional() });
 
 function callTool(byName: ReadonlyMap<string, Tool>): Tool {
   return defineTool({

@@ -70,6 +70,8 @@ export interface ToolUse {
   readonly folder: string;
   /** The chat that it is done for, as a session key. Absent: nothing can be allowed for always. */
   readonly chat?: string | undefined;
+  /** What the same call was allowed before this, the call itself first. */
+  readonly earlier?: readonly ToolAccess[] | undefined;
   /** Of a command: what it names in the workspace. Absent: that is not known. */
   readonly files?: readonly BoundFile[] | undefined;
   /** Where those parts of the context came from that others wrote: pages, mails, files that were sent. */

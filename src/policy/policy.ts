@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { namesOf } from "../util/untrusted.js";
 import { visible } from "../util/visible.js";
 import { type ExecutionMode, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
@@ -15,6 +16,8 @@ export interface PolicyOptions {
   /** Holds config, secrets and journal, which no tool may touch. */
   readonly home?: string | undefined;
   readonly restrictToWorkspace: boolean;
+  /** Of the user whose gateway it is. Default: what the system says. */
+  readonly userHome?: string | undefined;
   /** `channel:senderId`. */
   readonly owners: readonly string[];
   readonly channels: Readonly<
@@ -65,7 +68,7 @@ export function createPolicy(options: PolicyOptions): Policy {
   const zones = createZones(options);
   const { executionMode, grants, rules = [] } = options;
   const ruleFor = createRules(rules, zones);
-  const limits = createToolLimits(options, zones);
+  const limits = createToolLimits({ ...options, userHome: options.userHome ?? homedir() }, zones);
 
   const maySpeak: Policy["maySpeak"] = (speaker, isPaired) => {
     if (ownerChannels.has(speaker.channel)) return { allowed: true, role: "owner" };
@@ -93,16 +96,19 @@ export function createPolicy(options: PolicyOptions): Policy {
     if (use.access.kind === "call" && use.tool.risk === "access") return yes;
     const steers = limits.steers(use);
     const others = steers || isOutward(use.tool, use.access) ? othersIn(use) : undefined;
+    const harm = limits.harmOf(use);
     // Rules were written before anybody knew what would speak in this conversation.
-    if (rule?.verdict === "allow" && !(steers && others !== undefined)) return { verdict: "allow", by: "rule" };
+    if (rule?.verdict === "allow" && harm === undefined && !(steers && others !== undefined))
+      return { verdict: "allow", by: "rule" };
     const approver = approverOf(use, rule?.verdict === "ask");
     const ask = (because: string, canGrant: boolean): ToolDecision => {
       return { verdict: "ask", what: limits.nameOf(use), because: visible(because), canGrant, approver };
     };
     if (rule?.verdict === "ask") return ask(`${rule.name} says to ask`, false);
+    if (harm !== undefined) return ask(harm, false);
     if (others !== undefined) return ask(others, false);
-    const risk = limits.riskOf(use);
-    if (risk === undefined || executionMode === "auto") return yes;
+    const risk = executionMode === "auto" ? limits.reachOf(use) : limits.riskOf(use);
+    if (risk === undefined) return yes;
     // Owners alone can say so, and only for what can be told again.
     const canGrant = use.speaker.role === "owner" && !steers && scopeOf(use) !== undefined;
     return canGrant && grants?.covers(use) === true ? { verdict: "allow", by: "grant" } : ask(risk, canGrant);

@@ -15,7 +15,10 @@ export interface PlaceNames {
 export function exactNames(access: ToolAccess, { nameOf }: PlaceNames): readonly string[] {
   const argument = argumentOf(access);
   if (access.kind === "read" || access.kind === "write") return [argument, nameOf(argument)];
-  if (access.kind === "network" && URL.canParse(argument)) return [argument, new URL(argument).hostname];
+  if (access.kind === "network" && URL.canParse(argument)) {
+    const { hostname, host } = new URL(argument);
+    return [argument, hostname, host];
+  }
   return [argument];
 }
 

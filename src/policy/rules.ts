@@ -24,21 +24,79 @@ export interface RuleMatch {
 
 /** Finds the last rule that matches. */
 export function createRules(rules: readonly PolicyRule[], places: PlaceNames): (use: ToolUse) => RuleMatch | undefined {
-  const compiled = rules.map((rule, index) => ({ ...compile(rule, places), index })).reverse();
+  const compiled = rules.map((rule, index) => compile(rule, index, places)).reverse();
+  const finder = new RuleFinder(compiled);
   return (use) => {
-    // What a tool does after such a call is decided on one by one: a later rule may allow some of it.
-    const isFrame = use.access.kind === "call" && use.tool.risk === "access";
-    let opensSome = false;
-    for (const rule of compiled) {
-      if (!rule.isFor(use)) continue;
-      if (rule.fits(use.access)) {
-        if (isFrame && opensSome && rule.isForAll) return undefined;
-        return { verdict: rule.verdict, name: `policy.rules[${rule.index}]` };
-      }
-      if (rule.verdict !== "deny") opensSome = true;
+    const rule = finder.find(use);
+    return rule === undefined ? undefined : { verdict: rule.verdict, name: `policy.rules[${rule.index}]` };
+  };
+}
+
+class RuleFinder {
+  /** The last one first. */
+  readonly #rules: readonly CompiledRule[];
+  /** Of what has parts: which rule has let it through. */
+  readonly #openers = new WeakMap<ToolAccess, number>();
+
+  constructor(rules: readonly CompiledRule[]) {
+    this.#rules = rules;
+  }
+
+  find(use: ToolUse): CompiledRule | undefined {
+    const rules = this.#rules.filter((rule) => rule.isFor(use));
+    return isCallOfParts(use) ? ofCall(use, rules) : this.#ofPart(use, rules);
+  }
+
+  #ofPart(use: ToolUse, rules: readonly CompiledRule[]): CompiledRule | undefined {
+    const { access } = use;
+    for (const [at, rule] of rules.entries()) {
+      if (!rule.fits(access) && !isOfInput(rule, use)) continue;
+      if (rule.verdict !== "allow" && (rule.isForAll || !rule.fits(access)) && this.#isOfOpened(rule, use)) continue;
+      return rule.verdict === "deny" || rule.isForAll ? rule : (denialOfInput(use, rules.slice(at + 1)) ?? rule);
     }
     return undefined;
-  };
+  }
+
+  /** Whether this belongs to what a later rule has let through: a broad one says nothing about such a part by itself. */
+  #isOfOpened(rule: CompiledRule, use: ToolUse): boolean {
+    return (use.earlier ?? []).some((whole) => {
+      if (!isPartOf(use.access, whole)) return false;
+      const opener = this.#openers.get(whole) ?? this.find({ ...use, access: whole })?.index ?? -1;
+      this.#openers.set(whole, opener);
+      return whole.kind === "command" ? opener >= rule.index : opener > rule.index;
+    });
+  }
+}
+
+/** Of a call whose parts are decided on one by one, as the tool comes to them: what a later rule may let through is left to that. */
+function ofCall({ access }: ToolUse, rules: readonly CompiledRule[]): CompiledRule | undefined {
+  const at = rules.findIndex((rule) => rule.fits(access));
+  const rule = rules[at];
+  const isLeft = rules.slice(0, Math.max(at, 0)).some(({ verdict }) => verdict !== "deny");
+  return rule?.mayMeanPart(access) === true && isLeft ? undefined : rule;
+}
+
+/** What is said about some input of a call is said about all that the call does. */
+function isOfInput(rule: CompiledRule, { earlier = [], access }: ToolUse): boolean {
+  return rule.verdict !== "allow" && !rule.fits(access) && earlier.some((one) => one.kind === "call" && rule.fits(one));
+}
+
+/** A rule for a path or a command says nothing about the rest of the input; one for everything does. */
+function denialOfInput(use: ToolUse, rules: readonly CompiledRule[]): CompiledRule | undefined {
+  const end = rules.findIndex(({ isForAll, verdict }) => isForAll && verdict !== "deny");
+  const until = end === -1 ? rules : rules.slice(0, end);
+  return until.find((rule) => rule.verdict === "deny" && isOfInput(rule, use));
+}
+
+/** What a tool does after such a call is decided on one by one: a later rule may allow some of it. */
+function isCallOfParts({ access, tool }: ToolUse): boolean {
+  return access.kind === "call" && tool.risk === "access";
+}
+
+/** What a command reads belongs to the command, and handing over a file to having read it. */
+function isPartOf(access: ToolAccess, whole: ToolAccess): boolean {
+  if (whole.kind === "command") return access.kind === "read";
+  return whole.kind === "read" && access.kind === "chat" && access.isOwn;
 }
 
 /** Rules that can never allow what they are written for, as sentences for people. */
@@ -51,29 +109,42 @@ export function problemsOfRules(rules: readonly PolicyRule[]): readonly string[]
 }
 
 interface CompiledRule {
+  readonly index: number;
   readonly verdict: PolicyRule["verdict"];
   /** Whatever the argument. */
   readonly isForAll: boolean;
   /** Of the tool and the person. */
   readonly isFor: (use: ToolUse) => boolean;
   readonly fits: (access: ToolAccess) => boolean;
+  /** Whether it meets such a call by something that the call names, not only by the names of its fields. */
+  readonly mayMeanPart: (access: ToolAccess) => boolean;
 }
 
-function compile(rule: PolicyRule, places: PlaceNames): CompiledRule {
+function compile(rule: PolicyRule, index: number, places: PlaceNames): CompiledRule {
   const tool = globOf(rule.tool ?? "*");
   const channel = globOf(rule.channel ?? "*");
   const sender = globOf(rule.sender ?? "*");
+  const fits = rule.argument === undefined ? () => true : argumentMatcher(rule.argument, rule.verdict, places);
+  const isForAll = rule.argument === undefined || /^\*+$/.test(rule.argument);
   return {
+    index,
     verdict: rule.verdict,
-    isForAll: rule.argument === undefined || /^\*+$/.test(rule.argument),
+    isForAll,
     isFor: ({ tool: { name }, speaker }) =>
       matchesGlob(tool, name) &&
       matchesGlob(channel, speaker.channel) &&
       matchesGlob(sender, `${speaker.channel}:${speaker.senderId}`) &&
       (rule.role === undefined || rule.role === speaker.role) &&
       (rule.chat === undefined || rule.chat === speaker.chatType),
-    fits: rule.argument === undefined ? () => true : argumentMatcher(rule.argument, rule.verdict, places),
+    fits,
+    mayMeanPart: (access) =>
+      isForAll || (access.kind === "call" && textsIn(access.input).some((detail) => fits({ kind: "other", detail }))),
   };
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
 /** What is allowed is allowed as it is written; what is denied or asked about is so in whatever way it is written. */
@@ -82,7 +153,17 @@ function argumentMatcher(
   verdict: PolicyRule["verdict"],
   places: PlaceNames,
 ): (access: ToolAccess) => boolean {
-  if (verdict !== "allow") return (access) => matchesWidely(argument, access, places);
+  if (verdict !== "allow") {
+    // The same call is compared anew for each thing that it does.
+    const calls = new WeakMap<ToolAccess, boolean>();
+    return (access) => {
+      const known = calls.get(access);
+      if (known !== undefined) return known;
+      const matches = matchesWidely(argument, access, places);
+      if (access.kind === "call") calls.set(access, matches);
+      return matches;
+    };
+  }
   const glob = globOf(argument);
   const command = allowedCommand(argument);
   return (access) =>

@@ -1,5 +1,7 @@
 import { visible, visibleAddress } from "../util/visible.js";
 import { type ExecutionMode, isOpenCommand, type ToolAccess, type ToolUse, unknownAccess } from "./access.js";
+import { reachOf } from "./command-reach.js";
+import { type CommandGround, harmOf } from "./harmful-commands.js";
 import { createPlaceLimits, inPrivate, isPrivate, onlyOwners, type PlaceLimits } from "./place-limits.js";
 import type { Zones } from "./zones.js";
 
@@ -9,6 +11,10 @@ export interface ToolLimits {
   limitOf(use: ToolUse): string | undefined;
   /** Why it is asked before it is done, for a person; undefined for what is harmless. */
   riskOf(use: ToolUse): string | undefined;
+  /** Why it is asked in mode `auto`, too; undefined for what a person has left to the assistant by that mode. */
+  reachOf(use: ToolUse): string | undefined;
+  /** Why it is asked in every mode and whatever rules allow: it destroys more than anybody wants to lose. */
+  harmOf(use: ToolUse): string | undefined;
   /** True for writing what speaks to every later conversation: steering files, memory, skills. */
   steers(use: ToolUse): boolean;
   /** What it would do, for a person. */
@@ -18,9 +24,17 @@ export interface ToolLimits {
 interface LimitOptions {
   readonly executionMode: ExecutionMode;
   readonly restrictToWorkspace: boolean;
+  readonly workspace: string;
+  readonly home?: string | undefined;
+  readonly userHome: string;
 }
 
-export function createToolLimits({ executionMode, restrictToWorkspace }: LimitOptions, zones: Zones): ToolLimits {
+export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimits {
+  const { executionMode, restrictToWorkspace } = options;
+  const groundOf = ({ cwd }: { readonly cwd?: string | undefined }, folder: string): CommandGround => {
+    const { workspace, home, userHome } = options;
+    return { cwd: cwd ?? folder, workspace: zones.toReal(workspace), home, userHome };
+  };
   const places = createPlaceLimits(restrictToWorkspace, zones);
   return {
     limitOf(use) {
@@ -33,6 +47,11 @@ export function createToolLimits({ executionMode, restrictToWorkspace }: LimitOp
       return limitOfAccess(use, places);
     },
     riskOf: (use) => riskOf(use, places),
+    reachOf: ({ access, folder }) =>
+      isBare(access)
+        ? reachOf(access.command, groundOf(access, folder), { zones, folder, mayLeave: !restrictToWorkspace })
+        : undefined,
+    harmOf: ({ access, folder }) => (isBare(access) ? harmOf(access.command, groundOf(access, folder)) : undefined),
     steers: (use) => use.access.kind === "write" && places.steers(use, use.access.path),
     nameOf: (use) => nameOf(use, zones),
   };
@@ -114,6 +133,11 @@ function nameOf({ tool, access }: ToolUse, zones: Zones): string {
     default:
       return unknownAccess(access);
   }
+}
+
+/** In a sandbox it sees and loses its own folder at most. */
+function isBare(access: ToolAccess): access is Extract<ToolAccess, { kind: "command" }> {
+  return access.kind === "command" && !access.isSandboxed;
 }
 
 function wayOf({ isSandboxed }: Extract<ToolAccess, { kind: "command" }>): string {

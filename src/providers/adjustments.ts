@@ -34,7 +34,7 @@ const signs: readonly (readonly [Adjustment, RegExp])[] = [
     /not support (tools|tool use|tool calling|function call)|support tool use|tools? (is|are) not supported/i,
   ],
   ["reasoning_content", /reasoning_content/],
-  ["thought_signature", /thought_signature/],
+  ["thought_signature", /thought_?signature/i],
   ["no_reasoning_effort", /reasoning[_.]effort|thinking_?level/i],
   ["adaptive_thinking", /thinking\.type\.enabled|use .{0,2}thinking\.type\.adaptive/i],
   ["thinking_budget", /adaptive/i],
@@ -89,5 +89,6 @@ function adjustmentFor(error: unknown, tried: Adjustments): Adjustment | undefin
   if (!(error instanceof ProviderError)) return undefined;
   // OpenRouter says 404 where no server behind it can call tools.
   if (error.kind !== "bad_request" && !(error.kind === "not_found" && /tool/i.test(error.message))) return undefined;
-  return signs.find(([adjustment, sign]) => !tried.has(adjustment) && sign.test(error.message))?.[0];
+  const said = `${error.message} ${error.detail ?? ""}`;
+  return signs.find(([adjustment, sign]) => !tried.has(adjustment) && sign.test(said))?.[0];
 }

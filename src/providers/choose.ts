@@ -2,6 +2,7 @@ import { ConfigError } from "../errors.js";
 import { createAnthropicProvider } from "./anthropic/anthropic.js";
 import type { Circuits } from "./circuits.js";
 import { type ProviderConnectionChange, withConnection } from "./connection.js";
+import { byOtherName, isRawName, providersNamedBy } from "./families.js";
 import { createOpenAIProvider } from "./openai/openai.js";
 import {
   type ModelSettings,
@@ -36,8 +37,9 @@ export interface ModelChooserOptions {
 /** Finds the provider and the model behind a label. Each provider is made once. */
 export interface ModelChooser {
   /**
-   * By its `x/` when provider x can be called, then by an exact entry in some `models`, then through OpenRouter. Without
-   * a label: the configured default, else the first model of the first provider. `thinking` goes before the config's.
+   * By its `x/` when provider x can be called, then by an exact entry in some `models`, by the name of the model's
+   * family, through OpenRouter, and at last by the only provider that has a key. Without a label: the configured default,
+   * else the first model of the first provider. `thinking` goes before the config's.
    *
    * @throws {ConfigError} nothing fits; the message says what to change
    */
@@ -50,6 +52,8 @@ interface Choice {
   readonly from: UsableProvider;
   readonly model: string;
   readonly entry: ModelSettings | undefined;
+  /** Why this provider, as the end of a sentence. */
+  readonly why: string;
 }
 
 export function createModelChooser(options: ModelChooserOptions): ModelChooser {
@@ -70,10 +74,11 @@ export function createModelChooser(options: ModelChooserOptions): ModelChooser {
   return {
     choose(wanted, thinking) {
       const label = wanted?.trim() || options.defaults.model?.trim() || firstLabel(usable, options.own);
-      const { from, model, entry } = find(label, usable, options.providers);
+      const { from, model, entry, why } = find(label, usable, options.providers);
       return {
         provider: providerOf(from),
         label,
+        why,
         model,
         maxTokens: entry?.maxTokens || options.defaults.maxTokens,
         contextWindow: entry?.contextWindow || options.defaults.contextWindow,
@@ -119,23 +124,65 @@ function labelOf({ name }: UsableProvider, { id }: ModelSettings): string {
   return id.startsWith(`${name}/`) ? id : `${name}/${id}`;
 }
 
+/** The first of these rules that fits; each says in words why. */
 function find(
   label: string,
   usable: readonly UsableProvider[],
   configured: Readonly<Record<string, ProviderSettings>>,
 ): Choice {
-  const byPrefix = usable.find(({ name }) => label.startsWith(`${name}/`) && label.length > name.length + 1);
-  if (byPrefix !== undefined) return inProvider(byPrefix, label);
+  const named = (wanted: string): UsableProvider | undefined => usable.find(({ name }) => name === wanted);
+  const prefix = label.slice(0, Math.max(0, label.indexOf("/")));
+  const byPrefix = label.length > prefix.length + 1 ? usable.find(({ name }) => isSameName(name, prefix)) : undefined;
+  if (byPrefix !== undefined) return { ...inProvider(byPrefix, label), why: `"${prefix}/" names it` };
+
   for (const from of usable) {
-    const entry = from.models.find((model) => model.id === label || model.name === label);
-    if (entry !== undefined && entry.enabled !== false) return { from, model: entry.id, entry };
+    const entry = from.models.find(({ id, name }) => isSameName(id, label) || isSameName(name, label));
+    if (entry !== undefined && entry.enabled !== false)
+      return { from, model: entry.id, entry, why: `its list of models has ${entry.id}` };
   }
-  const openrouter = usable.find(({ name }) => name === "openrouter");
-  if (openrouter !== undefined) return { from: openrouter, model: label, entry: undefined };
-  throw new ConfigError(whyNot(label, usable, configured));
+  const openrouter = named("openrouter");
+  const other = byOtherName(label, openrouter !== undefined);
+  const byOther = other === undefined ? undefined : named(other.provider);
+  if (other !== undefined && byOther !== undefined)
+    return { ...inProvider(byOther, `${byOther.name}/${other.model}`), why: `"${prefix}/" is another name of it` };
+
+  const family = providersNamedBy(label)
+    .map(named)
+    .find((from) => from !== undefined);
+  if (family !== undefined && (prefix === "" || openrouter === undefined) && !belongsElsewhere(prefix, configured))
+    return { from: family, model: label, entry: undefined, why: "the model's name points at it" };
+  const own = isRawName(label) ? named("vllm") : undefined;
+  if (own !== undefined)
+    return { from: own, model: label, entry: undefined, why: "a server of one's own takes any name" };
+  if (openrouter !== undefined)
+    return { from: openrouter, model: label, entry: undefined, why: "it takes the models that no other provider has" };
+
+  const only = belongsElsewhere(prefix, configured) ? undefined : onlyOne(usable);
+  // Before a slash stands a maker, or a provider that somebody forgot: one that is not known serves no model by chance.
+  const isMaker = prefix === "" || isRawName(label) || (only !== undefined && Object.hasOwn(presets, only.name));
+  if (only === undefined || !isMaker) throw new ConfigError(whyNot(label, usable, configured));
+  return { from: only, model: label, entry: undefined, why: "it is the only provider with a key" };
 }
 
-function inProvider(from: UsableProvider, label: string): Choice {
+function isSameName(name: string | undefined, wanted: string): boolean {
+  return name?.toLowerCase() === wanted.toLowerCase();
+}
+
+/** The label names a provider that is known and cannot be called: no other one is meant. */
+function belongsElsewhere(prefix: string, configured: Readonly<Record<string, ProviderSettings>>): boolean {
+  const name = prefix.toLowerCase();
+  return Object.hasOwn(presets, name) || Object.hasOwn(configured, prefix);
+}
+
+/** The only provider of the config that can be called, or the only one with a key. One that a program gives knows its models. */
+function onlyOne(usable: readonly UsableProvider[]): UsableProvider | undefined {
+  const configured = usable.filter(({ apiBase }) => apiBase !== "");
+  if (configured.length === 1) return configured[0];
+  const keyed = configured.filter(({ apiKey }) => apiKey !== undefined);
+  return keyed.length === 1 ? keyed[0] : undefined;
+}
+
+function inProvider(from: UsableProvider, label: string): Omit<Choice, "why"> {
   const rest = label.slice(from.name.length + 1);
   const entry = from.models.find(({ id, name }) => [rest, label].some((text) => id === text || name === text));
   if (entry?.enabled === false) {

@@ -112,6 +112,6 @@ function refusal(provider: string, model: string, { faults, lastFault }: Circuit
   const seconds = Math.ceil(leftMs / 1000);
   return new ProviderError(
     `${provider}/${model} has failed ${faults} times in a row and is left alone for another ${seconds} s. The last time: ${lastFault}`,
-    { kind: "circuit_open", retryAfterMs: leftMs },
+    { kind: "circuit_open", provider, retryAfterMs: leftMs },
   );
 }

@@ -1,5 +1,9 @@
 import { messageOf, ProviderError, type ProviderErrorKind } from "../errors.js";
+import { type ErrorReport, readErrorBody } from "./error-body.js";
+import { TooLarge } from "./lines.js";
+import { Refusal, reasonOf } from "./refusal.js";
 import { toRetryAfterMs } from "./retry-after.js";
+import { unreachedBy } from "./unreached.js";
 
 /** Whom a failed call was for, and what its error text must not show. */
 export interface FailureContext {
@@ -9,68 +13,59 @@ export interface FailureContext {
 }
 
 /** What the far side said about a failure. */
-interface Report {
+interface Report extends Pick<ErrorReport, "codes" | "message"> {
   readonly status: number | undefined;
-  /** `type`, `code` and `status` of the body, in lower case. */
-  readonly codes: string;
-  readonly message: string;
 }
 
-/** Turns whatever a model call threw, or an error body that came with status 200, into a ProviderError. */
-export function toProviderError(error: unknown, context: FailureContext): ProviderError {
+/** Turns whatever a model call threw into a ProviderError. */
+export function toProviderError(thrown: unknown, context: FailureContext): ProviderError {
+  const error = reasonOf(thrown);
+  const { provider } = context;
   if (error instanceof ProviderError) return error;
-  if (error instanceof SyntaxError) {
-    return garbage(`${context.provider} sent broken JSON in the middle of its answer.`, true);
+  if (error instanceof SyntaxError) return garbage(context, `${provider} sent broken JSON in its answer.`, true);
+  if (error instanceof TooLarge) {
+    const megabytes = Math.round(error.maxBytes / 1024 / 1024);
+    return garbage(
+      context,
+      `${provider} sent ${error.what} of more than ${megabytes} MB. maxclaw stopped reading its answer.`,
+      false,
+    );
   }
   if (!isAnswer(error)) return networkError(error, context);
-  const report = readReport(error.status, error.error, error.message);
+  const report = readReport(error);
   const kind = kindOf(report);
-  const status = report.status;
   return new ProviderError(sentence(kind, report, context), {
     kind,
-    status,
+    provider,
+    status: report.status,
+    detail: withoutSecrets(report.message, context.secrets),
     retryAfterMs: toRetryAfterMs(error.headers, error.error, Date.now()),
   });
 }
 
 /** The answer was not one: `mayPass` when the next try may well be whole. */
-export function garbage(message: string, mayPass: boolean): ProviderError {
-  return new ProviderError(message, { kind: "garbage", retryable: mayPass });
+export function garbage(
+  { provider }: Pick<FailureContext, "provider">,
+  message: string,
+  mayPass: boolean,
+): ProviderError {
+  return new ProviderError(message, { kind: "garbage", provider, retryable: mayPass });
 }
 
-/** What both SDKs throw once the server has said something. Their classes are not imported, so that neither SDK is. */
-interface ErrorAnswer extends Error {
-  readonly status: number | undefined;
-  readonly headers: Headers | undefined;
-  readonly error: unknown;
-}
-
-function isAnswer(error: unknown): error is ErrorAnswer {
+/** What an SDK throws once a server has said something is of the same shape. */
+function isAnswer(error: unknown): error is Pick<Refusal, "status" | "headers" | "error"> {
   if (!(error instanceof Error) || !("status" in error) || !("error" in error)) return false;
   return typeof error.status === "number" || (error.error !== undefined && error.error !== null);
 }
 
-/** An error body that came with status 200, in the shape that the SDKs give to the others. */
+/** An error body that came with status 200. */
 export function errorInBody(body: unknown): Error {
-  return Object.assign(new Error("error in the answer"), { status: undefined, headers: undefined, error: body });
+  return new Refusal(undefined, undefined, body);
 }
 
-function readReport(status: number | undefined, body: unknown, fallback: string): Report {
-  let inner = body;
-  for (let depth = 0; depth < 3 && isRecord(inner) && "error" in inner; depth += 1) inner = inner.error;
-  if (!isRecord(inner)) return { status, codes: "", message: typeof inner === "string" ? inner : fallback };
-  const words = [inner.type, inner.code, inner.status].filter((word) => typeof word === "string");
-  const told = [inner.message, inner.msg, inner.detail].find((text) => typeof text === "string" && text !== "");
-  return {
-    // OpenRouter and others tell the status of a failure in mid-stream as the body's code.
-    status: status ?? (typeof inner.code === "number" && inner.code >= 400 ? inner.code : undefined),
-    codes: words.join(" ").toLowerCase(),
-    message: typeof told === "string" ? told : JSON.stringify(inner),
-  };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function readReport({ status, error }: Pick<Refusal, "status" | "error">): Report {
+  const { codes, message, status: told } = readErrorBody(error);
+  return { status: status ?? told, codes, message: message === "" ? "no reason was given" : message };
 }
 
 const billingWords =
@@ -110,13 +105,14 @@ function kindOf({ status, codes, message }: Report): ProviderErrorKind {
   if (status === 413 || overflowWords.test(words)) return "context_overflow";
   if (status === 404 || /not_found/.test(codes)) return "not_found";
   if (status === 408 || status === 504 || /timeout_error/.test(codes)) return "timeout";
-  if (status === undefined) return /invalid_request|bad_request/.test(codes) ? "bad_request" : "overloaded";
+  if (status === undefined)
+    return /invalid_?request|bad_?request|invalid_argument/.test(codes) ? "bad_request" : "overloaded";
   return status >= 500 ? "overloaded" : "bad_request";
 }
 
 function sentence(kind: ProviderErrorKind, report: Report, context: FailureContext): string {
   const status = report.status === undefined ? "" : ` (HTTP ${report.status})`;
-  const detail = withoutSecrets(report.message, context.secrets);
+  const detail = shortened(withoutSecrets(report.message, context.secrets));
   return `${context.provider} ${what(kind, report, context)}${status}: ${detail}${advice(kind, context)}`;
 }
 
@@ -158,31 +154,47 @@ function advice(kind: ProviderErrorKind, { provider }: FailureContext): string {
 }
 
 function networkError(error: unknown, context: FailureContext): ProviderError {
-  const reason = withoutSecrets(rootMessage(error), context.secrets);
+  const root = rootOf(error);
+  const reason = shortened(withoutSecrets(wordsOf(root), context.secrets));
   return new ProviderError(`The connection to ${context.provider} at ${context.apiBase} failed: ${reason}`, {
     kind: "network",
+    provider: context.provider,
+    unreached: unreachedBy(codeOf(root)),
   });
 }
 
-/** fetch hides what happened two causes down. */
-function rootMessage(error: unknown): string {
+/** fetch hides what happened two causes down; where several addresses were tried, each has its own. */
+function rootOf(error: unknown): unknown {
   let current = error;
-  for (let depth = 0; depth < 5 && current instanceof Error && current.cause instanceof Error; depth += 1) {
-    current = current.cause;
+  for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {
+    const below = current instanceof AggregateError && current.errors.length > 0 ? current.errors[0] : current.cause;
+    if (!(below instanceof Error)) break;
+    current = below;
   }
-  const code = current instanceof Error && "code" in current && typeof current.code === "string" ? current.code : "";
-  const message = messageOf(current);
+  return current;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+function wordsOf(error: unknown): string {
+  const code = codeOf(error);
+  const message = messageOf(error);
   return message.includes(code) ? message : `${code} ${message}`.trim();
 }
 
-const detailLength = 600;
+const shownLength = 600;
+
+function shortened(text: string): string {
+  return text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
+}
 
 function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) if (secret !== "") clean = clean.replaceAll(secret, "***");
-  clean = clean
+  return clean
     .replace(/\bsk-[\w*.-]{6,}/g, "sk-***")
     .replace(/\s+/g, " ")
     .trim();
-  return clean.length > detailLength ? `${clean.slice(0, detailLength)}…` : clean;
 }

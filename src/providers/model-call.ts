@@ -1,7 +1,10 @@
 import { isAbortError } from "../errors.js";
+import { AnswerMeter } from "./answer-meter.js";
+import { isErrorBody } from "./error-body.js";
 import { errorInBody, type FailureContext, garbage, toProviderError } from "./errors.js";
-import type { ProviderChunk } from "./provider.js";
+import type { ModelRequest, NamedUsage, ProviderChunk } from "./provider.js";
 import { openWatch, type TimeLimits, type Watch } from "./timeouts.js";
+import { readWire } from "./wire-events.js";
 
 /** What every provider behind an HTTP address is made from. */
 export interface HttpProviderOptions {
@@ -25,8 +28,12 @@ export function secretsOf(options: HttpProviderOptions): readonly string[] {
 export interface AnswerReader {
   /** Chunks of one event; none for an event that nobody knows. */
   read(event: unknown): Iterable<ProviderChunk>;
-  /** True once the model has said why it stopped. */
+  /** No event follows: the server has said so, or its body has just ended. */
+  close(isSaid: boolean): void;
+  /** True once the model has said why it stopped, or its server that this was all. */
   readonly isComplete: boolean;
+  /** The tokens that the answer has named so far; undefined while it has named none. */
+  readonly named: NamedUsage | undefined;
   /** What is due after the last event, `end` included. */
   end(): Iterable<ProviderChunk>;
 }
@@ -35,10 +42,9 @@ interface ModelCall {
   readonly limits: TimeLimits;
   readonly failure: FailureContext;
   readonly reader: AnswerReader;
+  readonly onUsage: ModelRequest["onUsage"];
   /** Sends the request; the answer's body is still unread. */
   readonly send: (signal: AbortSignal) => Promise<Response>;
-  /** The events of a streamed body; the response has no more than the headers and the body. */
-  readonly events: (response: Response, controller: AbortController) => AsyncIterable<unknown>;
   /** The events that the same answer would have had as a stream. */
   readonly eventsOfWhole: (body: unknown) => Iterable<unknown>;
 }
@@ -48,54 +54,79 @@ export async function* callModel(call: ModelCall, signal: AbortSignal): AsyncGen
   signal.throwIfAborted();
   using watch = openWatch(call.failure.provider, call.limits, signal);
   const { reader } = call;
+  const meter = new AnswerMeter();
+  const tellUsage = usageTeller(call);
   try {
     const response = await call.send(watch.signal);
     watch.touch();
     for await (const event of eventsOf(call, response, watch)) {
-      for (const chunk of reader.read(event)) {
+      for (const chunk of meter.within(reader.read(event))) {
         watch.pause();
         yield chunk;
         watch.resume();
       }
+      tellUsage();
+      // Leaving ends the connection.
+      if (meter.isFull) return yield meter.end(reader.named);
       // Some servers leave the connection open after their last word.
       if (reader.isComplete) watch.close();
     }
+    reader.close(false);
   } catch (error) {
     // What went wrong after the model's last word takes nothing from its answer.
     if (!reader.isComplete && !signal.aborted) {
       throw watch.expired ?? (isAbortError(error) ? cutShort(call.failure) : toProviderError(error, call.failure));
     }
   }
-  // The SDKs end their streams without a word when they are aborted.
   signal.throwIfAborted();
   if (!reader.isComplete) throw watch.expired ?? cutShort(call.failure);
-  yield* reader.end();
+  for (const chunk of meter.within(reader.end())) yield chunk;
+  if (meter.isFull) yield meter.end(reader.named);
 }
 
-function cutShort({ provider }: FailureContext): Error {
-  return garbage(`${provider} ended the stream in the middle of its answer.`, true);
+function usageTeller({ reader, onUsage }: ModelCall): () => void {
+  let told: NamedUsage | undefined;
+  return () => {
+    const { named } = reader;
+    if (named === undefined || named === told) return;
+    told = named;
+    onUsage?.(named);
+  };
+}
+
+function cutShort(context: FailureContext): Error {
+  return garbage(context, `${context.provider} ended the stream in the middle of its answer.`, true);
 }
 
 async function* eventsOf(call: ModelCall, response: Response, watch: Watch): AsyncGenerator<unknown> {
-  const { headers } = response;
-  const type = headers.get("content-type")?.toLowerCase() ?? "";
-  if (type.includes("text/html")) {
-    const { provider, apiBase } = call.failure;
-    throw garbage(
+  const { provider, apiBase } = call.failure;
+  const page = (): Error =>
+    garbage(
+      call.failure,
       `${provider} at ${apiBase} answered with a web page instead of a model's answer. Check providers.${provider}.apiBase.`,
       false,
     );
+  if (response.headers.get("content-type")?.toLowerCase().includes("text/html") === true) throw page();
+  let isEmpty = true;
+  const body = response.body === null ? nothing() : piecesOf(response.body, watch);
+  for await (const event of readWire(body)) {
+    isEmpty = false;
+    if (event.kind === "page") throw page();
+    if (event.kind === "done") {
+      call.reader.close(true);
+      // What has been read is told, and the body is read to its end.
+      yield undefined;
+      continue;
+    }
+    const { value } = event;
+    if (isErrorBody(value, event.kind === "event" ? event.name : undefined)) throw errorInBody(value);
+    if (event.kind === "event") yield value;
+    else for (const whole of Array.isArray(value) ? value : [value]) yield* call.eventsOfWhole(whole);
   }
-  const body = response.body === null ? null : piecesOf(response.body, watch);
-  if (!type.includes("json")) {
-    // The SDKs read any body that is an async iterable as it is, and no more of a response than this.
-    yield* call.events({ headers, body } as unknown as Response, new AbortController());
-    return;
-  }
-  const whole: unknown = JSON.parse(await textOf(body ?? []));
-  if (typeof whole === "object" && whole !== null && "error" in whole && whole.error) throw errorInBody(whole);
-  yield* call.eventsOfWhole(whole);
+  if (isEmpty) throw garbage(call.failure, `${provider} sent an empty answer.`, true);
 }
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** The pieces of a body, each told to the watch. A stream around the stream would cost more than all the rest of the call. */
 async function* piecesOf(body: ReadableStream<Uint8Array>, watch: Watch): AsyncGenerator<Uint8Array> {
@@ -104,10 +135,4 @@ async function* piecesOf(body: ReadableStream<Uint8Array>, watch: Watch): AsyncG
     yield piece;
   }
   watch.end();
-}
-
-async function textOf(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
-  const all: Uint8Array[] = [];
-  for await (const piece of pieces) all.push(piece);
-  return new TextDecoder().decode(Buffer.concat(all));
 }

@@ -51,6 +51,8 @@ export interface Models {
   readThinking(text: string): string | undefined;
   /** What is used without a label, for status. */
   describe(): ModelDescription;
+  /** Why that provider, as the end of a sentence; undefined where nobody had to choose. */
+  providerReason(): string | undefined;
   /** What is wrong, each as one sentence. */
   problems(): readonly string[];
 }
@@ -92,6 +94,7 @@ function configuredModels(options: ModelsOptions): Models {
       const chosen = chosenOrNothing(() => chooser.choose());
       return { provider: chosen?.provider.name ?? "none", model: chosen?.label ?? "none" };
     },
+    providerReason: () => chosenOrNothing(() => chooser.choose())?.why,
     problems: () => [
       ...providerProblems(options),
       ...[undefined, ...fallbacks].flatMap((label) => whyNot(() => chooser.choose(label))),
@@ -150,6 +153,7 @@ function standInModels(options: ModelsOptions): Models {
       found === undefined
         ? { provider: "offline", model: "offline" }
         : { provider: "ollama", model: found.chosen.label },
+    providerReason: () => undefined,
     // Somebody chose a model, and another one answers because there is no provider for it.
     problems: () => [
       ...providerProblems(options),

@@ -8,6 +8,7 @@ import type {
   ToolUsePart,
   Usage,
 } from "../events/content.js";
+import type { Guess } from "../events/model-use.js";
 
 /** One entry of the conversation as every provider understands it. */
 export type ModelMessage =
@@ -39,12 +40,16 @@ export interface ModelRequest {
   readonly temperature?: number | undefined;
   /** Absent: as the model does by itself. */
   readonly thinking?: Thinking | undefined;
+  /** Called with the running totals whenever the stream names some: an answer that is cut has no `end` to tell them. */
+  readonly onUsage?: ((named: NamedUsage) => void) | undefined;
 }
 
 /** What a model's answer is made of, in the order of arrival. The last one is `end`. */
 export type ProviderChunk =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }
+  /** All text so far, which is given again, was thinking: the server told it as text. The text begins anew. */
+  | { readonly kind: "was_thinking"; readonly text: string }
   /** Closes the thinking so far with the provider's proof of it. */
   | { readonly kind: "thinking_signature"; readonly signature: string }
   | { readonly kind: "tool_call"; readonly id: string; readonly name: string }
@@ -56,7 +61,17 @@ export type ProviderChunk =
       readonly usage: Usage;
       /** What the provider itself says that the call has cost; goes before any price. */
       readonly costUsd?: number;
+      /** The answer was longer than is taken from a model: we cut it, and `usage` is what had been named by then. */
+      readonly isCut?: boolean;
+      /** Added by who asked, for such an answer: what it has probably used beyond `usage`. */
+      readonly guess?: Guess | undefined;
     };
+
+/** What the provider says that an answer has used. */
+export interface NamedUsage {
+  readonly usage: Usage;
+  readonly costUsd?: number | undefined;
+}
 
 /** One model API behind one address. Translates and streams; decides nothing and never retries. */
 export interface Provider {
@@ -92,6 +107,8 @@ export interface ChosenModel {
   readonly label: string;
   /** As the provider's API wants it. */
   readonly model: string;
+  /** Why this provider was chosen for the label, as the end of a sentence. */
+  readonly why?: string | undefined;
   readonly maxTokens: number;
   /** Tokens that fit into a request and its answer together. */
   readonly contextWindow: number;

@@ -50,7 +50,7 @@ export function openWatch(provider: string, limits: TimeLimits, parent: AbortSig
   let timer: NodeJS.Timeout | undefined;
 
   const expire = (message: string): void => {
-    expired = new ProviderError(`${provider} ${message}`, { kind: "timeout" });
+    expired = new ProviderError(`${provider} ${message}`, { kind: "timeout", provider });
     scope.abort(expired);
   };
   const check = (): void => {

@@ -4,6 +4,7 @@ import type { Toolbox } from "../agent/ports.js";
 import { textOf } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
 import type { PlanRequest, Tool, ToolContext, ToolResult } from "../tools/tool.js";
+import { sleep } from "../util/sleep.js";
 import type { RecordedTurn } from "./recorded-turn.js";
 
 /** How far the model has come, by its calls. */
@@ -26,13 +27,15 @@ function sentBy(
 
 /** The tools of a recorded turn, which give the recorded results again and do nothing. */
 export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox {
-  const results = new Map<string, ToolResult[]>();
+  const results = new Map<string, Recorded[]>();
+  let before: Recorded | undefined;
   for (const event of events) {
     if (event.type !== "tool_execution_complete") continue;
     const { tool_call_id, output, is_error, summary, outside, images } = event.payload;
     const shown = images?.map(({ path, mime_type, filename = "" }) => ({ path, mimeType: mime_type, filename }));
     const result = { text: output, isError: is_error, summary, outside, images: shown };
-    results.set(tool_call_id, [...(results.get(tool_call_id) ?? []), result]);
+    before = { result, before, told: new AbortController() };
+    results.set(tool_call_id, [...(results.get(tool_call_id) ?? []), before]);
   }
   const sideBySide = iterationsSideBySide(events);
   return {
@@ -41,8 +44,10 @@ export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox
     // Calls of one answer run side by side when all of them only read.
     find: (name) => stub(name, sideBySide.has(playhead.iteration) ? "read" : "write", originOf(events, name)),
     async run(name, input, context) {
-      const result = results.get(context.toolCallId)?.shift();
-      if (result === undefined) throw new Error(`The record has no result of ${name} (${context.toolCallId})`);
+      const recorded = results.get(context.toolCallId)?.shift();
+      if (recorded === undefined) throw new Error(`The record has no result of ${name} (${context.toolCallId})`);
+      const { result } = recorded;
+      if (sideBySide.has(playhead.iteration)) await itsTurn(recorded);
       // What it sent is worked out from the input alone.
       if (name === "message" && !result.isError) await context.send(sentBy(sentInput.parse(input), context));
       // Its change is worked out from the plan and the input alone.
@@ -50,6 +55,24 @@ export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox
       return result;
     },
   };
+}
+
+/** A result, and the one that was told before it. */
+interface Recorded {
+  readonly result: ToolResult;
+  readonly before: Recorded | undefined;
+  readonly told: AbortController;
+}
+
+/** A call that was refused before it ran gives no result here: the ones after it wait no longer than this. */
+const turnMs = 200;
+
+/** Of calls side by side each was told when it ended: they end in the same order again. */
+async function itsTurn({ before, told }: Recorded): Promise<void> {
+  if (before !== undefined && !before.told.signal.aborted)
+    await sleep(turnMs, before.told.signal).catch(() => undefined);
+  // The one before has been handed on by then.
+  setImmediate(() => told.abort());
 }
 
 /** Whose tools were not there yet, as the turn's first message tells. */

@@ -9,7 +9,7 @@ import { createBudgets } from "../budgets/budgets.js";
 import { createCalendar } from "../budgets/calendar.js";
 import { usageKind } from "../budgets/counters.js";
 import { createMessageBus } from "../bus/message-bus.js";
-import { isGroup, repliesOf } from "../bus/replies.js";
+import { isGroup } from "../bus/replies.js";
 import { openEmbeddedEngine } from "../engine/embedded/open.js";
 import type { Engine } from "../engine/engine.js";
 import { textOf } from "../events/content.js";
@@ -22,6 +22,7 @@ import { createSessionFiles } from "../sessions/file-names.js";
 import { SessionStore } from "../sessions/session-store.js";
 import type { ToolTasks } from "../tools/tool.js";
 import { Releases } from "../util/releases.js";
+import { playChat } from "./played-chat.js";
 import { playCompaction } from "./played-compaction.js";
 import { playContext } from "./played-context.js";
 import { playModel } from "./played-model.js";
@@ -133,7 +134,6 @@ function playedPorts(
 ): Omit<AgentPorts, "engine" | "sessions" | "budgets" | "sources"> {
   const playhead = { iteration: 0 };
   const model = playModel(turn, playhead, async (message) => void (await messages.publishInbound(message)));
-  const pieces = piecesOf(turn.events);
   const notice = turn.events.find((event) => event.type === "assistant_message" && event.source === "gateway");
   const noticeText = notice?.type === "assistant_message" ? textOf(notice.payload.content) : "";
   return {
@@ -144,6 +144,7 @@ function playedPorts(
     decide: () => ({ verdict: "allow" }),
     filesOf: async () => undefined,
     allowAlways: async () => {},
+    sendersIn: async () => () => undefined,
     outsideOf: () => undefined,
     labels: noLabels,
     wasAnswered: async () => true,
@@ -154,10 +155,10 @@ function playedPorts(
     patienceMs: () => 0,
     questionReplies: () => [],
     // Who owns what stands in the config: what was allowed then is allowed again.
-    isOwner: () => turn.events.some(({ type }) => type === "session_history_changed"),
+    // The help names more commands to owners.
+    isOwner: () => turn.events.some(({ type }) => type === "session_history_changed") || /^\/pair /m.test(noticeText),
     isGroup,
-    replies: (message, replyId, content, turnId) =>
-      repliesOf({ split: (text) => (isSplit(text, pieces) ? pieces : [text]) }, message, replyId, content, turnId),
+    ...playChat(turn),
     keepOlderText: async () => {},
     // What its tools did is played, and nothing is done.
     artifacts: {
@@ -192,21 +193,6 @@ function onlyModel(model: ChosenModel): ModelSource {
     labels: () => [],
     readThinking: () => undefined,
   };
-}
-
-/** The platform messages of the reply, where it went to a platform. */
-function piecesOf(events: readonly StoredEvent[]): readonly string[] {
-  return events.flatMap((event) =>
-    event.type === "outbound_delivery_changed" && event.payload.status === "queued"
-      ? [event.payload.content ?? ""]
-      : [],
-  );
-}
-
-/** True when the pieces say what the text says: where to cut is the platform's rule, and fences are closed and opened at cuts. */
-function isSplit(text: string, pieces: readonly string[]): boolean {
-  const plain = (each: string): string => each.replace(/```\w*/g, "").replace(/\s+/g, "");
-  return plain(pieces.join("")) === plain(text);
 }
 
 function optionsOf({ events, end }: RecordedTurn): Omit<AgentOptions, "clock"> {

@@ -20,6 +20,8 @@ export interface DocumentKeeperPorts {
   /** Where the session logs are. */
   readonly dir: string;
   readonly log: Logger;
+  /** Throws when another process may write the documents too. */
+  readonly assertHeld?: (() => void) | undefined;
   /** The session as it is now, read from its log if it is not in memory; undefined when it has no events. */
   readonly read: (key: string) => Promise<StoredSession | undefined>;
 }
@@ -133,6 +135,7 @@ export class DocumentKeeper implements AsyncDisposable {
     let stored: StoredSession | undefined;
     try {
       stored = await take();
+      this.#ports.assertHeld?.();
     } catch (error) {
       this.#behind.delete(key);
       return log.warn(`${key} could not be read for its document: ${messageOf(error)}`, { session: key });

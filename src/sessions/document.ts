@@ -1,9 +1,10 @@
 import type { Payload } from "../events/catalogue.js";
 import { addUsage, type ContentPart, noUsage, type Usage } from "../events/content.js";
 import type { EventOf, StoredEvent } from "../events/event.js";
-import { modelUseOf } from "../events/model-use.js";
+import { type Guess, type ModelUse, modelUseOf } from "../events/model-use.js";
 import { stateAfter } from "../events/session-state.js";
 import { namesOf } from "../util/untrusted.js";
+import { restoredOutside } from "./history-entries.js";
 import { OpenTurn } from "./open-turn.js";
 import { holdsText } from "./same-text.js";
 import type { DocumentMessage, SessionDocument, SessionMetadata } from "./session.js";
@@ -44,6 +45,9 @@ export class DocumentFold {
   #usage: Usage = noUsage;
   #costUsd: number | undefined;
   #unpricedCalls = 0;
+  /** Of answers that were cut, beyond what their providers had told. */
+  #guessedTokens = 0;
+  #guessedUsd = 0;
   #lastSequence = 0;
   #turn: OpenTurn | undefined;
   #turnCost: TurnCost = { usage: noUsage, costUsd: undefined };
@@ -78,6 +82,7 @@ export class DocumentFold {
         break;
       case "assistant_message":
         this.#assistant(event);
+        this.#addGuess(event.payload.guess);
         if (event.payload.cost_usd === undefined && event.payload.usage.input_tokens > 0) this.#unpricedCalls += 1;
         if (event.source === "gateway") break;
         this.#usedModel = event.payload.model;
@@ -100,15 +105,18 @@ export class DocumentFold {
         this.#turn?.answer(event.payload);
         break;
       case "turn_execution_complete":
+        this.#discard(event.payload.discarded);
         this.#take(event.payload.message_ids, false);
         this.#endTurn(event.payload.usage, event.payload.cost_usd);
         break;
       case "turn_execution_failed":
+        this.#discard(event.payload.discarded);
         this.#take(event.payload.message_ids, false);
         this.#add({ role: "error", content: event.payload.message, timestamp: event.timestamp });
         this.#endTurn(event.payload.usage, this.#turnCost.costUsd);
         break;
       case "turn_execution_cancelled":
+        this.#discard(event.payload.discarded);
         this.#take(event.payload.message_ids, false);
         this.#add({ role: "system", content: "Stopped.", timestamp: event.timestamp });
         this.#endTurn(this.#turnCost.usage, this.#turnCost.costUsd);
@@ -235,10 +243,23 @@ export class DocumentFold {
         usage: this.#usage,
         ...(this.#costUsd === undefined ? {} : { costUsd: this.#costUsd }),
         ...(this.#unpricedCalls === 0 ? {} : { unpricedCalls: this.#unpricedCalls }),
+        ...(this.#guessedTokens === 0 ? {} : { guessedTokens: this.#guessedTokens, guessedUsd: this.#guessedUsd }),
         lastSequence: this.#lastSequence,
         ...(this.#forkedFrom === undefined ? {} : { forkedFrom: this.#forkedFrom }),
       },
     };
+  }
+
+  /** What the log has lost goes back to its place. */
+  #restore({
+    role,
+    content,
+    timestamp = "",
+    seq = 0,
+  }: NonNullable<Payload<"session_history_changed">["messages"]>[number]): void {
+    const at = this.#lines.findLastIndex((line) => line.seq < seq) + 1;
+    const message = { role: roleOf(role), content, timestamp, outside: restoredOutside };
+    this.#lines.splice(at, 0, { message, seq, isSeen: role === "user" || role === "assistant" });
   }
 
   #add(message: DocumentMessage, more: Partial<Pick<Line, "waits" | "isSeen">> = {}): void {
@@ -291,6 +312,20 @@ export class DocumentFold {
     if (use.cost_usd === undefined) this.#unpricedCalls += 1;
   }
 
+  /** Answers that were given up leave no message behind, only what they have used. */
+  #discard(uses: readonly ModelUse[] = []): void {
+    for (const { usage, cost_usd: cost, guess } of uses) {
+      this.#addGuess(guess);
+      this.#turnCost = { usage: addUsage(this.#turnCost.usage, usage), costUsd: sum(this.#turnCost.costUsd, cost) };
+      if (cost === undefined && usage.input_tokens > 0) this.#unpricedCalls += 1;
+    }
+  }
+
+  #addGuess(guess: Guess | undefined): void {
+    this.#guessedTokens += guess?.tokens ?? 0;
+    this.#guessedUsd += guess?.cost_usd ?? 0;
+  }
+
   #endTurn(usage: Usage, costUsd: number | undefined): void {
     this.#usage = addUsage(this.#usage, usage);
     this.#costUsd = sum(this.#costUsd, costUsd);
@@ -321,6 +356,9 @@ export class DocumentFold {
             { isSeen: role === "user" || role === "assistant" },
           );
         }
+        break;
+      case "restored":
+        for (const message of change.messages ?? []) this.#restore(message);
         break;
       case "edit":
       case "deletion":

@@ -2,6 +2,7 @@ import type { AgentState } from "../events/catalogue.js";
 import type { StoredEvent } from "../events/event.js";
 import { newId } from "../util/ids.js";
 import { DocumentFold } from "./document.js";
+import { DocumentPace } from "./document-pace.js";
 import { History } from "./history.js";
 import { PlanTrail } from "./plan-trail.js";
 import type { SessionSummary } from "./session.js";
@@ -29,6 +30,8 @@ export interface ResidentSession {
   readonly abortedMessages: ReadonlySet<string>;
   /** Event ids of the accepted messages whose turn has not ended, by message id. */
   readonly queuedEvents: ReadonlyMap<string, string>;
+  /** Messages that stand in the context because they had joined a turn that was given up; their own turn is to come. */
+  readonly enteredMessages: ReadonlySet<string>;
   /** The model that was chosen for this session, if one was. */
   readonly model: string | undefined;
   /** How much it is to think, in the words of `/model`, if that was chosen. */
@@ -45,11 +48,13 @@ export interface MutableSession extends ResidentSession {
   firstSequence: number;
   readonly abortedMessages: Set<string>;
   readonly queuedEvents: Map<string, string>;
+  readonly enteredMessages: Set<string>;
   model: string | undefined;
   thinking: string | undefined;
   /** Events that arrived while the past was being read. */
   early: StoredEvent[] | undefined;
   changed: boolean;
+  readonly pace: DocumentPace;
   usedAt: number;
   timer: NodeJS.Timeout | undefined;
 }
@@ -67,12 +72,14 @@ export function newSession(key: string): MutableSession {
     turns: new TurnTrail(),
     abortedMessages: new Set(),
     queuedEvents: new Map(),
+    enteredMessages: new Set(),
     model: undefined,
     thinking: undefined,
     spending: new Spending(),
     plan: new PlanTrail(),
     early: [],
     changed: false,
+    pace: new DocumentPace(),
     usedAt: Date.now(),
     timer: undefined,
   };
@@ -91,6 +98,9 @@ export function apply(session: MutableSession, event: StoredEvent): void {
     for (const id of session.queuedEvents.keys()) session.abortedMessages.add(id);
   if (event.type === "agent_state_changed") session.agentState = event.payload.to;
   if (event.type === "user_message_queued") session.queuedEvents.set(event.payload.message_id, event.event_id);
+  if (event.type === "user_message") session.enteredMessages.add(event.payload.message_id);
+  // A fresh or shorter context may be without them.
+  if (event.type === "session_history_changed") session.enteredMessages.clear();
   if (event.type === "error_occurred" && event.correlation_id !== undefined && !event.payload.recoverable)
     endMessages(session, [event.correlation_id]);
   if (event.type === "settings_changed" && event.payload.key === "model") session.model = event.payload.to || undefined;
@@ -113,6 +123,7 @@ function endMessages(session: MutableSession, messageIds: readonly string[]): vo
   for (const id of messageIds) {
     session.queuedEvents.delete(id);
     session.abortedMessages.delete(id);
+    session.enteredMessages.delete(id);
   }
 }
 

@@ -20,6 +20,7 @@ import {
   summaryOf,
   toStored,
 } from "./resident-session.js";
+import { LostEvents, restoreMessages } from "./restore-messages.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
 import { newestFirst } from "./session-index.js";
 import { SessionRepository, type StoredSession } from "./session-repository.js";
@@ -41,11 +42,13 @@ export interface SessionStoreOptions {
   readonly storage?: StorageDriver | undefined;
   /** Tells this storage from every other one; none for the files. */
   readonly storageId?: string | undefined;
-  /** Documents are written this long after a session's last change. Default 1000. */
+  /** Documents are written this long after a session's last change, large ones later. Default 1000. */
   readonly quietMs?: number;
   /** Sessions at rest leave memory beyond this number. Default 200. */
   readonly maxResident?: number;
   readonly now?: () => Date;
+  /** Throws when another process may write the documents too. */
+  readonly assertHeld?: (() => void) | undefined;
   /** Called with the name of each boundary that is passed, so that a test can kill the process there. */
   readonly onBoundary?: ((name: string) => void) | undefined;
 }
@@ -80,6 +83,7 @@ export class SessionStore implements AsyncDisposable {
       engine,
       dir: files.dir,
       log,
+      assertHeld: options.assertHeld,
       read: async (key) => {
         // Waiting for a deletion here would wait for ourselves: it waits for the writes of its session.
         if (this.#deletions.has(key)) return undefined;
@@ -245,13 +249,11 @@ export class SessionStore implements AsyncDisposable {
     let hasImport = false;
     let hasToolRun = false;
     let afterSeq = 0;
+    const lost = new LostEvents();
     for (;;) {
       const page = await engine.events(session.key, { afterSeq, limit: pageSize });
       for (const event of page.events) {
-        if (session.lastSequence > 0 && event.seq !== session.lastSequence + 1)
-          this.#options.log.error(
-            `${session.key}: the events ${session.lastSequence + 1} to ${event.seq - 1} are missing`,
-          );
+        lost.see(event);
         hasImport ||= event.type === "session_history_changed" && event.payload.kind === "import";
         hasToolRun ||= event.type === "tool_execution_start";
         apply(session, event);
@@ -262,7 +264,14 @@ export class SessionStore implements AsyncDisposable {
     // What a deletion that was cut off left behind is none of the next life's.
     if (session.lastSequence === 0 && (await engine.lastSequence(session.key)) > 0)
       await this.#removeFolders(session.key);
-    if (!hasImport) await takeOverDocument(this.#options, session, this.#now());
+    for (const event of session.early ?? []) if (event.seq > session.lastSequence) lost.see(event);
+    const messages = (): readonly DocumentMessage[] => session.document.toDocument().messages;
+    const lastSequence = Math.max(session.lastSequence, session.early?.at(-1)?.seq ?? 0);
+    if (!hasImport || lost.gaps.length > 0) {
+      const reading = await readDocument(this.#options.files.documentPath(session.key));
+      await restoreMessages(this.#options, { key: session.key, lastSequence, messages }, lost, reading);
+      if (!hasImport) await takeOverDocument(this.#options, session, this.#now(), reading);
+    }
     // Later one that a tool has written would pass for it.
     if (!hasToolRun) await this.#takeOverPlan(session);
     for (const event of session.early ?? []) if (event.seq > session.lastSequence) apply(session, event);
@@ -285,6 +294,7 @@ export class SessionStore implements AsyncDisposable {
     apply(session, event);
     if (!session.changed) this.#stale.add(session.key);
     session.changed = true;
+    session.pace.note(event.payload);
     session.usedAt = Date.now();
     if (session.timer === undefined) this.#schedule(session);
   }
@@ -294,7 +304,8 @@ export class SessionStore implements AsyncDisposable {
     session.timer = setTimeout(() => {
       session.timer = undefined;
       const restMs = session.usedAt + delayMs - Date.now();
-      if (restMs > 0 || session.openTurn.length > 0) this.#schedule(session);
+      const isBusy = restMs > 0 || session.openTurn.length > 0;
+      if (isBusy || !session.pace.isDue(() => session.document.toDocument())) this.#schedule(session);
       else this.#write(session);
     }, delayMs);
     session.timer.unref();
@@ -306,7 +317,9 @@ export class SessionStore implements AsyncDisposable {
       await this.#writePlan(session);
       session.changed = false;
       onBoundary?.("document:before-write");
-      return toStored(session);
+      const stored = toStored(session);
+      session.pace.written(stored.document);
+      return stored;
     };
     const written = this.#documents.write(session.key, take).then(() => {
       onBoundary?.("document:after-write");

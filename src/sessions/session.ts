@@ -57,6 +57,9 @@ export interface SessionMetadata {
   readonly costUsd?: number;
   /** Answers whose price nobody knows. */
   readonly unpricedCalls?: number;
+  /** Of answers that were cut, beyond what their providers had told. */
+  readonly guessedTokens?: number;
+  readonly guessedUsd?: number;
   /** The document shows the log up to here. */
   readonly lastSequence: number;
   readonly forkedFrom?: { readonly key: string; readonly seq: number };

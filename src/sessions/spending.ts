@@ -1,6 +1,6 @@
 import { addUsage, noUsage, type Usage } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
-import { type ModelUse, modelUseOf } from "../events/model-use.js";
+import { type ModelUse, modelUsesOf } from "../events/model-use.js";
 
 /**
  * What a conversation has used since it began, which `/new` does again: a fold over the session's events. What its
@@ -12,11 +12,12 @@ export class Spending {
   #calls = 0;
   #unpricedCalls = 0;
   #turns = 0;
+  #guessedTokens = 0;
+  #guessedUsd = 0;
   readonly #told = new Set<string>();
 
   apply(event: StoredEvent): void {
-    const use = modelUseOf(event);
-    if (use !== undefined) this.#add(use);
+    for (const use of modelUsesOf(event)) this.#add(use);
     switch (event.type) {
       case "user_message":
         if (event.payload.iteration === 1) this.#turns += 1;
@@ -56,6 +57,15 @@ export class Spending {
     return this.#unpricedCalls;
   }
 
+  /** Of answers that were cut, beyond what their providers had told. */
+  get guessedTokens(): number {
+    return this.#guessedTokens;
+  }
+
+  get guessedUsd(): number {
+    return this.#guessedUsd;
+  }
+
   get turns(): number {
     return this.#turns;
   }
@@ -65,7 +75,10 @@ export class Spending {
     return this.#told.has(budgetKey(budget));
   }
 
-  #add({ usage, cost_usd: cost }: ModelUse): void {
+  #add({ usage, cost_usd: cost, guess }: ModelUse): void {
+    this.#guessedTokens += guess?.tokens ?? 0;
+    this.#guessedUsd += guess?.cost_usd ?? 0;
+    if (guess !== undefined && Object.values(usage).every((tokens) => tokens === 0)) return;
     this.#usage = addUsage(this.#usage, usage);
     this.#costUsd += cost ?? 0;
     this.#calls += 1;
@@ -78,6 +91,8 @@ export class Spending {
     this.#calls = 0;
     this.#unpricedCalls = 0;
     this.#turns = 0;
+    this.#guessedTokens = 0;
+    this.#guessedUsd = 0;
     this.#told.delete(budgetKey({ scope: "session" }));
   }
 }

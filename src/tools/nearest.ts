@@ -1,3 +1,5 @@
+import { cutText } from "../util/cut-text.js";
+
 /** The candidate that is most like `name`, if one is like it at all. */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {
   const wanted = plain(name);
@@ -6,6 +8,20 @@ export function nearest(name: string, candidates: readonly string[]): string | u
     .sort((a, b) => a.distance - b.distance);
   const best = ranked[0];
   return best && best.distance <= Math.max(2, Math.floor(wanted.length / 2)) ? best.candidate : undefined;
+}
+
+/** A field that a tool does not take, by its path, and those that it takes there. */
+export interface UnknownField {
+  readonly path: string;
+  readonly known: readonly string[];
+}
+
+/** A clause for the model. Below the top it names all fields that there are. */
+export function unknownText({ path, known }: UnknownField): string {
+  const like = nearest(path.slice(path.lastIndexOf(".") + 1), known);
+  const hint = like === undefined ? "" : ` (did you mean \`${like}\`?)`;
+  const there = path.includes(".") && known.length > 0 ? `; there are ${known.join(", ")}` : "";
+  return `\`${cutText(path, 80)}\` is not a field${hint}${there}`;
 }
 
 function plain(name: string): string {

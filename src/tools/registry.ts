@@ -6,7 +6,7 @@ import { untilAborted } from "../util/until-aborted.js";
 import { fenceUntrusted } from "../util/untrusted.js";
 import { nearest } from "./nearest.js";
 import { cutResult } from "./overflow.js";
-import { inputProblem, toInputSchema } from "./schema.js";
+import { inputProblem, toInputSchema, unknownFields } from "./schema.js";
 import { failed, type Tool, type ToolContext, type ToolResult } from "./tool.js";
 
 /** A tool as the model sees it. */
@@ -80,9 +80,12 @@ export function createToolRegistry(
   const check = (name: string, input: unknown): InputCheck => {
     const entry = entryOf(name);
     if (entry === undefined) return { ok: false, text: unknown(name) };
-    const parsed = entry.tool.input.safeParse(input ?? {});
-    if (parsed.success) return { ok: true, input: parsed.data };
-    return { ok: false, text: inputProblem(name, parsed.error, fieldsOf(entry.declaration)) };
+    const given = input ?? {};
+    const parsed = entry.tool.input.safeParse(given);
+    // A field that is passed over may have been the one that mattered.
+    const strange = unknownFields(entry.tool.input, given);
+    if (parsed.success && strange.length === 0) return { ok: true, input: parsed.data };
+    return { ok: false, text: inputProblem(name, parsed.error, { fields: fieldsOf(entry.declaration), strange }) };
   };
 
   const run = async (called: string, given: unknown, context: ToolContext): Promise<ToolResult> => {
@@ -126,6 +129,7 @@ const toolResult = z.object({
   outside: z.string().optional(),
   addresses: z.enum(["text", "links"]).optional(),
   visited: z.string().optional(),
+  isWaiting: z.boolean().optional(),
   images: z.array(z.object({ path: z.string(), mimeType: z.string(), filename: z.string() })).optional(),
 });
 

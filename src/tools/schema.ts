@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type UnknownField, unknownText } from "./nearest.js";
 
 /** The JSON schema of a tool's input, without what only costs tokens. Undefined when it is not an object's. */
 export function toInputSchema(input: z.ZodType): Readonly<Record<string, unknown>> | undefined {
@@ -32,17 +33,44 @@ function isNoise(key: string, value: unknown): boolean {
   return /^(?:min|max)(?:imum|Length|Items)$/.test(key) && typeof value === "number";
 }
 
-/** One sentence that says what is wrong with a tool's input, field by field. */
-export function inputProblem(toolName: string, error: z.ZodError, fields: readonly string[]): string {
-  const problems = error.issues.slice(0, 5).map((issue) => {
-    const field = issue.path.length === 0 ? "the input" : `\`${issue.path.map(String).join(".")}\``;
-    if (issue.code === "invalid_type") {
-      return issue.message.endsWith("received undefined")
-        ? `${field} is missing`
-        : `${field} must be ${aOrAn(issue.expected)}`;
-    }
-    return `${field}: ${issue.message.replace(/^\p{Lu}/u, (first) => first.toLowerCase())}`;
+/** What an input holds beside the fields of its schema. Objects that take any field have none. */
+export function unknownFields(schema: z.core.$ZodType, input: unknown, above = ""): readonly UnknownField[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
+    return unknownFields(schema.unwrap(), input, above);
+  if (schema instanceof z.ZodArray && Array.isArray(input))
+    return input.flatMap((one, index) => unknownFields(schema.element, one, `${above}${index}.`));
+  if (!(schema instanceof z.ZodObject) || typeof input !== "object" || input === null) return [];
+  const { shape } = schema;
+  const known = Object.keys(shape);
+  const takesMore = schema.def.catchall !== undefined && !(schema.def.catchall instanceof z.ZodNever);
+  return Object.entries(input).flatMap(([name, value]) => {
+    const field = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (field !== undefined) return unknownFields(field, value, `${above}${name}.`);
+    return takesMore ? [] : [{ path: `${above}${name}`, known }];
   });
+}
+
+const maxNamed = 5;
+
+/** One sentence that says what is wrong with a tool's input, field by field. */
+export function inputProblem(
+  toolName: string,
+  error: z.ZodError | undefined,
+  { fields, strange }: { readonly fields: readonly string[]; readonly strange: readonly UnknownField[] },
+): string {
+  const wrong = (error?.issues ?? [])
+    .filter(({ code }) => code !== "unrecognized_keys")
+    .slice(0, maxNamed)
+    .map((issue) => {
+      const field = issue.path.length === 0 ? "the input" : `\`${issue.path.map(String).join(".")}\``;
+      if (issue.code === "invalid_type") {
+        return issue.message.endsWith("received undefined")
+          ? `${field} is missing`
+          : `${field} must be ${aOrAn(issue.expected)}`;
+      }
+      return `${field}: ${issue.message.replace(/^\p{Lu}/u, (first) => first.toLowerCase())}`;
+    });
+  const problems = [...strange.slice(0, maxNamed).map(unknownText), ...wrong];
   const known = fields.length > 0 ? ` Fields: ${fields.join(", ")}.` : "";
   return `Wrong input for ${toolName}: ${problems.join("; ")}.${known}`;
 }

@@ -156,6 +156,8 @@ export interface ToolContext {
    * context holds of others may stand in it now.
    */
   readonly wrote: (path: string) => Promise<void>;
+  /** Says of files that came with messages which are the own ones of whom the turn is for. */
+  readonly ownUploads: () => Promise<(path: string) => boolean>;
   /** Says which files commands must not see, by absolute path; also those that others get a say in while one runs. */
   readonly hiddenFiles: () => Promise<(path: string) => boolean>;
   /**
@@ -214,6 +216,8 @@ export interface ToolResult {
   readonly addresses?: "text" | "links" | undefined;
   /** The web address that was opened with permission: to open it again tells nobody anything new. */
   readonly visited?: string | undefined;
+  /** What the call looked at goes on, and there is nothing new about it: to look again is waiting, not turning in circles. */
+  readonly isWaiting?: boolean | undefined;
   /** Pictures that the model gets to see with the text, if it can see. */
   readonly images?: readonly ToolImage[] | undefined;
 }

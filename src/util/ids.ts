@@ -6,7 +6,14 @@ export function newId(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll("-", "").slice(0, 20)}`;
 }
 
-/** The id that always comes of these parts: what is done again after a crash is known by it. */
+/** The id that always comes of these parts: what is done again after a crash is known by it. Never looks like a new one. */
 export function derivedId(prefix: string, ...parts: readonly (string | number)[]): string {
-  return `${prefix}_${createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 20)}`;
+  const id = `${prefix}_${createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 20)}`;
+  const version = prefix.length + 13;
+  return isNewId(id) ? `${id.slice(0, version)}5${id.slice(version + 1)}` : id;
+}
+
+/** True for what `newId` makes, by the marks of a random UUID in it: such an id was made for one use. */
+export function isNewId(id: string): boolean {
+  return /^[a-z]+_[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{3}$/.test(id);
 }

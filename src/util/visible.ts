@@ -18,6 +18,11 @@ export function visibleLines(text: string): string {
   );
 }
 
+/** Whether there is anything in it that people can see. */
+export function hasVisible(text: string): boolean {
+  return /[^\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}]/u.test(text);
+}
+
 /** JSON for people to read: what cannot be seen stands there as JSON escapes it, so that it is the same value. */
 export function visibleJson(value: unknown): string {
   const json = JSON.stringify(value, null, 2) ?? "";

@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { commands } from "../agent/chat-command.js";
+import { commands, parseCommand } from "../agent/chat-command.js";
+import { asksToStop } from "../agent/interrupt-phrases.js";
 import { OpenQuestions } from "../agent/open-questions.js";
 import { RunningTurns } from "../agent/running-turns.js";
 import { type Answers, createAnswers } from "../api/answers.js";
 import { createIntake, type Intake } from "../api/intake.js";
 import { createReceivedFiles } from "../api/received-files.js";
+import { StuckChats } from "../api/stuck-chats.js";
 import { type Budgets, createBudgets } from "../budgets/budgets.js";
 import { createCalendar } from "../budgets/calendar.js";
 import { usageKind } from "../budgets/counters.js";
@@ -25,10 +27,12 @@ import { createRateLimiter } from "../policy/rate-limits.js";
 import { receivedFiles } from "../policy/zones.js";
 import { type CircuitChange, createCircuits } from "../providers/circuits.js";
 import { createModels, type Models } from "../providers/models.js";
+import type { Provider } from "../providers/provider.js";
 import { heartbeatJob } from "../schedule/heartbeat-job.js";
 import { createSkills } from "../skills/find.js";
 import { createSkillSource, type SkillSource } from "../skills/source.js";
 import { isTemplate } from "../templates/workspace.js";
+import { abortable } from "../util/abortable.js";
 import { shared } from "../util/shared.js";
 import type { Core } from "./core.js";
 import { createGuestProblems } from "./guest-problems.js";
@@ -49,6 +53,7 @@ export interface Assistant {
   readonly answers: Answers;
   readonly running: RunningTurns;
   readonly intake: Intake;
+  readonly stuck: StuckChats;
   readonly models: Models;
   readonly budgets: Budgets;
   readonly skills: SkillSource;
@@ -99,9 +104,14 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
       await saveSecrets(home, values);
     },
   });
+  const stuck = new StuckChats(now);
   const intake = createIntake({
     bus: core.messages,
     waiting: core.engine.waiting,
+    isWritable: () => core.engine.status().writable,
+    stuck,
+    isCommand: (content) => parseCommand(content) !== undefined,
+    asksToStop,
     policy,
     pairing,
     rates: createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now }),
@@ -109,6 +119,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     answers,
     files: createReceivedFiles({
       folderOf: (key) => join(core.files.kept(key), receivedFiles),
+      noteSender: (file, by) => core.provenance.senders.note(file, by),
       whyFull: (key) => core.whyFull(core.files.folder(key)),
       maxBytes: inbound.maxFileMegabytes * 1024 * 1024,
       transcribe: openTranscription(config.transcription),
@@ -136,6 +147,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     answers,
     running: new RunningTurns(),
     intake,
+    stuck,
     models: openModels(options, core, now),
     budgets: createBudgets({
       limits: config.budgets,
@@ -162,6 +174,14 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   };
 }
 
+/** One that somebody else has written and that does not listen to the signal holds up neither a stop nor a chat. */
+function endingWithSignal(provider: Provider): Provider {
+  return {
+    name: provider.name,
+    stream: (request, signal) => abortable(provider.stream(request, signal), signal),
+  };
+}
+
 function openModels(
   { config: { config }, providers, ollamaAddress, log }: GatewayOptions,
   core: Core,
@@ -169,7 +189,7 @@ function openModels(
 ): Models {
   return createModels({
     providers: config.providers,
-    own: providers,
+    own: providers?.map(endingWithSignal),
     defaults: config.agents.defaults,
     prices: config.prices,
     needsPrices: counts(config.budgets, "usd"),
@@ -211,7 +231,7 @@ async function openChannels(
   { engine, tell }: Core,
   pressIn: (channel: string) => Press,
 ): Promise<{ readonly channels: ReadonlyMap<string, Channel>; readonly channelFaults: ChannelFaults }> {
-  const context = { cursor: (name: string) => engine.cursor(name), sendTimeoutMs };
+  const context = { cursor: (name: string) => engine.cursor(name), actsAtOnce: asksToStop, sendTimeoutMs };
   const forChannel = (name: string): OwnChannelContext => ({
     ...context,
     records: engine.records(`channel_${name}`),

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { restoreMarker } from "../backup/marker.js";
 import { createMessageBus, type MessageBus } from "../bus/message-bus.js";
-import { acquireLock } from "../engine/embedded/lock.js";
+import { acquireLocks } from "../engine/embedded/lock.js";
 import { openEmbeddedEngine } from "../engine/embedded/open.js";
 import type { Engine } from "../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../errors.js";
@@ -11,8 +11,11 @@ import type { EventDraft } from "../events/event.js";
 import { systemKey } from "../events/session-key.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../events/stream-snapshots.js";
 import { createSystemBus, type EventConsumer } from "../events/system-bus.js";
-import { createSessionFiles, gatewayLogName, type SessionFiles } from "../sessions/file-names.js";
+import type { Logger } from "../log.js";
+import { shownSequence } from "../sessions/document-file.js";
+import { createSessionFiles, gatewayLogName, logsIn, type SessionFiles } from "../sessions/file-names.js";
 import { SessionStore } from "../sessions/session-store.js";
+import { GuardedStorage } from "../sessions/storage/guarded.js";
 import type { StorageDriver } from "../sessions/storage/storage.js";
 import { createWhyFull, type WhyFull } from "../tools/folder-usage.js";
 import { newId } from "../util/ids.js";
@@ -56,16 +59,19 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   const { workspace } = config.agents.defaults;
   const sessionsDir = join(workspace, ".sessions");
   await makeFolder(home);
-  const lock = await acquireLock(join(home, "gateway.lock"), log);
-  releases.defer(() => lock.release(), "lock of the home");
+  await makeFolder(sessionsDir);
+  const locks = await acquireLocks([join(home, "gateway.lock"), join(sessionsDir, ".lock")], log);
+  releases.defer(() => {
+    for (const lock of locks) lock.release();
+  }, "locks of the home and the workspace");
   if (existsSync(join(home, restoreMarker)))
     throw new EngineError(
       `A restore of ${home} was cut off halfway. Run "maxclaw restore" again, with --force; what was there before is kept.`,
       { kind: "corrupt" },
     );
-  await makeFolder(sessionsDir);
-  const workspaceLock = await acquireLock(join(sessionsDir, ".lock"), log);
-  releases.defer(() => workspaceLock.release(), "lock of the workspace");
+  const assertHeld = (): void => {
+    for (const lock of locks) lock.assertHeld();
+  };
 
   const bus = createSystemBus({ log });
   releases.defer(() => bus.destroy(), "event bus");
@@ -79,18 +85,22 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
       instanceId,
       log,
       publish: (event) => bus.emit(event),
+      assertHeld,
+      isTakenOver: locks.some(({ isFromLease }) => isFromLease),
       ...(onBoundary === undefined ? {} : { onBoundary }),
       ...(now === undefined ? {} : { now }),
       sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
+      sessionLogs: () => [gatewayLog, ...logsIn(sessionsDir)],
+      shownSeq: (key) => shownSequence(files.documentPath(key)),
     }),
     "engine",
   );
   releases.use(await keepGatewayLogSmall({ engine, key: gatewayKey, path: gatewayLog, log }));
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
   const { problem, ...storage } =
-    options.storage === undefined ? await openStorage(config.storage) : ownStorage(options.storage);
+    options.storage === undefined ? await openStorage(config.storage) : ownStorage(options.storage, log);
   const sessions = releases.use(
-    new SessionStore({ engine, bus: events, files, log, onBoundary, ...dateOf(now), ...storage }),
+    new SessionStore({ engine, bus: events, files, log, onBoundary, assertHeld, ...dateOf(now), ...storage }),
     "sessions",
   );
   // A storage elsewhere may have been away when the last gateway stopped.
@@ -110,7 +120,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     snapshots,
     messages: createMessageBus(engine),
     instanceId,
-    setAddress: async (address) => lock.setAddress(address),
+    setAddress: async (address) => locks[0]?.setAddress(address, instanceId),
     tell: (event) =>
       void engine.append(gatewayKey, [event], { durable: false }).catch((error: unknown) => {
         log.warn(`The gateway's own log was not written: ${messageOf(error)}`);
@@ -118,8 +128,8 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   };
 }
 
-function ownStorage(storage: StorageDriver): OpenedStorage {
-  return { storage, storageId: "given" };
+function ownStorage(storage: StorageDriver, log: Logger): OpenedStorage {
+  return { storage: new GuardedStorage(storage, { log }), storageId: "given" };
 }
 
 function dateOf(now: GatewayOptions["now"]): { readonly now?: () => Date } {

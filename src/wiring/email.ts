@@ -33,7 +33,8 @@ export async function openEmail(
     await loadMailPackages();
   } catch (error) {
     log.warn("the mail packages could not be loaded", { error: messageOf(error) });
-    const off = "the packages for mail are not installed: npm install imapflow mailparser nodemailer mailauth";
+    const off =
+      "the packages for mail are not installed: npm install imapflow mailparser nodemailer mailauth htmlparser2";
     return { off, problems: [`channels.email is off: ${off}`] };
   }
   const { login, ...options } = found;

@@ -25,7 +25,7 @@ const sandboxId = "sandbox";
 /** The shell. */
 export interface Exec {
   readonly tools: readonly Tool[];
-  readonly sandbox: () => SandboxState & { readonly memory?: string };
+  readonly sandbox: () => SandboxState & { readonly bare?: Bare; readonly memory?: string };
 }
 
 export function openExec(options: GatewayOptions, core: Core, releases: Releases): Exec {
@@ -39,12 +39,14 @@ export function openExec(options: GatewayOptions, core: Core, releases: Releases
     made.limits ??= createLimits();
     return made.limits;
   };
+  const bare = bareCommands(agents.defaults.executionMode, sandboxMode);
+  const bareNote = ({ state }: SandboxState) => (state === "off" || state === "unavailable" ? { bare } : {});
   const sandbox = createSandbox(
     {
       isOn: sandboxMode !== "off",
       limits,
       onTried(state) {
-        if (state.state === "unavailable") log.warn(`Commands have no sandbox, so each one asks: ${state.reason}`);
+        if (state.state === "unavailable") log.warn(`Commands have no sandbox. ${bareText[bare]}: ${state.reason}`);
         core.tell(sandboxEvent(state));
       },
     },
@@ -86,9 +88,23 @@ export function openExec(options: GatewayOptions, core: Core, releases: Releases
   });
   return {
     tools: [execTool({ terminals, sandbox, timeoutSeconds: timeout, sandboxMode, network }), processTool(terminals)],
-    sandbox: () => ({ ...sandbox.state, ...memoryNote(limits()) }),
+    sandbox: () => ({ ...sandbox.state, ...bareNote(sandbox.state), ...memoryNote(limits()) }),
   };
 }
+
+type Bare = "ask" | "unasked" | "none";
+
+/** What becomes of commands where there is no sandbox. */
+function bareCommands(mode: "ask" | "auto" | "safe", sandboxMode: "auto" | "off" | "required"): Bare {
+  if (mode === "safe" || sandboxMode === "required") return "none";
+  return mode === "auto" ? "unasked" : "ask";
+}
+
+const bareText: Readonly<Record<Bare, string>> = {
+  ask: "Each one asks",
+  unasked: "Mode auto runs most of them without asking",
+  none: "None runs",
+};
 
 function memoryNote({ holdsMemory }: Limits): { readonly memory?: string } {
   if (holdsMemory) return {};

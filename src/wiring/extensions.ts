@@ -4,7 +4,6 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { ChannelError, messageOf, ProviderError, StorageError } from "../errors.js";
 import type { Reactor } from "../reactors/reactor.js";
-import type { StorageDriver } from "../sessions/storage/storage.js";
 import { toInputSchema } from "../tools/schema.js";
 import type { Tool } from "../tools/tool.js";
 import { inTime } from "../util/in-time.js";
@@ -151,7 +150,7 @@ function joined(options: GatewayOptions, extension: Extension, onProblem: (why: 
     providers: [...(options.providers ?? []), ...providers],
     machines: [...(options.machines ?? []), ...machines],
     reactors: [...(options.reactors ?? []), ...reactors.map((reactor) => guarded(reactor, onProblem))],
-    ...(storage === undefined ? {} : { storage: withStorageErrors(storage) }),
+    ...(storage === undefined ? {} : { storage }),
     ...(channels === undefined
       ? {}
       : {
@@ -161,29 +160,6 @@ function joined(options: GatewayOptions, extension: Extension, onProblem: (why: 
             return [...known, ...channelsOf(channels, context, taken, onProblem)];
           },
         }),
-  };
-}
-
-/** Whatever such a storage throws is a storage that failed, which the gateway outlasts. */
-function withStorageErrors(storage: StorageDriver): StorageDriver {
-  const attempt = async <T>(action: () => Promise<T>): Promise<T> => {
-    try {
-      return await action();
-    } catch (error) {
-      throw error instanceof StorageError
-        ? error
-        : new StorageError(`${storage.name}: ${messageOf(error)}`, { cause: error });
-    }
-  };
-  return {
-    name: storage.name,
-    get: (key) => attempt(() => storage.get(key)),
-    getMany: (keys) => attempt(() => storage.getMany(keys)),
-    set: (key, value) => attempt(() => storage.set(key, value)),
-    delete: (key) => attempt(() => storage.delete(key)),
-    keys: (prefix) => attempt(() => storage.keys(prefix)),
-    change: (changes) => attempt(() => storage.change(changes)),
-    [Symbol.asyncDispose]: async () => await attempt(async () => storage[Symbol.asyncDispose]?.()),
   };
 }
 

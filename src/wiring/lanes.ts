@@ -174,7 +174,7 @@ async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<vo
 
 /** The same for every route: whose message it is decides, whatever carried it. */
 function toToolUse(use: PlannedUse, { isOwner, readers }: Assistant): ToolUse {
-  const { tool, access, folder, files, isPlanning, message } = use;
+  const { tool, access, folder, earlier, files, isPlanning, message } = use;
   const { channel, senderId, chatId, thread } = message;
   const chat = sessionKeyOf(channel, chatId, thread);
   const role = isOwner(channel, senderId) ? "owner" : "guest";
@@ -184,7 +184,7 @@ function toToolUse(use: PlannedUse, { isOwner, readers }: Assistant): ToolUse {
   const isOfChat = access.kind === "memory" && access.of === "chat";
   const outside = isOfChat ? use.outside.filter((source) => !isOfGuest(source)) : use.outside;
   const speaker = { channel, senderId, chatType, role, audience } as const;
-  return { tool, access, folder, chat, files, outside, isPlanning, speaker };
+  return { tool, access, folder, earlier, chat, files, outside, isPlanning, speaker };
 }
 
 /** Scheduled jobs and heartbeats answer in chats whose own conversation does not hold it. */
@@ -242,8 +242,10 @@ function agentPorts(
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
     outsideOf: policy.outsideOf,
+    sendersIn: (folder) => core.provenance.sendersIn(folder),
     labels: core.provenance.files,
     ...hands.commands,
+    previews: assistant.previews,
     artifacts: hands.artifacts,
     tasks: hands.tasks,
     wasAnswered: (text) => wasAnswered(core, text),

@@ -20,6 +20,7 @@ import { type Assistant, openAssistant } from "./assistant.js";
 import { chatCommands } from "./chat-commands.js";
 import { createChatDirectory } from "./chats.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
+import { tellOfDamage } from "./damage-notices.js";
 import { DiskProbe } from "./disk-probe.js";
 import { openExec } from "./exec.js";
 import { startLanes } from "./lanes.js";
@@ -41,6 +42,9 @@ export interface Runtime extends AsyncDisposable {
   /** Takes nothing new and lets turns and replies finish for `graceMs`; what is left goes on at the next start. */
   drain(graceMs: number): Promise<void>;
 }
+
+/** A growing answer is cut again with each look: no platform shows more than this in one message. */
+const mostOfFirstPiece = 20_000;
 
 /** What a door is opened with. */
 export interface DoorPorts {
@@ -101,6 +105,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       uploads: createUploads({
         folder: join(workspace, ".uploads"),
         receivedOf: (key) => join(core.files.kept(key), receivedFiles),
+        noteSender: (file, by) => core.provenance.senders.note(file, by),
         maxBytes: config.inbound.maxFileMegabytes * 1024 * 1024,
         log: options.log,
       }),
@@ -113,6 +118,8 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     startMemory(options, core, assistant, releases);
     const forgetQuestions = tellOwnersOfQuestions(options, core, assistant);
     releases.defer(async () => forgetQuestions());
+    const forgetDamage = tellOfDamage(options, core, assistant);
+    releases.defer(async () => forgetDamage());
     if (config.heartbeat.enabled && options.work !== false) {
       const { startHeartbeat } = await import("./heartbeat.js");
       startHeartbeat(options, core, assistant, api, releases);
@@ -176,7 +183,8 @@ function startReactors(
       const work = engine.waiting("inbound", key).find(({ id }) => id === messageId);
       // What a sub-agent says reaches people through its parent alone.
       if (work === undefined || work.body.taskId !== undefined) return undefined;
-      return repliesOf(channels.get(work.body.channel), work.body, turnId, text, turnId)[0]?.body;
+      const begin = text.slice(0, mostOfFirstPiece);
+      return repliesOf(channels.get(work.body.channel), work.body, turnId, begin, turnId)[0]?.body;
     };
     reactors.push(createLiveAnswersReactor({ channels, previews, firstPiece, log }));
   }

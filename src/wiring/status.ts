@@ -1,11 +1,14 @@
-import type { ChannelStatus, GatewayStatus } from "../api/gateway-api.js";
+import type { ChannelStatus, GatewayStatus } from "../api/gateway-status.js";
 import { isUnmended } from "../config/file-modes.js";
 import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
+import { damagedLogs } from "./damage-notices.js";
 import type { Exec } from "./exec.js";
 import type { Mcp } from "./mcp.js";
 import type { GatewayOptions } from "./options.js";
+import { stuckChats } from "./stuck-chats.js";
+import { undeliveredProblems } from "./undelivered.js";
 import type { WebTools } from "./web-tools.js";
 
 export interface Status {
@@ -17,10 +20,11 @@ export interface Status {
 export function createStatus(
   options: GatewayOptions,
   core: Core,
-  { models, policy, skills, channelFaults, guestProblems }: Assistant,
+  assistant: Assistant,
   { web, exec, mcp }: { readonly web: WebTools; readonly exec: Exec; readonly mcp: Mcp },
 ): Status {
   const { home, version } = options;
+  const { models, policy, skills, channelFaults, guestProblems } = assistant;
   const startedAt = new Date(options.now?.() ?? Date.now()).toISOString();
   const channels = new Map<string, ChannelStatus>();
   for (const { section, reason } of options.config.off) {
@@ -43,8 +47,10 @@ export function createStatus(
         outboundWaiting,
         deadLetters,
         syncs,
+        problems: engineProblems = [],
       } = core.engine.status();
       const { provider, model } = models.describe();
+      const providerReason = models.providerReason();
       const problems = [
         ...options.config.problems.filter(isUnmended),
         ...channelFaults.problems,
@@ -54,7 +60,10 @@ export function createStatus(
         ...models.problems(),
         ...web.problems,
         ...mcp.problems(),
+        ...engineProblems,
       ];
+      problems.push(...undeliveredProblems(core.engine, options.now?.() ?? Date.now()));
+      problems.push(...damagedLogs(core));
       if (!writable) problems.push(reason);
       const storageProblem = core.storageProblem();
       if (storageProblem !== undefined) problems.push(storageProblem);
@@ -68,6 +77,7 @@ export function createStatus(
         workspace: options.config.config.agents.defaults.workspace,
         provider,
         model,
+        ...(providerReason === undefined ? {} : { providerReason }),
         channels: [...channels.values()],
         problems,
         missing: web.missing,
@@ -75,6 +85,7 @@ export function createStatus(
         inboundWaiting,
         outboundWaiting,
         deadLetters,
+        stuckChats: stuckChats(core, assistant),
         rssBytes: process.memoryUsage.rss(),
         syncs,
       };

@@ -26,21 +26,23 @@ export interface Uploads {
   open(name: string): Promise<ArtifactContent>;
   /**
    * Gives them to a session, where its tools can read them. The same message finds them where they are, another one
-   * gets copies.
+   * gets copies. `by` is whose own files they are, as `channel:sender`.
    *
    * @throws {RequestError} 400 for one that is not there, 413 too large, 507 or 503 when it cannot be written
    */
-  hand(sessionKey: string, messageId: string, files: readonly Attachment[]): Promise<readonly Attachment[]>;
+  hand(sessionKey: string, messageId: string, files: readonly Attachment[], by: string): Promise<readonly Attachment[]>;
 }
 
 export function createUploads(options: {
   readonly folder: string;
   /** Where the files of a session are kept; may not exist yet. */
   readonly receivedOf: (sessionKey: string) => string;
+  /** Keeps who sent a file of their own. */
+  readonly noteSender?: ((file: string, by: string) => Promise<void>) | undefined;
   readonly maxBytes: number;
   readonly log: Logger;
 }): Uploads {
-  const { folder, receivedOf, maxBytes, log } = options;
+  const { folder, receivedOf, noteSender, maxBytes, log } = options;
   const taken = new TakenUploads(folder, receivedOf);
   let cleaning: Promise<void> | undefined;
 
@@ -116,7 +118,7 @@ export function createUploads(options: {
       return found;
     },
 
-    async hand(sessionKey, messageId, files) {
+    async hand(sessionKey, messageId, files, by) {
       const received = receivedOf(sessionKey);
       const handed: Attachment[] = [];
       for (const [index, file] of files.entries()) {
@@ -124,6 +126,7 @@ export function createUploads(options: {
         const path = join(received, receivedName(`${messageId}\n${file.path}`, index, filename));
         const known = await lstat(path).catch(() => undefined);
         const sizeBytes = known?.isFile() === true ? known.size : await copy(file.path, filename, path);
+        await noteSender?.(path, by);
         await taken.moved(file.path, sessionKey, path);
         handed.push({ path, filename, mimeType: file.mimeType, sizeBytes });
       }

@@ -145,6 +145,31 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
     },
   );
 
+  channelTest(
+    "a chat with hundreds of messages behind a turn holds up nobody, and /stop acts when it comes",
+    {
+      answer: (request) => (wordsOf(request) === "hang" ? { text: ["I think"], hang: "middle" } : echo(request)),
+      config: { inbound: { senderPerMinute: 0, chatPerMinute: 0 } },
+    },
+    async (world, harness) => {
+      const [ann, bob] = harness.people;
+      await harness.write({ from: ann, text: "hang" });
+      await world.model.waitForRequests(1);
+      for (let n = 0; n < 210; n += 1) await harness.write({ from: ann, text: `more ${n}` });
+      await harness.write({ from: bob, text: "hello" });
+      await world.seen(bob.chatId, "You said: hello");
+      const stuck = () => world.gateway.gateway.api.status().stuckChats;
+      await until("all of it waits", () => stuck()[0]?.waiting === 211, 15_000);
+      assert.deepEqual(
+        stuck().map(({ sessionKey }) => sessionKey),
+        [world.keyOf(ann)],
+      );
+      assert.match(stuck()[0]?.reason ?? "", /has a turn running since/);
+      await harness.write({ from: ann, text: "/stop" });
+      await world.seen(ann.chatId, /Stopped\./);
+    },
+  );
+
   // Files
 
   channelTest(
@@ -342,11 +367,14 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
         return find()?.userText ?? "";
       };
       const own = harness.quotesInText
-        ? /<in_reply_to>\n<untrusted source="[^"]+">\nthe sky is green\n<\/untrusted>/
+        ? /<in_reply_to>\n<untrusted source="[^"]+">\n(?:On .+ wrote:\n)?the sky is green\n<\/untrusted>/
         : /<in_reply_to from="you">the sky is green<\/in_reply_to>/;
       assert.match(await readWith("are you sure?", "the sky is green"), own);
       // What the assistant never said is nobody's word that counts.
-      assert.match(await readWith("and this?", "the sky is red"), /<untrusted source="[^"]+">\nthe sky is red\n/);
+      assert.match(
+        await readWith("and this?", "the sky is red"),
+        /<untrusted source="[^"]+">\n(?:On .+ wrote:\n)?the sky is red\n/,
+      );
     },
   );
 
@@ -365,7 +393,7 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
         .map((one) => one.text)
         .join("\n");
       let at = -1;
-      for (let line = 0; line < 900; line++) {
+      for (let line = 0; line < longLines; line++) {
         const next = text.indexOf(`word${line} `, at + 1);
         assert.ok(next > at, `word${line} is in its place`);
         at = next;
@@ -415,7 +443,10 @@ function seeing(): Record<string, unknown> {
   return { agents: { defaults: { model: "openai/gpt-4o" } } };
 }
 
+/** Several messages on each platform, and on none as many as become a file. */
+const longLines = 500;
+
 function longAnswer(): string {
-  const words = Array.from({ length: 900 }, (_, index) => `word${index} and some more of it`);
+  const words = Array.from({ length: longLines }, (_, index) => `word${index} and some more of it`);
   return `${words.join("\n")}\n\nThe end.`;
 }

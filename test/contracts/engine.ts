@@ -21,7 +21,6 @@ export interface ContractOptions {
     readonly acceptsWaiting?: number;
     readonly pendingPerKey?: number;
     readonly waitMs?: number;
-    readonly aloneMs?: number;
   };
   readonly now?: () => number;
 }
@@ -138,23 +137,52 @@ export function testEngineContract(name: string, open: OpenEngine): void {
   });
 
   engineTest(
-    "refuses by buffer_full once a chat holds its limit, lets other chats in, and stores nothing of what it refused",
+    "refuses by lane_full once a chat holds its limit, lets other chats and what is urgent in, and stores nothing of what it refused",
     async (engine) => {
       const first = await Promise.allSettled(["a", "b", "c", "d"].map((id) => accept(engine, id)));
       assert.deepEqual(
         first.map(({ status }) => status),
         ["fulfilled", "fulfilled", "fulfilled", "rejected"],
       );
-      assert.ok(first[3]?.status === "rejected" && isError("buffer_full")(first[3].reason));
+      assert.ok(first[3]?.status === "rejected" && isError("lane_full")(first[3].reason));
       assert.equal((await accept(engine, "e", other)).status, "accepted");
       assert.equal(await engine.lastSequence(sessionOf), 3);
       assert.equal((await engine.accept(inbound("d", other), { events: [] })).status, "accepted");
+      assert.equal((await engine.accept(inbound("f"), { events: [], isUrgent: true })).status, "accepted");
     },
-    { limits: { pendingPerKey: 3, waitMs: 50 } },
+    { limits: { pendingPerKey: 3 } },
   );
 
+  engineTest("a lane holds so many bytes, and the lanes together, but a hundred pieces of any", async (engine) => {
+    const body = { ...inbound("x").body, content: "x".repeat(200_000) };
+    const fill = async (key: string): Promise<number> => {
+      for (let n = 0; ; n += 1) {
+        try {
+          await engine.accept(inbound(`${key} ${n}`, key, { body }), { events: [] });
+        } catch (error) {
+          assert.ok(isError("lane_full")(error));
+          return n;
+        }
+      }
+    };
+    assert.equal(await fill("telegram:1"), 100, "16 MB are less");
+    assert.equal(await fill("telegram:2"), 100);
+    for (let n = 3; n < 5; n += 1) await fill(`telegram:${n}`);
+    assert.equal(await fill("telegram:6"), 100, "32 MB are reached, and a stuck chat takes nothing from this one");
+  });
+
+  engineTest("what is refused stays refused, over a restart as well", async (engine, _published, reopen) => {
+    const work = inbound("a", sessionOf, { dedupId: "d:1" });
+    await engine.refuse(work, { name: "telegram:offset", value: "18" });
+    assert.equal(engine.status().inboundWaiting, 0);
+    const again = await reopen();
+    assert.equal((await again.accept({ ...work, id: "b" }, { events: [queued("b")] })).status, "duplicate");
+    assert.deepEqual([again.status().inboundWaiting, await again.lastSequence(sessionOf)], [0, 0]);
+    assert.equal(again.cursor("telegram:offset"), "18");
+  });
+
   engineTest(
-    "lets who waits for room in as soon as there is some, in the order of the calls",
+    "lets who waits for the disk in as soon as there is room, in the order of the calls",
     async (engine) => {
       const order: string[] = [];
       const accepts = ["a", "b", "c", "d", "e", "f"].map((id) => accept(engine, id).then(() => order.push(id)));
@@ -169,8 +197,24 @@ export function testEngineContract(name: string, open: OpenEngine): void {
       assert.deepEqual(order, ["a", "b", "c", "d", "e", "f"]);
       assert.deepEqual(handled, order);
     },
-    { limits: { pendingPerKey: 2, acceptsWaiting: 1, waitMs: 5000 } },
+    { limits: { acceptsWaiting: 1, waitMs: 5000 } },
   );
+
+  engineTest("names the lanes in which much is waiting, and what holds them up", async (engine) => {
+    for (const id of ["a", "b", "c"]) await accept(engine, id);
+    await accept(engine, "d", other);
+    const seen = () => engine.longLanes(2).map(({ key, waiting, state }) => [key, waiting, state]);
+    assert.deepEqual(seen(), [[sessionOf, 3, "waits"]]);
+    const done = gate();
+    const consumer = consuming(engine, "inbound", async (delivery) => {
+      await done.opened;
+      await delivery.commit({ events: [], emit: [] });
+    });
+    await until("the first one works", () => seen()[0]?.[2] === "works");
+    done.open();
+    await until("all are done", () => engine.status().inboundWaiting === 0);
+    await consumer.stop();
+  });
 
   engineTest(
     "tells a listener of each piece of inbound work of its session, and no more once undone",
@@ -383,37 +427,6 @@ export function testEngineContract(name: string, open: OpenEngine): void {
       assert.equal(engine.status().inboundWaiting, 0);
     },
   );
-
-  for (const [how, aloneMs] of [
-    ["one after the other", 60_000],
-    ["beside one that takes too long", 20],
-  ] as const)
-    engineTest(
-      `last attempts begin ${how}, and other work does not wait for them`,
-      async (engine) => {
-        const begun: string[] = [];
-        const first = gate();
-        const consumer = consuming(engine, "inbound", async (delivery) => {
-          const { id } = delivery.work;
-          if (id.startsWith("suspect") && delivery.attempt < 3) return delivery.retry({ reason: "again", delayMs: 0 });
-          begun.push(id);
-          if (begun[0] === id) await first.opened;
-          await delivery.commit({ events: [], emit: [] });
-        });
-        for (const n of [1, 2, 3]) await accept(engine, `suspect-${n}`, `telegram:${n}`);
-        await until("a last attempt runs", () => begun.length > 0);
-        await accept(engine, "fresh", "telegram:4");
-        await until("fresh work is done", () => engine.waiting("inbound", "telegram:4").length === 0);
-        const isAlone = aloneMs > 1000;
-        if (isAlone) assert.equal(begun.filter((id) => id.startsWith("suspect")).length, 1);
-        else await until("the others are done", () => engine.status().inboundWaiting === 1);
-        first.open();
-        await until("all are done", () => engine.status().inboundWaiting === 0);
-        await consumer.stop();
-        assert.deepEqual(begun.toSorted(), ["fresh", "suspect-1", "suspect-2", "suspect-3"]);
-      },
-      { limits: { aloneMs } },
-    );
 
   engineTest("work for the other queue is available from the commit on, and only from then", async (engine) => {
     const sent: string[] = [];

@@ -45,6 +45,7 @@ describe("commands that look at and change what a gateway holds", () => {
     const text = await cli.run(["status"]);
     assert.equal(text.code, /^Problem:/m.test(text.stdout) ? 1 : 0);
     assert.match(text.stdout, new RegExp(`ready, pid ${child.pid}`));
+    assert.match(text.stdout, /^Model: +\S+ \(openai: "openai\/" names it\)$/m);
     assert.ok(text.stdout.includes(`${url}/`));
     const parsed = JSON.parse((await cli.run(["status", "--json"])).stdout);
     assert.deepEqual([parsed.running, parsed.pid, parsed.state], [true, child.pid, "ready"]);

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { z } from "zod";
 import type { StoredEvent } from "../../src/events/event.js";
+import { defineTool, type Tool } from "../../src/tools/tool.js";
 import {
   answeredIn,
   askedIn,
@@ -16,6 +18,7 @@ import { until } from "../support/engine-kit.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { assertSound, openAIConfig, startGateway, tempHome } from "../support/gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
+import { withoutSandbox } from "../support/needs.js";
 import { createSnapshots } from "../support/snapshots.js";
 
 function loopsIn(events: readonly StoredEvent[]): readonly string[] {
@@ -105,7 +108,9 @@ test("nobody's answer stops the loop", async () => {
 });
 
 test("a kill in the middle of a loop: what was called before counts, and the loop is told once", async () => {
-  await using model = await startFakeOpenAI({ answer: calling([same, same, same]) });
+  // What its result says is the same in every copy of the home.
+  const missing = other(1);
+  await using model = await startFakeOpenAI({ answer: calling([missing, missing, missing]) });
   const home = await tempHome();
   await writeFile(join(home, "config.json"), JSON.stringify(openAIConfig(model.apiBase)));
   using snapshots = createSnapshots(home);
@@ -133,3 +138,73 @@ test("a kill in the middle of a loop: what was called before counts, and the loo
     assert.equal(loopsIn(events).length, 1, `point ${index}, ${name}`);
   }
 });
+
+/** A tool that looks at something, which says these one after the other. */
+function looking(texts: readonly string[]): Tool {
+  let calls = 0;
+  return defineTool({
+    name: "look",
+    description: "Look.",
+    input: z.object({}),
+    effect: "write",
+    risk: "none",
+    origin: "builtin",
+    run: async () => ({ text: texts[calls++] ?? "", isError: false, summary: "looked" }),
+  });
+}
+
+function times(count: number, name: string, input: object): (request: RecordedRequest) => ScriptedAnswer {
+  return (request) => {
+    const round = resultsIn(request);
+    return round < count
+      ? { toolCalls: [{ id: `call_${round}`, name, input }] }
+      : { text: `after ${round}: ${lastResult(request)}` };
+  };
+}
+
+test("a call whose result differs from the one before brought news, whatever the tool; the same result three times is a loop", async () => {
+  const texts = ["one", "two", "three", "four", "four", "five", "five", "five", "five"];
+  await using w = await startWorld(times(5, "look", {}), { tools: [looking(texts)] });
+  assert.equal((await w.gateway.ask("look")).response, "after 5: four");
+  assert.deepEqual(loopsIn(await w.gateway.events()), []);
+  w.model.setAnswer(times(4, "look", {}));
+  const message = await w.gateway.post("look again");
+  await answerAll(w, "deny");
+  const { response } = await w.gateway.outcome(message);
+  assert.match(response, /^after 4: look was called 4 times with the same input and was stopped for that/);
+  assert.deepEqual(loopsIn(await w.gateway.events()), ["look 3"]);
+});
+
+for (const [what, count] of [
+  ["news of a command", 6],
+  ["nothing new of a command", 5],
+] as const)
+  test(`reading ${what} again and again asks nobody and is never denied, in a job neither`, {
+    skip: withoutSandbox(),
+  }, async () => {
+    const isNews = what.startsWith("news");
+    const command = isNews ? "for i in 1 2 3 4 5 6; do echo part $i; sleep 0.3; done" : `sleep ${process.pid}7`;
+    const reading = times(count + 1, "process", { action: "read", id: "bg1", wait: isNews ? 5 : 0 });
+    await using w = await startWorld((request) =>
+      resultsIn(request) === 0
+        ? { toolCalls: [{ id: "start", name: "exec", input: { command, background: true } }] }
+        : reading(request),
+    );
+    const { cron } = w.gateway.gateway.api;
+    const { id } = await cron.add({ prompt: "watch it", every: "1h", session: "alone", sessionKey: "telegram:1" });
+    await cron.run(id);
+    await until("the job is over", () => w.model.requests.some((request) => resultsIn(request) === count + 1), 30_000);
+    const events = await w.gateway.events(`cron:${id}`);
+    assert.deepEqual(loopsIn(events), []);
+    const ended = events.flatMap((event) => (event.type === "tool_execution_complete" ? [event] : []));
+    assert.deepEqual(
+      ended.map(({ payload }) => payload.is_error),
+      ended.map(() => false),
+    );
+    if (isNews) return;
+    const begun = events.flatMap((event) =>
+      event.type === "tool_execution_complete" ? [Date.parse(event.timestamp)] : [],
+    );
+    const gaps = begun.slice(-3).map((at, index, all) => at - (all[index - 1] ?? at));
+    assert.ok((gaps[1] ?? 0) >= 400 && (gaps[2] ?? 0) >= 900, `it is slowed down: ${gaps}`);
+  });

@@ -131,6 +131,53 @@ test("without a sandbox each command is asked about, shown whole, and run after 
   assert.match((await runMaxclaw(["status"], t.gateway.home)).stdout, /^Sandbox: {3}off, so every command asks$/m);
 });
 
+test("in auto without a sandbox what is harmless runs, what names secrets or destroys asks, and status says so", async () => {
+  let command = "";
+  await using t = await start((request) => callThenDone("exec", { command })(request), "off");
+  const { api } = t.gateway.gateway;
+  command = "echo plain > a.txt; cat a.txt";
+  assert.equal((await t.gateway.ask("work")).response, "done: plain");
+  const config = join(t.gateway.home, "config.json");
+  for (const [text, why] of [
+    [`cat ${config}`, /which can hold secrets/],
+    ["cat /etc/hostname", /leaves the workspace for \/etc\/hostname/],
+    [`cat $(echo ${config})`, /its words do not say what it names/],
+    [`sh -c 'cd / && rm -rf "${t.gateway.home}"'`, /can destroy all that is in/],
+  ] as const) {
+    command = text;
+    const turn = await t.gateway.post(`work ${text}`);
+    await until("it is asked", () => api.listQuestions().length === 1, 10_000);
+    const [question] = api.listQuestions();
+    assert.match(question?.question ?? "", why);
+    await api.answerQuestion({ sessionKey: "webui:test", requestId: question?.requestId ?? "", answer: "deny" });
+    assert.match((await t.gateway.outcome(turn)).response, /the person did not allow it/);
+  }
+  assert.ok(existsSync(config));
+  assert.equal(api.status().sandbox?.bare, "unasked");
+  const { stdout } = await runMaxclaw(["status"], t.gateway.home);
+  assert.match(stdout, /^Sandbox: {3}off, and mode auto runs commands without asking\. Only those whose words name/m);
+});
+
+test("a rule that allows every command does not allow the end of everything", async () => {
+  const rules = [{ tool: "exec", verdict: "allow" }];
+  const home = await tempHome();
+  await using model = await startFakeOpenAI({ answer: callThenDone("exec", { command: `rm -rf ${home}` }) });
+  const config = openAIConfig(model.apiBase, { policy: { rules }, tools: { exec: { sandbox: "off" } } });
+  await writeFile(join(home, "config.json"), JSON.stringify(config));
+  await using gateway = await startGateway({ home });
+  const { api } = gateway.gateway;
+  const turn = await gateway.post("clean up");
+  await until("it is asked", () => api.listQuestions().length === 1, 10_000);
+  const [question] = api.listQuestions();
+  assert.deepEqual(
+    question?.options.map(({ id }) => id),
+    ["allow_once", "deny"],
+  );
+  await api.answerQuestion({ sessionKey: "webui:test", requestId: question?.requestId ?? "", answer: "deny" });
+  await gateway.outcome(turn);
+  assert.ok(existsSync(join(home, "config.json")));
+});
+
 for (const sandbox of ["auto", "off"] as const) {
   const skip = sandbox === "auto" && closed;
   const n = sandbox === "auto" ? 1 : 2;

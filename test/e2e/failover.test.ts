@@ -89,7 +89,9 @@ test("an answer that breaks off is ended as an error, and the stand-in's is a me
   );
   assert.equal(answer?.payload.message_id, starts.at(-1));
   const { metadata } = await t.gateway.gateway.api.getSession("webui:test");
-  assert.deepEqual([metadata.model, metadata.usage.input_tokens, metadata.costUsd], ["other/gpt-x", 7, 0.00001]);
+  // The attempts that broke off had named ten tokens each, which their provider bills.
+  assert.deepEqual([metadata.model, metadata.usage.input_tokens], ["other/gpt-x", 37]);
+  assert.equal(metadata.costUsd, 0.00001, "nobody knows the price of the first");
   assert.ok(!JSON.stringify(events).includes("half "), "nothing of the abandoned text is kept");
 });
 

@@ -25,11 +25,26 @@ import { tempHome } from "../support/gateway.js";
 
 const quiet = { memory: { titles: "first" } };
 
+const opened = new WeakMap<TestContext, { readonly agents: Agent[]; readonly homes: Set<string> }>();
+
+/** A home goes away only when nobody uses it any more. */
+function disposeAfter(t: TestContext, agent: Agent, home: string): void {
+  const { agents, homes } = opened.get(t) ?? { agents: [], homes: new Set() };
+  if (agents.length === 0) {
+    opened.set(t, { agents, homes });
+    t.after(async () => {
+      for (const each of agents) await each.dispose();
+      for (const each of homes) await rm(each, { recursive: true, force: true });
+    });
+  }
+  agents.push(agent);
+  homes.add(home);
+}
+
 async function openAgent(t: TestContext, dependencies: AgentDependencies = {}, config: AgentConfig = {}) {
   const home = config.home ?? (await tempHome());
-  t.after(() => rm(home, { recursive: true, force: true }));
   const agent = createAgent({ ...quiet, ...config, home }, dependencies);
-  t.after(() => agent.dispose());
+  disposeAfter(t, agent, home);
   await agent.initialize();
   return { agent, home };
 }
@@ -111,7 +126,7 @@ test("it works between initialize and dispose only, and initialize works once", 
 test("a home is held by one agent at a time; the other may try again once it is free", async (t) => {
   const { agent, home } = await openAgent(t);
   const other = createAgent({ ...quiet, home });
-  t.after(() => other.dispose());
+  disposeAfter(t, other, home);
   await assert.rejects(other.initialize(), (error) => error instanceof EngineError && error.kind === "locked");
   await agent.dispose();
   await other.initialize();

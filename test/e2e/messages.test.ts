@@ -39,6 +39,12 @@ test("message: here at once; elsewhere only for an owner, after a yes, and only 
   assert.equal(w.telegram.sent[3]?.text, w.telegram.sent[2]?.text);
   for (const [wanted, why] of [
     [{ chat: "99" }, /I know no chat 99 on telegram/],
+    [{ chat: "" }, /I know no chat/],
+    [
+      { channel: "telegram", chat_id: "7" },
+      /chat_id.* is not a field \(did you mean .*chat.*\?\)\. Fields: text, channel, chat\./,
+    ],
+    [{ to: "Bob" }, /\bto\b.* is not a field.* Fields: text, channel, chat\./],
     [{ channel: "discord", chat: "7" }, /There is no channel discord\. Channels: telegram\./],
     [{ channel: "webui", chat: "x" }, /Nobody can be written to on webui/],
     [{ channel: "discord" }, /Which chat of discord/],

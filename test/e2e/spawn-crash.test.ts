@@ -103,3 +103,41 @@ test("kill -9 while the sub-agent works: it goes on, and the chat hears of it on
     await telegram.stop();
   }
 });
+
+test("orderly stops while the sub-agent works store each event once", async () => {
+  const held = gate();
+  await using model = await startFakeOpenAI({
+    answer: cast({
+      parent: (_, count) => (count === 0 ? startOne("find it") : { text: "started" }),
+      async child() {
+        await held.opened;
+        return { text: "found" };
+      },
+      told: () => ({ text: "I was told" }),
+    }),
+  });
+  const home = await tempHome();
+  await writeFile(join(home, "config.json"), JSON.stringify(openAIConfig(model.apiBase)));
+  let gateway = await startGateway({ home });
+  try {
+    await gateway.post("go", { messageId: "message-1" });
+    let asked = 0;
+    for (let stops = 0; stops < 3; stops += 1) {
+      await until("the sub-agent works", async () => changesIn(await eventsOf(gateway, key)).at(-1)?.to === "running");
+      await until("a model is asked", () => model.requests.length > asked, 10_000);
+      asked = model.requests.length;
+      gateway = await gateway.restart();
+    }
+    held.open();
+    await until("the result is told", async () => (await said(gateway, "I was told")) > 0, 10_000);
+    const events = await gateway.events(key);
+    assertSound(events);
+    const ids = events.map(({ event_id: id }) => id);
+    assert.equal(new Set(ids).size, ids.length, "each event id stands there once");
+    const changes = changesIn(events).map(({ from, to }) => `${from} ${to}`);
+    assert.deepEqual(changes, ["none pending", "pending running", "running completed"]);
+  } finally {
+    held.open();
+    await gateway[Symbol.asyncDispose]();
+  }
+});

@@ -3,12 +3,16 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { openEmbeddedEngine } from "../../src/engine/embedded/open.js";
+import type { EmbeddedEngineOptions } from "../../src/engine/embedded/options.js";
+import type { Engine } from "../../src/engine/engine.js";
 import type { StoredEvent } from "../../src/events/event.js";
+import type { Tool } from "../../src/tools/tool.js";
 import { gate } from "../support/engine-kit.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { startFakeTelegram } from "../support/fake-telegram.js";
 import { assertSound, causesOf, openAIConfig, startGateway, type TestGateway, tempHome } from "../support/gateway.js";
-import { hangingTool } from "../support/hanging-tool.js";
+import { callingTool, hangingTool } from "../support/hanging-tool.js";
 import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
 import { createSnapshots } from "../support/snapshots.js";
 
@@ -251,26 +255,13 @@ test("a stop that was accepted before a kill in mid-tool closes the call that wa
   }
 });
 
-test("a message that ends the process three times is told and buried, with its open call closed", async () => {
-  const ran: (() => void)[] = [];
-  const tool = hangingTool("idempotent", () => ran.shift()?.());
+test("a message that surely ends the process is told and buried, with its open call closed", async () => {
   await using model = await startFakeOpenAI({ answer: { toolCalls: [{ id: "one", name: "slow", input: {} }] } });
-  const homes = [await tempHome()];
-  await writeFile(join(homes[0] ?? "", "config.json"), JSON.stringify(openAIConfig(model.apiBase)));
-  const killed: ReturnType<typeof createSnapshots>[] = [];
-  for (let attempt = 1; attempt <= 3; attempt++) {
-    const home = homes.at(-1) ?? "";
-    const snapshots = createSnapshots(home);
-    killed.push(snapshots);
-    const begun = new Promise<void>((resolve) => ran.push(resolve));
-    await using gateway = await startGateway({ home, tools: [tool] });
-    if (attempt === 1) await gateway.post("poison", { messageId: "message-1" });
-    await begun;
-    snapshots.start();
-    snapshots.take("kill");
-    homes.push(snapshots.taken[0]?.home ?? "");
-  }
-  await using gateway = await startGateway({ home: homes.at(-1) ?? "", tools: [tool] });
+  using killed = await killUntilGivenUp(openAIConfig(model.apiBase), (gateway) =>
+    gateway.post("poison", { messageId: "message-1" }),
+  );
+  assert.ok(killed.lives > 4 && killed.lives < 12, `buried in life ${killed.lives}`);
+  await using gateway = await startGateway({ home: killed.home });
   const outcome = await gateway.outcome("message-1");
   assert.equal(outcome.end, "failed");
   assert.match(outcome.response, /interrupted several times/);
@@ -279,12 +270,76 @@ test("a message that ends the process three times is told and buried, with its o
   assert.equal(events.filter((event) => event.type === "tool_execution_complete").length, 1);
   assert.deepEqual(
     events.flatMap((event) => (event.type === "turn_execution_start" ? [event.payload.attempt] : [])),
-    [1, 2, 3, 4],
+    Array.from({ length: killed.lives }, (_, index) => index + 1),
   );
   model.setAnswer({ text: "fine" });
   assert.equal((await gateway.ask("and on")).response, "fine");
-  for (const snapshots of killed) snapshots[Symbol.dispose]();
 });
+
+test("what had joined a turn that is given up is answered, and enters the conversation once", async () => {
+  await using model = await startFakeOpenAI({
+    answer: (request) => {
+      const name = ["talk", "slow"][resultsIn(request)];
+      return name === undefined ? { text: "fine" } : { toolCalls: [{ id: name, name, input: {} }] };
+    },
+  });
+  const own: { gateway?: TestGateway } = {};
+  const talk = callingTool("talk", async () => void (await own.gateway?.post("joined", { messageId: "message-2" })));
+  using killed = await killUntilGivenUp(
+    openAIConfig(model.apiBase),
+    async (gateway) => {
+      own.gateway = gateway;
+      await gateway.post("poison", { messageId: "message-1" });
+    },
+    [talk],
+  );
+  await using gateway = await startGateway({ home: killed.home });
+  const outcomes = [await gateway.outcome("message-1"), await gateway.outcome("message-2")];
+  assert.deepEqual([outcomes[0]?.end, outcomes[1]?.end, outcomes[1]?.response], ["failed", "complete", "fine"]);
+  const events = await gateway.events();
+  assertSound(events);
+  const entered = events.flatMap((event) => (event.type === "user_message" ? [event.payload.message_id] : []));
+  assert.deepEqual(entered, ["message-1", "message-2"]);
+  const shown = JSON.stringify(model.requests.at(-1)?.body.messages).split("joined").length - 1;
+  assert.equal(shown, 1, "the model reads it once");
+});
+
+/** Kills a gateway at each run of the tool `slow`, and goes on with what that leaves, until `message-1` has ended. */
+async function killUntilGivenUp(
+  config: unknown,
+  begin: (gateway: TestGateway) => Promise<unknown>,
+  tools: readonly Tool[] = [],
+): Promise<{ readonly home: string; readonly lives: number } & Disposable> {
+  const ran: (() => void)[] = [];
+  const slow = hangingTool("idempotent", () => ran.shift()?.());
+  const openEngine = (options: EmbeddedEngineOptions): Promise<Engine> =>
+    openEmbeddedEngine({ ...options, limits: { suspectMs: 400 } });
+  const killed: ReturnType<typeof createSnapshots>[] = [];
+  let home = await tempHome();
+  await writeFile(join(home, "config.json"), JSON.stringify(config));
+  for (let isOver = false; !isOver; ) {
+    const snapshots = createSnapshots(home);
+    killed.push(snapshots);
+    const begun = new Promise<boolean>((resolve) => ran.push(() => resolve(false)));
+    await using gateway = await startGateway({ home, tools: [slow, ...tools], openEngine });
+    if (killed.length === 1) await begin(gateway);
+    const ended = gateway.outcome("message-1").then(
+      () => true,
+      () => true,
+    );
+    isOver = await Promise.race([begun, ended]);
+    snapshots.start();
+    snapshots.take("kill");
+    home = snapshots.taken[0]?.home ?? "";
+  }
+  return {
+    home,
+    lives: killed.length,
+    [Symbol.dispose]() {
+      for (const snapshots of killed) snapshots[Symbol.dispose]();
+    },
+  };
+}
 
 function isAccepted(home: string): boolean {
   const journal = join(home, "journal");

@@ -30,7 +30,8 @@ test("a file that is uploaded and sent with a message can be read by tools", asy
     assert.equal((await client.sendMessage(message)).status, "accepted");
     await gateway.outcome(messageId);
     const asked = model.requests[1]?.bodyText ?? "";
-    assert.match(asked, /<untrusted source=\\"the file report\.pdf\\">[^<]*The harvest was good\./);
+    assert.match(asked, /The harvest was good\./);
+    assert.doesNotMatch(asked, /<untrusted source=/, "an owner's own file is the owner's own");
 
     const { received, files } = await receivedOf(gateway.workspace);
     assert.equal(files.length, 1);

@@ -7,8 +7,17 @@ import { openMailbox, signed, testResolver } from "./mail-kit.js";
 import { openMailProxy } from "./mail-proxy.js";
 import { type MailServer, mailDomain, startMailServer } from "./mail-server.js";
 
+export interface EmailHarness extends ChannelHarness {
+  /** The assistant's address. */
+  readonly bot: string;
+  /** Puts a mail there that its author's server has signed, as it is. */
+  writeRaw(raw: Buffer): Promise<void>;
+  /** The Message-IDs of the mails that came to somebody, without brackets. */
+  idsFor(chatId: string): readonly string[];
+}
+
 /** A mailbox for the shared tests, with real servers behind a proxy each. The first one starts them. */
-export function createEmailHarnesses(): { readonly open: () => Promise<ChannelHarness> } & AsyncDisposable {
+export function createEmailHarnesses(): { readonly open: () => Promise<EmailHarness> } & AsyncDisposable {
   const shared: { server?: Promise<MailServer>; dns?: Promise<AsyncDisposable>; count: number } = { count: 0 };
   return {
     async open() {
@@ -27,7 +36,7 @@ export function createEmailHarnesses(): { readonly open: () => Promise<ChannelHa
 
 const authservId = "mx.maxclaw.test";
 
-async function openEmailHarness(server: MailServer, number: number): Promise<ChannelHarness> {
+async function openEmailHarness(server: MailServer, number: number): Promise<EmailHarness> {
   const name = `helper${number}`;
   const bot = server.addBox(name);
   // What the assistant sends is in the folder of sent mail, and can be found there.
@@ -42,7 +51,7 @@ async function openEmailHarness(server: MailServer, number: number): Promise<Cha
   const [ann, bob] = people;
   if (ann === undefined || bob === undefined) throw new Error("There are two people");
   /** The server's word for who wrote it, as its owner would find it. */
-  const vouched = async (raw: string): Promise<Buffer> => {
+  const vouched = async (raw: string | Buffer): Promise<Buffer> => {
     const word = `Authentication-Results: ${authservId}; dmarc=pass header.from=${mailDomain}\r\n`;
     return Buffer.concat([Buffer.from(word), await signed(Buffer.from(raw))]);
   };
@@ -51,6 +60,14 @@ async function openEmailHarness(server: MailServer, number: number): Promise<Cha
       smtp.taken.findIndex((text) => text.includes(id)),
     );
   return {
+    bot,
+    async writeRaw(raw) {
+      await mailbox.put(await vouched(raw));
+    },
+    idsFor: (chatId) =>
+      rawMails(server.maildir(chatId.slice(0, chatId.indexOf("@")))).flatMap(
+        (raw) => /^Message-ID: <(.*)>$/im.exec(raw)?.[1] ?? [],
+      ),
     channel: "email",
     config: {
       consentGranted: true,
@@ -118,6 +135,13 @@ function mimeOf({ from, text = "", files = [], answers }: HarnessMessage, to: st
 
 /** What the assistant's mails say, read without waiting: their form is known. */
 function readMails(maildir: string, order: (messageId: string) => number): readonly ShownMessage[] {
+  return rawMails(maildir)
+    .map((raw) => ({ raw, at: order(/^Message-ID: (.*)$/m.exec(raw)?.[1] ?? "") }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ raw }) => toShown(raw));
+}
+
+function rawMails(maildir: string): readonly string[] {
   const paths = ["cur", "new"].flatMap((part) => {
     try {
       return readdirSync(join(maildir, part)).map((name) => join(maildir, part, name));
@@ -125,11 +149,7 @@ function readMails(maildir: string, order: (messageId: string) => number): reado
       return [];
     }
   });
-  return paths
-    .map((path) => readFileSync(path, "latin1").replace(/\r\n/g, "\n"))
-    .map((raw) => ({ raw, at: order(/^Message-ID: (.*)$/m.exec(raw)?.[1] ?? "") }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ raw }) => toShown(raw));
+  return paths.map((path) => readFileSync(path, "latin1").replace(/\r\n/g, "\n"));
 }
 
 function toShown(raw: string): ShownMessage {

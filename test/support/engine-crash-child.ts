@@ -14,7 +14,9 @@ const engine = await openEmbeddedEngine({
   instanceId: "gw_child",
   log: silentLog,
   segmentBytes: 30_000,
+  sealAtLeast: 10,
   quietMs: 3,
+  limits: { suspectMs: 50 },
   onBoundary: (name) => {
     if (name !== killAt) return;
     passed += 1;

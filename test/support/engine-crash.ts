@@ -5,7 +5,18 @@ import { fileURLToPath } from "node:url";
 import { readLedger } from "../../src/engine/embedded/ledger.js";
 import type { Engine } from "../../src/engine/engine.js";
 import type { StoredEvent } from "../../src/events/event.js";
-import { answered, consuming, counted, openIn, outbound, titled, titlesOf, until } from "./engine-kit.js";
+import {
+  answered,
+  consuming,
+  counted,
+  inbound,
+  openIn,
+  outbound,
+  queued,
+  titled,
+  titlesOf,
+  until,
+} from "./engine-kit.js";
 
 const child = fileURLToPath(new URL("./engine-crash-child.js", import.meta.url));
 const sessions = ["telegram:0", "telegram:1", "telegram:2", "telegram:3"];
@@ -54,7 +65,7 @@ export async function checkAfterCrash(
   for (const { end, messageId } of await readLedger(home, join(home, "sessions"))) {
     assert.notEqual(end, "lost", `${messageId} is lost to the ledger`);
   }
-  const { engine } = await openIn(home, { quietMs: 3, segmentBytes: 30_000 });
+  const { engine } = await openIn(home, { quietMs: 3, segmentBytes: 30_000, sealAtLeast: 10 });
   try {
     await checkTransactions(engine, crash, hasCounted);
     await finish(engine, crash);
@@ -94,6 +105,12 @@ async function checkTransactions(engine: Engine, crash: Crash, hasCounted: boole
     }
   }
   for (const id of crash.accepted) assert.ok(waiting.has(id) || ended.has(id), `${id} was accepted and is lost`);
+  for (const id of crash.accepted)
+    assert.deepEqual(
+      await engine.accept(inbound(id, "telegram:again"), { events: [queued(id)] }),
+      { status: "duplicate" },
+      `${id} is known`,
+    );
   for (const id of crash.committed) assert.ok(ended.has(id), `${id} was committed and is not`);
   for (const id of accepted) assert.ok(waiting.has(id) !== ended.has(id), `${id} either waits or has ended`);
   for (const id of waiting) assert.ok(accepted.has(id), `${id} waits without its event`);

@@ -79,7 +79,7 @@ export async function startFakeOAuth(options: FakeOAuthOptions = {}): Promise<Fa
 
   const mcp = (request: IncomingMessage, response: ServerResponse, text: string) => {
     const { id, method = "", params } = request.method === "POST" ? JSON.parse(text) : {};
-    const need = method.startsWith("notifications/") ? needs.initialize : needs[method];
+    const need = method === "" || method.startsWith("notifications/") ? needs.initialize : needs[method];
     const challenge = (status: number, error: string): void => {
       const wanted = need === undefined ? "" : `, scope="${need}"`;
       const place = `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;

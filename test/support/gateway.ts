@@ -50,6 +50,7 @@ export interface TestGatewayOptions {
   readonly sendTimeoutMs?: number;
   readonly sendRetryMs?: number;
   readonly now?: GatewayOptions["now"];
+  readonly openEngine?: GatewayOptions["openEngine"];
 }
 
 const limitMs = 10_000;
@@ -79,10 +80,10 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const log = keepLog();
   const config = await loadConfig({ home, env: { HOME: home } });
   const { port = 0, tools, machines, reactors, onBoundary, isRuled = true } = options;
-  const { modelRetryMs, sendTimeoutMs, sendRetryMs, now } = options;
+  const { modelRetryMs, sendTimeoutMs, sendRetryMs, now, openEngine } = options;
   const waits = { modelRetryMs, sendTimeoutMs, sendRetryMs };
   const recorder = recordEvents();
-  const parts = { tools, machines, reactors: [...(reactors ?? []), recorder], onBoundary, now, ...waits };
+  const parts = { tools, machines, reactors: [...(reactors ?? []), recorder], onBoundary, now, openEngine, ...waits };
   const gateway = await openGateway({ config, home, log, version: "0.0.0-test", port, ...parts });
   const { api } = gateway;
   const main = "webui:test";

@@ -16,3 +16,19 @@ export function hangingTool(effect: Tool["effect"], onRun: () => void): Tool {
     },
   });
 }
+
+/** A tool of this name that does something of the test's and says "done". */
+export function callingTool(name: string, run: () => Promise<void>): Tool {
+  return defineTool({
+    name,
+    description: "Does something.",
+    input: z.object({}),
+    effect: "read",
+    risk: "none",
+    origin: "builtin",
+    async run() {
+      await run();
+      return { text: "done", isError: false, summary: "done" };
+    },
+  });
+}

@@ -150,6 +150,7 @@ export function createMemoryGateway(): MemoryGateway {
         inboundWaiting: 0,
         outboundWaiting: 0,
         deadLetters: 0,
+        stuckChats: [],
         rssBytes: 1,
       }),
       isReady: () => gateway.isReady,

@@ -147,19 +147,30 @@ export function emailOptions(
   log: Logger,
   more: Partial<EmailOptions> = {},
 ): EmailOptions {
-  const address = `${localPart}@${server.domain}`;
+  return {
+    ...emailOptionsFor(`${localPart}@${server.domain}`, log),
+    imapPort: server.imapPort,
+    imapPassword: server.password,
+    smtpPort: server.smtpPort,
+    smtpPassword: server.password,
+    ...more,
+  };
+}
+
+/** The same where no server is asked. */
+export function emailOptionsFor(address: string, log: Logger): EmailOptions {
   return {
     imapHost: "127.0.0.1",
-    imapPort: server.imapPort,
+    imapPort: 1,
     imapUsername: address,
-    imapPassword: server.password,
+    imapPassword: "x",
     imapMailbox: "INBOX",
     imapUseSSL: false,
     imapUseTLS: false,
     smtpHost: "127.0.0.1",
-    smtpPort: server.smtpPort,
+    smtpPort: 1,
     smtpUsername: address,
-    smtpPassword: server.password,
+    smtpPassword: "x",
     smtpUseTLS: false,
     smtpUseSSL: false,
     fromAddress: address,
@@ -174,8 +185,23 @@ export function emailOptions(
     busyRetryMs: 50,
     sentLookMs: 10,
     log,
-    ...more,
   };
+}
+
+/** The parts of a mail that holds a mail, which holds a mail, and so on. */
+export function nestedForwards(depth: number): string {
+  let inner = "";
+  for (let number = depth; number >= 0; number--) {
+    const boundary = `level-${number}-`;
+    const text = number === 0 ? "What do you think?" : `This is story ${number} of Eve.`;
+    const part = inner === "" ? "" : `--${boundary}\r\nContent-Type: message/rfc822\r\n\r\n${inner}\r\n`;
+    const head =
+      number === 0
+        ? ""
+        : `From: Eve <eve${number}@elsewhere.example>\r\nSubject: number ${number}\r\nDate: Sun, 22 Nov 2026 09:15:00 +0000\r\nMIME-Version: 1.0\r\n`;
+    inner = `${head}Content-Type: multipart/mixed; boundary="${boundary}"\r\n\r\n--${boundary}\r\nContent-Type: text/plain\r\n\r\n${text}\r\n${part}--${boundary}--\r\n`;
+  }
+  return inner;
 }
 
 /** Durable facts that outlive a channel, as a gateway's do. */

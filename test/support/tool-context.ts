@@ -92,6 +92,7 @@ export function createToolPlace(below = tmpdir()): ToolPlace {
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
       outsideOf: async (file) => policy.outsideOf(file, own),
+      ownUploads: async () => () => false,
       hiddenFiles: async () => () => false,
       startRun: options.startRun ?? startCleanRun,
       allowedByRule: () => false,

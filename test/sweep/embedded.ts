@@ -15,9 +15,15 @@ export interface EngineUnderTest {
   readonly unacknowledgedAt: readonly string[];
 }
 
-/** With segments so small and logs so quick that a few turns pass every boundary. */
+/** With segments so small and logs so quick that a few turns pass every boundary, and suspects soon known. */
 export const openEngine: EngineUnderTest["openEngine"] = (options) =>
-  openEmbeddedEngine({ ...options, segmentBytes: 24_000, quietMs: 3 });
+  openEmbeddedEngine({
+    ...options,
+    segmentBytes: 24_000,
+    sealAtLeast: 4,
+    quietMs: 3,
+    limits: { suspectMs: 200 },
+  });
 
 export const boundaries: EngineUnderTest["boundaries"] = [
   "accept:before-sync",
@@ -32,6 +38,8 @@ export const boundaries: EngineUnderTest["boundaries"] = [
   "commit:after-write outbound",
   "commit:after-sync outbound",
   "rotate:before",
+  "seen:before-seal",
+  "seen:sealed",
   "rotate:checkpoint-written",
   "rotate:old-dropped",
   "session-log:before-write",

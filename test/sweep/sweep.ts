@@ -39,6 +39,7 @@ export async function loadEngine(url: string): Promise<SweepEngine> {
 /** The row of the messages that end the process each time. */
 export const poison = "message that ends the process";
 const mostRounds = 8;
+const mostLives = 20;
 const limitMs = 30_000;
 const never: Kill = { nth: 0 };
 
@@ -108,34 +109,22 @@ export class Sweep implements AsyncDisposable {
     await this.#named("poison among others", async () => {
       const world = this.#world;
       const others = ["t2", "r1"] as const;
-      const begunIn = new Map<number, Set<string>>();
+      const begun = new Set<string>();
       const released = gate();
       const first = world.life;
+      // The first time they go down together.
       world.hold = async ({ chat, life }) => {
-        const begun = begunIn.get(life) ?? new Set();
-        begunIn.set(life, begun.add(chat));
-        const isBesidePoison = (): boolean => begun.has("t1");
-        // Twice they go down together. The third time an answer comes for those only that work without the poison.
-        if (chat === "t1" && life < first + 2) await until("others work", () => begun.size > others.length, limitMs);
-        else if (chat !== "t1" && life < first + 2) await released.opened;
-        else if (chat !== "t1")
-          await until("the poison", isBesidePoison, 500).then(
-            () => released.opened,
-            () => {},
-          );
+        if (life !== first) return;
+        begun.add(chat);
+        if (chat === "t1") await until("others work", () => begun.size > others.length, limitMs);
+        else await released.opened;
       };
       world.say("t1", "poison");
       world.say("t1", "plain");
       for (const name of others) world.say(name, "plain");
       await world.died();
-      for (let attempt = 2; attempt <= 3; attempt += 1) {
-        await world.start();
-        await world.died();
-      }
       released.open();
-      await world.start();
-      await world.quiet();
-      await this.#settle(poison, 3);
+      await this.#settle(poison, 1 + (await this.#untilBuried([])));
     });
   }
 
@@ -146,18 +135,25 @@ export class Sweep implements AsyncDisposable {
       world.say("t1", "poison");
       world.say("t1", "plain");
       await world.died();
-      for (let attempt = 2; attempt <= 3; attempt += 1) {
-        await world.start();
-        await world.died();
-      }
-      for (const point of boundaries) {
-        await world.start({ point, nth: 1 });
-        await world.died();
-      }
-      await world.start();
-      await world.quiet();
-      await this.#settle(poison, 3 + boundaries.length);
+      await this.#settle(poison, 1 + (await this.#untilBuried(boundaries)));
     });
+  }
+
+  /** Lives until the poison is known for what it is and buried. Resolves with how many lives that has taken. */
+  async #untilBuried(boundaries: readonly string[]): Promise<number> {
+    const world = this.#world;
+    const left = [...boundaries];
+    for (let kills = 0; kills < mostLives; kills += 1) {
+      const [point] = left;
+      await world.start(point === undefined ? undefined : { point, nth: 1 });
+      if (await this.#livesOn()) {
+        if (left.length > 0) throw new Error(`the burial did not pass ${left.join(", ")}`);
+        return kills;
+      }
+      await world.died();
+      if (!world.hasRunDie) left.shift();
+    }
+    throw new Error(`it ended the process ${mostLives} times and was not buried`);
   }
 
   /** Ends the world in order and looks at what it leaves on the disk. */

@@ -212,6 +212,11 @@ export class World implements AsyncDisposable {
     return join(this.root, "runs.jsonl");
   }
 
+  /** The tool that ends the process has run in the present life. */
+  get hasRunDie(): boolean {
+    return this.#runs().some(({ callId, life }) => callId.endsWith("-die") && life === this.life);
+  }
+
   #runs(): readonly ToolRun[] {
     if (!existsSync(this.#runsPath)) return [];
     const lines = readFileSync(this.#runsPath, "utf8").trimEnd().split("\n");

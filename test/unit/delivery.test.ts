@@ -112,7 +112,10 @@ test("replies of one chat go out in order, also when one fails for a while and o
   );
   const ends = await Promise.all(ids.map(async (id) => (await statuses(engine, id)).at(-1)));
   assert.deepEqual(ends, ["sent 1", "sent 4", "refused 1", "sent 1"]);
-  assert.equal(engine.status().deadLetters, 0);
+  assert.deepEqual(
+    engine.dead.list().map(({ work, reason }) => [work.id, reason]),
+    [[ids[2], "Refused."]],
+  );
   await work.stop();
 });
 
@@ -192,6 +195,64 @@ test("what may have arrived is marked from then on, and buried when it stays unc
     [[always, "Cut."]],
   );
   await work.stop();
+});
+
+test("a file that the platform refuses is told by name and reason, to people in its place and to the model", async (t) => {
+  const { engine } = await open(t);
+  const there = platform(async ({ attachments }) => {
+    if (attachments.length > 0) throw new ChannelError("Telegram refused the message (413: too large).");
+  });
+  const bus = createMessageBus(engine);
+  const file = { path: "/x/report.pdf", filename: "report.pdf", mimeType: "application/pdf", sizeBytes: 9 };
+  const works = {
+    ...reply("42", "", { attachments: [file] }),
+    id: "out_file#1",
+    channel: "telegram",
+    sessionKey: "telegram:42",
+  };
+  await bus.publishOutbound(works);
+  await bus.publishOutbound({
+    ...reply("42", "after it"),
+    id: "out_after#1",
+    channel: "telegram",
+    sessionKey: "telegram:42",
+  });
+  const work = deliver(engine, { telegram: there.sender });
+  await until("all are done", isEmpty(engine));
+  await work.stop();
+  assert.deepEqual(there.shown.length, 2);
+  const notice = there.shown.find((text) => text !== "after it") ?? "";
+  assert.match(notice, /report\.pdf could not be sent here\. .*413: too large.*smaller file/);
+  const { events } = await engine.events("telegram:42", { afterSeq: 0, limit: 100 });
+  const said = events.flatMap((event) =>
+    event.type === "session_history_changed" ? (event.payload.messages ?? []) : [],
+  );
+  assert.match(said[0]?.content ?? "", /^\[Note: report\.pdf did not reach this chat\. .*413/);
+  assert.deepEqual(
+    engine.dead.list().map(({ work: { id } }) => id),
+    ["out_file#1"],
+  );
+});
+
+test("where the chat takes nothing any more nobody is written to about a file, and the model knows", async (t) => {
+  const { engine } = await open(t);
+  const there = platform(async () => {
+    throw new ChannelError("Telegram refused the message (403: blocked).", { isChatClosed: true });
+  });
+  const file = { path: "/x/a.png", filename: "a.png", mimeType: "image/png", sizeBytes: 9 };
+  const message = {
+    ...reply("42", "", { attachments: [file] }),
+    id: "out_file#1",
+    channel: "telegram",
+    sessionKey: "telegram:42",
+  };
+  await createMessageBus(engine).publishOutbound(message);
+  const work = deliver(engine, { telegram: there.sender });
+  await until("it is done", isEmpty(engine));
+  await work.stop();
+  assert.equal(there.attempts.length, 1);
+  const { events } = await engine.events("telegram:42", { afterSeq: 0, limit: 100 });
+  assert.equal(events.filter(({ type }) => type === "session_history_changed").length, 1);
 });
 
 test("a dead letter that is sent for again has all its attempts again", async (t) => {

@@ -7,7 +7,7 @@ import { messageIdOf } from "../../src/channels/email/compose.js";
 import { readContent } from "../../src/channels/email/content.js";
 import { parseHead } from "../../src/channels/email/headers.js";
 import { partsOf, smallMail } from "../../src/channels/email/large-mail.js";
-import { splitText } from "../../src/channels/email/quotes.js";
+import { splitText } from "../../src/channels/email/text/quotes.js";
 import { toMailHtml } from "../../src/channels/formatting/mail-html.js";
 import { createRandom } from "../support/random.js";
 
@@ -80,7 +80,11 @@ test("whatever is broken in a mail, its reader ends with what it could read", as
   }
   const hostile: readonly (readonly [string, string, RegExp])[] = [
     ["text/html", `${"<div>".repeat(30_000)}hi`, /^hi$/],
-    ["multipart/mixed; boundary=q", "--q\r\nContent-Type: text/plain\r\n\r\nx\r\n".repeat(3000), /cannot be read/],
+    [
+      "multipart/mixed; boundary=q",
+      "--q\r\nContent-Type: text/plain\r\n\r\nx\r\n".repeat(3000),
+      /^--q\nContent-Type: text\/plain\n\nx/,
+    ],
   ];
   for (const [type, body, text] of hostile)
     assert.match((await readContent(mime(`Content-Type: ${type}`, body), never)).text, text, type);
@@ -116,7 +120,11 @@ test("the text of a large mail is read from its parts alone, cut where it is lon
       { part: "4", type: "text/plain", parameters: { name: "notes.txt" }, encoding: "7bit" },
     ],
   };
-  const { texts, files } = partsOf(structure);
+  const { texts, files, mails, leftOut } = partsOf(structure);
+  assert.deepEqual([mails.map(({ part }) => part), leftOut], [["3"], 0]);
+  const inner = { ...mails[0], bytes: Buffer.from("From: Eve <eve@x.example>\r\nSubject: it\r\n\r\nlong story") };
+  const withMail = smallMail([{ part: "3", type: "message/rfc822", parameters: {}, encoding: "7bit", ...inner }]);
+  assert.match((await readContent(withMail, never)).nested, /From: Eve <eve@x\.example>\nSubject: it\n\nlong story/);
   assert.deepEqual(
     texts.map(({ part }) => part),
     ["1.1"],
@@ -131,45 +139,64 @@ test("the text of a large mail is read from its parts alone, cut where it is lon
 });
 
 test("what an author wrote is told from what they quote", () => {
-  const cases: readonly (readonly [string, string, string, boolean])[] = [
+  const head = (lines: string): string => `${lines}\n`;
+  const cases: readonly (readonly [text: string, own: string, others: string, isForward: boolean])[] = [
     [
       "1\n\nOn Sat, 21 Nov 2026 at 10:00, Bot <bot@x.example> wrote:\n> Which one?\n> 1. a\n",
       "1",
-      "Which one?\n1. a",
+      `${head("On Sat, 21 Nov 2026 at 10:00, Bot <bot@x.example> wrote:")}Which one?\n1. a`,
       false,
     ],
     [
       "yes\n\nOn Sat, 21 Nov 2026 at 10:00, A Very Long Name\n<bot@x.example> wrote:\n\n> Shall I?",
       "yes",
-      "Shall I?",
+      `${head("On Sat, 21 Nov 2026 at 10:00, A Very Long Name\n<bot@x.example> wrote:")}Shall I?`,
       false,
     ],
-    ["ja\n\nAm 21.11.2026 um 10:00 schrieb Bot:\n> Soll ich?", "ja", "Soll ich?", false],
-    ["oui\n\nLe sam. 21 nov. 2026 à 10:00, Bot <b@x> a écrit :\n> Quoi ?", "oui", "Quoi ?", false],
-    ["On X wrote:\n> question\n\nanswer below", "answer below", "question", false],
-    ["hello\n-- \nAnn\nHer company", "hello", "", false],
-    ["hello\n\nSent from my iPhone", "hello", "", false],
+    [
+      "ja\n\nAm 21.11.2026 um 10:00 schrieb Bot:\n> Soll ich?",
+      "ja",
+      "Am 21.11.2026 um 10:00 schrieb Bot:\nSoll ich?",
+      false,
+    ],
+    ["On X wrote:\n> question\n\nanswer below", "answer below", "On X wrote:\nquestion", false],
     [
       "ok\n\n________________________________\nFrom: Bot <b@x>\nSent: Saturday\nTo: Ann\nSubject: it\n\nthe rest",
       "ok",
-      "From: Bot <b@x>\nSent: Saturday\nTo: Ann\nSubject: it\n\nthe rest",
+      "________________________________\nFrom: Bot <b@x>\nSent: Saturday\nTo: Ann\nSubject: it\n\nthe rest",
       false,
     ],
-    ["ok\n\n-----Original Message-----\nFrom: Bot\n\nthe rest", "ok", "From: Bot\n\nthe rest", false],
+    [
+      "ok\n\n-----Original Message-----\nFrom: Bot\n\nthe rest",
+      "ok",
+      "-----Original Message-----\nFrom: Bot\n\nthe rest",
+      false,
+    ],
     [
       "please sum up\n\n---------- Forwarded message ---------\nFrom: Bo <bo@x>\n\nlong story",
       "please sum up",
-      "From: Bo <bo@x>\n\nlong story",
+      "---------- Forwarded message ---------\nFrom: Bo <bo@x>\n\nlong story",
       true,
     ],
-    ["Begin forwarded message:\n\nlong story", "", "long story", true],
-    ["On X wrote:\n> one?\nfirst\n> two?\nsecond", "> one?\nfirst\n> two?\nsecond", "", false],
+    ["Begin forwarded message:\n\nlong story", "", "Begin forwarded message:\n\nlong story", true],
+    [
+      "On X wrote:\n> one?\nfirst\n> two?\nsecond",
+      "[quoted text 1]\nfirst\n[quoted text 2]\nsecond",
+      "[quoted text 1]\nOn X wrote:\none?\n\n[quoted text 2]\ntwo?",
+      false,
+    ],
     ["a list:\n- one\n- two", "a list:\n- one\n- two", "", false],
     ["From: is a word at the beginning of my line", "From: is a word at the beginning of my line", "", false],
     ["He wrote:\nthat I should come.", "He wrote:\nthat I should come.", "", false],
   ];
-  for (const [text, own, quoted, isForward] of cases)
-    assert.deepEqual(splitText(text), { own, quoted, isForward }, text);
+  for (const [text, own, others, isForward] of cases) {
+    const split = splitText(text);
+    assert.deepEqual(
+      { own: split.own, others: split.others, isForward: split.isForward },
+      { own, others, isForward },
+      text,
+    );
+  }
 });
 
 test("a very long text with hardly a line end is split in no time", () => {

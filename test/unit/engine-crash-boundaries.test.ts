@@ -14,6 +14,10 @@ const boundaries: readonly (readonly [string, number])[] = [
   ["rotate:before", 2],
   ["rotate:checkpoint-written", 2],
   ["rotate:old-dropped", 2],
+  ["seen:before-seal", 4],
+  ["seen:sealed", 4],
+  ["seen:merged", 1],
+  ["seen:merge-noted", 1],
   ["session-log:before-write", 9],
   ["session-log:after-write", 9],
 ];
@@ -27,22 +31,19 @@ for (const [killAt, nth] of boundaries) {
   });
 }
 
-test("an attempt that the process did not survive is counted: after three the handler may only bury", async (t) => {
+test("an attempt that the process did not survive is counted, and neither exhausts its work nor is any of others", async (t) => {
   const home = tempFolder(t);
   for (let run = 0; run < 3; run += 1) await runChild(home, { killAt: "attempt:started", messages: 1 });
-  const { engine } = await openIn(home);
+  const { engine } = await openIn(home, { limits: { suspectMs: 1 } });
   const [first] = engine.waiting("inbound", "telegram:0");
   assert.equal(first?.attempts, 3);
   const seen: unknown[] = [];
   const consumer = consuming(engine, "inbound", async (delivery) => {
-    if (delivery.work.id === first?.id) {
-      seen.push(delivery.attempt, delivery.exhausted);
-      await assert.rejects(delivery.retry({ reason: "again", delayMs: 0 }), /may only be buried/);
-      await delivery.bury({ events: [], emit: [], reason: "third crash" });
-    } else await delivery.commit({ events: [], emit: [] });
+    if (delivery.work.id === first?.id) seen.push(delivery.attempt, delivery.exhausted);
+    await delivery.commit({ events: [], emit: [] });
   });
   await until("the lane is free", () => engine.status().inboundWaiting === 0);
   await consumer.stop();
   await engine[Symbol.asyncDispose]();
-  assert.deepEqual(seen, [4, true]);
+  assert.deepEqual(seen, [4, false]);
 });

@@ -59,7 +59,8 @@ test("a journal that was cut at any byte of its last transactions holds exactly 
     writeJournal(home, bytes.subarray(0, cut));
     const log = recordingLog();
     const { records, size } = await loadJournal(home, log);
-    const whole = lineStarts.filter((start) => start <= cut).length - 3;
+    // Before the accepts stand the head, its end, and the note that a process began.
+    const whole = lineStarts.filter((start) => start <= cut).length - 4;
     assert.equal(records.work.count("inbound"), whole, `cut at ${cut}`);
     assert.equal(records.sessions.find(sessionOf)?.lastSeq, whole === 0 ? undefined : whole);
     assert.equal(fs.statSync(join(home, segment)).size, size);
@@ -80,10 +81,7 @@ test("a damaged byte before the last offset known to be synced is refused, with 
     await assert.rejects(loadJournal(home, silentLog), (error: unknown) => {
       assert.ok(error instanceof EngineError && error.kind === "corrupt");
       const lineStart = lineStarts.filter((start) => start <= offset).at(-1);
-      assert.match(
-        error.message,
-        new RegExp(`00000001\\.log is damaged at byte ${lineStart}\\b.*maxclaw journal repair`),
-      );
+      assert.match(error.message, new RegExp(`00000001\\.log is damaged at byte ${lineStart}\\b.*maxclaw repair`));
       return true;
     });
     assert.deepEqual(fs.readFileSync(join(home, segment)), damaged, "nothing was changed");
@@ -119,7 +117,7 @@ test("repairing keeps every undamaged transaction and sets the damaged file asid
   const damaged = flipped(bytes, second + 30);
   writeJournal(home, damaged);
   const repair = await repairJournal(home);
-  assert.deepEqual([repair.keptTransactions, repair.lostBytes], [3, (lineStarts.at(-3) ?? 0) - second]);
+  assert.deepEqual([repair.keptTransactions, repair.lostBytes], [4, (lineStarts.at(-3) ?? 0) - second]);
   assert.deepEqual(
     repair.setAside.map((path) => fs.readFileSync(path)),
     [damaged],

@@ -37,22 +37,22 @@ function writeLock(path: string, content: object): void {
 test("a lock names its holder and its address, refuses a second one, and is free once released", async (t) => {
   const path = join(tempFolder(t), "new", "gateway.lock");
   const lock = await acquireLock(path, silentLog);
-  assert.deepEqual(Object.keys(readLock(path) ?? {}), ["pid", "startedAt"]);
+  assert.deepEqual(Object.keys((await readLock(path)) ?? {}), ["pid", "startedAt"]);
   lock.setAddress("127.0.0.1:18890");
-  assert.deepEqual([readLock(path)?.pid, readLock(path)?.address], [process.pid, "127.0.0.1:18890"]);
+  assert.deepEqual([(await readLock(path))?.pid, (await readLock(path))?.address], [process.pid, "127.0.0.1:18890"]);
   await assert.rejects(acquireLock(path, silentLog), (error: unknown) => {
     assert.ok(error instanceof Error && "kind" in error && error.kind === "locked");
     assert.match(error.message, new RegExp(`pid ${process.pid} at 127\\.0\\.0\\.1:18890`));
     return true;
   });
   lock.release();
-  assert.equal(readLock(path), undefined);
+  assert.equal(await readLock(path), undefined);
   assert.deepEqual(fs.readdirSync(join(path, "..")), []);
   const next = await acquireLock(path, silentLog);
   lock.release();
   lock.setAddress("late");
-  assert.equal(readLock(path)?.address, undefined, "an old holder's release does not touch the new lock");
-  assert.equal(readLock(path)?.pid, process.pid);
+  assert.equal((await readLock(path))?.address, undefined, "an old holder's release does not touch the new lock");
+  assert.equal((await readLock(path))?.pid, process.pid);
   next.release();
 });
 
@@ -61,10 +61,10 @@ test("a lock of a dead process, of an earlier process with the same pid, or that
     const path = join(tempFolder(t), "gateway.lock");
     if (content === undefined) fs.writeFileSync(path, "");
     else writeLock(path, content);
-    assert.equal(readLock(path), undefined);
+    assert.equal(await readLock(path), undefined);
     const log = recordingLog();
     const lock = await acquireLock(path, log);
-    assert.equal(readLock(path)?.pid, process.pid);
+    assert.equal((await readLock(path))?.pid, process.pid);
     assert.deepEqual(
       log.lines.map(({ level }) => level),
       ["warn"],
@@ -79,7 +79,7 @@ test("a take-over that a crash cut short is itself taken over", async (t) => {
   writeLock(path, { id: "first", pid: deadPid() });
   writeLock(`${path}.after-first`, { id: "second", pid: deadPid() });
   const lock = await acquireLock(path, silentLog);
-  assert.equal(readLock(path)?.pid, process.pid);
+  assert.equal((await readLock(path))?.pid, process.pid);
   assert.deepEqual(fs.readdirSync(join(path, "..")), ["gateway.lock"]);
   lock.release();
 });
@@ -95,11 +95,11 @@ test("of several processes that want one stale lock at the same time exactly one
   const holders = contenders.filter((_, index) => results[index] === "held");
   assert.equal(holders.length, 1, results.join(" | "));
   const holder = holders[0]?.process;
-  assert.equal(readLock(path)?.pid, holder?.pid);
+  assert.equal((await readLock(path))?.pid, holder?.pid);
   for (const result of results) if (result !== "held") assert.match(result, new RegExp(`pid ${holder?.pid}\\b`));
   holder?.kill("SIGKILL");
   await until("the holder is gone", () => holder?.signalCode === "SIGKILL");
-  assert.equal(readLock(path), undefined);
+  assert.equal(await readLock(path), undefined);
   (await acquireLock(path, silentLog)).release();
 });
 

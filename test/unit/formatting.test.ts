@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { toPlainText } from "../../src/channels/formatting/plain-text.js";
 import { splitMarkdown } from "../../src/channels/formatting/split.js";
 import { telegramLength, toTelegramHtml } from "../../src/channels/formatting/telegram-html.js";
+import { hasVisible } from "../../src/util/visible.js";
 import { parseTelegramHtml } from "../support/telegram-entities.js";
 
 const cases: readonly (readonly [what: string, markdown: string, html: string])[] = [
@@ -25,7 +26,19 @@ const cases: readonly (readonly [what: string, markdown: string, html: string])[
   ["paragraphs", "a\n\nb\n\n\nc", "a\n\nb\n\nc"],
   ["HTML as text", "<u>x</u> & <script>", "&lt;u&gt;x&lt;/u&gt; &amp; &lt;script&gt;"],
   ["HTML entities once", "a &amp; b &lt; c &#65; &nope;", "a &amp; b &lt; c A &amp;nope;"],
+  ["names of characters", "&copy; &hellip; &mdash; &Omega;&omega; &rarr; &#x1f600;", "© … — Ωω → 😀"],
+  ["no names of characters in code", "`&copy;`", "<code>&amp;copy;</code>"],
+  ["names in an address", "[a](https://x.y/?a=1&amp;b=2)", '<a href="https://x.y/?a=1&amp;b=2">a</a>'],
   ["a line break", "a<br>b", "a\nb"],
+  ["a quote of nothing as it was written", ">", "&gt;"],
+  ["quotes of nothing", "> >\n>", "&gt; &gt;\n&gt;"],
+  ["a heading of nothing", "#", "#"],
+  ["a space that does not break", "&nbsp;", "&amp;nbsp;"],
+  ["a comment", "<!-- later -->", "&lt;!-- later --&gt;"],
+  ["a sign without width", "\u200b", "\\u{200b}"],
+  ["a sign without width by its number", "&#8203;", "&amp;#8203;"],
+  ["a code block of nothing", "```\n \n```", "```\n \n```"],
+  ["an empty link", "[]()", "[]()"],
   ["escaped marks", "\\*no\\* 2 \\* 3", "*no* 2 * 3"],
   ["marks that mean nothing", "2 * 3 * 4 snake_case_name", "2 * 3 * 4 snake_case_name"],
   ["an unfinished code block", "```js\nx", '<pre><code class="language-js">x</code></pre>'],
@@ -47,6 +60,131 @@ for (const [what, markdown, html] of cases) {
     assert.ok("text" in parseTelegramHtml(html));
   });
 }
+
+/** Each kind of Markdown once, and what is at its edges: empty, nested, unfinished, mixed with others. */
+const edges: readonly string[] = [
+  ...[
+    "> ",
+    ">>>",
+    "- ",
+    "* *",
+    "1.",
+    "+\n+",
+    "- [ ]",
+    "- [x] ",
+    "> - ",
+    "> ```\n> ```",
+    "#\n##\n###",
+    "===",
+    "a\n===",
+    "---",
+  ],
+  ...[
+    "***",
+    "* * *",
+    "____",
+    "** **",
+    "****",
+    "__",
+    "``",
+    "` `",
+    "~~~~",
+    "~~ ~~",
+    "```",
+    "~~~js\n",
+    "    code",
+    "\tcode\n\n\tmore",
+  ],
+  ...[
+    "[",
+    "[]",
+    "[a]",
+    "[a]:",
+    "[a]: <>",
+    "[a]: http://x 'y'",
+    "[a][b]",
+    "![]()",
+    "![](x)",
+    "[](http://x)",
+    "[ ](http://x)",
+  ],
+  ...[
+    "<",
+    "<a",
+    "<b></b>",
+    "<br>",
+    "<!--",
+    "<!-- -->",
+    "<?php ?>",
+    "<![CDATA[x]]>",
+    "<div>\n\n</div>",
+    "<http://x>",
+    "<a@b.c>",
+  ],
+  ...[
+    "&",
+    "&;",
+    "&#;",
+    "&#0;",
+    "&#xd800;",
+    "&#1114112;",
+    "&amp;amp;",
+    "&lt;b&gt;",
+    "&#60;b&#62;",
+    "&nbsp;&nbsp;",
+    "&zwj;",
+  ],
+  ...[
+    "\\",
+    "\\\\",
+    "\\>",
+    "a\\\nb",
+    "a  \nb",
+    "|",
+    "||",
+    "| |\n|-|",
+    "|a|b|\n|-|-|",
+    "|a|\n|:-:|\n|*b*|",
+    "a|b\n-|-\n`|`|c",
+  ],
+  ...["\u00a0", "\u2060", "\ufeffx", "\u200d", "\u2800", "\u0301", "\u202e", "\u3164", "\u00ad", "\u0000x", "x\u0007"],
+  ...[
+    "> a\nb",
+    "> # h\n> 1. x\n>    > y",
+    "1) a\n   - b\n\n     c",
+    "- a\n\n  > q\n\n  ```\n  x\n  ```",
+    "*a **b* c**",
+    "***a***",
+  ],
+  ...[
+    "a*b*c",
+    "a_b_c",
+    "__a_b__",
+    "~a~",
+    "$x^2$",
+    "[^1]\n\n[^1]: n",
+    "http://x.y/(a)",
+    "www.x.y",
+    "a@b.c",
+    "@all #tag /cmd",
+  ],
+];
+
+test("whatever the Markdown, Telegram gets its own HTML, and something to see", () => {
+  for (const markdown of edges) {
+    const html = toTelegramHtml(markdown);
+    const parsed = parseTelegramHtml(html);
+    assert.ok("text" in parsed, `${JSON.stringify(markdown)}: ${JSON.stringify(parsed)}`);
+    if (markdown.trim() !== "")
+      assert.ok(hasVisible(parsed.text), `${JSON.stringify(markdown)} shows nothing: ${html}`);
+    assert.ok(parsed.text.length <= 4096);
+    assert.ok(
+      parsed.text.length <= telegramLength(markdown),
+      `${JSON.stringify(markdown)} is longer than it was measured`,
+    );
+    if (markdown.trim() !== "") assert.ok(hasVisible(toPlainText(markdown)), JSON.stringify(markdown));
+  }
+});
 
 test("plain text keeps addresses, quotes and code", () => {
   const markdown = "# T\n\n**b** [l](https://u) `c`\n\n> q\n> r\n\n```js\ncode\n```";

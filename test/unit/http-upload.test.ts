@@ -214,15 +214,18 @@ test("nothing but uploaded files is given back", async () => {
     assert.doesNotMatch(answer.text, /"?secret"?$|hidden$/);
   }
   const files = [{ path: join(place.folder, "link.txt"), filename: "l.txt", mimeType: "text/plain", sizeBytes: 0 }];
-  await assert.rejects(place.uploads.hand("webui_a", "msg_00000001", files), /l\.txt is not there any more/);
+  await assert.rejects(
+    place.uploads.hand("webui_a", "msg_00000001", files, "webui:owner"),
+    /l\.txt is not there any more/,
+  );
   const mine = [{ path, filename: "a.txt", mimeType: "text/plain", sizeBytes: 1 }];
-  const [handed] = await place.uploads.hand("webui_a", "msg_00000001", mine);
-  assert.deepEqual(await place.uploads.hand("webui_a", "msg_00000001", mine), [handed]);
+  const [handed] = await place.uploads.hand("webui_a", "msg_00000001", mine, "webui:owner");
+  assert.deepEqual(await place.uploads.hand("webui_a", "msg_00000001", mine, "webui:owner"), [handed]);
   assert.deepEqual(await readdir(dirname(handed?.path ?? "")), [basename(handed?.path ?? "")]);
-  const [other] = await place.uploads.hand("webui_b", "msg_00000001", mine);
+  const [other] = await place.uploads.hand("webui_b", "msg_00000001", mine, "webui:owner");
   await writeFile(handed?.path ?? "", "changed by a tool");
   assert.equal(await readFile(other?.path ?? "", "utf8"), "x", "what one session does to its copy no other sees");
-  await place.uploads.hand("webui_a", "msg_00000001", mine);
+  await place.uploads.hand("webui_a", "msg_00000001", mine, "webui:owner");
   assert.equal(await readFile(handed?.path ?? "", "utf8"), "changed by a tool", "nor is it undone");
 });
 

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { mkdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { parseCommand } from "../../src/agent/chat-command.js";
+import { asksToStop } from "../../src/agent/interrupt-phrases.js";
 import { OpenQuestions } from "../../src/agent/open-questions.js";
 import { createAnswers } from "../../src/api/answers.js";
 import { createIntake } from "../../src/api/intake.js";
 import { createReceivedFiles } from "../../src/api/received-files.js";
+import { StuckChats } from "../../src/api/stuck-chats.js";
 import { createMessageBus } from "../../src/bus/message-bus.js";
 import type { ReceivedFile, ReceivedMessage } from "../../src/channels/channel.js";
 import { ChannelError } from "../../src/errors.js";
@@ -12,7 +16,7 @@ import { createPairing } from "../../src/policy/pairing.js";
 import { createPolicy } from "../../src/policy/policy.js";
 import { createRateLimiter, type RateLimits } from "../../src/policy/rate-limits.js";
 import { never } from "../support/channel-kit.js";
-import { gate, openIn, tempFolder } from "../support/engine-kit.js";
+import { gate, logPath, openIn, tempFolder } from "../support/engine-kit.js";
 import { keepLog } from "../support/log.js";
 
 async function openIntake(
@@ -22,6 +26,7 @@ async function openIntake(
     readonly pendingPerKey?: number;
     readonly prepareSession?: (key: string) => Promise<void>;
     readonly perMinute?: RateLimits;
+    readonly now?: () => number;
     readonly transcribe?: Parameters<typeof createReceivedFiles>[0]["transcribe"];
   } = {},
 ) {
@@ -30,6 +35,7 @@ async function openIntake(
     pendingPerKey = 100,
     prepareSession = async () => {},
     perMinute = { sender: 0, chat: 0 },
+    now = Date.now,
   } = options;
   const home = tempFolder(t);
   const { engine } = await openIn(home, { limits: { pendingPerKey, waitMs: 20 } });
@@ -45,11 +51,16 @@ async function openIntake(
   });
   const pairing = createPairing(engine.records("pairing"), { now: Date.now });
   const questions = new OpenQuestions();
+  const stuck = new StuckChats(now);
   const sessions = { exists: async () => false, open: () => Promise.reject(new Error("no session")) };
   const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
   const intake = createIntake({
     bus,
     waiting: engine.waiting,
+    isWritable: () => engine.status().writable,
+    stuck,
+    isCommand: (content) => parseCommand(content) !== undefined,
+    asksToStop,
     policy,
     pairing,
     rates: createRateLimiter(perMinute, { now: Date.now }),
@@ -63,12 +74,12 @@ async function openIntake(
       retryDelayMs: 1,
     }),
     prepareSession,
-    now: Date.now,
+    now,
     log,
   });
   const receive = (channel: string, message: ReceivedMessage, signal = never) =>
     intake.receive(channel, message, signal);
-  return { home, engine, bus, log, pairing, questions, intake: { ...intake, receive } };
+  return { home, engine, bus, log, pairing, questions, stuck, intake: { ...intake, receive } };
 }
 
 function received(content: string, more: Partial<ReceivedMessage> = {}): ReceivedMessage {
@@ -126,6 +137,17 @@ test("a session that cannot be read does not keep its messages from being stored
   assert.ok(log.lines.some(({ level, message }) => level === "warn" && message.includes("damaged")));
 });
 
+test("a message that cannot be stored because something cannot be read is not taken, and its sender is told why", async (t) => {
+  const { intake, home } = await openIntake(t);
+  // A folder in the place of the log: it cannot be read.
+  mkdirSync(join(logPath(home, "telegram:42"), "inner"), { recursive: true });
+  const outcome = await intake.receive("telegram", received("hi"));
+  assert.deepEqual(outcome, {
+    status: "busy",
+    reply: "I cannot read my disk right now. Your message waits, and I take it as soon as I can.",
+  });
+});
+
 test("a stranger gets a code once and nothing is stored; a group stays silent; after the approval messages are taken", async (t) => {
   const { engine, intake, pairing } = await openIntake(t, { allowFrom: [] });
   const first = await intake.receive("telegram", received("let me in"));
@@ -140,12 +162,82 @@ test("a stranger gets a code once and nothing is stored; a group stays silent; a
   assert.deepEqual(await intake.receive("telegram", received("thank you")), { status: "accepted" });
 });
 
-test("a full chat is told to wait, and its neighbour is not", async (t) => {
-  const { intake } = await openIntake(t, { pendingPerKey: 1 });
+test("what a full chat cannot take is refused for good, told once, and its neighbour goes on", async (t) => {
+  const { engine, intake } = await openIntake(t, { pendingPerKey: 1 });
+  const cursor = { name: "telegram:offset", value: "9" };
   assert.equal((await intake.receive("telegram", received("one"))).status, "accepted");
-  const full = await intake.receive("telegram", received("two"));
-  assert.match(full.status === "busy" ? full.reply : "", /too much waiting/);
+  const full = await intake.receive("telegram", received("two", { dedupId: "d:2", cursor }));
+  assert.match(full.status === "refused" ? (full.reply ?? "") : "", /left out until I have caught up/);
+  assert.deepEqual(await intake.receive("telegram", received("three")), { status: "refused" }, "told once");
   assert.equal((await intake.receive("telegram", received("one", { chatId: "43" }))).status, "accepted");
+  assert.equal(engine.cursor("telegram:offset"), "9");
+  await engine.deleteSession("telegram:42");
+  // Its platform gives it once more: who was told that it is left out must not get an answer.
+  assert.deepEqual(await intake.receive("telegram", received("two", { dedupId: "d:2" })), { status: "duplicate" });
+  assert.equal((await intake.receive("telegram", received("four"))).status, "accepted");
+});
+
+test("commands, stop phrases and what may answer an open question are taken by a full chat", async (t) => {
+  const { engine, intake, questions } = await openIntake(t, { pendingPerKey: 1 });
+  for (const text of ["one", "/stop", "Stop!", "/new"])
+    assert.equal((await intake.receive("telegram", received(text))).status, "accepted", text);
+  assert.equal((await intake.receive("telegram", received("yes"))).status, "refused");
+  questions.open(
+    {
+      sessionKey: "telegram:42",
+      chatKey: "telegram:42",
+      asked: {
+        request_id: "ask_1",
+        kind: "clarification",
+        question: "Shall I?",
+        allow_custom: true,
+        options: [],
+        timeout_seconds: 60,
+        expires_at: new Date().toISOString(),
+      },
+      asker: { channel: "telegram", senderId: "42" },
+    },
+    async () => {},
+  );
+  assert.equal((await intake.receive("telegram", received("yes"))).status, "accepted");
+  assert.equal(engine.waiting("inbound", "telegram:42").length, 5);
+});
+
+test("a chat whose log fails is tried for some seconds, and refused then, with a word and a name in the status", async (t) => {
+  const clock = { now: Date.now() };
+  const { home, engine, intake, stuck } = await openIntake(t, { now: () => clock.now });
+  // A folder in the place of the log: it can be neither read nor written.
+  mkdirSync(logPath(home, "telegram:42"), { recursive: true });
+  const first = received("one", { dedupId: "d:1", cursor: { name: "telegram:offset", value: "2" } });
+  assert.deepEqual((await intake.receive("telegram", first)).status, "busy");
+  assert.equal((await intake.receive("telegram", received("one", { chatId: "43" }))).status, "accepted");
+  clock.now += 3000;
+  const refused = await intake.receive("telegram", first);
+  assert.match(refused.status === "refused" ? (refused.reply ?? "") : "", /cannot open the log of this chat/);
+  assert.deepEqual(await intake.receive("telegram", received("two")), { status: "refused" }, "at once, and told once");
+  assert.deepEqual(
+    stuck.list().map(({ sessionKey }) => sessionKey),
+    ["telegram:42"],
+  );
+  rmdirSync(logPath(home, "telegram:42"));
+  assert.deepEqual(await intake.receive("telegram", first), { status: "duplicate" });
+  assert.equal((await intake.receive("telegram", received("three"))).status, "accepted");
+  assert.deepEqual(stuck.list(), []);
+  assert.deepEqual(waitingIn(engine, "telegram:42"), ["three"]);
+});
+
+test("who wants a turn stopped does not wait for a file that is still being fetched", async (t) => {
+  const fetched = gate();
+  const { engine, intake } = await openIntake(t);
+  const read = async (): Promise<Buffer> => {
+    await fetched.opened;
+    return Buffer.from("slow");
+  };
+  const first = intake.receive("telegram", received("look", { files: [fileOf("slow", { read })] }));
+  assert.equal((await intake.receive("telegram", received("/stop"))).status, "accepted");
+  assert.deepEqual(waitingIn(engine, "telegram:42"), ["/stop"]);
+  fetched.open();
+  await first;
 });
 
 test("while the gateway stops a message is left with its platform, and nobody is asked to send it twice", async (t) => {
@@ -280,7 +372,8 @@ test("a message that is not taken after all counts for nothing", async (t) => {
   const { intake } = await openIntake(t, { pendingPerKey: 1, perMinute: { sender: 2, chat: 0 } });
   const say = () => intake.receive("telegram", received("x"));
   assert.deepEqual((await say()).status, "accepted");
-  for (let n = 0; n < 5; n++) assert.deepEqual((await say()).status, "busy");
+  const refused = [await say(), await say(), await say(), await say(), await say()];
+  assert.ok(refused.every((outcome) => outcome.status === "refused" && !/in a minute/.test(outcome.reply ?? "")));
 });
 
 // Edits

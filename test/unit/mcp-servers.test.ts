@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { inputOf } from "../../src/mcp/check-input.js";
 import { placeProblems } from "../../src/mcp/server-folder.js";
 import { tryServer } from "../../src/mcp/try-server.js";
 import type { ToolResult } from "../../src/tools/tool.js";
@@ -101,6 +102,22 @@ describe("the reference servers", () => {
     assert.match(parsed.error.issues[0]?.message ?? "", /must have required property 'b'.*`a` must be number/s);
     assert.ok(tool.input.safeParse({ a: 1, b: 2 }).success);
     assert.equal((await run(open, "mcp_everything_get_sum", { a: 1, b: 2 })).text, "The sum of 1 and 2 is 3.");
+  });
+
+  it("that take no other fields are not asked with one, and the model reads which it is and which there are", () => {
+    const options = { type: "object", properties: { unit: { type: "string" } }, additionalProperties: false };
+    const closed = { type: "object", properties: { city: { type: "string" }, options }, additionalProperties: false };
+    const problem = (schema: object, input: object): string =>
+      inputOf(schema, () => assert.fail("the schema is one")).safeParse(input).error?.issues[0]?.message ?? "none";
+    assert.equal(problem(closed, { city: "Oslo", options: { unit: "C" } }), "none");
+    assert.equal(problem(closed, { citty: "Oslo" }), "`citty` is not a field (did you mean `city`?)");
+    assert.match(
+      problem(closed, { city: "Oslo", options: { zzzzzz: 1 } }),
+      /`options\.zzzzzz` is not a field; there are unit/,
+    );
+    assert.equal(problem({ ...closed, additionalProperties: true }, { anything: 1 }), "none");
+    // Fields by pattern are for the server to judge.
+    assert.equal(problem({ ...closed, patternProperties: { "^x-": {} } }, { "x-trace": "1" }), "none");
   });
 
   it("fail as they say, and not as success", async () => {

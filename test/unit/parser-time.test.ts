@@ -6,7 +6,7 @@ import { addressesIn } from "../../src/channels/email/addresses.js";
 import { readAuthResults } from "../../src/channels/email/auth-results.js";
 import { mailClient } from "../../src/channels/email/client-address.js";
 import { readHeaderLines } from "../../src/channels/email/header-lines.js";
-import { splitText } from "../../src/channels/email/quotes.js";
+import { splitText } from "../../src/channels/email/text/quotes.js";
 import { lexBounded, TooManySteps } from "../../src/channels/formatting/bounded-lexer.js";
 import { bare, renderMarkdown } from "../../src/channels/formatting/markdown.js";
 import { splitMarkdown } from "../../src/channels/formatting/split.js";

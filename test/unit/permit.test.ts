@@ -26,7 +26,7 @@ test("a yes within a call counts for the very thing that it was given for, and i
     tool: { name: "write_file" },
     call: { id: "call_1", name: "write_file", input: {} },
     folder: "/ws/.sessions/a",
-    outside: [],
+    outside: () => [],
     isPlanning: false,
   } as unknown as ApprovalScope;
   const { permit } = createPermit(scope);

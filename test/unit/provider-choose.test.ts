@@ -89,7 +89,8 @@ describe("choosing a model", () => {
     assert.match(refusal({}, "openai/gpt-4o"), /Set providers\.openai\.apiKey/);
     assert.match(refusal({}), /No model provider is configured.*maxclaw onboard/);
     assert.match(refusal({ openai: key("o") }), /Set agents\.defaults\.model, e\.g\. to "openai\/<model>"/);
-    assert.match(refusal({ openai: key("o") }, "gpt-4o"), /Write it with its provider, e\.g\. openai\/gpt-4o/);
+    const two = { openai: key("o"), anthropic: key("a") };
+    assert.match(refusal(two, "mine"), /Write it with its provider, e\.g\. openai\/mine/);
     assert.match(refusal({ acme: key("a") }, "acme/x"), /Set providers\.acme\.apiBase/);
     assert.match(refusal({ ollama: { models: [] } }, "ollama/x"), /Set providers\.ollama\.apiBase/);
   });

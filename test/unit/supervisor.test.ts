@@ -89,18 +89,69 @@ test("a wait that the platform names is kept", async (t) => {
   await s.done;
 });
 
-test("a failure that trying again cannot cure switches the channel off and says why", async (t) => {
-  const s = supervise(t, [() => Promise.reject(new ChannelError("Wrong token."))]);
-  await s.done;
-  assert.deepEqual(s.states, [
-    ["connecting", {}],
-    ["disconnected", { reason: "Wrong token." }],
-  ]);
-  assert.equal(s.runs(), 1);
+const wrongToken = () => new ChannelError("Wrong token.");
+
+test("a refusal at the start is told at once, and tried again, slowly once it has lasted for minutes", async (t) => {
+  const s = supervise(t, [() => Promise.reject(wrongToken())]);
+  const began = Date.now();
+  for (;;) {
+    await s.settle();
+    const [state, { delayMs = 0, reason }] = s.states.at(-1) ?? ["", {}];
+    assert.deepEqual([state, reason], ["disconnected", "Wrong token."]);
+    const lasted = Date.now() - began;
+    if (lasted >= 180_000) assert.equal(delayMs, 300_000, `after ${lasted} ms`);
+    else assert.ok(delayMs <= 60_000, `${delayMs} after ${lasted} ms`);
+    if (lasted > 600_000) break;
+    t.mock.timers.tick(delayMs);
+  }
   assert.deepEqual(
-    s.log.lines.map(({ level, message }) => [level, message]),
-    [["error", "test is off: Wrong token."]],
+    s.log.lines.filter(({ level }) => level === "error").map(({ message }) => message),
+    ["test is refused: Wrong token."],
   );
+  s.controller.abort();
+  await s.done;
+});
+
+test("one refusal amid a connection that works is a lost connection, and is over with the next try", async (t) => {
+  const connectedThenRefused: Run = async (onConnected) => {
+    onConnected();
+    throw wrongToken();
+  };
+  const s = supervise(t, [connectedThenRefused, untilAborted]);
+  await s.settle();
+  const [state, { delayMs = 0, reason }] = s.states.at(-1) ?? ["", {}];
+  assert.deepEqual([state, reason], ["reconnecting", "Wrong token."]);
+  assert.ok(delayMs <= 1000, `${delayMs}`);
+  t.mock.timers.tick(delayMs);
+  await s.settle();
+  assert.equal(s.states.at(-1)?.[0], "connected");
+  s.controller.abort();
+  await s.done;
+});
+
+test("a channel whose token is refused for minutes is off, and works again once the token is taken again", async (t) => {
+  let isRefused = true;
+  const s = supervise(t, [
+    async (onConnected) => onConnected(),
+    async (onConnected, signal) => {
+      if (isRefused) throw wrongToken();
+      await untilAborted(onConnected, signal);
+    },
+  ]);
+  const seen: string[] = [];
+  for (let tries = 0; tries < 12; tries += 1) {
+    await s.settle();
+    const [state, { delayMs = 0 }] = s.states.at(-1) ?? ["", {}];
+    if (seen.at(-1) !== state) seen.push(state);
+    t.mock.timers.tick(delayMs);
+  }
+  assert.deepEqual(seen, ["reconnecting", "disconnected"]);
+  isRefused = false;
+  t.mock.timers.tick(300_000);
+  await s.settle();
+  assert.equal(s.states.at(-1)?.[0], "connected");
+  s.controller.abort();
+  await s.done;
 });
 
 test("a connection that held ends the row of failures, one that broke at once does not", async (t) => {

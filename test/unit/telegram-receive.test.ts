@@ -23,6 +23,7 @@ function open(telegram: FakeTelegram, more: Partial<TelegramOptions> = {}, curso
         cursors.push(name);
         return cursor;
       },
+      actsAtOnce: (content) => content === "/stop",
     },
   );
   return { channel, log, cursors };
@@ -58,6 +59,27 @@ test("nothing is confirmed beyond an update whose publish has not resolved, what
   hold.open();
   await telegram.waitForConfirmed(stuck.updateId + 3);
   assert.equal(telegram.pending, 0);
+});
+
+test("what acts at once is passed on before what its chat has sent earlier, and the rest keeps its order", async () => {
+  await using telegram = await startFakeTelegram({ token, firstUpdateId: 1000 });
+  const hold = gate();
+  const gateway = recordPublish(async (message) => {
+    if (message.content === "slow") await hold.opened;
+    return accepted;
+  });
+  telegram.pushText({ chatId: 1, userId: 1, text: "slow" });
+  await using _running = startChannel(open(telegram).channel, gateway.publish);
+  await until("it is under way", () => gateway.messages.length === 1);
+  using _freed = { [Symbol.dispose]: hold.open };
+  for (const text of ["next", "/stop", "last"]) telegram.pushText({ chatId: 1, userId: 1, text });
+  await until("it is stopped", () => gateway.texts().includes("/stop"));
+  assert.deepEqual(gateway.texts(), ["slow", "/stop"]);
+  assert.equal(gateway.messages.at(-1)?.cursor?.value, "1000", "the position stays before what is not taken yet");
+  hold.open();
+  await until("all came", () => gateway.messages.length === 4);
+  assert.deepEqual(gateway.texts(), ["slow", "/stop", "next", "last"]);
+  await telegram.waitForConfirmed(1004);
 });
 
 test("the position that is stored with a message never lies beyond one that is not taken yet", async () => {

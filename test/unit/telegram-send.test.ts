@@ -116,6 +116,10 @@ test("every failure says whether the message may have arrived, and none shows th
     ["429", () => telegram.failNext({ method, status: 429, retryAfter: 7 }), "refused", true, 7000],
     ["403", () => telegram.failNext({ method, status: 403 }), "refused", false, undefined],
     ["400", () => telegram.failNext({ method, status: 400 }), "refused", false, undefined],
+    ["413", () => telegram.failNext({ method, status: 413 }), "refused", false, undefined],
+    ["401", () => telegram.failNext({ method, status: 401 }), "refused", true, undefined],
+    ["404", () => telegram.failNext({ method, status: 404, description: "Not Found" }), "refused", true, undefined],
+    ["a proxy's 403", () => telegram.failNext({ method, status: 403, description: "No" }), "refused", true, undefined],
     ["500", () => telegram.failNext({ method, status: 500 }), "refused", true, undefined],
     [
       "a proxy's page",

@@ -103,13 +103,36 @@ test("wrong input is answered with one sentence that names the fields", () => {
   };
   assert.equal(
     text("read_file", { file_path: "a", offset: "two" }),
-    "Wrong input for read_file: `path` is missing; `offset` must be a number. Fields: path, offset, limit.",
+    "Wrong input for read_file: `file_path` is not a field (did you mean `path`?); `path` is missing; `offset` must be a number. Fields: path, offset, limit.",
   );
   assert.match(text("read_file", { path: "a", offset: 0 }), /`offset`: too small/);
   assert.match(text("read_file", "a.txt"), /the input must be an object/);
   assert.match(text("read_file", undefined), /`path` is missing/);
   assert.equal(text("list_dir", undefined), "ok");
-  assert.deepEqual(registry.check("read_file", { path: "a", extra: 1 }), { ok: true, input: { path: "a" } });
+});
+
+test("a field that a tool does not know is an error that names it and those that it knows, also in lists and below", () => {
+  const registry = createToolRegistry([...builtinTools, toolThat(async () => ok(""), z.looseObject({ n: z.int() }))]);
+  const text = (name: string, input: unknown): string => {
+    const checked = registry.check(name, input);
+    return checked.ok ? "ok" : checked.text;
+  };
+  assert.equal(
+    text("read_file", { path: "a", zebra: 1 }),
+    "Wrong input for read_file: `zebra` is not a field. Fields: path, offset, limit.",
+  );
+  assert.equal(
+    text("write_file", { path: "a", content: "b", __proto__x: 1, toString: "x" }).replace(
+      / \(did you mean[^)]*\)/g,
+      "",
+    ),
+    "Wrong input for write_file: `__proto__x` is not a field; `toString` is not a field. Fields: path, content.",
+  );
+  assert.match(
+    text("plan", { action: "reflect", adjust: [{ step: "1" }, { stop: "2" }] }),
+    /`adjust\.1\.stop` is not a field \(did you mean `step`\?\); there are step, text\./,
+  );
+  assert.equal(text("probe", { n: 1, any: "thing" }), "ok");
 });
 
 test("a bug of a tool is logged and becomes a result; the next call works", async () => {

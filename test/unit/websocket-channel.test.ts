@@ -148,11 +148,12 @@ test("a message for which there is no room is offered until it is taken, in the 
   socket.send(JSON.stringify({ id: "2", content: "second" }));
   socket.send(JSON.stringify({ id: "3", chatId: "other", content: "elsewhere" }));
   await until("the other chat goes on", () => taken.includes("elsewhere"));
-  await until("it is told", () => frames.some(({ type }) => type === "refused"));
+  await until("it is told", () => frames.some(({ type, error }) => type === "error" && error === "Later, please."));
   isFull = false;
   await until("all are taken", () => taken.length === 3);
   assert.deepEqual(taken, ["elsewhere", "first", "second"]);
-  assert.equal(frames.filter(({ type }) => type === "refused").length, 1);
+  assert.equal(frames.filter(({ type }) => type === "refused").length, 0, "what is taken yet was never refused");
+  assert.equal(frames.filter(({ type }) => type === "error").length, 1);
   socket.terminate();
 });
 

@@ -26,10 +26,23 @@ class DiscordRefusal extends ChannelError {
   constructor({ status, code, message }: Refusal, what: string) {
     super(`Discord refused ${what} (${status}${code === 0 ? "" : `, code ${code}`}: ${message}).${hintFor(code)}`, {
       outcome: "refused",
-      retryable: status === 429,
+      retryable: !isForGood(status, code),
+      isChatClosed: closedChat.has(code),
     });
     this.code = code;
   }
+}
+
+/** Codes that say that the bot may not write here any more. */
+const closedChat: ReadonlySet<number> = new Set([codes.unknownChannel, 50_001, 50_007, 50_013]);
+
+/**
+ * Whether it is the message or its chat that Discord refuses. A 401, and a 403 or 404 without a code of Discord's own, is
+ * about the token or a server in trouble: the message waits for the time when it is taken again.
+ */
+function isForGood(status: number, code: number): boolean {
+  if (status === 401 || status === 429 || status >= 500) return false;
+  return (status !== 403 && status !== 404) || code !== 0;
 }
 
 function hintFor(code: number): string {

@@ -5,6 +5,8 @@ import { readToSend } from "../../util/noted-file.js";
 import { toMailHtml } from "../formatting/mail-html.js";
 import { toPlainText } from "../formatting/plain-text.js";
 import type { KnownMail } from "./known.js";
+import { loadHtmlReader } from "./text/html-text.js";
+import { saidIn } from "./text/said.js";
 
 /** A mail that is ready to leave. */
 export interface ComposedMail {
@@ -12,6 +14,8 @@ export interface ComposedMail {
   readonly messageId: string;
   readonly subject: string;
   readonly references: readonly string[];
+  /** What quotes of it are known by. */
+  readonly said: string;
   /** The whole of it, as SMTP and IMAP take it. */
   readonly raw: Buffer;
 }
@@ -34,6 +38,7 @@ export async function compose(
   const { content, attachments, chatId } = message;
   const messageId = messageIdOf(message.id, fromAddress);
   const text = toPlainText(content);
+  const html = toMailHtml(content);
   const subject = answered === undefined ? firstLine(text) : replySubject(answered.subject);
   const references = answered === undefined ? [] : [...answered.references, answered.id];
   const composer = new MailComposer({
@@ -49,7 +54,7 @@ export async function compose(
       "X-Auto-Response-Suppress": "All",
     },
     text,
-    html: toMailHtml(content),
+    html,
     attachments: await Promise.all(
       attachments.map(async (file) => ({
         content: await readToSend(file),
@@ -61,7 +66,9 @@ export async function compose(
     disableFileAccess: true,
   });
   try {
-    return { messageId, subject, references, raw: await composer.compile().build() };
+    // Programs quote the one or the other.
+    const said = saidIn(text, (await loadHtmlReader())(html));
+    return { messageId, subject, references, said, raw: await composer.compile().build() };
   } catch (error) {
     throw new ChannelError(`The mail could not be written: ${messageOf(error)}`, { cause: error });
   }

@@ -1,12 +1,15 @@
 import { runBoundedWorker } from "../../util/bounded-worker.js";
 import type { ReceivedFile } from "../channel.js";
-import { type ParsedContent, parseContent, unreadable } from "./parse-content.js";
+import { type Damage, type ParsedContent, parseContent, unreadable } from "./mime/parse-content.js";
 
 /** What a mail holds, before it is known who wrote it. */
 export interface MailContent {
   readonly text: string;
   /** Entries of a calendar, as text. */
   readonly calendar: string;
+  /** The text of mails that lie in it as parts. */
+  readonly nested: string;
+  readonly damage?: Damage | undefined;
   readonly files: readonly ReceivedFile[];
 }
 
@@ -16,14 +19,14 @@ const limits = { timeoutMs: 20_000, memoryMb: 512 };
 
 /** Reads a mail that is whole in memory, in any charset and encoding, also when it is broken. @throws the signal's reason */
 export async function readContent(source: Buffer, signal: AbortSignal): Promise<MailContent> {
-  const { text, calendar, files } =
+  const { files, ...content } =
     source.length <= longestHere ? await parseContent(source) : await parseApart(source, signal);
-  return { text, calendar, files: files.map(toFile) };
+  return { ...content, files: files.map(toFile) };
 }
 
 async function parseApart(source: Buffer, signal: AbortSignal): Promise<ParsedContent> {
   const found: { content?: ParsedContent } = {};
-  const script = new URL("./content-worker.js", import.meta.url);
+  const script = new URL("./mime/content-worker.js", import.meta.url);
   await runBoundedWorker(
     script,
     {
@@ -36,7 +39,7 @@ async function parseApart(source: Buffer, signal: AbortSignal): Promise<ParsedCo
     limits,
     signal,
   );
-  return found.content ?? { text: unreadable, calendar: "", files: [] };
+  return found.content ?? { text: unreadable, calendar: "", nested: "", files: [] };
 }
 
 function toFile({ filename, contentType, content, size }: ParsedContent["files"][number], index: number): ReceivedFile {

@@ -10,6 +10,8 @@ const mailRecord = z.object({
   subject: z.string(),
   references: z.array(z.string()),
   isOurs: z.boolean(),
+  /** What it said, as {@link saidIn} makes it: quotes of it are known by that. */
+  said: z.string().optional(),
   /** Unix ms. */
   at: z.number(),
 });
@@ -26,6 +28,8 @@ export interface KnownMails {
   /** The newest one that a person has written there. */
   latest(chatId: string, thread: string | undefined): KnownMail | undefined;
   forgetOld(): Promise<void>;
+  /** All of one conversation. */
+  forget(chatId: string, thread: string | undefined): Promise<void>;
 }
 
 export function createKnownMails(records: ChannelRecords, now: () => number): KnownMails {
@@ -38,10 +42,16 @@ export function createKnownMails(records: ChannelRecords, now: () => number): Kn
         references.length > mostReferences ? [...first, ...references.slice(1 - mostReferences)] : references;
       const record = { ...mail, references: [...short] };
       await records.put(mailKey(id), record);
-      if (!isOurs) await records.put(latestKey(chatId, thread), record);
+      if (!isOurs) await records.put(latestKey(chatId, thread), { ...record, said: undefined });
     },
     find: (id) => read(mailKey(id)),
     latest: (chatId, thread) => read(latestKey(chatId, thread)),
+    async forget(chatId, thread) {
+      for (const { id, value } of records.list()) {
+        const mail = mailRecord.safeParse(value).data;
+        if (mail?.chatId === chatId && mail.thread === thread) await records.delete(id);
+      }
+    },
     async forgetOld() {
       const all = records
         .list()

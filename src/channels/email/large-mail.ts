@@ -7,7 +7,13 @@ import { defaultName } from "./content.js";
 export interface Parts {
   readonly texts: readonly TextPart[];
   readonly files: readonly FilePart[];
+  /** Mails inside of it, which are among the files, too. */
+  readonly mails: readonly TextPart[];
+  /** How many more there are, beyond what is taken. */
+  readonly leftOut: number;
 }
+
+export const noParts: Parts = { texts: [], files: [], mails: [], leftOut: 0 };
 
 interface TextPart {
   /** As IMAP numbers it. */
@@ -34,9 +40,14 @@ const base64Share = (3 / 4) * (76 / 78);
 export function partsOf(structure: MessageStructureObject): Parts {
   const texts: TextPart[] = [];
   const files: FilePart[] = [];
+  const mails: TextPart[] = [];
+  let tooDeep = 0;
   const walk = (node: MessageStructureObject, depth: number): void => {
     const { type, childNodes: children = [] } = node;
-    if (depth > deepest) return;
+    if (depth > deepest) {
+      tooDeep += 1;
+      return;
+    }
     if (type === "multipart/alternative") {
       const wanted =
         children.find((child) => child.type === "text/plain") ?? children.find((child) => !isCalendar(child));
@@ -49,10 +60,17 @@ export function partsOf(structure: MessageStructureObject): Parts {
       texts.push(toText(node));
     } else {
       files.push(toFile(node, files.length));
+      if (type === "message/rfc822") mails.push(toText(node));
     }
   };
   walk(structure, 0);
-  return { texts: texts.slice(0, mostTexts), files: files.slice(0, mostFiles) };
+  const leftOut = tooDeep + Math.max(0, texts.length - mostTexts) + Math.max(0, files.length - mostFiles);
+  return {
+    texts: texts.slice(0, mostTexts),
+    files: files.slice(0, mostFiles),
+    mails: mails.slice(0, mostTexts),
+    leftOut,
+  };
 }
 
 function isText({ type, disposition, parameters }: MessageStructureObject): boolean {

@@ -4,9 +4,11 @@ import { addressesIn } from "./addresses.js";
 import type { MailContent } from "./content.js";
 import type { MailHead } from "./headers.js";
 import { type KnownMails, threadOf } from "./known.js";
+import type { Damage } from "./mime/parse-content.js";
 import type { EmailOptions } from "./options.js";
-import { type SplitText, splitText } from "./quotes.js";
 import type { Recipients } from "./signed.js";
+import { type SplitText, splitText } from "./text/quotes.js";
+import { Said } from "./text/said.js";
 
 const longestText = 50_000;
 const longestQuote = 20_000;
@@ -14,7 +16,7 @@ const longestQuote = 20_000;
 /** A mail as a message of its author: what they wrote, and apart from it what they quote. */
 export function toReceived(
   head: MailHead,
-  { text, calendar, files }: MailContent,
+  { text, calendar, nested, damage, files }: MailContent,
   scope: {
     readonly known: KnownMails;
     readonly options: EmailOptions;
@@ -25,12 +27,18 @@ export function toReceived(
   const { known, options, recipients } = scope;
   const address = head.from?.address ?? "";
   const before = head.references.flatMap((id) => known.find(id) ?? []).filter(({ chatId }) => chatId === address);
-  const split = splitText(cut(text, longestText * 2));
-  // The conversation holds what it quotes already.
-  const isKnown = before.length > 0 && !split.isForward;
-  const others = [calendar, isKnown ? "" : split.quoted].filter((part) => part !== "").join("\n\n");
+  const conversation = new Said(before.map(({ said = "" }) => said));
+  const split = splitText(cut(text, longestText * 2), {
+    holds: (quote) => conversation.holds(quote),
+    addresses: new Set([address, ...ownAddresses(options)]),
+  });
+  const others = [calendar, split.others, nested].filter((part) => part !== "").join("\n\n");
   const last = before.at(-1);
   const thread = last === undefined ? threadOf(head.references[0] ?? head.messageId) : last.thread;
+  const outside = outsideOf(recipients, ownAddresses(options), damage);
+  // Marked as what others wrote it cannot stand apart.
+  const own = outside === undefined || split.signature === "" ? split.own : `${split.own}\n\n-- \n${split.signature}`;
+  const content = cut(contentOf(head, own.trim(), others, files.length > 0), longestText);
   return {
     chatId: address,
     senderId: address,
@@ -38,18 +46,15 @@ export function toReceived(
     chatType: "dm",
     addressed: true,
     ...(options.session === "thread" ? { thread } : {}),
-    content: cut(contentOf(head, split.own, others, files.length > 0), longestText),
-    ...(others === ""
-      ? {}
-      : {
-          quoted: {
-            text: cut(others, longestQuote),
-            by: "other",
-            name: split.isForward ? "a forwarded mail" : calendar === "" ? "an earlier mail" : "a calendar entry",
-          },
-        }),
-    ...outsideOf(split, isKnown, recipients, ownAddresses(options)),
+    content:
+      damage === undefined
+        ? content
+        : `${content}\n\n[This mail is damaged: ${damage.why}. What could be read of it is here.]`,
+    ...quotedOf(split, others, nested, calendar),
+    ...noteOf(split, outside),
+    ...(outside === undefined ? {} : { outside }),
     files,
+    hasFilesOfOthers: others !== "" || split.isForward,
     platformMessageId: head.messageId,
     replyTo: head.references.at(-1),
     dedupId: `email:${options.fromAddress}:${digest(`${address}\n${head.messageId}`)}`,
@@ -64,19 +69,40 @@ function contentOf({ subject, references }: MailHead, own: string, others: strin
   return references.length > 0 || subject === "" || own.startsWith("/") ? own : `Subject: ${subject}\n\n${own}`;
 }
 
+function quotedOf(
+  { recalled, isForward }: SplitText,
+  others: string,
+  nested: string,
+  calendar: string,
+): Pick<ReceivedMessage, "quoted"> {
+  // What the assistant has said may have been said under the influence of others, which is known where its record is.
+  if (others === "") return recalled === "" ? {} : { quoted: { text: cut(recalled, longestQuote), by: "assistant" } };
+  const isPassedOn = isForward || nested !== "";
+  const name = isPassedOn ? "a forwarded mail" : calendar === "" ? "an earlier mail" : "a calendar entry";
+  return { quoted: { text: cut(others, longestQuote), by: "other", name } };
+}
+
+/** What is in none of the other parts, so that nothing of a mail vanishes unseen. */
+function noteOf({ leftOut, signature }: SplitText, outside: string | undefined): { readonly note?: string } {
+  const notes = [
+    ...(leftOut === 0 ? [] : [`Quoted text that this conversation holds already is left out: ${leftOut} lines.`]),
+    ...(signature === "" || outside !== undefined ? [] : [`Below the mail stands its signature: ${signature}`]),
+  ];
+  return notes.length === 0 ? {} : { note: notes.join(" ") };
+}
+
 function outsideOf(
-  { own }: SplitText,
-  isKnown: boolean,
   recipients: Recipients | undefined,
   ownAddresses: readonly string[],
-): { readonly outside?: string } {
-  if (recipients === undefined) return { outside: "a mail whose sender is not verified" };
+  damage: Damage | undefined,
+): string | undefined {
+  if (recipients === undefined) return "a mail whose sender is not verified";
   // Whoever got it from its author could have sent it on, signature and all.
-  if ("doubt" in recipients) return { outside: "a mail of which not all is signed" };
+  if ("doubt" in recipients) return "a mail of which not all is signed";
   const named = new Set(recipients.addresses.map(withoutTag));
   if (!ownAddresses.some((address) => named.has(withoutTag(address.toLowerCase()))))
-    return { outside: "a mail that names somebody else as its recipient" };
-  return !isKnown && /^>/m.test(own) ? { outside: "a mail that quotes others" } : {};
+    return "a mail that names somebody else as its recipient";
+  return damage?.isGuess === true ? "a damaged mail" : undefined;
 }
 
 function ownAddresses({ fromAddress, imapUsername }: EmailOptions): readonly string[] {

@@ -1,12 +1,12 @@
-import type { FetchMessageObject } from "imapflow";
+import type { FetchMessageObject, FetchQueryObject } from "imapflow";
 import { ChannelError } from "../../errors.js";
 import { linked } from "../../util/linked.js";
 import type { Publish, ReceivedMessage } from "../channel.js";
 import { readContent } from "./content.js";
 import { automaticReason, type MailHead, parseHead } from "./headers.js";
 import { type ImapConnection, openImap } from "./imap.js";
-import type { KnownMails } from "./known.js";
-import { filesOf, partsOf, smallMail } from "./large-mail.js";
+import type { KnownMail, KnownMails } from "./known.js";
+import { filesOf, noParts, partsOf, smallMail } from "./large-mail.js";
 import { Line, type Try } from "./line.js";
 import { toReceived } from "./message.js";
 import { accountOf, type EmailOptions } from "./options.js";
@@ -14,6 +14,7 @@ import { type Positions, readStart } from "./positions.js";
 import { checkSender } from "./sender.js";
 import { shortLines } from "./short-lines.js";
 import type { Recipients } from "./signed.js";
+import { saidIn } from "./text/said.js";
 
 export interface ReceivePorts {
   readonly options: EmailOptions;
@@ -142,14 +143,11 @@ async function scan(scope: Scope, since: Date | undefined, signal: AbortSignal):
 }
 
 async function fetchMail(connection: ImapConnection, uid: number): Promise<Mail | undefined> {
-  const query = {
-    uid: true,
-    size: true,
-    internalDate: true,
-    bodyStructure: true,
-    source: { start: 0, maxLength: firstBytes },
-  };
-  const fetched = await connection.command((client) => client.fetchOne(String(uid), query, { uid: true }));
+  const bare = { uid: true, size: true, internalDate: true, source: { start: 0, maxLength: firstBytes } };
+  const fetch = (query: FetchQueryObject) =>
+    connection.command((client) => client.fetchOne(String(uid), query, { uid: true }));
+  // What is said of parts that lie very deep in each other cannot be read, and takes all the rest with it.
+  const fetched = (await fetch({ ...bare, bodyStructure: true })) || (await fetch(bare));
   if (!fetched || fetched.source === undefined) return undefined;
   const { source, size = source.length, internalDate, bodyStructure: structure } = fetched;
   const arrivedAt = internalDate === undefined ? new Date() : new Date(internalDate);
@@ -174,6 +172,7 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
     isVerified?: boolean;
     recipients?: Recipients;
     message?: ReceivedMessage;
+    record?: KnownMail;
     faults: number;
     since: number;
     waitedMs: number;
@@ -216,22 +215,30 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
     const content = await contentOf(scope, mail, signal);
     const message = toReceived(mail.head, content, { known, options, recipients: state.recipients });
     // Before the mail is accepted, as the answer needs it: its subject, and what it answered.
-    await known.keep({
+    state.record = {
       id: messageId,
       chatId: message.chatId,
       thread: message.thread,
       subject: mail.head.subject,
       references: [...mail.head.references],
       isOurs: false,
+      said: saidIn(content.text, content.nested),
       at: arrivedAt,
-    });
+    };
+    await known.keep(state.record);
     return message;
+  };
+
+  /** No conversation holds what it said: a quote of it is news. */
+  const leave = async (): Promise<Try> => {
+    if (state.record !== undefined) await known.keep({ ...state.record, said: undefined });
+    return { isDone: true };
   };
 
   const pass = async (message: ReceivedMessage): Promise<Try> => {
     if (!hourly.take(address, arrivedAt)) {
       log.warn(`more than ${options.hourlyPerSender} mails of a sender in an hour: this one is left alone`, about);
-      return { isDone: true };
+      return await leave();
     }
     const cursor = { name: positions.cursorName, value: `${validity}:${line.positionAfter(mail.uid)}` };
     const outcome = await publish({ ...message, cursor });
@@ -242,7 +249,7 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
     }
     if (outcome.status === "refused") {
       await say(message, outcome.reply ?? "");
-      return { isDone: true };
+      return await leave();
     }
     if (options.markSeen) await markSeen(scope, mail);
     return { isDone: true };
@@ -263,7 +270,7 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
       state.faults += 1;
       if (state.faults < mostFaults) return { isDone: false, waitMs: busyRetryMs };
       await say(message, "Sorry, this mail could not be taken. Please send it again.");
-      return { isDone: true };
+      return await leave();
     }
   };
 }
@@ -281,21 +288,30 @@ async function wholeSource(connection: ImapConnection, { uid, sizeBytes, source 
 
 async function contentOf({ connection, options, validity }: Scope, mail: Mail, signal: AbortSignal) {
   const { uid, sizeBytes, source, structure } = mail;
-  if (sizeBytes <= source.length || structure === undefined) return await readContent(source, signal);
-  const { texts, files } = partsOf(structure);
-  const wanted = texts.map(({ part }) => ({ key: part, start: 0, maxLength: textBytes }));
+  if (sizeBytes <= source.length) return await readContent(source, signal);
+  const { texts, files, mails, leftOut } = structure === undefined ? noParts : partsOf(structure);
+  const shown = [...texts, ...mails];
+  const wanted = shown.map(({ part }) => ({ key: part, start: 0, maxLength: textBytes }));
   const fetched =
     wanted.length === 0
       ? undefined
       : await connection.command((client) => client.fetchOne(String(uid), { bodyParts: wanted }, { uid: true }));
   const bytes = new Map(fetched ? fetched.bodyParts : []);
-  const small = smallMail(texts.map((text) => ({ ...text, bytes: bytes.get(text.part) ?? Buffer.alloc(0) })));
+  // Of a mail that is built in another way than it says its server finds nothing.
+  if (files.length === 0 && [...bytes.values()].every(({ length }) => length === 0))
+    return { ...(await readContent(source, signal)), damage: { why: "only its beginning can be read", isGuess: true } };
+  const small = smallMail(shown.map((text) => ({ ...text, bytes: bytes.get(text.part) ?? Buffer.alloc(0) })));
   const content = await readContent(small, signal);
+  const others = content.files.filter(({ mimeType }) => mimeType !== "message/rfc822");
   const isCut = [...bytes.values()].some(({ length }) => length >= textBytes);
+  const notes = [
+    ...(isCut ? ["[The rest of this mail is left out, because it is very long.]"] : []),
+    ...(leftOut > 0 ? [`[${leftOut} more parts of this mail are left out, because they are too many.]`] : []),
+  ];
   return {
     ...content,
-    ...(isCut ? { text: `${content.text}\n\n[The rest of this mail is left out, because it is very long.]` } : {}),
-    files: [...content.files, ...filesOf(files, (part) => createPartReader(options, validity, uid, part))],
+    text: [content.text, ...notes].join("\n\n"),
+    files: [...others, ...filesOf(files, (part) => createPartReader(options, validity, uid, part))],
   };
 }
 

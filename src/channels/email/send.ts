@@ -39,8 +39,8 @@ export function createSend(options: EmailOptions, known: KnownMails): SendMail {
     if (isSecond && (await wasSent(options, id, signal).catch(failForNow))) return receipt;
     const answered = (replyTo === undefined ? undefined : known.find(replyTo)) ?? known.latest(chatId, thread);
     const mail = await compose(message, answered, fromAddress);
-    const { subject, references } = mail;
-    await known.keep({ id, chatId, thread, subject, references: [...references], isOurs: true, at: Date.now() });
+    const { subject, references, said } = mail;
+    await known.keep({ id, chatId, thread, subject, references: [...references], isOurs: true, said, at: Date.now() });
     refused.delete(id);
     try {
       await submit(options, { from: fromAddress, to: chatId }, mail.raw, sendTimeoutMs, signal);

@@ -105,6 +105,7 @@ function toChannelError(error: unknown, host: string, hasLeft: boolean): Channel
     const isForGood = responseCode >= 500 && !isLoginRefused(error);
     return new ChannelError(`The SMTP server ${host} refused the mail: ${said}`, {
       retryable: !isForGood,
+      isChatClosed: isForGood && [550, 551, 553].includes(responseCode),
       retryAfterMs: isForGood ? undefined : waitIn(said),
     });
   }

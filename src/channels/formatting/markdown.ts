@@ -1,5 +1,7 @@
 import type { MarkedToken, Token, Tokens } from "marked";
+import { hasVisible, visibleLines } from "../../util/visible.js";
 import { lexBounded, TooManySteps } from "./bounded-lexer.js";
+import { unescapeEntities } from "./entities.js";
 import { alignedTable } from "./table.js";
 
 /** How each piece of Markdown looks on one platform. Each function gets what is inside already rendered, `text` gets it bare. */
@@ -12,22 +14,42 @@ export interface Marks {
   pre(text: string, language: string): string;
   link(inner: string, href: string): string;
   quote(inner: string): string;
+  /** What it makes holds tags, and every other `<` escaped. */
+  readonly hasTags?: true;
 }
 
 /** Lists inside lists beyond this depth, and quotes inside quotes, are flattened. */
 const deepest = 12;
 
-/** Renders Markdown with the given marks. Text that is no Markdown stays as it is; nothing of it is dropped. */
+/**
+ * Renders Markdown with the given marks. Text that is no Markdown stays as it is; nothing of it is dropped. What is all
+ * marks and shows nothing (`>`, `&nbsp;`) stays as it was written.
+ */
 export function renderMarkdown(markdown: string, marks: Marks): string {
   try {
     const { tokens } = lexBounded(markdown);
-    return blocks(tokens, { marks, depth: 0, quoted: false, bold: false }).replace(/^\n+/, "").trimEnd();
+    const rendered = blocks(tokens, { marks, depth: 0, quoted: false, bold: false }).replace(/^\n+/, "").trimEnd();
+    return showsSomething(rendered, marks) ? rendered : marks.text(asWritten(markdown));
   } catch (error) {
     // The lexer calls itself for each quote inside a quote: thousands of them overflow the stack. Whatever is built to
     // stop us is shown as it was written.
     if (error instanceof RangeError || error instanceof TooManySteps) return marks.text(markdown);
     throw error;
   }
+}
+
+const looked = 2000;
+
+function showsSomething(rendered: string, { hasTags }: Marks): boolean {
+  const begin = rendered.slice(0, looked);
+  return hasVisible(hasTags === true ? begin.replace(/<[^<>]*>/g, "") : begin);
+}
+
+const longestEscaped = 100;
+
+function asWritten(markdown: string): string {
+  const text = markdown.trim();
+  return text === "" || hasVisible(text) ? text : visibleLines(text.slice(0, longestEscaped));
 }
 
 interface Scope {
@@ -144,7 +166,8 @@ function inlineToken(token: MarkedToken, scope: Scope): string {
 }
 
 function link(token: Tokens.Link | Tokens.Image, inner: string, marks: Marks): string {
-  const { href, text } = token;
+  const href = unescapeEntities(token.href);
+  const text = unescapeEntities(token.text);
   // A bare address: the platform makes it clickable by itself.
   if (text === href || href === `mailto:${text}` || href === `http://${text}`) return inner;
   if (isLinkable(href)) return marks.link(inner, href);
@@ -157,18 +180,6 @@ function isLinkable(href: string): boolean {
   } catch {
     return false;
   }
-}
-
-const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" };
-
-/** Markdown reads HTML entities in text; what it does not know stays as it is. */
-function unescapeEntities(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w{2,6}));/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return entities[name] ?? whole;
-    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-    const isCharacter = code > 31 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-    return isCharacter ? String.fromCodePoint(code) : whole;
-  });
 }
 
 const same = (inner: string): string => inner;

@@ -1,5 +1,5 @@
+import { closingLine, fenceAfter, reopen } from "../../util/fence.js";
 import { findCut } from "./cut.js";
-import { closingLine, fenceAfter, reopen } from "./fence.js";
 import { headerOfCutTable } from "./table.js";
 
 /**

@@ -16,7 +16,8 @@ export function alignedTable(table: Tokens.Table, render: (cell: readonly Token[
       .trimEnd(),
   );
   const rule = widths.map((width) => "-".repeat(Math.max(width, 1))).join("-|-");
-  return [lines[0] ?? "", rule, ...lines.slice(1)].join("\n");
+  const header = lines.slice(0, 1).filter((line) => line !== "");
+  return [...header, rule, ...lines.slice(1)].join("\n");
 }
 
 function pad(text: string, width: number, align: Tokens.Table["align"][number]): string {

@@ -11,6 +11,7 @@ export function telegramLength(markdown: string): number {
 }
 
 const telegramMarks: Marks = {
+  hasTags: true,
   text: escapeHtml,
   bold: (inner) => wrap("b", inner),
   italic: (inner) => wrap("i", inner),

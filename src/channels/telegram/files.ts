@@ -22,6 +22,9 @@ const kinds: readonly (readonly [key: string, filename: string, mimeType: string
   // An animation comes as a document too.
   ["animation", "animation.mp4", "video/mp4"],
   ["voice", "voice.ogg", "audio/ogg"],
+  // So it is called in a rich message.
+  ["voice_note", "voice.ogg", "audio/ogg"],
+  ["live_photo", "live-photo.mp4", "video/mp4"],
   ["video_note", "video-message.mp4", "video/mp4"],
   ["video", "video.mp4", "video/mp4"],
   ["audio", "audio.mp3", "audio/mpeg"],
@@ -42,7 +45,7 @@ export function fileOf(message: Readonly<Record<string, unknown>>): TelegramFile
       filename: found.file_name ?? filename,
       mimeType: found.mime_type ?? mimeType,
       sizeBytes: found.file_size,
-      isVoice: key === "voice" || undefined,
+      isVoice: key === "voice" || key === "voice_note" || undefined,
     };
   }
   return undefined;
@@ -73,7 +76,7 @@ export async function download(
     if (status !== 200) {
       response.destroy();
       throw new ChannelError(`Telegram did not give the file (${status}).`, {
-        retryable: status >= 500 || status === 429,
+        retryable: status >= 500 || [401, 404, 429].includes(status),
       });
     }
     const chunks: Buffer[] = [];

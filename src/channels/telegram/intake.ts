@@ -10,8 +10,8 @@ interface Entry {
   readonly poll: number;
   /** May be confirmed: it is durable, refused, or nothing for us. */
   isDone: boolean;
-  /** It is still being put together: what follows in its chat must not overtake it. */
-  isPartial: boolean;
+  /** It is still being put together, or waits for one before it: what follows in its chat must not overtake it. */
+  isHeld: boolean;
   /** Settles when it is done, or when the intake gives up because of an abort. */
   settled: Promise<void>;
 }
@@ -23,6 +23,7 @@ export interface IntakeOptions {
   readonly startOffset: number | undefined;
   /** Says something to the person outside the outbound queue; must not throw. */
   readonly tell: (message: ReceivedMessage, text: string) => void;
+  readonly actsAtOnce: ((content: string) => boolean) | undefined;
   readonly busyRetryMs: number;
   readonly log: Logger;
 }
@@ -33,7 +34,7 @@ const mostFaults = 5;
 /**
  * Passes updates on, and knows up to where they may be confirmed: to the last one before which all are done. Chats do
  * not wait for each other. Within a chat the order is kept: what came with one poll is passed on at once in order,
- * and what comes later waits while an earlier message of the chat is not taken yet.
+ * and what comes later waits while an earlier message of the chat is not taken yet. What acts at once waits for nothing.
  */
 export class Intake {
   readonly #options: IntakeOptions;
@@ -87,6 +88,10 @@ export class Intake {
   /** Takes a message of this chat in. One that is put together first keeps its place; if that rejects, it stays undone. */
   take(updateId: number, chatId: string, message: ReceivedMessage | Promise<ReceivedMessage>): void {
     const entry = this.#add(updateId);
+    if (!(message instanceof Promise) && this.#options.actsAtOnce?.(message.content) === true) {
+      entry.settled = this.#pass(entry, message, undefined);
+      return;
+    }
     const before = this.#latest.get(chatId);
     this.#latest.set(chatId, entry);
     entry.settled = this.#passWhole(entry, message, before).then(() => {
@@ -116,7 +121,7 @@ export class Intake {
       id: updateId,
       poll: this.#polls,
       isDone: false,
-      isPartial: false,
+      isHeld: false,
       settled: Promise.resolve(),
     };
     this.#entries.set(updateId, entry);
@@ -130,7 +135,7 @@ export class Intake {
     before: Entry | undefined,
   ): Promise<void> {
     if (!(message instanceof Promise)) return await this.#pass(entry, message, before);
-    entry.isPartial = true;
+    entry.isHeld = true;
     const whole = await message.catch(() => undefined);
     if (whole !== undefined) await this.#pass(entry, whole, before);
   }
@@ -162,7 +167,8 @@ export class Intake {
   }
 
   async #pass(entry: Entry, message: ReceivedMessage, before: Entry | undefined): Promise<void> {
-    const waits = before !== undefined && (before.isPartial || before.poll !== entry.poll);
+    const waits = before !== undefined && (before.isHeld || before.poll !== entry.poll);
+    entry.isHeld ||= waits;
     if (waits && !(await isTaken(before))) return;
     for (let faults = 0; ; ) {
       const outcome = await this.#publish(entry, message);

@@ -49,9 +49,9 @@ export function pollError(error: unknown, timedOut: boolean): ChannelError {
 
 /** What it means that a file cannot be had. */
 export function fileError(error: unknown, timedOut: boolean): ChannelError {
-  const { message, retryable, retryAfterMs } = pollError(error, timedOut);
+  const { message, retryAfterMs } = pollError(error, timedOut);
   const isGone = isRefusal(error) && error.error_code === 400;
-  return new ChannelError(message, { retryable: retryable && !isGone, retryAfterMs });
+  return new ChannelError(message, { retryable: !isGone, retryAfterMs });
 }
 
 /** What a failed send means for the message. `cutOff`: we gave up waiting ourselves. */
@@ -61,7 +61,8 @@ export function sendError(error: unknown, cutOff: "timeout" | "abort" | undefine
     const { error_code: code, description, parameters } = error;
     return new ChannelError(`Telegram refused the message (${code}: ${description}).`, {
       outcome: "refused",
-      retryable: code === 429 || code >= 500,
+      retryable: !isForGood(code, description),
+      isChatClosed: isForGood(code, description) && (code === 403 || closedChat.test(description)),
       retryAfterMs: waitOf(parameters.retry_after),
     });
   }
@@ -76,6 +77,16 @@ export function sendError(error: unknown, cutOff: "timeout" | "abort" | undefine
         retryable: true,
       })
     : new ChannelError(`Telegram cannot be reached: ${reason}.`, { outcome: "refused", retryable: true });
+}
+
+const closedChat = /chat not found|user is deactivated|PEER_ID_INVALID|CHAT_WRITE_FORBIDDEN|not enough rights/i;
+
+/**
+ * Whether it is the message or its chat that Telegram refuses. A 401 or 404 is about the token, as it also comes for a
+ * moment from a server in trouble: the message waits for the time when it is taken again.
+ */
+function isForGood(code: number, description: string): boolean {
+  return code === 400 || code === 413 || (code === 403 && description.startsWith("Forbidden: "));
 }
 
 function waitOf(seconds: number | undefined): number | undefined {

@@ -271,7 +271,8 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
         const notify = (message: ReceivedMessage, text: string): void => {
           aside(tell(message, text, signal));
         };
-        intake = new Intake({ publish, cursorName, startOffset, tell: notify, busyRetryMs, log }, signal);
+        const { actsAtOnce } = context;
+        intake = new Intake({ publish, cursorName, startOffset, tell: notify, actsAtOnce, busyRetryMs, log }, signal);
         const albums = new Albums(albumMs, connected.signal);
         const receiving: Receiving = { intake, albums, bot, leads: new Map() };
         aside(showCommands(signal));

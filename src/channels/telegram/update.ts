@@ -2,6 +2,8 @@ import { z } from "zod";
 import { cutText } from "../../util/cut-text.js";
 import type { ReceivedFile, ReceivedMessage } from "../channel.js";
 import { fileOf, type TelegramFile } from "./files.js";
+import { noteOf, unknownKind } from "./kinds.js";
+import { readRich, withAddress } from "./rich.js";
 
 const user = z.looseObject({
   id: z.number(),
@@ -11,7 +13,14 @@ const user = z.looseObject({
   username: z.string().optional(),
 });
 
-const entity = z.looseObject({ type: z.string(), offset: z.number(), length: z.number(), user: user.optional() });
+const entity = z.looseObject({
+  type: z.string(),
+  offset: z.number(),
+  length: z.number(),
+  user: user.optional(),
+  /** Of a `text_link`: the address that the text does not show. */
+  url: z.string().optional(),
+});
 
 const chat = z.looseObject({ id: z.number(), type: z.string(), title: z.string().optional() });
 
@@ -20,6 +29,9 @@ const quotedMessage = z.looseObject({
   sender_chat: chat.optional(),
   text: z.string().optional(),
   caption: z.string().optional(),
+  entities: z.array(entity).optional(),
+  caption_entities: z.array(entity).optional(),
+  rich_message: z.unknown().optional(),
 });
 
 const message = z.looseObject({
@@ -33,22 +45,19 @@ const message = z.looseObject({
   caption: z.string().optional(),
   entities: z.array(entity).optional(),
   caption_entities: z.array(entity).optional(),
+  /** Since Bot API 10.1: a message of headings, tables, files and more. */
+  rich_message: z.unknown().optional(),
   reply_to_message: quotedMessage.extend({ message_id: z.number() }).optional(),
   /** The same from another chat. */
   external_reply: quotedMessage
     .extend({ origin: z.looseObject({ sender_user: user.optional() }).optional() })
     .optional(),
   /** The part of it that was marked. */
-  quote: z.looseObject({ text: z.string() }).optional(),
+  quote: z.looseObject({ text: z.string(), entities: z.array(entity).optional() }).optional(),
   media_group_id: z.string().optional(),
-  sticker: z.looseObject({ emoji: z.string().optional() }).optional(),
-  location: z.looseObject({ latitude: z.number(), longitude: z.number() }).optional(),
-  contact: z
-    .looseObject({ first_name: z.string(), last_name: z.string().optional(), phone_number: z.string() })
-    .optional(),
-  poll: z.looseObject({ question: z.string() }).optional(),
+  sticker: z.unknown().optional(),
+  location: z.unknown().optional(),
   forward_origin: z.unknown().optional(),
-  dice: z.looseObject({ emoji: z.string(), value: z.number() }).optional(),
 });
 
 type TelegramMessage = z.infer<typeof message>;
@@ -91,10 +100,13 @@ export function parseUpdate(
   const sender = senderOf(received);
   if (sender === undefined) return { ignored: "it has no human sender" };
   if (isEdit && received.location !== undefined) return { ignored: "somebody whose location is followed has moved" };
-  const content = contentOf(received, bot);
-  const file = isEdit ? undefined : fileOf(received);
-  const unreadable = received.sticker === undefined ? undefined : "stickers";
-  if (content === "" && file === undefined && unreadable === undefined) return { ignored: "it has no content" };
+  const rich = readRich(received.rich_message);
+  const content = contentOf(received, bot, rich?.text);
+  const files = isEdit ? [] : [received, ...(rich?.media ?? [])].flatMap((part) => fileOf(part) ?? []);
+  const isEmpty = content === "" && files.length === 0;
+  const unreadable =
+    received.sticker !== undefined ? "stickers" : isEmpty && !isEdit ? unknownKind(received) : undefined;
+  if (isEmpty && unreadable === undefined) return { ignored: "it has no content" };
   const isGroup = received.chat.type !== "private";
   return {
     album: isEdit ? undefined : received.media_group_id,
@@ -108,7 +120,7 @@ export function parseUpdate(
       addressed: !isGroup || isAddressed(received, bot),
       platformMessageId: String(received.message_id),
       replyTo: replyOf(received),
-      ...(file === undefined ? {} : { files: [toFile(file)] }),
+      ...(files.length === 0 ? {} : { files: files.map(toFile) }),
       ...(unreadable === undefined ? {} : { unreadable }),
       ...(isEdit ? { change: "edited" as const } : {}),
       ...quotedIn(received, sender.id, bot, isEdit ? undefined : toFile),
@@ -131,7 +143,9 @@ function quotedIn(
   const original = elsewhere ?? (replyOf(received) === undefined ? undefined : received.reply_to_message);
   if (original === undefined) return {};
   const file = fileOf(original);
-  const said = quote?.text ?? original.text ?? original.caption;
+  const whole =
+    original.rich_message === undefined ? withLinks(textOf(original)) : readRich(original.rich_message)?.text;
+  const said = quote === undefined ? whole : withLinks({ text: quote.text, entities: quote.entities ?? [] });
   const text = [file === undefined ? undefined : `[${file.filename}]`, said].filter(Boolean).join("\n");
   if (text === "") return {};
   const author = senderOf(elsewhere === undefined ? original : { from: elsewhere.origin?.sender_user });
@@ -169,10 +183,18 @@ function replyOf(received: TelegramMessage): string | undefined {
 function isAddressed(received: TelegramMessage, bot: BotIdentity): boolean {
   const { text, entities } = textOf(received);
   if (entities.some((one) => namesBot(one, text, bot))) return true;
+  // A rich message brings no entities.
+  const words: readonly string[] = readRich(received.rich_message)?.text.toLowerCase().match(/@\w+/g) ?? [];
+  if (words.includes(`@${bot.username.toLowerCase()}`)) return true;
   return replyOf(received) !== undefined && received.reply_to_message?.from?.id === bot.id;
 }
 
-function textOf(received: TelegramMessage): { readonly text: string; readonly entities: readonly Entity[] } {
+interface Marked {
+  readonly text: string;
+  readonly entities: readonly Entity[];
+}
+
+function textOf(received: z.infer<typeof quotedMessage>): Marked {
   return received.text !== undefined
     ? { text: received.text, entities: received.entities ?? [] }
     : { text: received.caption ?? "", entities: received.caption_entities ?? [] };
@@ -187,9 +209,9 @@ function namesBot(one: Entity, text: string, bot: BotIdentity): boolean {
 }
 
 /** Empty when there is nothing that a model could read. */
-function contentOf(received: TelegramMessage, bot: BotIdentity): string {
+function contentOf(received: TelegramMessage, bot: BotIdentity, rich: string | undefined): string {
   const note = noteOf(received);
-  const text = withoutMention(received, bot);
+  const text = rich ?? withoutMention(received, bot);
   if (note === undefined && text.trim() === "") return "";
   const parts = [received.forward_origin === undefined ? undefined : "[forwarded]", note, text];
   return parts.filter((part) => part !== undefined && part !== "").join("\n");
@@ -199,8 +221,13 @@ function contentOf(received: TelegramMessage, bot: BotIdentity): string {
 function withoutMention(received: TelegramMessage, bot: BotIdentity): string {
   const { text, entities } = textOf(received);
   let stripped = text;
-  for (const one of entities.filter((each) => namesBot(each, text, bot)).sort((a, b) => b.offset - a.offset)) {
+  const telling = entities.filter((each) => namesBot(each, text, bot) || each.type === "text_link");
+  for (const one of telling.sort((a, b) => b.offset - a.offset)) {
     const end = one.offset + one.length;
+    if (one.type === "text_link") {
+      stripped = linked(stripped, one);
+      continue;
+    }
     const start = one.type === "bot_command" ? end - bot.username.length - 1 : one.offset;
     const before = stripped.slice(0, start);
     const after = stripped.slice(end);
@@ -209,23 +236,17 @@ function withoutMention(received: TelegramMessage, bot: BotIdentity): string {
   return stripped.trim() === "" ? text : stripped.trim();
 }
 
-/** Kinds of messages that have neither text nor a file. */
-const others: readonly (readonly [key: string, what: string])[] = [
-  ["story", "story"],
-  ["paid_media", "paid media"],
-  ["game", "game"],
-  ["checklist", "checklist"],
-];
+/** With the addresses that its links hide, so that the model and the rules about addresses see them. */
+function withLinks({ text, entities }: Marked): string {
+  return entities
+    .filter(({ type }) => type === "text_link")
+    .sort((a, b) => b.offset - a.offset)
+    .reduce(linked, text);
+}
 
-/** What stands for things that are no text, so that nothing a person sent vanishes. */
-function noteOf(received: TelegramMessage): string | undefined {
-  const { location, contact, poll, dice } = received;
-  if (location !== undefined) return `[location: ${location.latitude}, ${location.longitude}]`;
-  if (contact !== undefined) {
-    return `[contact: ${[contact.first_name, contact.last_name].filter(Boolean).join(" ")}, ${contact.phone_number}]`;
-  }
-  if (poll !== undefined) return `[poll: ${poll.question}]`;
-  if (dice !== undefined) return `[${dice.emoji} ${dice.value}]`;
-  const kind = others.find(([key]) => received[key] !== undefined);
-  return kind === undefined ? undefined : `[${kind[1]}, which cannot be read here]`;
+/** The text with the address of a link behind its words. */
+function linked(text: string, { offset, length, url }: Entity): string {
+  if (url === undefined) return text;
+  const end = offset + length;
+  return text.slice(0, offset) + withAddress(text.slice(offset, end), url) + text.slice(end);
 }

@@ -101,7 +101,7 @@ export function createWebSocketChannel(options: WebSocketOptions, context: Chann
     async run(publish: Publish, onConnected: () => void, signal: AbortSignal): Promise<void> {
       const server = createServer((_request, response) => void response.writeHead(426).end("WebSocket only\n"));
       const sockets = new WebSocketServer({ noServer: true, maxPayload: largestFrame, perMessageDeflate: false });
-      const inbox = createInbox(publish, { busyRetryMs, clients, log }, signal);
+      const inbox = createInbox(publish, { busyRetryMs, clients, log, actsAtOnce: context.actsAtOnce }, signal);
       const take = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
         const refusal = await refusalOf(request);
         if (signal.aborted) return void socket.destroy();
@@ -187,13 +187,21 @@ interface Inbox {
   settled(): Promise<void>;
 }
 
+interface InboxOptions {
+  readonly busyRetryMs: number;
+  readonly clients: Clients;
+  readonly log: Logger;
+  readonly actsAtOnce: ChannelContext["actsAtOnce"];
+}
+
 /** Passes frames on, in order for each chat; a chat whose message is not taken yet holds up only itself. */
 function createInbox(
   publish: Publish,
-  { busyRetryMs, clients, log }: { readonly busyRetryMs: number; readonly clients: Clients; readonly log: Logger },
+  { busyRetryMs, clients, log, actsAtOnce }: InboxOptions,
   signal: AbortSignal,
 ): Inbox {
   const tails = new Map<string, Promise<void>>();
+  const underWay = new Set<Promise<void>>();
   const pending = new WeakMap<WebSocket, number>();
 
   /** Who writes faster than is taken is not read any further. */
@@ -213,8 +221,8 @@ function createInbox(
       if (outcome.status === "refused") return refuse(outcome.reply ?? "");
       if (outcome.status !== "busy")
         return id === undefined ? undefined : clients.tell(client, { type: "accepted", id, chatId });
-      // Who has asked for no word about it cannot send it again.
-      if (!wasTold && outcome.reply !== "") refuse(outcome.reply);
+      // It is taken yet: this is not the word that it was refused.
+      if (!wasTold && outcome.reply !== "") clients.tell(client, { type: "error", error: outcome.reply });
       wasTold = true;
       await sleep(busyRetryMs, signal).catch(() => undefined);
     }
@@ -224,7 +232,8 @@ function createInbox(
     take(frame, ownChat, client) {
       const message = toReceived(frame, ownChat);
       clients.claim(message.chatId, client);
-      const before = tails.get(message.chatId) ?? Promise.resolve();
+      const isFirst = actsAtOnce?.(message.content) === true;
+      const before = (isFirst ? undefined : tails.get(message.chatId)) ?? Promise.resolve();
       count(client, 1);
       const done = before
         .then(() => pass(message, frame.id, client))
@@ -236,9 +245,11 @@ function createInbox(
           count(client, -1);
           if (tails.get(message.chatId) === done) tails.delete(message.chatId);
         });
-      tails.set(message.chatId, done);
+      if (!isFirst) tails.set(message.chatId, done);
+      underWay.add(done);
+      void done.then(() => underWay.delete(done));
     },
-    settled: async () => void (await Promise.all(tails.values())),
+    settled: async () => void (await Promise.all(underWay)),
   };
 }
 

@@ -1,24 +1,36 @@
 import type { Command } from "commander";
 import type { GatewayFiles } from "../../api/offline-events.js";
-import { CommandError, exitCodes } from "../exit.js";
+import { CommandError, exitCodes, whileChecking } from "../exit.js";
 import { print, printJson } from "../output.js";
+import { openProgress } from "../progress.js";
 
 interface Flags {
   readonly config?: string;
   readonly json?: true;
 }
 
+interface VerifyFlags extends Flags {
+  readonly progress?: true;
+}
+
 export function addEventsCommand(program: Command): void {
   const events = program.command("events").description("Look into the events that everything is made of");
   events
     .command("verify")
-    .description("Check what is stored for damage, gaps, repeats and broken causes; exit code 1 if there is any")
+    .description(
+      "Check what is stored for damage, gaps, repeats and broken causes; exit code 1 if there is any, 3 if this could not be checked",
+    )
     .argument("[key]", "only this session, e.g. telegram:42")
     .option("-c, --config <file>", "use this config file, to find the workspace")
     .option("--json", "as JSON")
-    .action(async (key: string | undefined, flags: Flags) => {
+    .option("--progress", "say on stderr how far it is, as it does on a terminal")
+    .action(async (key: string | undefined, flags: VerifyFlags) => {
       const { verifyEvents } = await import("../../api/offline-events.js");
-      const report = await withStoredEvents(flags, (files, signal) => verifyEvents(files, key, signal));
+      using progress = openProgress(process.stderr, flags.progress === true);
+      const report = await whileChecking(() =>
+        withStoredEvents(flags, (files, signal) => verifyEvents(files, key, { signal, onProgress: progress.show })),
+      );
+      progress.end();
       if (key !== undefined && report.sessions === 0)
         throw new CommandError(`There is no session ${key} in the files.`);
       if (flags.json) printJson({ ok: report.problemCount === 0, ...report });

@@ -11,6 +11,8 @@ export interface Attempt {
   readonly abort: LinkedAbort;
   readonly place: Place;
   readonly isExhausted: boolean;
+  /** Waiting for a person it keeps no suspect out of work. */
+  readonly onPause: () => void;
   /** Acknowledged, given back or fenced: it can store nothing more. */
   isEnded: boolean;
 }

@@ -5,6 +5,7 @@ import type { Journal } from "./journal.js";
 import type { Operation } from "./operations.js";
 import type { OnBoundary } from "./options.js";
 import type { LiveRecords } from "./state.js";
+import { progressOf } from "./suspects.js";
 import { toStored } from "./work-table.js";
 import type { Writer, Written } from "./writer.js";
 
@@ -24,6 +25,8 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
   const { item, lane, place, isExhausted } = attempt;
   const target = { queue: item.work.queue, id: item.work.id };
   const work = toStored(item);
+  // A message that is sent is sent: its end is written also when the disk is full for everything else.
+  const isReceipt = work.queue === "outbound";
 
   /** Ends the attempt in one durable transaction. */
   async function finish(
@@ -35,7 +38,7 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
     const emitted = newWork(parts, commit.emit);
     boundary(`${how}:before-write`, work.queue);
     const operations = [...toOperations(emitted, parts), ...ending];
-    const written = writer.writeEvents(item.work.sessionKey, commit.events, operations, commit.counts);
+    const written = writer.writeEvents(item.work.sessionKey, commit.events, operations, commit.counts, { isReceipt });
     endAttempt(attempt);
     boundary(`${how}:after-write`, work.queue);
     await journal.sync();
@@ -53,9 +56,11 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
     async append(events, options) {
       const { emit = [], counts } = options;
       assertCurrent(attempt);
-      if (emit.length === 0) return storeEvents(parts, item.work.sessionKey, events, options);
+      const progress = progressOf(item, events);
+      if (emit.length === 0) return storeEvents(parts, item.work.sessionKey, events, options, progress);
       const emitted = newWork(parts, emit);
-      const written = writer.writeEvents(item.work.sessionKey, events, toOperations(emitted, parts), counts);
+      const operations = [...toOperations(emitted, parts), ...progress];
+      const written = writer.writeEvents(item.work.sessionKey, events, operations, counts);
       parts.boundary("append:after-write");
       await journal.sync();
       parts.boundary("append:after-sync");
@@ -68,11 +73,12 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
       assertCurrent(attempt);
       writer.write([{ o: "attempt", ...target, attempts: item.attempts - 1 }]);
       place.leave();
+      attempt.onPause();
       try {
         return await work();
       } finally {
         await place.retake();
-        if (!attempt.isEnded) writer.write([{ o: "attempt", ...target, attempts: item.attempts + 1 }]);
+        if (!attempt.isEnded) writer.write([{ o: "attempt", ...target, attempts: item.attempts + 1, run: {} }]);
       }
     },
 
@@ -99,7 +105,7 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
       assertCurrent(attempt);
       if (isExhausted) throw new Error(`${item.work.id} is used up: it may only be buried`);
       const retry = { o: "retry" as const, ...target, ...waitFor(delayMs, parts.now()), reason };
-      const written = writer.writeEvents(item.work.sessionKey, events, [retry]);
+      const written = writer.writeEvents(item.work.sessionKey, events, [retry], [], { isReceipt });
       endAttempt(attempt);
       await written.publish();
     },
@@ -136,9 +142,10 @@ export async function storeEvents(
   parts: { readonly writer: Writer; readonly journal: Journal; readonly boundary: OnBoundary },
   sessionKey: string,
   events: readonly EventDraft[],
-  { durable, counts }: AppendOptions,
+  { durable, counts, afterSeq }: AppendOptions,
+  others: readonly Operation[] = [],
 ): Promise<readonly StoredEvent[]> {
-  const written: Written = parts.writer.writeEvents(sessionKey, events, [], counts);
+  const written: Written = parts.writer.writeEvents(sessionKey, events, others, counts, { afterSeq });
   parts.boundary("append:after-write");
   if (durable) await parts.journal.sync();
   await written.publish();

@@ -1,7 +1,9 @@
 import { specOf } from "../../events/catalogue.js";
 import type { EventDraft, GatewayEvent, StoredEvent } from "../../events/event.js";
 import { frozenCopy } from "./files.js";
-import type { Session, SessionTable } from "./session-table.js";
+import { asKnown } from "./known-ids.js";
+import type { SessionLogs } from "./session-logs.js";
+import type { Session } from "./session-table.js";
 
 /** The event that a draft becomes. It shares nothing with the draft, is frozen, and equals what a reader of the file gets. */
 export function toEvent(
@@ -39,10 +41,13 @@ export interface Placed {
   readonly events: readonly StoredEvent[];
   /** One for each draft: an earlier event's seq where the event id was known. */
   readonly seqs: readonly number[];
+  /** Drafts with the id of an earlier event that tells something else. */
+  readonly changed: readonly EventDraft[];
 }
 
+/** Idempotent by event id, over restarts as well. */
 export function placeDrafts(
-  table: SessionTable,
+  logs: Pick<SessionLogs, "find">,
   session: Session,
   drafts: readonly EventDraft[],
   now: number,
@@ -50,17 +55,21 @@ export function placeDrafts(
 ): Placed {
   const events: StoredEvent[] = [];
   const seqs: number[] = [];
+  const changed: EventDraft[] = [];
   const time = Math.max(now, session.lastTime);
-  const placed = new Map<string, number>();
+  const placed = new Map<string, StoredEvent>();
   for (const draft of drafts) {
     if (!specOf(draft.type).stored) throw new TypeError(`Events of type ${draft.type} are never stored: publish them`);
-    const known = table.seqOf(session, draft.event_id) ?? placed.get(draft.event_id);
-    const seq = known ?? session.lastSeq + events.length + 1;
+    const before = placed.get(draft.event_id);
+    const known = before === undefined ? logs.find(session, draft) : asKnown(before, draft);
+    const seq = known?.seq ?? session.lastSeq + events.length + 1;
     seqs.push(seq);
+    if (known?.isChanged === true) changed.push(draft);
     if (known !== undefined) continue;
-    placed.set(draft.event_id, seq);
     const event = toEvent(draft, { sessionKey: session.key, seq, time, instanceId });
-    events.push({ ...event, seq });
+    const stored = { ...event, seq };
+    placed.set(draft.event_id, stored);
+    events.push(stored);
   }
-  return { events, seqs };
+  return { events, seqs, changed };
 }

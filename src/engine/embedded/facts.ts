@@ -5,21 +5,35 @@ import type { Operation } from "./operations.js";
 import type { Parts } from "./parts.js";
 
 /** Makes one change durable. */
-export type Store = (operations: readonly Operation[]) => Promise<void>;
+export type Store = (operations: readonly Operation[], isReceipt?: boolean) => Promise<void>;
 
 /** Small durable facts of one kind. */
 export function createRecords({ records }: Parts, kind: string, store: Store): Records {
   return {
     get: (id) => records.facts.get(kind)?.get(id),
-    async put(id, value) {
+    async put(id, value, { isReceipt = false } = {}) {
       const copy = frozenCopy(value);
       if (copy === undefined) throw new TypeError(`The record ${kind}/${id} must be JSON`);
-      await store([{ o: "put", kind, id, value: copy }]);
+      await store([{ o: "put", kind, id, value: copy }], isReceipt);
     },
     async delete(id) {
       if (records.facts.get(kind)?.has(id) === true) await store([{ o: "remove", kind, id }]);
     },
     list: () => [...(records.facts.get(kind) ?? [])].map(([id, value]) => ({ id, value })),
+  };
+}
+
+/** Remembers the ids of work that is never taken. */
+export function createRefusal({ records, now }: Parts, store: Store): Engine["refuse"] {
+  return async (work, cursor) => {
+    if (records.hasSeen(work, now())) return;
+    const { queue, id } = work;
+    const operations: Operation[] = [
+      { o: "work", work: frozenCopy(work), at: now() },
+      { o: "ack", queue, id },
+    ];
+    if (cursor !== undefined) operations.push({ o: "cursor", ...cursor });
+    await store(operations);
   };
 }
 

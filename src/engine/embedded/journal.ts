@@ -6,11 +6,13 @@ import type { Logger } from "../../log.js";
 import { syncFolder, writeFully } from "./files.js";
 import { encodeLine } from "./line.js";
 import { encodeTransaction, type Operation } from "./operations.js";
+import { Reserve } from "./reserve.js";
 import { encodeHead, type SegmentFile, segmentPath } from "./segment.js";
 
 const fdatasync = promisify(fs.fdatasync);
 const lazySyncMs = 200;
 const probeMs = 500;
+const watchMs = 2000;
 const probeBytes = 16 * 1024;
 
 interface OpenSegment extends SegmentFile {
@@ -30,10 +32,14 @@ interface Waiter {
 }
 
 interface JournalOptions {
+  /** Learns up to which transaction the journal is on the disk. */
+  readonly mark: { note(tx: number): void; close(): void };
   readonly log: Logger;
   readonly onFatal: (error: Error) => void;
   /** The disk takes writes again. */
   readonly onWritable: () => void;
+  /** Throws when another process may write here too. */
+  readonly assertHeld?: (() => void) | undefined;
 }
 
 /**
@@ -42,6 +48,7 @@ interface JournalOptions {
  */
 export class Journal {
   readonly #options: JournalOptions;
+  readonly #reserve: Reserve;
   #segment: OpenSegment;
   #tx: number;
   /** Bytes of transactions written and synced since opening, over all segments. */
@@ -56,6 +63,8 @@ export class Journal {
   #failure: Error | undefined;
   #lazySync: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
+  readonly #watch: NodeJS.Timeout;
+  #isEnding = false;
 
   constructor(
     start: {
@@ -77,6 +86,8 @@ export class Journal {
       checkpointEnd: start.checkpointEnd,
       isListed: true,
     };
+    this.#reserve = new Reserve(dirname(dirname(start.segment.path)));
+    this.#watch = setInterval(() => this.#isAlone(), watchMs).unref();
   }
 
   get syncs(): number {
@@ -103,16 +114,18 @@ export class Journal {
   }
 
   /**
-   * Appends one transaction; returns its position in the stream of journal bytes.
+   * Appends one transaction; returns its position in the stream of journal bytes. `isReceipt`: it notes what has happened
+   * outside already. A full disk has room for some of those, which is kept for them as long as anything else is written.
    *
    * @throws {EngineError} `persistence`: nothing of it is in the file
    */
-  write(operations: readonly Operation[]): number {
-    this.#assertUsable();
+  write(operations: readonly Operation[], isReceipt = false): number {
+    this.#assertUsable(isReceipt);
+    this.assertAlone();
     const segment = this.#segment;
     const line = encodeLine(encodeTransaction(this.#tx + 1, segment.synced, operations));
     try {
-      writeFully(segment.fd, line);
+      this.#append(segment, line, isReceipt);
     } catch (error) {
       throw this.#refuse(segment, error);
     }
@@ -122,6 +135,28 @@ export class Journal {
     this.#announced = segment.synced;
     this.#lazySync ??= setTimeout(() => void this.#syncLazily(), lazySyncMs).unref();
     return this.#written;
+  }
+
+  /**
+   * To be asked before each write to a file that belongs to this journal's engine.
+   *
+   * @throws {EngineError} `persistence` when another process may use the files: this one stops
+   */
+  assertAlone(): void {
+    if (this.#failure === undefined && this.#isAlone()) return;
+    throw this.#stopped(this.#failure ?? new Error("The journal is closed"));
+  }
+
+  #append(segment: OpenSegment, line: Buffer, isReceipt: boolean): void {
+    try {
+      writeFully(segment.fd, line);
+    } catch (error) {
+      if (!isReceipt || !this.#reserve.isKept) throw error;
+      this.#refuse(segment, error);
+      this.#assertUsable(isReceipt);
+      this.#reserve.giveBack();
+      writeFully(segment.fd, line);
+    }
   }
 
   /** Resolves once everything written so far is on the disk. `isCounted`: somebody relies on it. */
@@ -143,6 +178,7 @@ export class Journal {
    */
   startSegment(operations: Iterable<Operation>): SegmentFile & { readonly fd: number } {
     this.#assertUsable();
+    this.assertAlone();
     const old = this.#segment;
     const number = old.number + 1;
     const path = segmentPath(dirname(old.path), number);
@@ -176,8 +212,12 @@ export class Journal {
     } finally {
       clearTimeout(this.#lazySync);
       clearTimeout(this.#probe);
+      clearInterval(this.#watch);
+      // Else the file may be another process's by now.
+      if (this.#isAlone()) this.#reserve.giveBack();
       this.#failure ??= new Error("The journal is closed");
       fs.closeSync(this.#segment.fd);
+      this.#options.mark.close();
     }
   }
 
@@ -188,6 +228,7 @@ export class Journal {
       const segment = this.#segment;
       const { size } = segment;
       const written = this.#written;
+      const tx = this.#tx;
       try {
         await fdatasync(segment.fd);
         if (!segment.isListed) await syncFolder(dirname(segment.path));
@@ -196,25 +237,59 @@ export class Journal {
         this.fail(new Error(`The journal could not be synced: ${messageOf(error)}`, { cause: error }));
         return;
       }
+      // Whoever has taken the lock meanwhile does not have to have seen what was just written.
+      if (!this.#isAlone()) {
+        for (const { reject } of batch) reject(this.#stopped(this.#failure ?? new Error("The journal is closed")));
+        return;
+      }
       segment.isListed = true;
       segment.synced = size;
       this.#synced = Math.max(this.#synced, written);
+      this.#options.mark.note(tx);
       if (batch.some(({ isCounted }) => isCounted)) this.#syncs += 1;
       for (const { resolve } of batch) resolve();
     }
     this.#isSyncing = false;
   }
 
+  /** The engine closes: who loses the lock from now on need not be stopped. */
+  end(): void {
+    this.#isEnding = true;
+    clearInterval(this.#watch);
+  }
+
   /** After a failed fsync nobody knows what is on the disk: nothing more may be written by this process. */
-  fail(error: Error): void {
+  fail(error: Error, isFatal = true): void {
     if (this.#failure !== undefined) return;
     this.#failure = error;
     clearTimeout(this.#lazySync);
     clearTimeout(this.#probe);
+    clearInterval(this.#watch);
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { reject } of waiters) reject(this.#stopped(error));
-    this.#options.onFatal(error);
+    if (isFatal) this.#options.onFatal(error);
+    else this.#options.log.error(`the journal is not written any more: ${error.message}`, { error });
+  }
+
+  /** False, and nothing is written any more, when the lock is lost or somebody else has written or removed the segment. */
+  #isAlone(): boolean {
+    if (this.#failure !== undefined) return false;
+    const { fd, path, size } = this.#segment;
+    try {
+      this.#options.assertHeld?.();
+      const found = fs.fstatSync(fd);
+      if (found.nlink === 0) throw new Error(`${path} was removed`);
+      if (found.size !== size) throw new Error(`${path} has ${found.size} bytes instead of ${size}`);
+      return true;
+    } catch (error) {
+      const isLock = error instanceof EngineError;
+      const told = isLock
+        ? error
+        : new Error(`Another program has changed the journal: ${messageOf(error)}`, { cause: error });
+      this.fail(told, !this.#isEnding);
+      return false;
+    }
   }
 
   async #syncLazily(): Promise<void> {
@@ -230,7 +305,7 @@ export class Journal {
   /** Names the synced offset in the file, so that later damage before it is not taken for a torn tail. */
   #announce(): void {
     const segment = this.#segment;
-    if (this.#failure !== undefined || this.#refusal !== undefined) return;
+    if (this.#failure !== undefined || this.#refusal !== undefined || !this.#isAlone()) return;
     if (segment.synced <= this.#announced || segment.size !== segment.synced) return;
     const line = encodeLine(encodeTransaction(this.#tx, segment.synced, []));
     try {
@@ -242,9 +317,9 @@ export class Journal {
     }
   }
 
-  #assertUsable(): void {
+  #assertUsable(isReceipt = false): void {
     if (this.#failure !== undefined) throw this.#stopped(this.#failure);
-    if (this.#refusal !== undefined) throw new EngineError(this.#refusal, { kind: "persistence" });
+    if (this.#refusal !== undefined && !isReceipt) throw new EngineError(this.#refusal, { kind: "persistence" });
   }
 
   #stopped(error: Error): EngineError {
@@ -280,6 +355,7 @@ export class Journal {
     const path = join(dirname(this.#segment.path), "probe.tmp");
     try {
       fs.writeFileSync(path, Buffer.alloc(probeBytes), { mode: 0o600 });
+      this.#reserve.keep();
     } catch {
       this.#probe = setTimeout(() => this.#tryAgain(), probeMs).unref();
       return;

@@ -7,6 +7,8 @@ import type { ConsumeOptions, Handler, QueueName } from "../engine.js";
 import { type Attempt, endAttempt } from "./attempt.js";
 import { createDelivery, type DeliveryParts, waitFor } from "./delivery.js";
 import { Place } from "./place.js";
+import { SuspectGate } from "./suspect-gate.js";
+import { isCondemned, outlives } from "./suspects.js";
 import type { Lane, WorkItem } from "./work-table.js";
 
 const firstDelayMs = 500;
@@ -19,17 +21,20 @@ interface Consumer {
   readonly handler: Handler<QueueName>;
   readonly signal: AbortSignal;
   readonly places: PQueue;
-  readonly lastAttempts: PQueue;
   /** Handlers at work, those without a place included. */
   readonly running: Set<Promise<void>>;
 }
 
+interface Offer {
+  readonly consumer: Consumer;
+  readonly lane: Lane;
+  readonly item: WorkItem;
+  /** No suspect was in work for a while. */
+  readonly isQuiet: boolean;
+}
+
 interface LanesOptions extends Omit<DeliveryParts, "release"> {
   readonly log: Logger;
-  /** How long a last attempt makes the others wait. */
-  readonly aloneMs: number;
-  /** Lanes became shorter. */
-  readonly onShorter: () => void;
 }
 
 /** Hands out the heads of the lanes: each lane one at a time, the lanes side by side, in the order they became ready. */
@@ -38,7 +43,8 @@ export class Lanes {
   readonly #consumers = new Set<Consumer>();
   // By lane id: a lane that was empty for a moment is a new object.
   readonly #running = new Map<string, Attempt>();
-  readonly #offered = new Map<string, Consumer>();
+  readonly #offered = new Map<string, { readonly consumer: Consumer; readonly item: WorkItem }>();
+  readonly #suspects = new SuspectGate();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   /** How often in a row the disk refused what an attempt wanted to store. */
   readonly #refusals = new WeakMap<WorkItem, number>();
@@ -60,9 +66,8 @@ export class Lanes {
   ): Promise<void> {
     if (signal.aborted) return;
     const places = new PQueue({ concurrency: options.parallel });
-    const lastAttempts = new PQueue({ concurrency: 1 });
     const { maxAttempts } = options;
-    const consumer: Consumer = { queue, maxAttempts, handler, signal, places, lastAttempts, running: new Set() };
+    const consumer: Consumer = { queue, maxAttempts, handler, signal, places, running: new Set() };
     this.#consumers.add(consumer);
     await new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true });
@@ -70,8 +75,11 @@ export class Lanes {
     });
     this.#consumers.delete(consumer);
     places.clear();
-    lastAttempts.clear();
-    for (const [id, offeredTo] of this.#offered) if (offeredTo === consumer) this.#offered.delete(id);
+    for (const [id, offered] of this.#offered) {
+      if (offered.consumer !== consumer) continue;
+      this.#offered.delete(id);
+      this.#suspects.leave(offered.item);
+    }
     this.resume(queue);
     await Promise.all(consumer.running);
     // A lane whose handler has just settled may be another consumer's now.
@@ -99,22 +107,18 @@ export class Lanes {
       );
       return;
     }
-    this.#offered.set(lane.id, consumer);
-    const run = (): Promise<void> =>
-      new Promise((resolve) => {
-        Place.hold(consumer.places, consumer.signal, (place) => {
-          const running = this.#run(consumer, lane, place).finally(() => {
-            consumer.running.delete(running);
-            resolve();
-          });
-          consumer.running.add(running);
-          return running;
+    this.#offered.set(lane.id, { consumer, item });
+    const begin = (isQuiet: boolean): void =>
+      Place.hold(consumer.places, consumer.signal, (place) => {
+        const running = this.#run({ consumer, lane, item, isQuiet }, place).finally(() => {
+          this.#suspects.leave(item);
+          consumer.running.delete(running);
         });
+        consumer.running.add(running);
+        return running;
       });
-    // What ends the process takes the attempts of all that runs beside it: the last one is not shared.
-    const isLast = item.attempts > 0 && item.attempts === consumer.maxAttempts - 1;
-    if (isLast) void consumer.lastAttempts.add(() => settledWithin(run(), this.#options.aloneMs));
-    else void run();
+    if (item.suspicion === undefined || isCondemned(item)) begin(false);
+    else this.#suspects.enter(item, item.suspicion, begin);
   }
 
   /** Makes work available that a synced transaction brought. */
@@ -131,12 +135,18 @@ export class Lanes {
     for (const attempt of this.#running.values()) {
       if (!attempt.isEnded && !this.#options.records.work.has(attempt.item)) fence(attempt, "its session was deleted");
     }
+    for (const [id, { item }] of this.#offered) {
+      if (this.#options.records.work.has(item) || !this.#suspects.isWaiting(item)) continue;
+      this.#offered.delete(id);
+      this.#suspects.leave(item);
+    }
   }
 
   /** Ends all attempts that are still running. */
   fenceAll(): void {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
+    this.#suspects.close();
     for (const attempt of this.#running.values()) if (!attempt.isEnded) fence(attempt, "the engine is closed");
   }
 
@@ -168,26 +178,29 @@ export class Lanes {
     return best;
   }
 
-  async #run(consumer: Consumer, lane: Lane, place: Place): Promise<void> {
+  async #run({ consumer, lane, item, isQuiet }: Offer, place: Place): Promise<void> {
     this.#offered.delete(lane.id);
-    const [item] = lane.items;
-    if (item === undefined || consumer.signal.aborted || !this.#isReady(lane)) return;
-    if (this.#waitMs(item) > 0) return this.offer(lane);
+    if (consumer.signal.aborted || !this.#isReady(lane)) return;
+    // Its session may have been deleted meanwhile.
+    if (lane.items[0] !== item || this.#waitMs(item) > 0) return this.offer(lane);
     const target = { queue: lane.queue, id: item.work.id };
+    const run = isQuiet ? { quiet: true } : {};
     try {
-      this.#options.writer.write([{ o: "attempt", ...target, attempts: item.attempts + 1 }]);
+      this.#options.writer.write([{ o: "attempt", ...target, attempts: item.attempts + 1, run }]);
     } catch {
       return; // The journal has told why; the lane is looked at again once the disk takes writes.
     }
     this.#options.boundary("attempt:started", lane.queue);
     using abort = linked(consumer.signal);
+    using _window = this.#watchWindow(item);
     const attempt: Attempt = {
       lane,
       item,
       claimed: new Set(),
       abort,
       place,
-      isExhausted: item.attempts > consumer.maxAttempts,
+      isExhausted: isCondemned(item) || failuresOf(item) > consumer.maxAttempts,
+      onPause: () => this.#suspects.leave(item),
       isEnded: false,
     };
     item.takenBy = attempt;
@@ -202,8 +215,23 @@ export class Lanes {
     }
     item.takenBy = undefined;
     this.#running.delete(lane.id);
-    this.#options.onShorter();
     this.#offerAgain(lane);
+  }
+
+  /** A suspect whose run lasts is not held against it, and lets the next one into work. */
+  #watchWindow(item: WorkItem): Disposable {
+    const { suspicion } = item;
+    const end = (): void => {
+      try {
+        const changes = outlives(item);
+        if (changes.length > 0) this.#options.writer.write(changes);
+      } catch (error) {
+        this.#options.log.warn("it was not stored that a run lasts", { id: item.work.id, error });
+      }
+      this.#suspects.leave(item);
+    };
+    const timer = suspicion === undefined ? undefined : setTimeout(end, suspicion.windowMs).unref();
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
   }
 
   #offerAgain({ queue, key }: Pick<Lane, "queue" | "key">): void {
@@ -231,7 +259,7 @@ export class Lanes {
         log.error("a handler failed and all attempts are used up: buried", { ...about, error });
         await this.#bury(attempt, error);
       } else {
-        const delayMs = backoffMs(item.attempts);
+        const delayMs = backoffMs(failuresOf(item));
         log.error("a handler failed: it will run again", { ...about, delayMs, error });
         writer.write([{ o: "retry", ...target, ...waitFor(delayMs, now()), reason: messageOf(error) }]);
       }
@@ -247,6 +275,7 @@ export class Lanes {
     const refusals = (this.#refusals.get(item) ?? 0) + 1;
     this.#refusals.set(item, refusals);
     item.attempts = Math.max(0, item.attempts - 1);
+    item.run = undefined;
     Object.assign(item, waitFor(backoffMs(refusals), this.#options.now()));
     this.#options.log.warn("an attempt could not be stored: kept until the disk takes writes", {
       id: item.work.id,
@@ -267,7 +296,6 @@ export class Lanes {
   }
 
   #release(work: readonly { readonly queue: QueueName; readonly id: string }[]): void {
-    this.#options.onShorter();
     for (const { queue, id } of work) {
       const item = this.#options.records.work.item(queue, id);
       if (item !== undefined) this.makeAvailable(item);
@@ -280,14 +308,9 @@ function fence(attempt: Attempt, why: string): void {
   attempt.abort.abort(new EngineError(`The attempt was ended: ${why}`, { kind: "fenced" }));
 }
 
-/** Resolves when `done` does, or after a while. */
-async function settledWithin(done: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms).unref();
-  });
-  await Promise.race([done, limit]);
-  clearTimeout(timer);
+/** Attempts that did not end with their process. */
+function failuresOf({ attempts, crashes }: WorkItem): number {
+  return attempts - crashes;
 }
 
 function load(consumer: Consumer): number {

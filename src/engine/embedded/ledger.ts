@@ -14,11 +14,16 @@ const logSuffix = ".events.jsonl";
 const kinds = ["user_message_queued", "turn_execution_", "error_occurred"].map((kind) =>
   Buffer.from(`"type":"${kind}`),
 );
+const delivery = Buffer.from('"type":"outbound_delivery_changed"');
+const givenUp = ["dead_letter", "refused"].map((status) => Buffer.from(`"status":"${status}"`));
 
 interface Ended {
-  readonly end: "answered" | "failed" | "cancelled" | "refused";
+  readonly end: "answered" | "undelivered" | "failed" | "cancelled" | "refused";
   readonly seq: number;
 }
+
+/** Replies that were given up, by message: one that is sent for again and arrives is taken out. */
+type Undelivered = Map<string, Set<string>>;
 
 interface Account {
   readonly messageId: string;
@@ -39,23 +44,29 @@ export async function readLedger(
 ): Promise<readonly LedgerEntry[]> {
   const accounts = new Map<string, Account>();
   const ends = new Map<string, Ended>();
+  const undelivered: Undelivered = new Map();
   let entries: LedgerEntry[] = [];
   // What was accepted while the logs were being read is not in the journal as it was before them: what looks lost is
   // looked up once more in everything that is newer than the first look.
   for (let pass = 1; pass <= 2; pass += 1) {
     const records = readRecords(home);
-    const note = (event: StoredEvent): void => noteEvent(event, pass, accounts, ends);
+    const note = (event: StoredEvent): void => noteEvent(event, pass, { accounts, ends, undelivered });
     for (const session of records.sessions.all()) for (const { event } of session.tail) note(event);
-    for (const path of listLogs(sessionsDir)) await readLog(path, note, log);
+    for (const path of listLogs(sessionsDir)) await readLog(path, note, undelivered, log);
     entries = [];
     for (const [id, account] of accounts) {
-      const entry = settle(account, ends.get(id), records);
+      const entry = settle(account, endOf(ends.get(id), undelivered.get(id)), records);
       const isTooNew = pass > 1 && account.pass === pass;
       if (entry !== undefined && !(entry.end === "lost" && isTooNew)) entries.push(entry);
     }
     if (entries.every(({ end }) => end !== "lost")) break;
   }
   return entries;
+}
+
+/** What was answered, and whose answer did not reach its chat. */
+function endOf(ended: Ended | undefined, lost: ReadonlySet<string> = new Set()): Ended | undefined {
+  return ended?.end === "answered" && lost.size > 0 ? { ...ended, end: "undelivered" } : ended;
 }
 
 function settle(account: Account, ended: Ended | undefined, records: LiveRecords): LedgerEntry | undefined {
@@ -95,17 +106,38 @@ function listLogs(sessionsDir: string): readonly string[] {
   }
 }
 
-async function readLog(path: string, note: (event: StoredEvent) => void, log: Logger): Promise<void> {
+async function readLog(
+  path: string,
+  note: (event: StoredEvent) => void,
+  undelivered: Undelivered,
+  log: Logger,
+): Promise<void> {
+  // Most replies arrive: how they fared is read only where one was given up before.
+  const counts = (bytes: Buffer): boolean =>
+    kinds.some((kind) => bytes.includes(kind)) ||
+    (bytes.includes(delivery) && (undelivered.size > 0 || givenUp.some((status) => bytes.includes(status))));
   await eachLine(path, (bytes, { line }) => {
     // What has no end is being written, or was when the process ended.
-    if (bytes.at(-1) !== 0x0a || !kinds.some((kind) => bytes.includes(kind))) return;
+    if (bytes.at(-1) !== 0x0a || !counts(bytes)) return;
     const event = parseEventLine(bytes);
     if (event !== undefined) note(event);
     else log.warn("a damaged line of a session log was left out of the ledger", { file: path, line });
   });
 }
 
-function noteEvent(event: StoredEvent, pass: number, accounts: Map<string, Account>, ends: Map<string, Ended>): void {
+function noteEvent(
+  event: StoredEvent,
+  pass: number,
+  {
+    accounts,
+    ends,
+    undelivered,
+  }: {
+    readonly accounts: Map<string, Account>;
+    readonly ends: Map<string, Ended>;
+    readonly undelivered: Undelivered;
+  },
+): void {
   const { session_key: sessionKey, seq } = event;
   const idOf = (messageId: string): string => `${sessionKey}\n${messageId}`;
   const end = (messageIds: readonly string[], how: Ended["end"]): void => {
@@ -134,6 +166,19 @@ function noteEvent(event: StoredEvent, pass: number, accounts: Map<string, Accou
       // Written when a message is buried or turned away; an error that a turn survives is recoverable.
       if (event.correlation_id !== undefined && !event.payload.recoverable) end([event.correlation_id], "refused");
       break;
+    case "outbound_delivery_changed":
+      if (event.correlation_id !== undefined) noteDelivery(idOf(event.correlation_id), event.payload, undelivered);
+      break;
     default:
   }
+}
+
+function noteDelivery(
+  account: string,
+  { outbound_id: id, status }: { readonly outbound_id: string; readonly status: string },
+  undelivered: Undelivered,
+): void {
+  const lost = undelivered.get(account) ?? new Set();
+  if (status === "dead_letter" || status === "refused") undelivered.set(account, lost.add(id));
+  else if (status === "sent" && lost.delete(id) && lost.size === 0) undelivered.delete(account);
 }

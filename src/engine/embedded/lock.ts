@@ -1,71 +1,140 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname } from "node:path";
-import { z } from "zod";
 import { EngineError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { codeOf } from "./files.js";
+import { HeldLock } from "./locking/held-lock.js";
+import { defaultLeaseMs, type Holding, holdingOf, watchLease } from "./locking/holding.js";
+import { flock, isShared } from "./locking/kernel-lock.js";
+import { type FoundLock, type LockContent, readLockFile, writeOpenLock } from "./locking/lock-file.js";
+import { isSamePlace, ownPlace } from "./locking/process-place.js";
 import { processStart } from "./process-start.js";
 import { toStartFailure } from "./start-failure.js";
 
 /** A held lock. */
-export interface Lock {
-  /** Tells others where the holder's API is. @throws {EngineError} `persistence` */
-  setAddress(address: string): void;
-  /** Lets go. Does nothing when called again. */
-  release(): void;
-}
+export type Lock = Pick<HeldLock, "setAddress" | "assertHeld" | "release" | "isFromLease">;
 
 /** Who holds a lock. */
 export interface LockHolder {
   readonly pid: number;
   /** Where its API is, once it listens. */
   readonly address?: string;
+  /** What the API there calls itself. */
+  readonly instanceId?: string;
   /** Unix ms. */
   readonly startedAt: number;
+  /** The name of the container or machine that it runs in, where that is another one: its pid means nothing here. */
+  readonly elsewhere?: string;
 }
 
-const content = z.object({
-  id: z.string(),
-  pid: z.number(),
-  processStart: z.string(),
-  startedAt: z.number(),
-  address: z.string().optional(),
-});
-type Content = z.infer<typeof content>;
+export interface LockOptions {
+  /** Where only a lease can hold it: it is over when its holder has not renewed it for so long. Default 15 s. */
+  readonly leaseMs?: number;
+}
 
 const tries = 20;
+
+/** A lock of our own that nobody sees yet. */
+interface Draft {
+  readonly path: string;
+  readonly fd: number;
+  readonly content: LockContent;
+}
 
 /**
  * Takes the lock file for this process, from a process that is dead if need be. Of several that try at the same time
  * exactly one gets it.
  *
+ * The kernel holds it (flock), so that it also holds between containers; where that does not do, on file systems that
+ * several machines share or without a `flock` program, it is a lease.
+ *
  * @throws {EngineError} `locked`, naming the holder's pid and address; `persistence` when it cannot be written
  */
-export async function acquireLock(path: string, log: Logger): Promise<Lock> {
+export async function acquireLock(path: string, log: Logger, options: LockOptions = {}): Promise<Lock> {
   try {
-    return await acquire(path, log);
+    fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const draft = await createDraft(path, options);
+    try {
+      return await acquire(path, draft, log);
+    } catch (error) {
+      fs.closeSync(draft.fd);
+      throw error;
+    } finally {
+      fs.rmSync(draft.path, { force: true });
+    }
   } catch (error) {
     throw toStartFailure(path, error);
   }
 }
 
-async function acquire(path: string, log: Logger): Promise<Lock> {
-  fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const mine: Content = {
-    id: randomBytes(8).toString("hex"),
-    pid: process.pid,
-    processStart: processStart(process.pid) ?? "unknown",
-    startedAt: Date.now(),
+/**
+ * Takes all of these locks, or none of them.
+ *
+ * @throws {EngineError} as {@link acquireLock}
+ */
+export async function acquireLocks(paths: readonly string[], log: Logger): Promise<readonly Lock[]> {
+  // Together: each may have to wait for a lease to end.
+  const outcomes = await Promise.allSettled(paths.map((path) => acquireLock(path, log)));
+  const failed = outcomes.find((outcome) => outcome.status === "rejected");
+  const locks = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+  if (failed === undefined) return locks;
+  for (const lock of locks) lock.release();
+  throw failed.reason;
+}
+
+/** Who holds the lock; undefined when nobody who is alive does. Who cannot be asked counts as alive. */
+export async function readLock(path: string): Promise<LockHolder | undefined> {
+  const found = readLockFile(path);
+  if (found?.content === undefined || (await holdingOf(path, found)) === "gone") return undefined;
+  const { pid, startedAt, address, instanceId, place } = found.content;
+  const isHere = place === undefined || isSamePlace(place, ownPlace());
+  return {
+    pid,
+    startedAt,
+    ...(address === undefined ? {} : { address }),
+    ...(instanceId === undefined ? {} : { instanceId }),
+    ...(isHere ? {} : { elsewhere: place.host }),
   };
+}
+
+async function createDraft(path: string, { leaseMs = defaultLeaseMs }: LockOptions): Promise<Draft> {
+  const id = randomBytes(8).toString("hex");
+  const draft = `${path}.${id}`;
+  const fd = fs.openSync(draft, "wx+", 0o600);
+  try {
+    // Locked before anybody can see it: under its real name it is never there without its lock.
+    const isKernels = (await flock(fd, "exclusive")) === "free" && !isShared(draft);
+    const content: LockContent = {
+      id,
+      pid: process.pid,
+      processStart: processStart(process.pid) ?? "unknown",
+      startedAt: Date.now(),
+      place: ownPlace(),
+      ...(isKernels ? { hold: "kernel" } : { hold: "lease", leaseMs, beat: 0 }),
+    };
+    writeOpenLock(fd, content);
+    return { path: draft, fd, content };
+  } catch (error) {
+    fs.closeSync(fd);
+    fs.rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+async function acquire(path: string, draft: Draft, log: Logger): Promise<Lock> {
+  const held = (before?: LockContent): Lock =>
+    new HeldLock(path, draft, { log, isFromLease: before?.hold === "lease" });
   for (let left = tries; left > 0; left -= 1) {
-    if (createAs(path, mine)) return held(path, mine);
-    const found = read(path);
+    if (linkAs(path, draft)) return held();
+    const found = readLockFile(path);
     if (found === undefined) continue;
-    if (found.content !== undefined && isHeld(found.content)) throw locked(path, found.content);
-    if (replace(path, found, mine)) {
+    const holding = await decide(path, found, log);
+    if (holding === "changed") continue;
+    if (holding !== "gone") throw locked(path, found.content, holding);
+    if (await replace(path, found, draft, log)) {
       log.warn("took over the lock of a process that is gone", { file: path, pid: found.content?.pid ?? "unknown" });
-      return held(path, mine);
+      return held(found.content);
     }
     // Somebody else is taking over: see who it is.
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -73,85 +142,25 @@ async function acquire(path: string, log: Logger): Promise<Lock> {
   throw new EngineError(`${path} is being taken by another process. Try again.`, { kind: "locked", retryable: true });
 }
 
-/** Who holds the lock; undefined when nobody who is alive does. */
-export function readLock(path: string): LockHolder | undefined {
-  const found = read(path)?.content;
-  if (found === undefined || !isHeld(found)) return undefined;
-  const { pid, startedAt, address } = found;
-  return { pid, startedAt, ...(address === undefined ? {} : { address }) };
+async function decide(path: string, found: FoundLock, log: Logger): Promise<Exclude<Holding, "beats"> | "changed"> {
+  const holding = await holdingOf(path, found);
+  if (holding !== "beats") return holding;
+  if (found.content === undefined) return "gone";
+  const { place, leaseMs = defaultLeaseMs } = found.content;
+  log.warn(`waits up to ${leaseMs / 1000} s to see whether the maxclaw that had this folder still runs`, {
+    file: path,
+    host: place?.host,
+  });
+  return await watchLease(path, found.content);
 }
 
-function held(path: string, mine: Content): Lock {
-  let isReleased = false;
-  return {
-    setAddress(address) {
-      if (isReleased) return;
-      try {
-        writeOver(path, { ...mine, address });
-      } catch (error) {
-        throw toStartFailure(path, error);
-      }
-    },
-    release() {
-      if (isReleased) return;
-      isReleased = true;
-      if (read(path)?.content?.id === mine.id) fs.rmSync(path, { force: true });
-    },
-  };
-}
-
-interface Found {
-  readonly content: Content | undefined;
-  /** Names this very holder, or these very bytes where they are no lock. */
-  readonly id: string;
-}
-
-function read(path: string): Found | undefined {
-  let text: string;
+/** Gives our draft another name; false when there is such a file already. */
+function linkAs(path: string, draft: Draft): boolean {
   try {
-    text = fs.readFileSync(path, "utf8");
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
-  const parsed = content.safeParse(parseJson(text));
-  return parsed.success ? { content: parsed.data, id: parsed.data.id } : { content: undefined, id: "unreadable" };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function isHeld(holder: Content | undefined): boolean {
-  return holder !== undefined && processStart(holder.pid) === holder.processStart;
-}
-
-/** Creates the file with its content in one step; false when it is there already. */
-function createAs(path: string, mine: Content): boolean {
-  const draft = `${path}.${mine.id}`;
-  try {
-    fs.writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
-    fs.linkSync(draft, path);
+    fs.linkSync(draft.path, path);
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
-    throw error;
-  } finally {
-    fs.rmSync(draft, { force: true });
-  }
-}
-
-function writeOver(path: string, mine: Content): void {
-  const draft = `${path}.${mine.id}`;
-  try {
-    fs.writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
-    fs.renameSync(draft, path);
-  } catch (error) {
-    fs.rmSync(draft, { force: true });
     throw error;
   }
 }
@@ -160,30 +169,35 @@ function writeOver(path: string, mine: Content): void {
  * Puts our lock in the place of a dead one. Only one process may do so: the one that has created a claim file which
  * names the dead holder, and then still finds that holder's lock. A claim whose owner died is itself claimed.
  */
-function replace(path: string, dead: Found, mine: Content): boolean {
+async function replace(path: string, dead: FoundLock, draft: Draft, log: Logger): Promise<boolean> {
   const claims: string[] = [];
   for (let target = dead; ; ) {
     const claim = `${path}.after-${target.id}`;
-    if (createAs(claim, mine)) {
+    if (linkAs(claim, draft)) {
       claims.push(claim);
       break;
     }
-    const other = read(claim);
-    if (other === undefined || isHeld(other.content) || claims.includes(claim)) return false;
+    const other = readLockFile(claim);
+    if (other === undefined || claims.includes(claim) || (await decide(claim, other, log)) !== "gone") return false;
     claims.push(claim);
     target = other;
   }
-  const isStillDead = read(path)?.id === dead.id;
-  if (isStillDead) writeOver(path, mine);
+  const isStillDead = readLockFile(path)?.id === dead.id;
+  if (isStillDead) fs.renameSync(draft.path, path);
   const own = claims.at(-1);
   for (const claim of isStillDead ? claims : [own]) if (claim !== undefined) fs.rmSync(claim, { force: true });
   return isStillDead;
 }
 
-function locked(path: string, holder: Content): EngineError {
-  const at = holder.address === undefined ? "" : ` at ${holder.address}`;
-  return new EngineError(
-    `${dirname(path)} is in use by another maxclaw (pid ${holder.pid}${at}). Stop it first, or use another folder.`,
-    { kind: "locked", retryable: false },
-  );
+function locked(path: string, holder: LockContent | undefined, holding: Holding): EngineError {
+  const { pid, address, place } = holder ?? {};
+  const at = address === undefined || address === "" ? "" : ` at ${address}`;
+  const isHere = place === undefined || isSamePlace(place, ownPlace());
+  const who = isHere ? `pid ${pid ?? "unknown"}${at}` : `in another container or machine, ${place.host}${at}`;
+  const home = dirname(path);
+  const text =
+    holding === "unknowable"
+      ? `${home} was last used by another maxclaw (${who}), and nobody can tell from here whether it still runs. If it does, stop it there. If you are sure that it does not, delete ${path}. Where the program "flock" (util-linux) is installed, this is found out by itself.`
+      : `${home} is in use by another maxclaw (${who}). Stop it${isHere ? "" : " there"} first, or use another folder.`;
+  return new EngineError(text, { kind: "locked", retryable: false });
 }

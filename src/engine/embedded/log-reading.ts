@@ -1,8 +1,9 @@
 import * as fs from "node:fs";
 import type { FileHandle } from "node:fs/promises";
+import { EngineError } from "../../errors.js";
 import type { StoredEvent } from "../../events/event.js";
 import { decodeLine } from "./line.js";
-import { isStoredEventShape } from "./operations.js";
+import { isKnownVersion, isStoredEventShape } from "./operations.js";
 
 const chunkBytes = 64 * 1024;
 
@@ -64,12 +65,13 @@ class LineCursor {
     yield* this.#nextBytes();
   }
 
-  *next(): Reading<LogLine | undefined> {
+  *next(onLine?: (line: LogLine, bytes: Buffer) => void): Reading<LogLine | undefined> {
     const start = this.#start;
     const bytes = yield* this.#nextBytes();
-    return bytes === undefined
-      ? undefined
-      : { start, end: this.#start, event: parseEventLine(bytes, this.#log.sessionKey) };
+    if (bytes === undefined) return undefined;
+    const line = { start, end: this.#start, event: parseEventLine(bytes, this.#log.sessionKey) };
+    onLine?.(line, bytes);
+    return line;
   }
 
   *#nextBytes(): Reading<Buffer | undefined> {
@@ -93,12 +95,30 @@ class LineCursor {
   }
 }
 
-/** The event of a line; undefined when the line is damaged, not ended, or of another session than the one that is named. */
+/** Calls back with each line and its bytes, which are void afterwards. */
+export function* eachLogLine(log: LogToRead, onLine: (line: LogLine, bytes: Buffer) => void): Reading<void> {
+  const cursor = new LineCursor(0, log);
+  while ((yield* cursor.next(onLine)) !== undefined);
+}
+
+/**
+ * The event of a line; undefined when the line is damaged, not ended, or of another session than the one that is named.
+ *
+ * @throws {EngineError} `corrupt` for an event of a newer version, which is neither damaged nor to be misread
+ */
 export function parseEventLine(bytes: Buffer, sessionKey?: string): StoredEvent | undefined {
   if (bytes.at(-1) !== 0x0a) return undefined;
   const value = decodeLine(bytes);
   if (!isStoredEventShape(value)) return undefined;
+  if (!isKnownVersion(value)) throw newerEvent(value);
   return sessionKey === undefined || value.session_key === sessionKey ? value : undefined;
+}
+
+function newerEvent({ session_key: key, seq, schema_version: version }: StoredEvent): EngineError {
+  return new EngineError(
+    `Event ${seq} of ${key} has schema version ${String(version)}; this maxclaw reads versions 1.x. It was written by a newer version: update maxclaw, or restore the home from before the update.`,
+    { kind: "corrupt" },
+  );
 }
 
 /** The start of a line before which all events are below `seq`, at most a chunk and some long lines from the first one that is not. */
@@ -119,9 +139,10 @@ function* seek(log: LogToRead, seq: number): Reading<number> {
 }
 
 export interface LogRange {
+  /** All that can be read. */
   readonly events: readonly StoredEvent[];
-  /** Offset of a damaged line in the place of a wanted event. */
-  readonly damagedAt: number | undefined;
+  /** Among the lines of these events is a damaged one, or one that is out of its place. */
+  readonly isDamaged: boolean;
 }
 
 /** Up to `limit` events with seq > afterSeq. */
@@ -129,25 +150,20 @@ export function* readRange(log: LogToRead, afterSeq: number, limit: number): Rea
   const cursor = new LineCursor(yield* seek(log, afterSeq + 1), log);
   const events: StoredEvent[] = [];
   let last = afterSeq;
-  let damagedAt: number | undefined;
+  let isDamaged = false;
   while (events.length < limit) {
     const line = yield* cursor.next();
-    if (line === undefined) return { events, damagedAt };
-    if (line.event === undefined) {
-      damagedAt ??= line.start;
-      continue;
-    }
-    if (line.event.seq <= last) {
+    if (line === undefined) break;
+    if (line.event === undefined) isDamaged = true;
+    else if (line.event.seq <= last) {
       // Whatever was damaged before it was not asked for.
-      damagedAt = undefined;
-      continue;
+      isDamaged = events.length > 0;
+    } else {
+      last = line.event.seq;
+      events.push(line.event);
     }
-    if (damagedAt !== undefined && line.event.seq > last + 1) return { events, damagedAt };
-    damagedAt = undefined;
-    last = line.event.seq;
-    events.push(line.event);
   }
-  return { events, damagedAt: undefined };
+  return { events, isDamaged };
 }
 
 export interface LogEnd {

@@ -3,6 +3,7 @@ import type { Logger } from "../../log.js";
 import type { HeldFiles } from "../engine.js";
 import type { Journal } from "./journal.js";
 import type { QuietFlush } from "./quiet-flush.js";
+import type { SeenKeeper } from "./seen/seen-keeper.js";
 import type { SessionLogs } from "./session-logs.js";
 import { pendingOf } from "./session-table.js";
 import type { LiveRecords } from "./state.js";
@@ -12,15 +13,15 @@ interface MaintenanceOptions {
   readonly records: LiveRecords;
   readonly logs: SessionLogs;
   readonly quiet: QuietFlush;
+  readonly seen: SeenKeeper;
   readonly log: Logger;
   readonly segmentBytes: number;
+  readonly forgetMs: number;
   readonly boundary: (name: string) => void;
 }
 
 /** The journal may grow by so many segments while its files are held. */
 const mostHeldSegments = 16;
-/** So long after a deletion, and not sooner after the one before, the journal is written anew. */
-const forgetMs = 1000;
 
 /** Moves events from the journal to the session logs and begins new segments: one of these at a time. */
 export class Maintenance {
@@ -48,6 +49,7 @@ export class Maintenance {
       () => {
         this.#rotateAbove = segmentBytes;
         this.#isRotating = false;
+        void this.#serially(() => this.#options.seen.merge());
       },
       (error: unknown) => {
         log.error("the journal could not begin a new segment; it goes on with the old one", { error });
@@ -67,7 +69,7 @@ export class Maintenance {
         .finally(() => {
           this.#forgetTimer = undefined;
         });
-    }, forgetMs);
+    }, this.#options.forgetMs);
   }
 
   /** Everything is in the session logs and on the disk afterwards. */
@@ -105,6 +107,7 @@ export class Maintenance {
   /** Takes the files back from who holds them, and gives them to nobody any more. */
   stopHolding(): void {
     this.#mayHold = false;
+    this.#options.seen.stop();
     this.#takeBack("the gateway stops");
   }
 
@@ -169,19 +172,22 @@ export class Maintenance {
    * The old one stays until that is on the disk; a crash at any point leaves one of the two complete.
    */
   async #rotate(): Promise<void> {
-    const { journal, records, quiet, boundary } = this.#options;
+    const { journal, records, quiet, seen, boundary } = this.#options;
     boundary("rotate:before");
     quiet.isHeld = true;
     try {
       await journal.sync(false);
       await this.#flushEach();
       await this.#syncLogs();
+      const countSealed = await seen.seal();
+      countSealed();
       const old = journal.startSegment(records.checkpoint());
       boundary("rotate:checkpoint-written");
       records.sessions.startSegment();
       await journal.sync(false);
       await journal.drop(old);
       boundary("rotate:old-dropped");
+      seen.removeOthers();
     } finally {
       quiet.isHeld = false;
     }

@@ -12,19 +12,24 @@ import type {
   StoredWork,
   Work,
 } from "../engine.js";
+import { damageKind } from "../log-damage.js";
 import { storeEvents } from "./delivery.js";
-import { closedError, createDeadLetters, createRecords } from "./facts.js";
+import { closedError, createDeadLetters, createRecords, createRefusal } from "./facts.js";
 import { frozenCopy } from "./files.js";
+import { assertRoom, longLanes } from "./lane-room.js";
 import { loadJournal } from "./load.js";
 import type { Operation } from "./operations.js";
 import type { EmbeddedEngineOptions } from "./options.js";
 import { createParts, type Parts } from "./parts.js";
+import { noteStart, noteStop, readBootId } from "./run-note.js";
 import { journalFolder } from "./segment.js";
 import { pendingOf } from "./session-table.js";
 import { toStartFailure } from "./start-failure.js";
-import { laneId, toStored } from "./work-table.js";
+import { judgeCrash } from "./suspects.js";
+import { toStored } from "./work-table.js";
 
 const settleMs = 5000;
+const firstWindowMs = 4000;
 
 /**
  * Opens the engine that lives in this process and its home folder. Reads the journal and no session log. The caller
@@ -35,6 +40,7 @@ const settleMs = 5000;
  */
 export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promise<Engine> {
   const parts = await openParts(options);
+  noteCrash(parts, options);
   removeLogs(parts, options.log);
   for (const session of parts.records.sessions.all()) if (pendingOf(session).length > 0) parts.quiet.touch(session.key);
   return createEngine(parts, options);
@@ -42,9 +48,26 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
 
 async function openParts(options: EmbeddedEngineOptions): Promise<Parts> {
   try {
-    return createParts(options, await loadJournal(options.home, options.log));
+    const { sessionLogs, sessionLogPath: logPathOf, isTakenOver } = options;
+    const known = { logPathOf, isTakenOver, ...(sessionLogs === undefined ? {} : { logs: sessionLogs }) };
+    const parts = createParts(options, await loadJournal(options.home, options.log, known));
+    await noteStart(parts, options.bootId ?? readBootId());
+    return parts;
   } catch (error) {
     throw toStartFailure(journalFolder(options.home), error);
+  }
+}
+
+/** What the process before has left in work becomes suspect of having ended it. */
+function noteCrash({ records, writer }: Parts, { log, limits = {} }: EmbeddedEngineOptions): void {
+  const changes = judgeCrash([...records.work.all()], limits.suspectMs ?? firstWindowMs);
+  if (changes.length === 0) return;
+  try {
+    writer.write(changes);
+  } catch (error) {
+    // The next start finds the same in the journal and judges the same.
+    log.warn("what was in work when the last process ended could not be noted", { error });
+    for (const change of changes) records.apply(change, { isDurable: true, bytes: 0, position: 0 });
   }
 }
 
@@ -59,16 +82,17 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
     if (isClosed) throw closedError();
   }
 
-  async function store(operations: readonly Operation[]): Promise<void> {
+  async function store(operations: readonly Operation[], isReceipt = false): Promise<void> {
     assertOpen();
-    writer.write(operations);
+    writer.write(operations, isReceipt);
     await journal.sync();
   }
 
-  async function accept(work: Work, { events, cursor }: AcceptOptions): Promise<Acceptance> {
-    const written = await admission.enter(laneId(work.queue, work.key), () => {
+  async function accept(work: Work, { events, cursor, isUrgent = false }: AcceptOptions): Promise<Acceptance> {
+    const written = await admission.enter(() => {
       if (closing.signal.aborted) throw closedError();
       if (records.hasSeen(work, now())) return undefined;
+      assertRoom(records.work, work, parts.laneLimits, isUrgent);
       const operations: Operation[] = [{ o: "work", work: frozenCopy(work), at: now() }];
       if (cursor !== undefined) operations.push({ o: "cursor", name: cursor.name, value: cursor.value });
       return writer.writeEvents(work.sessionKey, events, operations);
@@ -110,18 +134,20 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
 
   async function close(): Promise<void> {
     closing.abort();
+    journal.end();
     admission.close(closedError());
     let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, settleMs);
+    const limit = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), settleMs);
     });
-    await Promise.race([Promise.allSettled(consuming), limit]);
+    const hasSettled = await Promise.race([Promise.allSettled(consuming).then(() => true), limit]);
     clearTimeout(timer);
     isClosed = true;
     lanes.fenceAll();
     parts.quiet.stop();
     maintenance.stopHolding();
     try {
+      if (hasSettled) noteStop(parts);
       await maintenance.compact();
     } catch (error) {
       options.log.warn("closing could not move everything into the session logs; it stays in the journal", {
@@ -129,6 +155,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       });
     }
     await journal.close();
+    records.seen.close();
   }
 
   return {
@@ -136,6 +163,8 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       if (closing.signal.aborted) throw closedError();
       return accept(work, acceptOptions);
     },
+
+    refuse: createRefusal(parts, store),
 
     // The queue decides what the handler gets, which a plain union does not show to the compiler.
     consume: (queue, limits, handler, signal) => consume(queue, limits, handler as Handler<QueueName>, signal),
@@ -173,14 +202,18 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       return items.filter((item) => item.isDurable).map((item) => toStored(item) as StoredWork<Q>);
     },
 
+    longLanes: (least) => longLanes(records.work, least),
+
     async deleteSession(sessionKey) {
       assertOpen();
       const { lastSeq, lastTime } = logs.open(sessionKey);
       const isEmpty = lastSeq === (records.sessions.tombstones.get(sessionKey)?.seq ?? 0);
       if (isEmpty && !records.work.hasWorkOf(sessionKey)) return;
-      writer.write([{ o: "tombstone", key: sessionKey, seq: lastSeq, timestamp: lastTime }]);
+      writer.write([
+        { o: "tombstone", key: sessionKey, seq: lastSeq, timestamp: lastTime },
+        { o: "remove", kind: damageKind, id: sessionKey },
+      ]);
       lanes.fenceDeleted();
-      admission.recheck();
       await journal.sync();
       removeLog(parts, sessionKey, options.log);
       maintenance.forgetSoon();
@@ -199,6 +232,7 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
         outboundWaiting: records.work.count("outbound"),
         deadLetters: records.work.dead.size,
         syncs: journal.syncs,
+        problems: [...records.seen.problems.values()],
       };
     },
 

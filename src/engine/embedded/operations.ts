@@ -6,11 +6,19 @@ import type { Work } from "../engine.js";
 export const formatVersion = 1;
 
 // Lines carry a checksum, so these check only what would make later code fail; bodies pass through untouched.
-const storedEvent = z.custom<StoredEvent>(isStoredEventShape);
+const storedEvent = z.custom<StoredEvent>((value) => isStoredEventShape(value) && isKnownVersion(value));
 const work = z.custom<Work>(isWorkShape);
 const queue = z.enum(["inbound", "outbound"]);
 const text = z.string();
 const time = z.number();
+
+/** See `Run` and `Suspicion`. Optional everywhere: earlier versions wrote neither, and read past them. */
+const run = z.object({
+  quiet: z.boolean().optional(),
+  outlived: z.boolean().optional(),
+  progressed: z.boolean().optional(),
+});
+const suspicion = z.object({ limit: z.number(), alone: z.number(), points: z.number(), windowMs: z.number() });
 
 const operation = z.discriminatedUnion("o", [
   z.object({ o: z.literal("event"), event: storedEvent }),
@@ -21,9 +29,23 @@ const operation = z.discriminatedUnion("o", [
     attempts: z.number().optional(),
     notBefore: time.optional(),
     delayMs: z.number().optional(),
+    run: run.optional(),
+    crashes: z.number().optional(),
+    suspicion: suspicion.optional(),
   }),
-  /** An attempt began, or one was given back: `attempts` is the count from now on. */
-  z.object({ o: z.literal("attempt"), queue, id: text, attempts: z.number() }),
+  /**
+   * An attempt began, with `run`, or one was given back or ended with its process: `attempts` is the count from now on,
+   * `crashes` how many of them a crash has ended.
+   */
+  z.object({
+    o: z.literal("attempt"),
+    queue,
+    id: text,
+    attempts: z.number(),
+    run: run.optional(),
+    crashes: z.number().optional(),
+    suspicion: suspicion.optional(),
+  }),
   /** `delayMs` is how far off `notBefore` was when this was written. */
   z.object({
     o: z.literal("retry"),
@@ -43,6 +65,8 @@ const operation = z.discriminatedUnion("o", [
   z.object({ o: z.literal("remove"), kind: text, id: text }),
   /** Ids of work and of platform deliveries that were accepted before, each with its time. */
   z.object({ o: z.literal("seen"), ids: z.custom<[string, number][]>(isSeenShape) }),
+  /** Others stand in these files, and from now on in no other. */
+  z.object({ o: z.literal("sealed"), files: z.array(z.object({ name: text, count: z.number(), until: time })) }),
   z.object({ o: z.literal("tombstone"), key: text, seq: z.number(), timestamp: time }),
   /** The log of a deleted session is off the disk. */
   z.object({ o: z.literal("gone"), key: text }),
@@ -104,6 +128,13 @@ export function isStoredEventShape(value: unknown): value is StoredEvent {
     typeof value.timestamp === "string" &&
     Number.isSafeInteger(value.seq)
   );
+}
+
+/** Events of 1.x are read; what a later version means by its events, nobody knows here. */
+export function isKnownVersion(event: StoredEvent): boolean {
+  // Older than the field itself, or of whatever the file says.
+  const version: unknown = event.schema_version;
+  return version === undefined || (typeof version === "string" && /^1(\.|$)/.test(version));
 }
 
 function isWorkShape(value: unknown): value is Work {

@@ -1,12 +1,19 @@
 import { AcceptListeners } from "./accept-listeners.js";
 import { Admission } from "./admission.js";
+import { knownLoss, tellDamage } from "./damage/damage-records.js";
+import { eventsInJournal } from "./damage/journal-events.js";
+import { JournalMark } from "./damage/journal-mark.js";
 import { Journal } from "./journal.js";
+import { defaultLaneLimits, type LaneLimits } from "./lane-room.js";
 import { Lanes } from "./lanes.js";
 import type { LoadedJournal } from "./load.js";
 import { Maintenance } from "./maintenance.js";
 import type { EmbeddedEngineOptions, OnBoundary } from "./options.js";
 import { Publisher } from "./publisher.js";
 import { QuietFlush } from "./quiet-flush.js";
+import { seenFolder } from "./seen/format.js";
+import { SeenKeeper } from "./seen/seen-keeper.js";
+import { journalFolder } from "./segment.js";
 import { SessionLogs } from "./session-logs.js";
 import type { LiveRecords } from "./state.js";
 import { Writer } from "./writer.js";
@@ -23,6 +30,7 @@ export interface Parts {
   readonly maintenance: Maintenance;
   readonly writer: Writer;
   readonly admission: Admission;
+  readonly laneLimits: LaneLimits;
   readonly listeners: AcceptListeners;
   readonly lanes: Lanes;
 }
@@ -34,7 +42,9 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
   const boundary = options.onBoundary ?? (() => {});
   const journal: Journal = new Journal(loaded, {
     log,
+    assertHeld: options.assertHeld,
     onFatal: options.onFatal ?? stopProcess,
+    mark: new JournalMark(options.home, log),
     onWritable: () => {
       lanes.resume("inbound");
       lanes.resume("outbound");
@@ -45,12 +55,39 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     log,
     boundary,
     syncedPosition: () => journal.syncedPosition,
+    assertAlone: () => journal.assertAlone(),
+    inJournal: (sessionKey) => eventsInJournal(journal.syncedFile, sessionKey),
+    knownLoss: (sessionKey) => knownLoss(records, sessionKey),
+    shownSeq: options.shownSeq ?? (() => 0),
+    onDamage: (damage) => tellDamage({ records, writer, log, now }, damage),
   });
   const quiet = new QuietFlush(logs, records.sessions, quietMs, log);
-  const maintenance = new Maintenance({ journal, records, logs, quiet, log, segmentBytes, boundary });
+  const seen = new SeenKeeper({
+    ids: records.seen,
+    folder: seenFolder(journalFolder(options.home)),
+    log,
+    now,
+    boundary,
+    note: async (files) => {
+      writer.write([{ o: "sealed", files: [...files] }]);
+      await journal.sync(false);
+    },
+    sealAtLeast: options.sealAtLeast,
+  });
+  const maintenance = new Maintenance({
+    journal,
+    records,
+    logs,
+    quiet,
+    seen,
+    log,
+    segmentBytes,
+    forgetMs: options.forgetMs ?? 1000,
+    boundary,
+  });
   const publisher = new Publisher(options.publish, log);
   const { instanceId } = options;
-  const writer = new Writer({
+  const writer: Writer = new Writer({
     journal,
     records,
     logs,
@@ -58,16 +95,12 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     publisher,
     instanceId,
     now,
+    log,
     onWritten: () => maintenance.check(),
   });
-  const admission = new Admission(
-    {
-      acceptsWaiting: limits.acceptsWaiting ?? 100,
-      pendingPerKey: limits.pendingPerKey ?? 100,
-      waitMs: limits.waitMs ?? 10_000,
-    },
-    (lane) => records.work.lengthOf(lane),
-  );
+  const { acceptsWaiting = 100, waitMs = 10_000, pendingPerKey = defaultLaneLimits.pendingPerKey } = limits;
+  const admission = new Admission({ acceptsWaiting, waitMs });
+  const laneLimits = { ...defaultLaneLimits, pendingPerKey };
   const listeners = new AcceptListeners(log);
   const lanes = new Lanes(
     {
@@ -77,15 +110,13 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
       now,
       boundary,
       log,
-      aloneMs: limits.aloneMs ?? 30_000,
-      onShorter: () => admission.recheck(),
     },
     (item) => listeners.tell(item),
   );
-  return { now, boundary, records, journal, logs, quiet, maintenance, writer, admission, listeners, lanes };
+  return { now, boundary, records, journal, logs, quiet, maintenance, writer, admission, laneLimits, listeners, lanes };
 
   function stopProcess(error: Error): void {
-    log.error("the process stops: what is on the disk is not known any more", { error });
+    log.error(`the process stops and writes nothing more: ${error.message}`, { error });
     process.exit(exitCode);
   }
 }

@@ -1,6 +1,10 @@
 import * as fs from "node:fs";
+import { type Logger, silentLog } from "../../log.js";
+import { readMark, resetMark } from "./damage/journal-mark.js";
 import { syncFolder } from "./files.js";
 import { applyLines, createSegment } from "./load.js";
+import { seenFolder } from "./seen/format.js";
+import { findSealed } from "./seen/open-sealed.js";
 import { journalFolder, listSegments, parseSegment, type SegmentContent } from "./segment.js";
 import { LiveRecords } from "./state.js";
 
@@ -14,11 +18,15 @@ export interface JournalRepair {
 
 /**
  * Writes a new segment from every undamaged transaction of the journal, then sets the old files aside as
- * `<name>.damaged-<time>`. Changes nothing when nothing is damaged. No gateway may run on this home meanwhile.
+ * `<name>.damaged-<time>`. Changes nothing when nothing is damaged. No gateway may run on this home meanwhile:
+ * `assertHeld` throws should one be able to.
  *
  * @throws {EngineError} `corrupt` when a file was written by a newer version
  */
-export async function repairJournal(home: string): Promise<JournalRepair> {
+export async function repairJournal(
+  home: string,
+  { log = silentLog, assertHeld = () => {} }: { readonly log?: Logger; readonly assertHeld?: () => void } = {},
+): Promise<JournalRepair> {
   const folder = journalFolder(home);
   const all = (fs.existsSync(folder) ? listSegments(folder) : []).map((segment) => ({
     ...segment,
@@ -30,9 +38,12 @@ export async function repairJournal(home: string): Promise<JournalRepair> {
     all.findLastIndex(({ content }) => content.checkpointEnd !== undefined),
   );
   const segments = all.slice(start);
+  const mark = readMark(home, log) ?? 0;
   const isDamaged = segments.some(
     ({ content }, index) =>
-      content.goodEnd < Math.min(content.size, content.synced) || (index === 0 && content.checkpointEnd === undefined),
+      content.goodEnd < Math.min(content.size, content.synced) ||
+      (content.goodEnd < content.size && lastTransaction(content) < mark) ||
+      (index === 0 && content.checkpointEnd === undefined),
   );
   if (!isDamaged) return { setAside: [], lostBytes: 0, keptTransactions: 0 };
 
@@ -47,14 +58,25 @@ export async function repairJournal(home: string): Promise<JournalRepair> {
     lostBytes += content.size - content.lines.reduce((sum, line) => sum + line.bytes, 0);
     keptTransactions += lines.filter(({ line }) => line.kind === "transaction").length;
   }
+  // Which files of ids count may have stood in what is damaged; one too many does no harm.
+  records.seen.replaceFiles(findSealed(seenFolder(folder)));
   const time = new Date().toISOString().replaceAll(":", "-");
   const setAside = segments.map(({ path }) => `${path}.damaged-${time}`);
+  assertHeld();
   // Linked first and unlinked last: at no moment is the journal without its files.
   for (const [index, { path }] of segments.entries()) fs.linkSync(path, setAside[index] ?? `${path}.damaged`);
   await createSegment(folder, (all.at(-1)?.number ?? 0) + 1, tx, records);
+  assertHeld();
   for (const { path } of all) fs.unlinkSync(path);
   await syncFolder(folder);
+  resetMark(home, tx);
   return { setAside, lostBytes, keptTransactions };
+}
+
+/** The number of the last one before the first damage. */
+function lastTransaction({ lines, goodEnd }: SegmentContent): number {
+  const before = lines.filter(({ offset }) => offset < goodEnd);
+  return before.reduce((last, { line }) => ("tx" in line ? Math.max(last, line.tx) : last), 0);
 }
 
 /** The head as it stands, then each transaction once, in the order of their numbers, wherever its line has got to. */

@@ -33,6 +33,7 @@ export async function noteRestored(options: EmbeddedEngineOptions): Promise<Rest
   quiet.stop();
   await maintenance.compact();
   await journal.close();
+  records.seen.close();
   return { messages: records.work.count("inbound"), replies: replies.length };
 }
 

@@ -1,5 +1,7 @@
 import type { GatewayEvent, StoredEvent } from "../../events/event.js";
+import { isNewId } from "../../util/ids.js";
 import { deepFreeze } from "./files.js";
+import { type LoggedEvent, toLogged } from "./known-ids.js";
 import type { Operation } from "./operations.js";
 
 const keptEvents = 200;
@@ -37,6 +39,8 @@ export interface Session {
   /** Seq by event id, for events of this journal segment and of the one before. */
   ids: Map<string, number>;
   olderIds: Map<string, number>;
+  /** What the log and later events hold under ids that may be given again; undefined until somebody asks. */
+  loggedIds: Map<string, LoggedEvent> | undefined;
   readonly unpublished: Publication[];
   isPublishing: boolean;
 }
@@ -72,6 +76,7 @@ export class SessionTable {
       logBytes: undefined,
       ids: new Map(),
       olderIds: new Map(),
+      loggedIds: undefined,
       unpublished: [],
       isPublishing: false,
     };
@@ -92,6 +97,7 @@ export class SessionTable {
     session.lastTime = Math.max(session.lastTime, Date.parse(event.timestamp));
     session.tail.push({ event: deepFreeze(event), bytes, position });
     session.ids.set(event.event_id, event.seq);
+    if (!isNewId(event.event_id)) session.loggedIds?.set(event.event_id, toLogged(event));
   }
 
   applyTombstone(key: string, seq: number, timestamp: number): void {
@@ -105,6 +111,7 @@ export class SessionTable {
     session.logBytes = undefined;
     session.ids.clear();
     session.olderIds.clear();
+    session.loggedIds = undefined;
   }
 
   /** Where an event id stands in its session. */

@@ -1,10 +1,8 @@
 import { deepFreeze } from "./files.js";
 import type { Operation } from "./operations.js";
+import { SeenIds } from "./seen/seen-ids.js";
 import { SessionTable } from "./session-table.js";
 import { WorkTable } from "./work-table.js";
-
-/** How long the ids of accepted work, and what platforms repeat on redelivery, are remembered. */
-export const rememberedMs = 7 * 24 * 60 * 60 * 1000;
 
 /** Everything that a checkpoint holds. Changed only by applying what stands in the journal. */
 export class LiveRecords {
@@ -12,8 +10,8 @@ export class LiveRecords {
   readonly sessions = new SessionTable();
   readonly cursors = new Map<string, string>();
   readonly facts = new Map<string, Map<string, unknown>>();
-  /** Unix ms by `w:<work id>` or `d:<dedup id>`, oldest first. */
-  readonly #seen = new Map<string, number>();
+  /** `w:<work id>` and `d:<dedup id>` of what was accepted. */
+  readonly seen = new SeenIds();
 
   /** `isDurable`: work in this operation may be handed out at once. `bytes` is the size of an event, roughly. */
   apply(
@@ -43,11 +41,14 @@ export class LiveRecords {
         this.facts.get(operation.kind)?.delete(operation.id);
         break;
       case "seen":
-        for (const [id, at] of operation.ids) this.#seen.set(id, at);
+        this.seen.restore(operation.ids);
+        break;
+      case "sealed":
+        this.seen.replaceFiles(operation.files);
         break;
       case "work":
-        this.#remember(`w:${operation.work.id}`, operation.at);
-        if (operation.work.dedupId !== undefined) this.#remember(`d:${operation.work.dedupId}`, operation.at);
+        this.seen.remember(`w:${operation.work.id}`, operation.at);
+        if (operation.work.dedupId !== undefined) this.seen.remember(`d:${operation.work.dedupId}`, operation.at);
         this.work.apply(operation, options.isDurable);
         break;
       default:
@@ -57,10 +58,9 @@ export class LiveRecords {
 
   /** True when work of this id, or with this dedup id, was accepted before. */
   hasSeen(work: { readonly id: string; readonly dedupId?: string | undefined }, now: number): boolean {
-    this.#forgetOld(now);
     return (
-      this.#seen.has(`w:${work.id}`) ||
-      (work.dedupId !== undefined && this.#seen.has(`d:${work.dedupId}`)) ||
+      this.seen.has(`w:${work.id}`, now) ||
+      (work.dedupId !== undefined && this.seen.has(`d:${work.dedupId}`, now)) ||
       this.work.holds(work.id)
     );
   }
@@ -70,14 +70,7 @@ export class LiveRecords {
     for (const [kind, facts] of this.facts) {
       for (const [id, value] of facts) yield { o: "put", kind, id, value };
     }
-    let ids: [string, number][] = [];
-    for (const entry of this.#seen) {
-      ids.push(entry);
-      if (ids.length < 500) continue;
-      yield { o: "seen", ids };
-      ids = [];
-    }
-    if (ids.length > 0) yield { o: "seen", ids };
+    yield* this.seen.checkpoint();
     yield* this.work.checkpoint();
     yield* this.sessions.checkpoint();
   }
@@ -89,16 +82,5 @@ export class LiveRecords {
       this.facts.set(kind, facts);
     }
     return facts;
-  }
-
-  #remember(id: string, at: number): void {
-    if (!this.#seen.has(id)) this.#seen.set(id, at);
-  }
-
-  #forgetOld(now: number): void {
-    for (const [id, at] of this.#seen) {
-      if (at > now - rememberedMs) break;
-      this.#seen.delete(id);
-    }
   }
 }

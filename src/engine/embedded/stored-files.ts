@@ -37,7 +37,7 @@ export function readStoredJournal({ home, segment }: StoredFiles): StoredJournal
     const content = parseSegment(path, bytes);
     const isDamaged = content.goodEnd < Math.min(content.size, content.synced);
     if (isDamaged || (content.checkpointEnd === undefined && path === files.at(-1)?.path))
-      problem ??= `${path} is damaged at byte ${content.goodEnd}. Run "maxclaw journal repair".`;
+      problem ??= `${path} is damaged at byte ${content.goodEnd}. Run "maxclaw repair".`;
     if (content.checkpointEnd === undefined) continue;
     applyLines(records, content, content.goodEnd);
     return { path, content, records, problem };
@@ -45,38 +45,61 @@ export function readStoredJournal({ home, segment }: StoredFiles): StoredJournal
   return { path: undefined, content: undefined, records, problem };
 }
 
+const pieceBytes = 1024 * 1024;
+
 /**
- * Calls back with each line of a file, its LF included where it has one, reading a piece at a time. Does nothing when
- * there is no such file.
+ * Calls back with each line of a file, its LF included where it has one, reading a piece at a time; the bytes are the
+ * caller's during the call only. Does nothing when there is no such file. Reads without the detour of a stream, which
+ * for a hundred thousand small files takes most of the time, and lets others go on after each piece.
  */
 export async function eachLine(
   path: string,
   onLine: (bytes: Buffer, place: { readonly line: number; readonly byte: number }) => void,
   signal?: AbortSignal,
 ): Promise<void> {
-  let rest: Buffer = Buffer.alloc(0);
-  let line = 1;
-  let byte = 0;
-  const take = (bytes: Buffer): void => {
-    onLine(bytes, { line, byte });
-    line += 1;
-    byte += bytes.length;
-  };
+  signal?.throwIfAborted();
+  let fd: number;
   try {
-    for await (const chunk of fs.createReadStream(path, { highWaterMark: 1024 * 1024 })) {
-      signal?.throwIfAborted();
-      const bytes: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      let start = 0;
-      for (let lf = bytes.indexOf(0x0a); lf !== -1; lf = bytes.indexOf(0x0a, start)) {
-        take(bytes.subarray(start, lf + 1));
-        start = lf + 1;
-      }
-      rest = bytes.subarray(start);
-    }
+    fd = fs.openSync(path, "r");
   } catch (error) {
     // Its session was deleted meanwhile.
     if (codeOf(error) === "ENOENT") return;
     throw error;
   }
-  if (rest.length > 0) take(rest);
+  try {
+    await readLines(fd, onLine, signal);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+async function readLines(
+  fd: number,
+  onLine: (bytes: Buffer, place: { readonly line: number; readonly byte: number }) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  // One more than there is, so that a short file ends with its first read.
+  let buffer = Buffer.allocUnsafe(Math.min(fs.fstatSync(fd).size + 1, pieceBytes));
+  let filled = 0;
+  let line = 1;
+  let byte = 0;
+  for (let isOver = false; !isOver; ) {
+    const length = fs.readSync(fd, buffer, filled, buffer.length - filled, null);
+    isOver = length < buffer.length - filled && fs.fstatSync(fd).size <= byte + filled + length;
+    const end = filled + length;
+    let start = 0;
+    for (let lf = buffer.indexOf(0x0a, filled); lf !== -1 && lf < end; lf = buffer.indexOf(0x0a, start)) {
+      onLine(buffer.subarray(start, lf + 1), { line, byte });
+      line += 1;
+      byte += lf + 1 - start;
+      start = lf + 1;
+    }
+    filled = end - start;
+    if (isOver && filled > 0) onLine(buffer.subarray(start, end), { line, byte });
+    // A line that is longer than a piece.
+    if (start === 0 && filled === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
+    else if (start > 0) buffer.copyWithin(0, start, end);
+    await new Promise((resolve) => setImmediate(resolve));
+    signal?.throwIfAborted();
+  }
 }

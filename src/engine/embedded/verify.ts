@@ -1,6 +1,10 @@
+import { dirname } from "node:path";
+import { EngineError } from "../../errors.js";
 import type { StoredEvent } from "../../events/event.js";
 import { type EventProblem, SessionCheck } from "./check-session.js";
 import { parseEventLine } from "./log-reading.js";
+import { seenFolder } from "./seen/format.js";
+import { checkSealed } from "./seen/open-sealed.js";
 import { eachLine, readStoredJournal, type StoredFiles, type StoredJournal } from "./stored-files.js";
 
 export interface EventReport {
@@ -17,6 +21,10 @@ export interface VerifyOptions {
   /** Where a session's log belongs. */
   readonly logPathOf: (sessionKey: string) => string;
   readonly signal: AbortSignal;
+  /** Called after each log. */
+  readonly onProgress?:
+    | ((progress: { readonly filesDone: number; readonly files: number; readonly events: number }) => void)
+    | undefined;
 }
 
 const mostListed = 1000;
@@ -30,7 +38,11 @@ const mostListed = 1000;
 export async function verifyStoredEvents(files: StoredFiles, options: VerifyOptions): Promise<EventReport> {
   const { sessionKey, logPathOf } = options;
   const verification = new Verification(readStoredJournal(files), options);
-  for (const file of sessionKey === undefined ? files.logs : [logPathOf(sessionKey)]) await verification.checkLog(file);
+  const logs = sessionKey === undefined ? files.logs : [logPathOf(sessionKey)];
+  for (const [index, file] of logs.entries()) {
+    await verification.checkLog(file);
+    options.onProgress?.({ filesDone: index + 1, files: logs.length, events: verification.events });
+  }
   verification.checkUnlogged();
   await verification.settleCauses(files.logs);
   return verification.toReport();
@@ -51,6 +63,8 @@ class Verification {
     this.#journal = journal;
     this.#options = options;
     const { path, problem, records } = journal;
+    for (const message of path === undefined ? [] : checkSealed(seenFolder(dirname(path)), records.seen.files))
+      this.#report({ kind: "journal", message });
     if (problem !== undefined)
       this.#report({ kind: "journal", message: problem, ...(path === undefined ? {} : { file: path }) });
     for (const { key, tail } of records.sessions.all()) {
@@ -63,6 +77,10 @@ class Verification {
     }
   }
 
+  get events(): number {
+    return this.#events;
+  }
+
   async checkLog(file: string): Promise<void> {
     const early: { readonly line: number; readonly byte: number }[] = [];
     let check: SessionCheck | undefined;
@@ -70,7 +88,8 @@ class Verification {
     await eachLine(
       file,
       (bytes, { line, byte }) => {
-        const event = parseEventLine(bytes);
+        const event = this.#parse(bytes, { file, line });
+        if (event === "newer") return;
         if (event === undefined) {
           if (check === undefined) early.push({ line, byte });
           else check.damaged({ file, line }, byte);
@@ -89,9 +108,20 @@ class Verification {
         this.#report({ kind: "damaged", message: "no line of this log can be read", file, line });
     } else if (file !== this.#options.logPathOf(key)) {
       const message = `this is a log of ${key}, whose log is ${this.#options.logPathOf(key)}: the gateway does not read it`;
+      check?.settle();
       this.#report({ kind: "foreign", message, sessionKey: key, file });
     } else if (check !== undefined || early.length > 0 || this.#inJournal.has(key)) {
       this.#finish(key, check ?? this.#begin(key, file, early));
+    }
+  }
+
+  #parse(bytes: Buffer, place: { readonly file: string; readonly line: number }): StoredEvent | undefined | "newer" {
+    try {
+      return parseEventLine(bytes);
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      this.#report({ kind: "version", message: error.message, ...place });
+      return "newer";
     }
   }
 
@@ -147,6 +177,7 @@ class Verification {
     this.#inJournal.delete(key);
     check.endLog(rest[0]);
     for (const event of rest) check.add(event, { file: this.#journal.path ?? "journal" });
+    check.settle();
     this.#events += rest.length;
     this.#sessions += 1;
     for (const [cause, problem] of check.missingCauses) this.#missingCauses.set(cause, problem);

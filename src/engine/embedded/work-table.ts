@@ -1,20 +1,29 @@
 import type { DeadLetter, QueueName, StoredWork, Work } from "../engine.js";
 import { deepFreeze } from "./files.js";
 import type { Operation } from "./operations.js";
+import type { Run, Suspicion } from "./suspicion.js";
 
 /** A piece of work that waits or runs. */
 export interface WorkItem {
   readonly work: Work;
   readonly acceptedAt: number;
   attempts: number;
+  /** Attempts that ended with their process. */
+  crashes: number;
+  /** While it is in work. */
+  run: Run | undefined;
+  suspicion: Suspicion | undefined;
   /** Unix ms; 0 when it may run at once. */
   notBefore: number;
   /** How long it was to wait when `notBefore` was set; undefined where that is not known. */
   delayMs: number | undefined;
   /** False until the transaction that brought it is synced: nobody may see it before. */
   isDurable: boolean;
+  stored: StoredWork | undefined;
   /** The attempt that runs or has claimed it. */
   takenBy: object | undefined;
+  /** See {@link StoredWork}. */
+  mayHaveBegun?: boolean;
 }
 
 export interface Lane {
@@ -24,6 +33,8 @@ export interface Lane {
   readonly key: string;
   /** In the order of accepting; the head runs. */
   readonly items: WorkItem[];
+  /** Of all items, roughly. */
+  bytes: number;
 }
 
 type WorkOperation = Extract<
@@ -31,11 +42,15 @@ type WorkOperation = Extract<
   { o: "work" | "attempt" | "retry" | "ack" | "bury" | "dead" | "redrive" | "drop" }
 >;
 
+/** The oldest replies make room for newer ones. */
+const mostDead = 1000;
+
 /** Work that is accepted and not acknowledged, by lane, and the dead letters. */
 export class WorkTable {
   readonly #lanes = new Map<string, Lane>();
   readonly #items: Record<QueueName, Map<string, WorkItem>> = { inbound: new Map(), outbound: new Map() };
   readonly #dead = new Map<string, DeadLetter>();
+  #bytes = 0;
 
   apply(operation: WorkOperation, isDurable: boolean): void {
     switch (operation.o) {
@@ -45,12 +60,18 @@ export class WorkTable {
       case "attempt":
         this.#change(operation, (item) => {
           item.attempts = operation.attempts;
+          item.run = operation.run;
+          item.crashes = operation.crashes ?? item.crashes;
+          item.suspicion = operation.suspicion ?? item.suspicion;
         });
         break;
       case "retry":
         this.#change(operation, (item) => {
           item.notBefore = operation.notBefore;
           item.delayMs = operation.delayMs;
+          // The process has survived it.
+          item.run = undefined;
+          item.suspicion = undefined;
         });
         break;
       case "ack":
@@ -101,9 +122,13 @@ export class WorkTable {
     return [...this.#lanes.values()].filter((lane) => lane.queue === queue);
   }
 
-  /** How much is in a lane. */
-  lengthOf(lane: string): number {
-    return this.#lanes.get(lane)?.items.length ?? 0;
+  /** How much is in a lane, and in all of them. */
+  sizeOf(
+    queue: QueueName,
+    key: string,
+  ): { readonly count: number; readonly bytes: number; readonly bytesOfAll: number } {
+    const { items, bytes } = this.lane(queue, key) ?? { items: [], bytes: 0 };
+    return { count: items.length, bytes, bytesOfAll: this.#bytes };
   }
 
   item(queue: QueueName, id: string): WorkItem | undefined {
@@ -126,6 +151,10 @@ export class WorkTable {
     return [...this.#dead.values()].some((letter) => letter.work.sessionKey === sessionKey);
   }
 
+  *all(): Iterable<WorkItem> {
+    for (const items of Object.values(this.#items)) yield* items.values();
+  }
+
   count(queue: QueueName): number {
     return this.#items[queue].size;
   }
@@ -140,38 +169,49 @@ export class WorkTable {
       yield { o: "dead", work: bare, acceptedAt, attempts, reason, at: buriedAt };
     }
     for (const lane of this.#lanes.values()) {
-      for (const { work, acceptedAt, attempts, notBefore, delayMs } of lane.items) {
-        yield { o: "work", work, at: acceptedAt, attempts, notBefore, ...(delayMs === undefined ? {} : { delayMs }) };
+      for (const { work, acceptedAt: at, attempts, crashes, notBefore, delayMs, run, suspicion } of lane.items) {
+        // What is undefined is not written.
+        yield {
+          o: "work",
+          work,
+          at,
+          attempts,
+          notBefore,
+          delayMs,
+          run,
+          suspicion,
+          ...(crashes > 0 ? { crashes } : {}),
+        };
       }
     }
   }
 
-  #add(
-    added: {
-      readonly work: Work;
-      readonly at: number;
-      readonly attempts?: number | undefined;
-      readonly notBefore?: number | undefined;
-      readonly delayMs?: number | undefined;
-    },
-    isDurable: boolean,
-  ): void {
+  #add(added: Omit<Extract<Operation, { o: "work" }>, "o">, isDurable: boolean): void {
     const { queue, id, key } = added.work;
     if (this.#items[queue].has(id)) return;
     const item: WorkItem = {
       work: deepFreeze(added.work),
       acceptedAt: added.at,
       attempts: added.attempts ?? 0,
+      crashes: added.crashes ?? 0,
+      run: added.run,
+      suspicion: added.suspicion,
       notBefore: added.notBefore ?? 0,
       delayMs: added.delayMs,
       isDurable,
+      stored: undefined,
       takenBy: undefined,
     };
     this.#items[queue].set(id, item);
     const laneName = laneId(queue, key);
     const lane = this.#lanes.get(laneName);
-    if (lane === undefined) this.#lanes.set(laneName, { id: laneName, queue, key, items: [item] });
-    else lane.items.push(item);
+    const bytes = bytesOf(item.work);
+    this.#bytes += bytes;
+    if (lane === undefined) this.#lanes.set(laneName, { id: laneName, queue, key, items: [item], bytes });
+    else {
+      lane.items.push(item);
+      lane.bytes += bytes;
+    }
   }
 
   #change(target: { readonly queue: QueueName; readonly id: string }, change: (item: WorkItem) => void): void {
@@ -185,16 +225,37 @@ export class WorkTable {
     const lane = this.#lanes.get(laneId(queue, key));
     if (lane === undefined) return;
     lane.items.splice(lane.items.indexOf(item), 1);
+    const bytes = bytesOf(item.work);
+    lane.bytes -= bytes;
+    this.#bytes -= bytes;
     if (lane.items.length === 0) this.#lanes.delete(lane.id);
   }
 
   #bury(work: StoredWork, reason: string, buriedAt: number): void {
     this.#dead.set(work.id, deepFreeze({ work, reason, buriedAt }));
+    if (this.#dead.size <= mostDead) return;
+    // A chat that has blocked the bot must not fill the journal; how each reply ended stays in its session's log.
+    for (const [id, letter] of this.#dead) {
+      if (letter.work.queue !== "outbound") continue;
+      this.#dead.delete(id);
+      return;
+    }
   }
 }
 
+/** Of a piece of work in the journal and in memory, roughly. */
+function bytesOf({ body }: Work): number {
+  const { content, attachments } = body;
+  const quoted = "quoted" in body ? (body.quoted?.text.length ?? 0) : 0;
+  return 1000 + content.length + quoted + 300 * attachments.length;
+}
+
 export function toStored(item: WorkItem): StoredWork {
-  return { ...item.work, acceptedAt: item.acceptedAt, attempts: item.attempts };
+  const { work, acceptedAt, attempts, mayHaveBegun = false } = item;
+  // A long lane is looked at often.
+  if (item.stored?.attempts !== attempts || (item.stored.mayHaveBegun ?? false) !== mayHaveBegun)
+    item.stored = { ...work, acceptedAt, attempts, ...(mayHaveBegun ? { mayHaveBegun } : {}) };
+  return item.stored;
 }
 
 export function laneId(queue: QueueName, key: string): string {

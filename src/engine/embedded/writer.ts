@@ -1,5 +1,6 @@
 import { EngineError } from "../../errors.js";
 import type { EventDraft, GatewayEvent, StoredEvent } from "../../events/event.js";
+import type { Logger } from "../../log.js";
 import type { Count } from "../engine.js";
 import { totalsOf } from "./counts.js";
 import { placeDrafts, toEvent } from "./drafts.js";
@@ -18,6 +19,7 @@ export interface WriterParts {
   readonly publisher: Publisher;
   readonly instanceId: string;
   readonly now: () => number;
+  readonly log: Logger;
   /** Called after each transaction. */
   readonly onWritten: () => void;
 }
@@ -41,10 +43,10 @@ export class Writer {
     this.#parts = parts;
   }
 
-  /** @throws {EngineError} `persistence` */
-  write(operations: readonly Operation[]): void {
+  /** `isReceipt`: as for the journal. @throws {EngineError} `persistence` */
+  write(operations: readonly Operation[], isReceipt = false): void {
     const { journal, records } = this.#parts;
-    const position = journal.write(operations);
+    const position = journal.write(operations, isReceipt);
     for (const operation of operations) records.apply(operation, { isDurable: false, bytes: 0, position });
     this.#parts.onWritten();
   }
@@ -59,19 +61,27 @@ export class Writer {
     drafts: readonly EventDraft[],
     others: readonly Operation[] = [],
     counts: readonly Count[] = [],
+    options: { readonly isReceipt?: boolean; readonly afterSeq?: number | undefined } = {},
   ): Written {
     const { journal, records, logs, quiet, publisher } = this.#parts;
+    const { isReceipt = false, afterSeq = 0 } = options;
     const session = drafts.length === 0 ? undefined : logs.open(sessionKey);
     if (session === undefined) {
-      if (others.length > 0) this.write(others);
+      if (others.length > 0) this.write(others, isReceipt);
       return { publish: async () => {}, events: async () => [] };
     }
-    const { events, seqs } = placeDrafts(records.sessions, session, drafts, this.#parts.now(), this.#parts.instanceId);
+    session.lastSeq = Math.max(session.lastSeq, afterSeq);
+    const { now, instanceId, log } = this.#parts;
+    const { events, seqs, changed } = placeDrafts(logs, session, drafts, now(), instanceId);
+    for (const { event_id: id, type } of changed)
+      log.error(`${sessionKey}: a second event has the id ${id} and tells something else; the first one stays`, {
+        type,
+      });
     const operations: Operation[] = [...events.map((event) => ({ o: "event" as const, event })), ...others];
     if (events.length > 0) operations.push(...totalsOf(records, counts));
     if (operations.length > 0) {
       const before = journal.segmentBytes;
-      const position = journal.write(operations);
+      const position = journal.write(operations, isReceipt);
       const bytes = Math.ceil((journal.segmentBytes - before) / operations.length);
       for (const operation of operations) records.apply(operation, { isDurable: false, bytes, position });
     }

@@ -1,10 +1,13 @@
 import type { AgentState, EventType, Payload } from "../catalogue.js";
 import type { StopReason, Usage } from "../content.js";
+import type { Guess, ModelUse } from "../model-use.js";
 
 /** A model's answer in pieces, as every provider gives it (the provider contract's `ProviderChunk`). */
 export type AnswerChunk =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }
+  /** The loop begins the message anew for it: the machines ignore it. */
+  | { readonly kind: "was_thinking"; readonly text: string }
   | { readonly kind: "thinking_signature"; readonly signature: string }
   | { readonly kind: "tool_call"; readonly id: string; readonly name: string }
   | { readonly kind: "tool_input"; readonly id: string; readonly json: string }
@@ -13,6 +16,9 @@ export type AnswerChunk =
       readonly stopReason: Exclude<StopReason, "interrupted" | "error">;
       readonly usage: Usage;
       readonly costUsd?: number;
+      readonly isCut?: boolean;
+      /** Of an answer that was cut: what it has probably used beyond `usage`. */
+      readonly guess?: Guess | undefined;
     };
 
 export interface Rates {
@@ -21,6 +27,9 @@ export interface Rates {
   readonly cacheRead?: number | undefined;
   readonly cacheWrite?: number | undefined;
 }
+
+/** What an answer has used that was cut: what its stream had named by then, and a guess at the rest. */
+export type CutUse = Omit<ModelUse, "model">;
 
 /** USD for a million tokens (the provider contract's `Price`). */
 export interface TokenPrice extends Rates {
@@ -91,9 +100,14 @@ export type MachineInput =
     }
   | { readonly kind: "chunk"; readonly chunk: AnswerChunk }
   /** With `willRetry` the abandoned answer leaves no message behind; without, what there is of it is kept as partial. */
-  | { readonly kind: "stream_failed"; readonly code: string; readonly willRetry?: boolean | undefined }
+  | {
+      readonly kind: "stream_failed";
+      readonly code: string;
+      readonly willRetry?: boolean | undefined;
+      readonly spent?: CutUse | undefined;
+    }
   /** The turn is being cancelled, in or outside of a stream. */
-  | { readonly kind: "interrupted" }
+  | { readonly kind: "interrupted"; readonly spent?: CutUse | undefined }
   | { readonly kind: "tool_started"; readonly toolCallId: string; readonly toolName: string }
   | {
       readonly kind: "tool_finished";
@@ -109,7 +123,13 @@ export type MachineInput =
   /** An answer of an earlier attempt that stands in the log and is not asked for again. */
   | { readonly kind: "answer_stored"; readonly message: Payload<"assistant_message"> }
   | { readonly kind: "limit_reached" }
-  | { readonly kind: "turn_ended"; readonly outcome: TurnEnd; readonly durationMs: number };
+  | {
+      readonly kind: "turn_ended";
+      readonly outcome: TurnEnd;
+      readonly durationMs: number;
+      /** Answers that were given up, which `spent` has told before. */
+      readonly discarded?: readonly ModelUse[] | undefined;
+    };
 
 /** An event without its envelope. */
 export interface OutputOf<T extends EventType> {

@@ -1,6 +1,7 @@
 import { type ContentPart, noUsage, type StopReason, type ToolResultPart, type Usage } from "../content.js";
+import type { Guess } from "../model-use.js";
 import { answerCost, parseObject, settledStopReason, toToolUse } from "./answer.js";
-import type { AnswerChunk, Machine, MachineInput, MachineOutput, Step, TokenPrice } from "./input.js";
+import type { AnswerChunk, CutUse, Machine, MachineInput, MachineOutput, Step, TokenPrice } from "./input.js";
 
 type Piece =
   | { readonly type: "text"; readonly text: string }
@@ -48,9 +49,9 @@ function step(state: MessageState, input: MachineInput): Step<MessageState> {
     case "chunk":
       return state.open === undefined ? [state, []] : takeChunk(state, state.open, input.chunk);
     case "stream_failed":
-      return cut(state, "error", input.willRetry !== true);
+      return cut(state, "error", input.willRetry !== true, input.spent);
     case "interrupted":
-      return cut(state, "interrupted", true);
+      return cut(state, "interrupted", true, input.spent);
     case "turn_ended":
       return [
         messageAssembler.initial,
@@ -135,29 +136,35 @@ function endStream(
   );
   // Calls of an answer that was cut off are not run: kept, they would wait for their results for ever.
   const pieces = stopReason === "tool_use" ? open.pieces : open.pieces.filter((piece) => piece.type !== "call");
-  const { usage, costUsd } = end;
-  return close(state, open, { stopReason, usage, costUsd, content: pieces.map(toPart), partial: false });
+  const { usage, costUsd, guess } = end;
+  return close(state, open, { stopReason, usage, costUsd, guess, content: pieces.map(toPart), partial: false });
 }
 
 /** Ends an open answer before its time. */
-function cut(state: MessageState, stopReason: "error" | "interrupted", isKept: boolean): Step<MessageState> {
+function cut(
+  state: MessageState,
+  stopReason: "error" | "interrupted",
+  isKept: boolean,
+  { usage, cost_usd: costUsd, guess }: CutUse = { usage: noUsage },
+): Step<MessageState> {
   const { open } = state;
   if (open === undefined) return [state, []];
   const whole = open.pieces.filter((piece) => piece.type !== "call" || parseObject(piece.json) !== undefined);
   const content = isKept ? whole.map(toPart) : [];
-  return close(state, open, { stopReason, usage: noUsage, content, partial: true });
+  return close(state, open, { stopReason, usage, costUsd, guess, content, partial: true });
 }
 
 interface Ending {
   readonly stopReason: StopReason;
   readonly usage: Usage;
   readonly costUsd?: number | undefined;
+  readonly guess: Guess | undefined;
   readonly content: readonly ContentPart[];
   readonly partial: boolean;
 }
 
 function close(state: MessageState, open: OpenAnswer, ending: Ending): Step<MessageState> {
-  const { stopReason, usage, content, partial } = ending;
+  const { stopReason, usage, guess, content, partial } = ending;
   const message_id = open.messageId;
   const end: MachineOutput = {
     type: "message_stream_end",
@@ -176,6 +183,7 @@ function close(state: MessageState, open: OpenAnswer, ending: Ending): Step<Mess
       stop_reason: stopReason,
       usage,
       ...(cost_usd === undefined ? {} : { cost_usd }),
+      ...(guess === undefined ? {} : { guess }),
       final: !partial && callIds.length === 0,
       partial,
     },

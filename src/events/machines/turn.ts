@@ -1,6 +1,6 @@
 import { addUsage, noUsage, type StopReason, type Usage } from "../content.js";
 import { answerCost, settledStopReason } from "./answer.js";
-import type { AnswerChunk, Machine, MachineInput, MachineOutput, Step, TokenPrice, TurnEnd } from "./input.js";
+import type { AnswerChunk, CutUse, Machine, MachineInput, MachineOutput, Step, TokenPrice } from "./input.js";
 
 export interface ToolCallSummary {
   readonly id: string;
@@ -60,7 +60,7 @@ function step(state: TrackedTurn, input: MachineInput): Step<TrackedTurn> {
   }
   if (!state.isRunning) return [state, []];
   if (input.kind === "turn_ended") {
-    const terminal = terminalOf(state.summary, input.outcome, input.durationMs);
+    const terminal = terminalOf(state.summary, input);
     return [{ ...state, isRunning: false, stream: undefined }, [terminal]];
   }
   return [advance(state, input), []];
@@ -82,13 +82,14 @@ function advance(state: TrackedTurn, input: MachineInput): TrackedTurn {
     case "stream_failed":
       return {
         ...update({
+          ...withSpent(summary, input.spent),
           errors: [...summary.errors, input.code],
           stopReason: input.willRetry === true ? undefined : "error",
         }),
         stream: undefined,
       };
     case "interrupted":
-      return { ...update({ stopReason: "interrupted" }), stream: undefined };
+      return { ...update({ ...withSpent(summary, input.spent), stopReason: "interrupted" }), stream: undefined };
     case "tool_finished":
       return update({ toolCalls: withCall(summary.toolCalls, input) });
     case "answer_stored":
@@ -142,11 +143,21 @@ function withCall(
   return [...calls.filter((known) => known.id !== call.id), call];
 }
 
+/** A cut answer counts in the turn whether a message is left of it or not. */
+function withSpent(summary: TurnSummary, spent: CutUse | undefined): Partial<TurnSummary> {
+  if (spent === undefined) return {};
+  return { usage: addUsage(summary.usage, spent.usage), costUsd: addCost(summary.costUsd, spent.cost_usd) };
+}
+
 function addCost(sum: number | undefined, cost: number | undefined): number | undefined {
   return cost === undefined ? sum : (sum ?? 0) + cost;
 }
 
-function terminalOf(summary: TurnSummary, outcome: TurnEnd, durationMs: number): MachineOutput {
+function terminalOf(
+  summary: TurnSummary,
+  { outcome, durationMs, discarded = [] }: Extract<MachineInput, { readonly kind: "turn_ended" }>,
+): MachineOutput {
+  const given = discarded.length === 0 ? {} : { discarded: [...discarded] };
   const message_ids = [...summary.messageIds];
   const duration_ms = Math.max(0, Math.round(durationMs));
   switch (outcome.end) {
@@ -163,13 +174,14 @@ function terminalOf(summary: TurnSummary, outcome: TurnEnd, durationMs: number):
           duration_ms,
           tool_calls: [...summary.toolCalls],
           errors: [...summary.errors],
+          ...given,
         },
       };
     case "failed": {
       const { code, category, message, recoverable } = outcome;
       return {
         type: "turn_execution_failed",
-        payload: { message_ids, code, category, message, recoverable, usage: summary.usage, duration_ms },
+        payload: { message_ids, code, category, message, recoverable, usage: summary.usage, duration_ms, ...given },
       };
     }
     case "cancelled":
@@ -180,6 +192,7 @@ function terminalOf(summary: TurnSummary, outcome: TurnEnd, durationMs: number):
           reason: outcome.reason,
           mode: outcome.mode,
           ...(outcome.partialMessageId === undefined ? {} : { partial_message_id: outcome.partialMessageId }),
+          ...given,
         },
       };
   }

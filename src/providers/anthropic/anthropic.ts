@@ -3,10 +3,11 @@ import { withoutSlashes } from "../../util/trim-where.js";
 import { createAdjustmentMemory } from "../adjustments.js";
 import { callModel, type HttpProviderOptions, secretsOf } from "../model-call.js";
 import type { Provider } from "../provider.js";
+import { fetchAnswer } from "../refusal.js";
 import { toSdkHeaders } from "../sdk-headers.js";
 import { defaultTimeLimits } from "../timeouts.js";
 import { eventsOfWhole } from "./event.js";
-import { createMessagesReader } from "./read-answer.js";
+import { MessagesReader } from "./read-answer.js";
 import { toMessagesRequest } from "./request.js";
 
 /** Anthropic, or a server that speaks its messages API. The SDK is loaded at the first call. */
@@ -26,18 +27,14 @@ export function createAnthropicProvider(options: HttpProviderOptions): Provider 
     stream: (request, signal) =>
       memory.adjusting(request, async function* (known) {
         client ??= openClient(options, apiBase, limits.totalMs);
-        const [sdk, body, { Stream }] = await Promise.all([
-          client,
-          toMessagesRequest(request, known),
-          import("@anthropic-ai/sdk/core/streaming"),
-        ]);
+        const [sdk, body] = await Promise.all([client, toMessagesRequest(request, known)]);
         yield* callModel(
           {
             limits,
             failure,
-            reader: createMessagesReader(),
+            reader: new MessagesReader(),
+            onUsage: request.onUsage,
             send: (callSignal) => sdk.messages.create(body, { signal: callSignal }).asResponse(),
-            events: (response, controller) => Stream.fromSSEResponse(response, controller, sdk),
             eventsOfWhole,
           },
           signal,
@@ -55,6 +52,7 @@ async function openClient(options: HttpProviderOptions, baseURL: string, totalMs
     apiKey: apiKey ?? "none",
     webhookKey: null,
     defaultHeaders: toSdkHeaders(process.env.ANTHROPIC_CUSTOM_HEADERS, authHeaders(apiKey, baseURL), options.headers),
+    fetch: fetchAnswer,
     // A redirect would carry the key to another address.
     fetchOptions: { redirect: "manual" },
     maxRetries: 0,

@@ -17,7 +17,12 @@ const block = z.discriminatedUnion("type", [
   z.object({ type: z.literal("text"), text }),
   z.object({ type: z.literal("thinking"), thinking: text, signature: text }),
   z.object({ type: z.literal("redacted_thinking"), data: z.string() }),
-  z.object({ type: z.literal("tool_use"), id: text, name: text, input: z.record(z.string(), z.unknown()).nullish() }),
+  z.object({
+    type: z.literal("tool_use"),
+    id: text,
+    name: text,
+    input: z.record(z.string(), z.unknown()).nullish().catch(undefined),
+  }),
 ]);
 
 const delta = z.discriminatedUnion("type", [
@@ -35,10 +40,16 @@ export const eventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("content_block_start"), index, content_block: block }),
   z.object({ type: z.literal("content_block_delta"), index, delta }),
   z.object({ type: z.literal("content_block_stop"), index }),
-  z.object({ type: z.literal("message_delta"), delta: z.object({ stop_reason: text }), usage }),
+  z.object({
+    type: z.literal("message_delta"),
+    delta: z.object({ stop_reason: text }).nullish().catch(undefined),
+    usage,
+  }),
+  z.object({ type: z.literal("message_stop") }),
 ]);
 
 export type WireBlock = z.infer<typeof block>;
+export type WireDelta = z.infer<typeof delta>;
 export type WireUsage = NonNullable<z.infer<typeof usage>>;
 
 /** A whole answer, as servers that cannot stream give it. */

@@ -1,8 +1,8 @@
 import type { Usage } from "../../events/content.js";
 import { newId } from "../../util/ids.js";
 import type { AnswerReader } from "../model-call.js";
-import type { ProviderChunk } from "../provider.js";
-import { eventSchema, type WireBlock, type WireUsage } from "./event.js";
+import type { NamedUsage, ProviderChunk } from "../provider.js";
+import { eventSchema, type WireBlock, type WireDelta, type WireUsage } from "./event.js";
 import { toRedacted } from "./redacted.js";
 
 interface OpenCall {
@@ -13,13 +13,64 @@ interface OpenCall {
 }
 
 /** Reads the events of one messages answer. */
-export function createMessagesReader(): AnswerReader {
-  const calls = new Map<number, OpenCall>();
-  const usage: WireUsage = {};
-  let stopReason: string | undefined;
-  let hasCalls = false;
+export class MessagesReader implements AnswerReader {
+  readonly #calls = new Map<number, OpenCall>();
+  readonly #usage: WireUsage = {};
+  #named: NamedUsage | undefined;
+  #stopReason: string | undefined;
 
-  function* start(index: number, block: WireBlock): Generator<ProviderChunk> {
+  get isComplete(): boolean {
+    return this.#stopReason !== undefined;
+  }
+
+  get named(): NamedUsage | undefined {
+    return this.#named;
+  }
+
+  *read(raw: unknown): Generator<ProviderChunk> {
+    const event = eventSchema.safeParse(raw).data;
+    switch (event?.type) {
+      case undefined:
+        return;
+      case "message_start":
+        this.#take(event.message.usage);
+        return;
+      case "content_block_start":
+        yield* this.#start(event.index, event.content_block);
+        return;
+      case "content_block_delta":
+        yield* this.#readDelta(event.index, event.delta);
+        return;
+      case "content_block_stop": {
+        const call = this.#calls.get(event.index);
+        if (call !== undefined && !call.hasPieces && Object.keys(call.input).length > 0) {
+          call.hasPieces = true;
+          yield { kind: "tool_input", id: call.id, json: JSON.stringify(call.input) };
+        }
+        return;
+      }
+      case "message_delta":
+        this.#take(event.usage);
+        if (event.delta?.stop_reason) this.#stopReason = event.delta.stop_reason;
+        return;
+      case "message_stop":
+        this.close(true);
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  close(isSaid: boolean): void {
+    if (isSaid) this.#stopReason ??= "end_turn";
+  }
+
+  *end(): Generator<ProviderChunk> {
+    const stopReason = toStopReason(this.#stopReason, this.#calls.size > 0);
+    yield { kind: "end", stopReason, usage: toUsage(this.#usage) };
+  }
+
+  *#start(index: number, block: WireBlock): Generator<ProviderChunk> {
     switch (block.type) {
       case "text":
         if (block.text) yield { kind: "text", text: block.text };
@@ -32,10 +83,9 @@ export function createMessagesReader(): AnswerReader {
         yield { kind: "thinking_signature", signature: toRedacted(block.data) };
         return;
       case "tool_use": {
-        const isTaken = [...calls.values()].some((call) => call.id === block.id);
+        const isTaken = [...this.#calls.values()].some((call) => call.id === block.id);
         const id = block.id && !isTaken ? block.id : newId("call");
-        hasCalls = true;
-        calls.set(index, { id, input: block.input ?? {}, hasPieces: false });
+        this.#calls.set(index, { id, input: block.input ?? {}, hasPieces: false });
         yield { kind: "tool_call", id, name: block.name || "unknown" };
         return;
       }
@@ -44,60 +94,24 @@ export function createMessagesReader(): AnswerReader {
     }
   }
 
-  return {
-    get isComplete() {
-      return stopReason !== undefined;
-    },
-    *read(raw) {
-      const event = eventSchema.safeParse(raw).data;
-      switch (event?.type) {
-        case undefined:
-          return;
-        case "message_start":
-          take(usage, event.message.usage);
-          return;
-        case "content_block_start":
-          yield* start(event.index, event.content_block);
-          return;
-        case "content_block_delta": {
-          const { delta } = event;
-          if (delta.type === "text_delta" && delta.text !== "") yield { kind: "text", text: delta.text };
-          if (delta.type === "thinking_delta" && delta.thinking !== "")
-            yield { kind: "thinking", text: delta.thinking };
-          if (delta.type === "signature_delta") yield { kind: "thinking_signature", signature: delta.signature };
-          const call = calls.get(event.index);
-          if (delta.type === "input_json_delta" && delta.partial_json !== "" && call !== undefined) {
-            call.hasPieces = true;
-            yield { kind: "tool_input", id: call.id, json: delta.partial_json };
-          }
-          return;
-        }
-        case "content_block_stop": {
-          const call = calls.get(event.index);
-          if (call !== undefined && !call.hasPieces && Object.keys(call.input).length > 0) {
-            call.hasPieces = true;
-            yield { kind: "tool_input", id: call.id, json: JSON.stringify(call.input) };
-          }
-          return;
-        }
-        case "message_delta":
-          take(usage, event.usage);
-          if (event.delta.stop_reason) stopReason = event.delta.stop_reason;
-          return;
-        default:
-          event satisfies never;
-      }
-    },
-    *end() {
-      yield { kind: "end", stopReason: toStopReason(stopReason, hasCalls), usage: toUsage(usage) };
-    },
-  };
-}
+  *#readDelta(index: number, delta: WireDelta): Generator<ProviderChunk> {
+    if (delta.type === "text_delta" && delta.text !== "") yield { kind: "text", text: delta.text };
+    if (delta.type === "thinking_delta" && delta.thinking !== "") yield { kind: "thinking", text: delta.thinking };
+    if (delta.type === "signature_delta") yield { kind: "thinking_signature", signature: delta.signature };
+    const call = this.#calls.get(index);
+    if (delta.type === "input_json_delta" && delta.partial_json !== "" && call !== undefined) {
+      call.hasPieces = true;
+      yield { kind: "tool_input", id: call.id, json: delta.partial_json };
+    }
+  }
 
-/** Later counts replace earlier ones: they are running totals. */
-function take(usage: WireUsage, told: WireUsage | null | undefined): void {
-  for (const [key, value] of Object.entries(told ?? {}))
-    if (typeof value === "number") Object.assign(usage, { [key]: value });
+  /** Later counts replace earlier ones: they are running totals. */
+  #take(told: WireUsage | null | undefined): void {
+    const counts = Object.entries(told ?? {}).filter(([, value]) => typeof value === "number");
+    if (counts.length === 0) return;
+    Object.assign(this.#usage, Object.fromEntries(counts));
+    this.#named = { usage: toUsage(this.#usage) };
+  }
 }
 
 type EndReason = Extract<ProviderChunk, { kind: "end" }>["stopReason"];

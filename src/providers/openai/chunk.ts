@@ -20,7 +20,7 @@ const usage = z
   .catch(undefined);
 
 const toolCall = z.object({
-  index: z.number().int().nullish().catch(undefined),
+  index: z.coerce.number().int().nullish().catch(undefined),
   id: text,
   function: z
     .object({
@@ -32,16 +32,31 @@ const toolCall = z.object({
     })
     .nullish()
     .catch(undefined),
+  /** Gemini's proof of thought, which it wants back with the call. */
+  extra_content: z
+    .object({ google: z.object({ thought_signature: text }).nullish().catch(undefined) })
+    .nullish()
+    .catch(undefined),
 });
+
+const functionCall = toolCall.shape.function;
 
 const delta = z
   .object({
-    content: text,
-    reasoning_content: text,
+    /** Text, or parts. */
+    content: z.unknown().optional(),
+    reasoning_content: z.unknown().optional(),
     /** OpenRouter, Groq, Ollama. */
-    reasoning: text,
+    reasoning: z.unknown().optional(),
+    /** OpenRouter, where it gives nothing else. */
+    reasoning_details: z.unknown().optional(),
     refusal: text,
-    tool_calls: z.array(toolCall).nullish().catch(undefined),
+    tool_calls: z
+      .union([z.array(toolCall), toolCall.transform((call) => [call])])
+      .nullish()
+      .catch(undefined),
+    /** What tool calls were before there could be several. */
+    function_call: functionCall,
   })
   .nullish()
   .catch(undefined);
@@ -54,6 +69,8 @@ export const chunkSchema = z.object({
         index: count,
         delta,
         message: delta,
+        /** Of servers that answer in the form of the older completions. */
+        text,
         finish_reason: text,
         /** Moonshot puts it here. */
         usage,

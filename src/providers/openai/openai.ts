@@ -3,10 +3,12 @@ import { withoutSlashes } from "../../util/trim-where.js";
 import { createAdjustmentMemory } from "../adjustments.js";
 import { callModel, type HttpProviderOptions, secretsOf } from "../model-call.js";
 import type { Provider } from "../provider.js";
+import { fetchAnswer } from "../refusal.js";
 import { toSdkHeaders } from "../sdk-headers.js";
 import { defaultTimeLimits } from "../timeouts.js";
-import { createChatReader } from "./read-answer.js";
+import { ChatReader } from "./read-answer.js";
 import { toChatRequest } from "./request.js";
+import type { ThinkingHabits } from "./think-tags.js";
 
 /** Any server that speaks OpenAI's chat completions. The SDK is loaded at the first call. */
 export function createOpenAIProvider(options: HttpProviderOptions): Provider {
@@ -18,25 +20,27 @@ export function createOpenAIProvider(options: HttpProviderOptions): Provider {
     secrets: secretsOf(options),
   };
   const memory = createAdjustmentMemory();
+  const habits = new Map<string, ThinkingHabits>();
+  const habitsOf = (model: string): ThinkingHabits => {
+    const known = habits.get(model) ?? { opensInPrompt: false };
+    habits.set(model, known);
+    return known;
+  };
   let client: Promise<OpenAI> | undefined;
 
   return {
     name: options.name,
     stream: (request, signal) =>
       memory.adjusting(request, async function* (known) {
-        client ??= openClient(options, apiBase, limits.totalMs);
-        const [sdk, body, { Stream }] = await Promise.all([
-          client,
-          toChatRequest(request, known),
-          import("openai/core/streaming"),
-        ]);
+        client ??= openClient(options, apiBase, limits.totalMs, fetchAnswer);
+        const [sdk, body] = await Promise.all([client, toChatRequest(request, known)]);
         yield* callModel(
           {
             limits,
             failure,
-            reader: createChatReader(options.name),
+            reader: new ChatReader(options.name, habitsOf(request.model)),
+            onUsage: request.onUsage,
             send: (callSignal) => sdk.chat.completions.create(body, { signal: callSignal }).asResponse(),
-            events: (response, controller) => Stream.fromSSEResponse(response, controller, sdk),
             eventsOfWhole: (whole) => [whole],
           },
           signal,
@@ -50,6 +54,7 @@ export async function openClient(
   options: Pick<HttpProviderOptions, "apiKey" | "headers">,
   baseURL: string,
   totalMs: number,
+  fetchWith: typeof fetchAnswer = fetch,
 ): Promise<OpenAI> {
   const { OpenAI } = await import("openai");
   const hasKey = options.apiKey !== undefined && options.apiKey !== "";
@@ -66,6 +71,7 @@ export async function openClient(
       { authorization: hasKey ? `Bearer ${options.apiKey}` : null },
       options.headers,
     ),
+    fetch: fetchWith,
     // A redirect would carry the key to another address.
     fetchOptions: { redirect: "manual" },
     maxRetries: 0,

@@ -11,6 +11,7 @@ import { loadImage } from "../images.js";
 import type { ModelMessage, ModelRequest } from "../provider.js";
 import { toLevel } from "../thinking.js";
 import { toValidMessages } from "../valid-messages.js";
+import { fromGoogleSignature } from "./google-signature.js";
 
 /** OpenAI takes ids of at most 40 characters; some models want back exactly the id that they gave. */
 const goodId = /^[\x21-\x7e]{1,40}$/;
@@ -140,18 +141,36 @@ function toWireAssistant(
   const calls = parts.filter((part) => part.type === "tool_use");
   if (calls.length === 0) return { role: "assistant", content: text };
   const thinking = parts.map((part) => (part.type === "thinking" ? part.text : "")).join("");
+  const signatures = signaturesOf(parts);
+  const standIn = adjustments.has("thought_signature") && signatures.size === 0 ? calls[0]?.id : undefined;
   return {
     role: "assistant",
     content: text === "" ? null : text,
     ...(adjustments.has("reasoning_content") ? { reasoning_content: thinking } : {}),
-    tool_calls: calls.map((call, index) => ({
-      id: call.id,
-      type: "function",
-      function: { name: call.name, arguments: JSON.stringify(call.input) },
-      ...(index === 0 && adjustments.has("thought_signature") ? thoughtSignature : {}),
-    })),
+    tool_calls: calls.map((call) => {
+      const signature = signatures.get(call.id) ?? (call.id === standIn ? noSignature : undefined);
+      return {
+        id: call.id,
+        type: "function",
+        function: { name: call.name, arguments: JSON.stringify(call.input) },
+        ...(signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } }),
+      };
+    }),
   };
 }
 
-/** https://ai.google.dev/gemini-api/docs/thought-signatures */
-const thoughtSignature = { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } };
+/** Stands for a proof that nobody has. https://ai.google.dev/gemini-api/docs/thought-signatures */
+const noSignature = "skip_thought_signature_validator";
+
+/** Gemini's own proofs, by the call that each was given with: the next one behind it. */
+function signaturesOf(parts: readonly (TextPart | ThinkingPart | ToolUsePart)[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  let last: string | undefined;
+  for (const part of parts) {
+    if (part.type === "thinking") last = fromGoogleSignature(part.signature ?? "") ?? last;
+    if (part.type !== "tool_use" || last === undefined) continue;
+    found.set(part.id, last);
+    last = undefined;
+  }
+  return found;
+}

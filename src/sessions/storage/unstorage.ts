@@ -1,5 +1,6 @@
 import type { Driver } from "unstorage";
 import { messageOf, StorageError } from "../../errors.js";
+import { inTime } from "../../util/in-time.js";
 import { isInScan, isKindInScan, kindPrefixes, recordKinds } from "./keys.js";
 import type { Change, StorageDriver } from "./storage.js";
 import { fromStoreId, isCut, toStoreId } from "./store-ids.js";
@@ -189,15 +190,7 @@ async function release(opened: Promise<Driver>): Promise<void> {
 }
 
 async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NoAnswer(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
-  });
-  try {
-    return await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return await inTime(work, timeoutMs, () => new NoAnswer(`no answer within ${timeoutMs / 1000} s`));
 }
 
 /** Where several addresses of one name refuse, the error itself says nothing. */

@@ -1,6 +1,8 @@
 import { z } from "zod";
-import { locate } from "../files/locate.js";
-import { defineTool, failed } from "../tool.js";
+import { shownName } from "../../util/file-name.js";
+import { locate, type Place } from "../files/locate.js";
+import { isReceived } from "../files/received.js";
+import { defineTool, failed, type ToolContext } from "../tool.js";
 
 /** What platforms show with a file. */
 const maxText = 1000;
@@ -28,11 +30,17 @@ export const sendFileTool = defineTool({
     const own = { kind: "chat", chat: `${context.channel}:${context.chatId}`, isOwn: true } as const;
     const refusal = await context.permit(own);
     if (refusal !== undefined) return failed(refusal);
-    const sent = await context.artifact({ path: place.path, content: text });
+    const sent = await context.artifact({ path: place.path, content: text, ...nameOf(place, context) });
     if (!sent.ok) return failed(`${place.shown} was not sent: ${sent.sentence}`, `${place.shown} was not sent`);
     const { filename } = sent.file;
+    const which = place.note === undefined ? "" : `\n${place.note}`;
     return sent.isShown
-      ? { text: `Sent ${filename}.`, isError: false, summary: `sent ${filename}` }
+      ? { text: `Sent ${filename}.${which}`, isError: false, summary: `sent ${filename}` }
       : failed(`This chat takes no such file: the person was told its name only, ${filename}.`);
   },
 });
+
+/** A file that came here goes back under the name that it came with. */
+function nameOf({ path }: Place, context: ToolContext): { readonly filename?: string } {
+  return isReceived(path, context) ? { filename: shownName(path) } : {};
+}

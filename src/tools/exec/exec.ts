@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { receivedFiles } from "../../policy/zones.js";
+import { receivedFilesOf } from "../files/received.js";
 import { keepWhole } from "../overflow.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
 import type { Sandbox } from "./find-sandbox.js";
@@ -63,7 +64,16 @@ export function execTool(settings: ExecSettings): Tool {
       const mayRead = (target: string): boolean => !isHidden(target) && context.allows({ kind: "read", path: target });
       const freshEnvironment = context.allowedByRule(access);
       const received = wantsReceived(command, context);
-      const start = { confinement, network, received, mayRead, freshEnvironment, startRun: context.startRun };
+      const isOwnUpload = await context.ownUploads();
+      const start = {
+        confinement,
+        network,
+        received,
+        isOwnUpload,
+        mayRead,
+        freshEnvironment,
+        startRun: context.startRun,
+      };
       if (background) {
         const started = await terminal.runInBackground(command, start, context.signal);
         if (!started.ok) return failed(started.sentence);
@@ -81,10 +91,10 @@ export function execTool(settings: ExecSettings): Tool {
 
 /**
  * Files that came with messages are shown in the conversation that they came in, and to commands that name their
- * folder: what commands print counts as written by others then.
+ * folder: unless all of them are an owner's own, what commands print counts as written by others then.
  */
-function wantsReceived(command: string, { receivedHere }: ToolContext): boolean {
-  return command.includes(receivedFiles) || receivedHere();
+function wantsReceived(command: string, { receivedHere }: ToolContext): "all" | "none" {
+  return command.includes(receivedFiles) || receivedHere() ? "all" : "none";
 }
 
 function withoutSandbox({ sandbox: { state } }: ExecSettings): string {
@@ -111,6 +121,7 @@ async function resultOf(
     ...(code === undefined || code === 0 ? [] : [`exit ${code}`]),
     ...(movedTo === undefined ? [] : [`now in ${movedTo}`]),
     ...(leftOut.length === 0 ? [] : [`not shown in the sandbox, too much: ${namesOf(leftOut)}`]),
+    ...(code === undefined || code === 0 ? [] : await sentNotes(command, context)),
     ...(excess === undefined ? [] : [`this chat's folder ${excess}; until it holds less, commands can only delete`]),
   ];
   const shown = await shorten(output, run.outside !== undefined, context);
@@ -124,6 +135,16 @@ async function resultOf(
     ...(run.outside === undefined ? {} : { outside: run.outside }),
   };
 }
+
+/** A command that failed may have named a file as the person did who sent it. */
+async function sentNotes(command: string, context: ToolContext): Promise<readonly string[]> {
+  const sent = await receivedFilesOf(context).catch(() => []);
+  const named = sent.filter(({ name, shown }) => command.includes(shown) && !command.includes(name));
+  const latest = new Map(named.reverse().map((file) => [file.shown, file.name]));
+  return [...latest].slice(0, maxNotes).map(([shown, name]) => `${shown} was sent in this chat: it is ${name}`);
+}
+
+const maxNotes = 3;
 
 function namesOf(leftOut: readonly string[]): string {
   const more = leftOut.length - 10;

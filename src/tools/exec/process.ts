@@ -20,19 +20,25 @@ export function processTool(terminals: Terminals): Tool {
     async run({ action, id = "", text = "", wait = 0 }, context) {
       const all = terminals.find(context.sessionKey)?.background() ?? [];
       if (action === "list")
-        return done(all.map(([one, run]) => `${one}: ${lineOf(run)}`).join("\n") || "Nothing runs.");
+        return {
+          ...done(all.map(([one, run]) => `${one}: ${lineOf(run)}`).join("\n") || "Nothing runs."),
+          isWaiting: all.some(([, { end }]) => end === undefined),
+        };
       const run = all.find(([one]) => one === id)?.[1];
       if (run === undefined)
         return failed(
           `There is no background command "${id}". There are: ${all.map(([one]) => one).join(", ") || "none"}.`,
         );
       switch (action) {
-        case "read":
+        case "read": {
           if (!run.output.hasNews() && run.end === undefined) await news(run, wait * 1000, context.signal);
+          const fresh = run.output.news().trimEnd();
           return {
-            ...done([run.output.news().trimEnd(), `[${lineOf(run)}]`].filter(Boolean).join("\n")),
+            ...done([fresh, `[${lineOf(run)}]`].filter(Boolean).join("\n")),
+            isWaiting: fresh === "" && run.end === undefined,
             ...(run.outside === undefined ? {} : { outside: run.outside }),
           };
+        }
         case "write": {
           // What is typed into a shell is a command as well.
           const command = `${text} (typed into: ${run.command})`;

@@ -46,6 +46,7 @@ export interface StartOptions {
   readonly confinement: Confinement | undefined;
   readonly network: boolean;
   readonly received: ViewOptions["received"];
+  readonly isOwnUpload: ViewOptions["isOwnUpload"];
   readonly mayRead: ViewOptions["mayRead"];
   readonly startRun: ToolContext["startRun"];
   /**
@@ -237,10 +238,13 @@ export class Terminal {
     }
   }
 
-  async #hold({ confinement, received, mayRead }: StartOptions): Promise<HeldView | undefined> {
+  async #hold({ confinement, received, isOwnUpload, mayRead }: StartOptions): Promise<HeldView | undefined> {
     if (confinement === undefined) return undefined;
     const { folder, workspace, home } = this.#options;
-    const held = await this.#views.hold({ workspace, folder, home, received, mayRead }, confinement.hasMounts);
+    const held = await this.#views.hold(
+      { workspace, folder, home, received, isOwnUpload, mayRead },
+      confinement.hasMounts,
+    );
     if (held === undefined) throw new Error("the folder of this chat is a link to somewhere else");
     return held;
   }

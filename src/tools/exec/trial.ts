@@ -74,7 +74,10 @@ export async function tryConfinement(
     await writeFile(secret, "secret");
     const views = new Views({ zones: trialZones, surveyor: new Surveyor(), folder: hiddenTemp, refreshMs: limitMs });
     const mayRead = (target: string): boolean => !path.basename(target).startsWith(".");
-    const held = await views.hold({ workspace, folder, received: false, mayRead }, confinement.hasMounts);
+    const held = await views.hold(
+      { workspace, folder, received: "none", isOwnUpload: () => false, mayRead },
+      confinement.hasMounts,
+    );
     if (held === undefined) return "its folder is a link to somewhere else";
     await writeFile(path.join(shownFolder, "late"), "late");
     const port = await new Promise<number>((resolve, reject) => {

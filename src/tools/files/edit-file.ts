@@ -6,6 +6,7 @@ import { replaceOnce } from "./edit.js";
 import { fileFailure } from "./failure.js";
 import { loadText } from "./load.js";
 import { locate, noRoomFor, outsideOf } from "./locate.js";
+import { receivedAs } from "./received.js";
 import { encodeText } from "./text.js";
 
 export const editFileTool = defineTool({
@@ -22,7 +23,12 @@ export const editFileTool = defineTool({
     const { place } = located;
     const full = await noRoomFor(place, context);
     if (full !== undefined) return full;
-    if (!place.exists) return failed(`${place.shown} does not exist; write_file can create it.`);
+    if (!place.exists) {
+      const [sent] = await receivedAs(place.shown, context);
+      if (sent !== undefined)
+        return failed(`${place.shown} was sent in this chat and is kept as ${sent.name}. Write a copy and edit that.`);
+      return failed(`${place.shown} does not exist; write_file can create it.`);
+    }
     const loaded = await loadText(place);
     if (!loaded.ok) return loaded.result;
     const edit = replaceOnce(loaded.file.text, old_text, new_text);

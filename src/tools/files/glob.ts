@@ -1,12 +1,16 @@
+import { resolve } from "node:path";
 import { z } from "zod";
 import { statReal } from "../../util/real-path.js";
 import { defineTool, failed } from "../tool.js";
 import { fileFailure } from "./failure.js";
 import { createGlob } from "./glob-pattern.js";
 import { locateFolder, namesOutside, workspaceHint } from "./locate.js";
+import { receivedFilesOf } from "./received.js";
 import { walkFiles } from "./walk.js";
 
 const maxFiles = 300;
+/** Of the files that were sent, found by the names that people gave them. */
+const maxSent = 50;
 const timeoutMs = 10_000;
 
 export const globTool = defineTool({
@@ -29,16 +33,20 @@ export const globTool = defineTool({
       const { files, isCut } = place.exists
         ? await walkFiles(place.path, context, matches, limits)
         : { files: [], isCut: false };
-      const lines = files.map(({ name }) => oneLine(name));
+      const isOwn = resolve(context.folder, place.shown) === resolve(context.folder);
+      const sent = isOwn
+        ? (await receivedFilesOf(context)).filter(({ shown }) => matches(shown)).slice(0, maxSent)
+        : [];
+      const lines = [...files, ...sent].map(({ name }) => oneLine(name));
       if (lines.length === 0) lines.push("No file fits.", ...workspaceHint(place, context));
       if (isCut) lines.push("[more was not looked at; narrow pattern or path]");
       if (place.note !== undefined) lines.push(place.note);
       const outside = new Set<string>();
-      for (const file of files) {
+      for (const file of [...files, ...sent]) {
         const origin = await context.outsideOf(file.path, "name");
         if (origin !== undefined) outside.add(origin);
       }
-      const summary = `found ${files.length} files for ${oneLine(pattern)}`;
+      const summary = `found ${files.length + sent.length} files for ${oneLine(pattern)}`;
       return { text: lines.join("\n"), isError: false, summary, ...namesOutside(outside) };
     } catch (error) {
       return fileFailure(error, place.shown);

@@ -4,6 +4,7 @@ import { keptFolderOf, keptNames } from "../../policy/zones.js";
 import { type Resolution, resolveReal } from "../../util/real-path.js";
 import { namesOf } from "../../util/untrusted.js";
 import { failed, type ToolContext, type ToolResult } from "../tool.js";
+import { receivedAs, receivedNote } from "./received.js";
 
 /** A path that policy has allowed. */
 export interface Place {
@@ -12,7 +13,7 @@ export interface Place {
   readonly exists: boolean;
   /** As the model wrote it. */
   readonly shown: string;
-  /** For the model, when the path was not found in the session's folder but in the workspace. */
+  /** For the model, when the path was not found in the session's folder but elsewhere. */
   readonly note?: string;
   /** Where its content came from when others wrote it. */
   readonly outside?: string | undefined;
@@ -28,7 +29,8 @@ export type Located =
 
 /**
  * Finds what a path of the model means: relative ones start in the session's folder; for reading, one that is not
- * there but among what the gateway keeps of the session, or in the workspace, means that one. Policy is asked before
+ * there but among what the gateway keeps of the session, the name of a file that was sent in this chat, or in the workspace,
+ * means that one. Policy is asked before
  * anything is said about what exists. Whatever is done with the place makes sure that it is still the one that was judged.
  */
 export async function locate(input: string, kind: "read" | "write", context: ToolContext): Promise<Located> {
@@ -56,6 +58,11 @@ export async function locate(input: string, kind: "read" | "write", context: Too
   if (keptNames.has(first)) {
     const kept = await allowed(path.resolve(keptFolderOf(context.folder), shown), kind, context);
     if (kept.ok && kept.exists) return await found(kept);
+  }
+  const received = await receivedAs(shown, context);
+  if (received[0] !== undefined) {
+    const sent = await allowed(received[0].path, kind, context);
+    if (sent.ok && sent.exists) return await found(sent, receivedNote(received));
   }
   const shared = await resolveReal(path.resolve(context.workspace, shown));
   if (!shared.ok || !shared.exists) return await found(own);

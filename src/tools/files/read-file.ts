@@ -1,11 +1,10 @@
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { z } from "zod";
-import { isInside, resolveFolderSync } from "../../policy/paths.js";
-import { keptFolderOf, receivedFiles } from "../../policy/zones.js";
 import { cutText } from "../../util/cut-text.js";
 import { defineTool, failed, type ToolContext, type ToolResult } from "../tool.js";
 import { loadContent } from "./load-content.js";
 import { locate, outsideOf, type Place } from "./locate.js";
+import { isReceived } from "./received.js";
 
 const defaultLines = 2000;
 /** Below the registry's limit, so that reading on goes by lines and not through a second file. */
@@ -55,9 +54,8 @@ export const readFileTool = defineTool({
 });
 
 /** Those in a file that came with a message are as good as those in the message. */
-function addressesOf({ path }: Place, { folder }: ToolContext): Pick<ToolResult, "addresses"> {
-  const received = join(keptFolderOf(resolveFolderSync(folder)), receivedFiles);
-  return isInside(received, path) ? { addresses: "text" } : {};
+function addressesOf({ path }: Place, context: ToolContext): Pick<ToolResult, "addresses"> {
+  return isReceived(path, context) ? { addresses: "text" } : {};
 }
 
 function showImage(

@@ -38,10 +38,10 @@ export const spawnTool = defineTool({
           const text = all.map((each) => lineOf({ ...each, result: undefined })).join("\n");
           const outside = all.flatMap((each) => each.outside ?? []);
           const label = outside.length === 0 ? {} : { outside: namesOf(outside) };
-          return { ...done(text || "There are no sub-agents."), ...label };
+          return { ...done(text || "There are no sub-agents."), ...label, isWaiting: all.some(isAtWork) };
         }
         case "status":
-          return id === undefined ? failed("status needs an id.") : shown(await tasks.get(id));
+          return id === undefined ? failed("status needs an id.") : state(await tasks.get(id));
         case "cancel":
           return id === undefined ? failed("cancel needs an id.") : shown(await tasks.cancel(id));
         default:
@@ -57,6 +57,14 @@ export const spawnTool = defineTool({
 function shown(task: ToolTask): ToolResult {
   const { outside } = task;
   return { ...done(lineOf(task)), ...(outside === undefined ? {} : { outside }) };
+}
+
+function state(task: ToolTask): ToolResult {
+  return { ...shown(task), isWaiting: isAtWork(task) };
+}
+
+function isAtWork({ state }: ToolTask): boolean {
+  return state === "pending" || state === "running";
 }
 
 function lineOf({ id, label, state, result }: ToolTask): string {

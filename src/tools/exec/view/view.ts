@@ -26,7 +26,7 @@ export interface View {
   readonly shown: Survey;
   /** Holds exactly that, as `workspace` and `kept`, for a sandbox that can put it in their places. */
   readonly tree: string | undefined;
-  /** True when files can be read that came with messages: others may have written them. */
+  /** True when files can be read that came with messages, and that others may have written. */
   readonly showsReceived: boolean;
 }
 
@@ -34,8 +34,10 @@ export interface ViewOptions {
   readonly workspace: string;
   readonly folder: string;
   readonly home?: string | undefined;
-  /** Whether the command is to see the files that came with messages. */
-  readonly received: boolean;
+  /** Which of the files that came with messages the command is to see; `own`: those of `isOwnUpload`. */
+  readonly received: "all" | "own" | "none";
+  /** Whether a file that came with a message is the own one of whom the command is for. */
+  readonly isOwnUpload: (target: string) => boolean;
   /** Whether policy lets this session read a place. */
   readonly mayRead: (target: string) => boolean;
 }
@@ -61,17 +63,19 @@ export async function viewOf(
     maxEntries,
   );
   const outside = path.join(kept, outsideResults);
+  const received = path.join(kept, receivedFiles);
+  const comesFromOthers = (file: string): boolean => isInside(received, file) && !places.isOwnUpload(file);
   const own = await surveyor.look(
     kept,
     (target) =>
-      isKeptShown(path.relative(kept, target), places.received) &&
+      isKeptShown(path.relative(kept, target), places.received !== "none") &&
+      (places.received !== "own" || target === received || !comesFromOthers(target)) &&
       target !== outside &&
       zoneOf(target) === "kept" &&
       places.mayRead(target),
     maxEntries,
   );
   const alias = path.resolve(places.workspace);
-  const comesFromOthers = (file: string): boolean => isInside(path.join(kept, receivedFiles), file);
   return {
     workspace,
     folder,
@@ -84,7 +88,8 @@ export async function viewOf(
     },
     tree: undefined,
     showsReceived:
-      places.received && (own.files.some(({ path: file }) => comesFromOthers(file)) || (await holdsReceived(folder))),
+      places.received === "all" &&
+      (own.files.some(({ path: file }) => comesFromOthers(file)) || (await holdsReceived(folder))),
     ...(alias === workspace ? {} : { alias }),
     ...(places.home === undefined ? {} : { home: await realpath(places.home) }),
   };

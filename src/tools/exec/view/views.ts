@@ -78,7 +78,8 @@ export class Views {
     const look = async (): Promise<void> => {
       const begun = performance.now();
       // What comes from others while it runs would not be known to come from them.
-      const now = await viewOf({ ...places, received: view.showsReceived }, zones, surveyor);
+      const received = view.showsReceived || places.received === "none" ? places.received : "own";
+      const now = await viewOf({ ...places, received }, zones, surveyor);
       if (isOver || now === undefined) return;
       await tree.update(withPlaces(now), rootsOf(now));
       dueAt = Date.now() + Math.max(refreshMs, (performance.now() - begun) / maxShare);

@@ -1,0 +1,18 @@
+import { untilAborted } from "./until-aborted.js";
+
+/** The same items until `signal` aborts; then the reason is thrown at once, however long the next item takes. */
+export async function* abortable<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = items[Symbol.asyncIterator]();
+  let isOver = false;
+  try {
+    for (;;) {
+      const next = await untilAborted(iterator.next(), signal);
+      isOver = next.done === true;
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    // Not waited for: whoever does not listen to the signal may never answer this either.
+    if (!isOver) void Promise.resolve(iterator.return?.()).catch(() => undefined);
+  }
+}
