@@ -14,14 +14,14 @@ export type ErrorCode =
   | "STORED_DATA_DAMAGED"
   | "UNKNOWN";
 
-interface FaultOptions {
+export interface FaultOptions {
   readonly cause?: unknown;
   readonly retryable?: boolean;
   readonly retryAfterMs?: number | undefined;
 }
 
 /** A fault that some caller branches on. Its message says what was tried and never holds a secret. */
-abstract class Fault extends Error {
+export abstract class Fault extends Error {
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
 
@@ -73,7 +73,7 @@ export type ProviderErrorKind =
 /** Why no connection came about: nothing listens there, no such name, its certificate, no answer in time, cut. */
 export type Unreached = "refused" | "name" | "certificate" | "silent" | "cut";
 
-interface ProviderErrorOptions extends FaultOptions {
+export interface ProviderErrorOptions extends FaultOptions {
   readonly kind: ProviderErrorKind;
   readonly status?: number | undefined;
   readonly provider?: string | undefined;

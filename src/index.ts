@@ -11,26 +11,72 @@ export type {
   TurnOutcome,
 } from "./api/gateway-api.js";
 export type { GatewayStatus } from "./api/gateway-status.js";
-export type { InboundMessage, OutboundMessage } from "./bus/messages.js";
+export type {
+  Attachment,
+  Button,
+  InboundMessage,
+  MessageMode,
+  OutboundMessage,
+  Quoted,
+  Silence,
+} from "./bus/messages.js";
 export type {
   Channel,
   ChannelContext,
+  ChannelRecords,
+  OwnChannelContext,
+  PlatformContext,
+  Press,
+  PressOutcome,
+  Publish,
   PublishOutcome,
+  Receipt,
+  ReceivedFile,
   ReceivedMessage,
+  ReceivedPress,
 } from "./channels/channel.js";
 export type { Delivery, Engine, Work } from "./engine/engine.js";
 export {
   ChannelError,
   ConfigError,
   EngineError,
+  type EngineErrorKind,
+  type ErrorCode,
+  type Fault,
+  type FaultOptions,
   ProviderError,
+  type ProviderErrorKind,
+  type ProviderErrorOptions,
   RequestError,
   StorageError,
+  type Unreached,
 } from "./errors.js";
-export type { ContentPart, Usage } from "./events/content.js";
-export type { GatewayEvent, StoredEvent } from "./events/event.js";
-export type { Machine, MachineInput, MachineOutput } from "./events/machines/input.js";
-export type { EventConsumer } from "./events/system-bus.js";
+export type { AgentState, EventType } from "./events/catalogue.js";
+export type {
+  ContentPart,
+  ImagePart,
+  StopReason,
+  TextPart,
+  ThinkingPart,
+  ToolResultPart,
+  ToolUsePart,
+  Usage,
+} from "./events/content.js";
+export type { EventOf, GatewayEvent, StoredEvent } from "./events/event.js";
+export type {
+  AnswerChunk,
+  CutUse,
+  Machine,
+  MachineInput,
+  MachineOutput,
+  OutputOf,
+  Rates,
+  Step,
+  TokenPrice,
+  TurnEnd,
+} from "./events/machines/input.js";
+export type { Guess, ModelUse } from "./events/model-use.js";
+export type { EventConsumer, EventsOf, Unsubscribe } from "./events/system-bus.js";
 export {
   type Agent,
   type AgentConfig,
@@ -39,10 +85,36 @@ export {
   type SessionPage,
 } from "./library/agent.js";
 export type { AgentSession, SendOptions } from "./library/session.js";
-export type { Logger } from "./log.js";
-export type { ModelMessage, ModelRequest, Provider, ProviderChunk, ToolDeclaration } from "./providers/provider.js";
+export type { LogFields, Logger } from "./log.js";
+export type {
+  ModelMessage,
+  ModelRequest,
+  NamedUsage,
+  Provider,
+  ProviderChunk,
+  Thinking,
+  ToolDeclaration,
+} from "./providers/provider.js";
 export type { Reactor } from "./reactors/reactor.js";
 export type { DocumentMessage, SessionDocument, SessionSummary } from "./sessions/session.js";
-export type { StorageDriver } from "./sessions/storage/storage.js";
-export { defineTool, type Tool, type ToolContext, type ToolResult } from "./tools/tool.js";
+export type { Change, StorageDriver } from "./sessions/storage/storage.js";
+export {
+  defineTool,
+  type PlanAdjustment,
+  type PlanRequest,
+  type Tool,
+  type ToolAccess,
+  type ToolAnswer,
+  type ToolArtifact,
+  type ToolAttachment,
+  type ToolChat,
+  type ToolContext,
+  type ToolImage,
+  type ToolQuestion,
+  type ToolResult,
+  type ToolRun,
+  type ToolTask,
+  type ToolTasks,
+  type ToolTraits,
+} from "./tools/tool.js";
 export type { Extension, ExtensionContext, ExtensionFactory } from "./wiring/extension.js";

@@ -24,6 +24,7 @@ export default async ({ options, home }) => {
     last = last.then(write, write);
     return last;
   };
+  /** @param {import("maxclaw").Change} change */
   const apply = ({ key, value }) => (value === undefined ? records.delete(key) : records.set(key, value));
 
   return {

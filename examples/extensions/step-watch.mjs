@@ -10,18 +10,22 @@ export default ({ options }) => {
         name: "step-watch",
         // Pure: the same inputs give the same outputs, so that a turn can be played again.
         initial: 0,
-        step(calls, input) {
+        step(/** @type {number} */ calls, input) {
           if (input.kind === "turn_started") return [0, []];
           if (input.kind !== "tool_finished") return [calls, []];
           if (calls + 1 !== most) return [calls + 1, []];
-          const payload = {
-            code: "MANY_TOOLS",
-            category: "runtime",
-            message: `This turn has called ${most} tools.`,
-            recoverable: true,
-            scope: "machine:step-watch",
+          /** @type {import("maxclaw").OutputOf<"error_occurred">} */
+          const told = {
+            type: "error_occurred",
+            payload: {
+              code: "MANY_TOOLS",
+              category: "runtime",
+              message: `This turn has called ${most} tools.`,
+              recoverable: true,
+              scope: "machine:step-watch",
+            },
           };
-          return [calls + 1, [{ type: "error_occurred", payload }]];
+          return [calls + 1, [told]];
         },
       },
     ],

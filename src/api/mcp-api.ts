@@ -7,6 +7,8 @@ export interface McpServerView {
   /** `idle`: stopped until it is needed. `off`: a person has to do something, which `reason` says. */
   readonly state: "connecting" | "connected" | "reconnecting" | "idle" | "off";
   readonly reason?: string;
+  /** What a person can do so that all of its tools can be used. */
+  readonly wants?: string;
   /** As the server calls them. */
   readonly tools: readonly string[];
 }

@@ -187,3 +187,15 @@ export interface ChannelContext {
   /** How long to wait for the platform's word on a send; absent: as the channel sees fit. */
   readonly sendTimeoutMs?: number | undefined;
 }
+
+/** What one channel gets that somebody adds, by its name. */
+export interface OwnChannelContext extends ChannelContext {
+  readonly records: ChannelRecords;
+  readonly press: Press;
+}
+
+/** What a function that makes channels gets. */
+export interface PlatformContext extends ChannelContext {
+  /** For the channel of this name: its `records` and its `press` are its own. */
+  readonly forChannel: (name: string) => OwnChannelContext;
+}

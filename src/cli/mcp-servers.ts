@@ -96,7 +96,10 @@ export async function logInAt(name: string, port: number, version: string): Prom
       port,
       store: createLoginStore(context.home),
       timeoutMs: loginMs,
-      open: (url) => tell(`Open this address in a browser on this machine:\n\n${url}\n`),
+      open: (url, scope) => {
+        if (scope !== undefined) tell(`${name} wants more rights than that login has: ${harmless(scope)}`);
+        tell(`Open this address in a browser on this machine:\n\n${url}\n`);
+      },
     },
     new AbortController().signal,
   );

@@ -51,34 +51,54 @@ export function checked<T>(value: unknown, schema: z.ZodType<T>): T {
   throw invalid(`${field === undefined || field === "" ? "body" : field}: ${issue?.message ?? "not valid"}`);
 }
 
-async function readBody(
+async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<string> {
+  const chunks: Buffer[] = [];
+  await readChunks(request, limits, (chunk) => void chunks.push(chunk));
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw invalid("The body is not valid UTF-8.");
+  }
+}
+
+/**
+ * Hands the body on as it arrives; what `take` throws ends the reading.
+ *
+ * @throws {RequestError} 413 too large, 408 too slow, 400 when it was cut off
+ */
+export async function readChunks(
   request: IncomingMessage,
   { maxBodyBytes: maxBytes, requestTimeoutMs }: BodyLimits,
-): Promise<string> {
+  take: (chunk: Buffer) => void,
+): Promise<void> {
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  const chunks: Buffer[] = [];
   let size = 0;
+  let isOver = false;
   const tooSlow = new RequestError("The request took too long to arrive.", { status: 408, code: "timeout" });
   let timer: NodeJS.Timeout | undefined;
   // Listeners rather than iteration: leaving a loop would cut the connection before the answer is out.
-  const whole = await new Promise<Buffer>((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= maxBytes) chunks.push(chunk);
-      else reject(tooLarge(maxBytes));
+      if (isOver) return;
+      try {
+        if (size > maxBytes) throw tooLarge(maxBytes);
+        take(chunk);
+      } catch (error) {
+        isOver = true;
+        reject(error);
+      }
     });
     timer = setTimeout(() => reject(tooSlow), requestTimeoutMs);
-    request.once("end", () => resolve(Buffer.concat(chunks)));
+    request.once("end", resolve);
     request.once("error", reject);
     request.once("close", () =>
       reject(new RequestError("The request was cut off.", { status: 400, code: "bad_request" })),
     );
-  }).finally(() => clearTimeout(timer));
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(whole);
-  } catch {
-    throw invalid("The body is not valid UTF-8.");
-  }
+  }).finally(() => {
+    isOver = true;
+    clearTimeout(timer);
+  });
 }
 
 /** Counts brackets outside of strings, so that nothing recursive ever sees what is too deep. */

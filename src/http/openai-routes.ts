@@ -9,8 +9,10 @@ import { sleep } from "../util/sleep.js";
 import { visibleJson } from "../util/visible.js";
 import { createAnswerProjection } from "./answer-projection.js";
 import { openEventStream } from "./event-stream.js";
-import { bodyOf, type Exchange, lastSequenceOf, sendJson } from "./exchange.js";
+import { type Exchange, lastSequenceOf, sendJson } from "./exchange.js";
 import { type FaultReply, toFaultReply } from "./faults.js";
+import { checked, parseJson, readChunks } from "./json.js";
+import { ConversationReader } from "./openai/conversation.js";
 import type { Route } from "./routes.js";
 
 const part = z.union([
@@ -28,6 +30,8 @@ const completionBody = z.object({
 
 /** The one model that is offered: the assistant, with its memory, skills and tools. */
 const modelName = "maxclaw";
+/** Clients send the whole history each time, some with its pictures. It is read past, not held. */
+const maxHistoryBytes = 128 * 1024 * 1024;
 const lastEventsMs = 2000;
 
 /**
@@ -55,7 +59,7 @@ export function toOpenAIError({ status, code, error: text }: FaultReply): object
 }
 
 async function complete(x: Exchange): Promise<void> {
-  const body = await bodyOf(x, completionBody);
+  const body = await readConversation(x);
   const request: Ask = {
     sessionKey: sessionOf(x, body.user ?? undefined),
     content: newText(body.messages),
@@ -72,6 +76,20 @@ async function complete(x: Exchange): Promise<void> {
     choices: [{ ...choice, logprobs: null, finish_reason: finish }],
     usage: toUsage(usage),
   });
+}
+
+/** Of the messages only those that count. @throws {RequestError} 400, 408, 413 */
+async function readConversation(x: Exchange): Promise<z.infer<typeof completionBody>> {
+  const reader = new ConversationReader(x.settings.maxBodyBytes);
+  const { requestTimeoutMs, uploadTimeoutMs } = x.settings;
+  const isLarge = Number(x.request.headers["content-length"] ?? 0) > x.settings.maxBodyBytes;
+  const limits = { maxBodyBytes: maxHistoryBytes, requestTimeoutMs: isLarge ? uploadTimeoutMs : requestTimeoutMs };
+  await readChunks(x.request, limits, (chunk) => reader.take(chunk));
+  const { rest, messages } = reader.end();
+  const body = parseJson(rest, z.looseObject({}));
+  if (body.messages === null && messages !== undefined)
+    return checked({ ...body, messages: parseJson(messages, z.array(z.unknown())) }, completionBody);
+  return checked(body, completionBody);
 }
 
 async function stream(x: Exchange, request: Ask, includeUsage: boolean): Promise<void> {

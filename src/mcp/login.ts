@@ -1,14 +1,20 @@
-import { randomBytes, timingSafeEqual } from "node:crypto";
-import { createServer, type Server } from "node:http";
-import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
+import { randomBytes } from "node:crypto";
+import {
+  auth,
+  discoverOAuthProtectedResourceMetadata,
+  type OAuthClientProvider,
+} from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { OAuthError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { FetchLike, Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { ListToolsResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { ConfigError } from "../errors.js";
 import { linked } from "../util/linked.js";
 import { untilAborted } from "../util/until-aborted.js";
+import { type Challenge, challengedFetch, joinScopes } from "./auth/challenge.js";
+import { issuerProblem, type LoginCallback, openLoginCallback } from "./auth/login-callback.js";
 import { boundedFetch } from "./bounded-fetch.js";
 import { createAuth, type LoginStore } from "./oauth.js";
 import { causeOf, clauseOf } from "./session.js";
@@ -19,14 +25,18 @@ export interface LoginOptions {
   readonly store: LoginStore;
   /** For a client that was registered with a fixed address; 0: any. */
   readonly port: number;
-  /** Shows the person where to go. */
-  readonly open: (url: URL) => void;
+  /** Shows the person where to go. `scope`: what the server wants more than the login of just before. */
+  readonly open: (url: URL, scope?: string) => void;
   readonly timeoutMs: number;
 }
 
+/** A server that wants more after each login is given up. */
+const maxLogins = 3;
+
 /**
- * Logs a person in at a server: authorization code with PKCE, the browser coming back to this machine's loopback. False
- * when the server wants no login. The tokens are in the store when it resolves.
+ * Logs a person in at a server: authorization code with PKCE, the browser coming back to this machine's loopback, and once
+ * more with a larger scope where listing the tools needs one. False when the server asks for no login and tells of none.
+ * The tokens are in the store when it resolves.
  *
  * @throws {ConfigError} with a sentence for the person
  */
@@ -34,44 +44,145 @@ export async function logIn(server: McpServerSettings, options: LoginOptions, si
   const { url } = server;
   if (url === undefined) throw new ConfigError(`${server.name} is started here and wants no login.`);
   using limit = linked(signal, options.timeoutMs);
-  const state = randomBytes(24).toString("base64url");
-  const callback = await listen(options.port, state);
+  await using callback = await openLoginCallback(options.port);
   try {
-    // A registration holds the address to come back to, and that one is new. The login of before counts until this one is.
-    const fresh = createFreshStore(url);
-    const browser = { redirectUrl: callback.url, state, open: options.open };
-    const authProvider = createAuth(server, fresh, () => {}, browser);
-    const settings = {
-      authProvider,
-      fetch: boundedFetch(defaultLimits.maxFrameBytes),
-      requestInit: { headers: server.headers },
-    };
-    const transport =
-      server.type === "sse"
-        ? new SSEClientTransport(new URL(url), settings)
-        : new StreamableHTTPClientTransport(new URL(url), settings);
-    const client = new Client({ name: "maxclaw", version: options.version });
-    try {
-      // The SDK declares what may be absent in two ways that TypeScript does not take for the same.
-      await client.connect(transport as Transport, { timeout: defaultLimits.initialiseMs });
-      return false;
-    } catch (error) {
-      if (!(error instanceof UnauthorizedError)) throw error;
-    } finally {
-      await client.close().catch(() => undefined);
-    }
-    await transport.finishAuth(await untilAborted(callback.code, limit.signal));
-    const { client: registered, tokens } = (await fresh.read(server)) ?? {};
-    await options.store.write(server, { client: registered, tokens });
-    return true;
+    return await new Login(server, url, options, callback).run(limit.signal);
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     if (limit.signal.aborted && !signal.aborted) throw new ConfigError("Nobody has logged in within the time.");
     throw new ConfigError(`The login at ${server.name} failed: ${reasonOf(error)}`, { cause: error });
-  } finally {
-    callback.server.close();
-    callback.server.closeAllConnections();
   }
+}
+
+/** One run of the command. The login of before counts until this one is made. */
+class Login {
+  readonly #server: McpServerSettings;
+  readonly #url: string;
+  readonly #options: LoginOptions;
+  readonly #callback: LoginCallback;
+  readonly #fetch: FetchLike = boundedFetch(defaultLimits.maxFrameBytes);
+  readonly #fresh: LoginStore;
+  /** Asked for by the last login. */
+  #scope: string | undefined;
+
+  constructor(server: McpServerSettings, url: string, options: LoginOptions, callback: LoginCallback) {
+    this.#server = server;
+    this.#url = url;
+    this.#options = options;
+    this.#callback = callback;
+    this.#fresh = createFreshStore(url);
+  }
+
+  async run(signal: AbortSignal): Promise<boolean> {
+    const { store } = this.#options;
+    const wants = (await store.read(this.#server))?.wants;
+    let challenge = (await this.#meet(undefined)) ?? (await this.#offered(wants));
+    if (challenge === undefined) return false;
+    for (let logins = 1; challenge !== undefined; logins++) {
+      const scope = joinScopes(this.#scope, challenge.scope, wants);
+      const isMore = logins > 1;
+      if (isMore && (logins > maxLogins || scope === this.#scope)) {
+        await this.#keepIfFirst();
+        throw new ConfigError(
+          `${this.#server.name} wants more than this login may do${scope === undefined ? "" : ` (scope ${scope})`}. Ask whoever runs it for the right to, or log in as somebody else.`,
+        );
+      }
+      this.#scope = scope;
+      try {
+        await this.#authorize(challenge, isMore, signal);
+      } catch (error) {
+        if (isMore) await this.#keepIfFirst();
+        throw error;
+      }
+      // What fails here for another reason was no fault of the login.
+      challenge = await this.#meet((await this.#fresh.read(this.#server))?.tokens?.access_token).catch(() => undefined);
+    }
+    await this.#keep();
+    return true;
+  }
+
+  /** Connects and lists the tools; what it wants before, if anything. @throws when it fails for another reason */
+  async #meet(token: string | undefined): Promise<Challenge | undefined> {
+    const seen: { last: Challenge | undefined } = { last: undefined };
+    const headers = new Headers(this.#server.headers);
+    if (token !== undefined && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
+    const settings = {
+      fetch: challengedFetch(this.#fetch, (challenge) => {
+        seen.last = challenge;
+      }),
+      requestInit: { headers },
+    };
+    const transport =
+      this.#server.type === "sse"
+        ? new SSEClientTransport(new URL(this.#url), settings)
+        : new StreamableHTTPClientTransport(new URL(this.#url), settings);
+    const client = new Client({ name: "maxclaw", version: this.#options.version });
+    try {
+      // The SDK declares what may be absent in two ways that TypeScript does not take for the same.
+      await client.connect(transport as Transport, { timeout: defaultLimits.initialiseMs });
+      if (client.getServerCapabilities()?.tools !== undefined)
+        await client.request({ method: "tools/list" }, ListToolsResultSchema, { timeout: defaultLimits.listMs });
+      return undefined;
+    } catch (error) {
+      if (seen.last === undefined) throw error;
+      return seen.last;
+    } finally {
+      await client.close().catch(() => undefined);
+    }
+  }
+
+  /** A call once wanted a login, or the server says where one is made: some want it for their calls alone. */
+  async #offered(wants: string | undefined): Promise<Challenge | undefined> {
+    if (wants !== undefined) return { kind: "login" };
+    const found = await discoverOAuthProtectedResourceMetadata(this.#url, {}, this.#fetch).catch(() => undefined);
+    return found === undefined ? undefined : { kind: "login" };
+  }
+
+  async #authorize({ resourceMetadataUrl }: Challenge, isMore: boolean, signal: AbortSignal): Promise<void> {
+    const state = randomBytes(24).toString("base64url");
+    const open = (url: URL): void => this.#options.open(url, isMore ? this.#scope : undefined);
+    // A new login, not a renewal of the one of just before, which would give the same rights again.
+    await this.#fresh.write(this.#server, { tokens: undefined });
+    const provider = createAuth(this.#server, this.#fresh, () => {}, { redirectUrl: this.#callback.url, state, open });
+    const place = {
+      serverUrl: this.#url,
+      fetchFn: this.#fetch,
+      ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
+      ...(this.#scope === undefined ? {} : { scope: this.#scope }),
+    };
+    const answer = this.#callback.next({
+      state,
+      whyNot: (issuer) => issuerProblem(issuer, expectedIssuer(provider)),
+    });
+    // The login may fail before anybody waits for it.
+    answer.catch(() => {});
+    if ((await auth(provider, place)) === "AUTHORIZED") return;
+    const authorizationCode = await untilAborted(answer, signal);
+    await auth(provider, { ...place, authorizationCode });
+  }
+
+  async #keep(): Promise<void> {
+    const { client, tokens } = (await this.#fresh.read(this.#server)) ?? {};
+    await this.#options.store.write(this.#server, { client, tokens, wants: undefined });
+  }
+
+  /** A login that may do less than the server wants is better than none, and no better than one of before. */
+  async #keepIfFirst(): Promise<void> {
+    const fresh = await this.#fresh.read(this.#server);
+    const before = await this.#options.store.read(this.#server);
+    if (fresh?.tokens !== undefined && before?.tokens === undefined) await this.#keep();
+  }
+}
+
+function expectedIssuer(provider: OAuthClientProvider): { issuer: string | undefined; promised: boolean } {
+  // Ours is not a promise, and has just been saved.
+  const found = provider.discoveryState?.();
+  const metadata = found === undefined || found instanceof Promise ? undefined : found.authorizationServerMetadata;
+  return {
+    issuer: metadata?.issuer,
+    promised:
+      metadata !== undefined && Reflect.get(metadata, "authorization_response_iss_parameter_supported") === true,
+  };
 }
 
 /** Holds one login while it is made. */
@@ -93,52 +204,4 @@ function createFreshStore(url: string): LoginStore {
 function reasonOf(error: unknown): string {
   const more = error instanceof OAuthError ? error.errorCode : "";
   return [more, causeOf(error) ?? clauseOf(error)].filter((part) => part !== "").join(": ");
-}
-
-interface Callback {
-  readonly server: Server;
-  readonly url: string;
-  readonly code: Promise<string>;
-}
-
-/** Only takes an answer that holds the state which this login began with. */
-async function listen(port: number, state: string): Promise<Callback> {
-  let resolve: (code: string) => void = () => {};
-  let reject: (error: Error) => void = () => {};
-  const code = new Promise<string>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  // It may fail before anybody waits for it.
-  code.catch(() => {});
-  const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
-    const say = (status: number, text: string): void => {
-      response.writeHead(status, { "content-type": "text/plain; charset=utf-8" });
-      response.end(text);
-    };
-    if (pathname !== "/callback") return say(404, "There is nothing here.");
-    if (!isEqual(searchParams.get("state") ?? "", state))
-      return say(400, "This does not belong to a login of maxclaw.");
-    const given = searchParams.get("code");
-    if (given === null) {
-      say(400, "The login was refused. You can close this page.");
-      reject(new ConfigError(`The login was refused: ${(searchParams.get("error") ?? "no code").slice(0, 200)}`));
-      return;
-    }
-    say(200, "maxclaw is logged in. You can close this page.");
-    resolve(given);
-  });
-  await new Promise<void>((yes, no) => {
-    server.once("error", no);
-    server.listen(port, "127.0.0.1", yes);
-  });
-  const address = server.address();
-  const chosen = typeof address === "object" && address !== null ? address.port : port;
-  return { server, url: `http://127.0.0.1:${chosen}/callback`, code };
-}
-
-function isEqual(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -12,13 +12,22 @@ export class LoginNeeded extends Error {
   override readonly name = "LoginNeeded";
 }
 
+/** The server can be used, but not for this: a person has to log in, or again with a larger scope. */
+export class MoreLoginNeeded extends Error {
+  override readonly name = "MoreLoginNeeded";
+}
+
 const text = z.string();
 // The SDK checks its own objects; here it only matters that they are objects.
 const stored = z.object({
   /** The address that the login is for: it is never used for another. */
   url: text,
   client: z.looseObject({ client_id: text }).optional(),
-  tokens: z.looseObject({ access_token: text, token_type: text, refresh_token: text.optional() }).optional(),
+  tokens: z
+    .looseObject({ access_token: text, token_type: text, refresh_token: text.optional(), scope: text.optional() })
+    .optional(),
+  /** A call wanted a login, or a larger one: the scope that the next login asks for, "" where the server names none. */
+  wants: text.optional(),
 });
 const file = z.record(z.string(), stored);
 type Stored = z.infer<typeof stored>;

@@ -12,6 +12,7 @@ import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from
 import { cutText } from "../util/cut-text.js";
 import { inputOf } from "./check-input.js";
 import { toolNames } from "./names.js";
+import { MoreLoginNeeded } from "./oauth.js";
 import { type ServerContent, toResult } from "./result.js";
 import { type McpServer, NotConnected } from "./server.js";
 import { causeOf, clauseOf, type McpSession } from "./session.js";
@@ -178,6 +179,10 @@ async function answerOf(
     if (error instanceof NotConnected) {
       const text = `The MCP server ${name} is not connected: ${error.message}.`;
       return { ...failed(text, `${tool}: ${name} is not connected`), outside };
+    }
+    if (error instanceof MoreLoginNeeded) {
+      const text = `${tool} was not run: ${server.wants ?? server.said(error)}. Only a person can do that, where the gateway runs.`;
+      return { ...failed(text, `${tool}: ${name} wants a login`), outside };
     }
     if (used?.isClosed === true && error instanceof McpError) {
       const why = server.said((await used.closed) ?? "it closed the connection");

@@ -3,7 +3,7 @@ import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { createGate } from "../util/gate.js";
 import { sleep } from "../util/sleep.js";
-import { LoginNeeded } from "./oauth.js";
+import { LoginNeeded, MoreLoginNeeded } from "./oauth.js";
 import { type McpSession, openSession, type ServerCatalog, type SessionOptions } from "./session.js";
 import type { McpServerSettings } from "./settings.js";
 
@@ -49,6 +49,7 @@ export class McpServer {
   #changed = createGate();
   #isStale = false;
   #isRefreshing = false;
+  #wants: string | undefined;
   readonly #tried = createGate();
 
   constructor(settings: McpServerSettings, options: ServerOptions) {
@@ -66,6 +67,11 @@ export class McpServer {
 
   get catalog(): ServerCatalog | undefined {
     return this.#catalog;
+  }
+
+  /** What a call wanted a person to do, as a clause; it can be used for others. */
+  get wants(): string | undefined {
+    return this.#wants;
   }
 
   get session(): McpSession | undefined {
@@ -127,6 +133,7 @@ export class McpServer {
       } catch (error) {
         // Its state then says what a person has to do.
         if (isLoggedOut(error)) void session.close();
+        if (error instanceof MoreLoginNeeded) this.#wants = this.#loginHint(error);
         if (!isForgotten(error)) throw error;
         await session.close();
         return await work(await this.#connected(signal, session));
@@ -155,7 +162,7 @@ export class McpServer {
       session = await openSession(settings, { ...this.#options, auth, onChanged }, signal);
     } catch (error) {
       if (error instanceof LoginNeeded) {
-        const reason = `${this.said(error)}: log in with "maxclaw mcp login ${settings.name}"`;
+        const reason = this.#loginHint(error);
         log.warn(`MCP server ${settings.name} is off: ${reason}`);
         return { kind: "off", reason };
       }
@@ -166,6 +173,7 @@ export class McpServer {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     this.#session = session;
+    this.#wants = undefined;
     this.#learn(session.catalog);
     this.#usedAt = performance.now();
     this.#enter("connected", { toolCount: session.catalog.tools.length });
@@ -180,6 +188,10 @@ export class McpServer {
     if (idle.isOver()) return { kind: "idle" };
     if (!signal.aborted) log.warn(`MCP server ${settings.name} is gone: ${reason ?? "it closed the connection"}`);
     return { kind: "failed", reason: reason ?? "it closed the connection", wasConnected: true };
+  }
+
+  #loginHint(error: Error): string {
+    return `${this.said(error)}: log in with "maxclaw mcp login ${this.settings.name}"`;
   }
 
   #watchIdle(session: McpSession): { readonly timer: NodeJS.Timeout | undefined; readonly isOver: () => boolean } {

@@ -1,6 +1,7 @@
 import type { Logger } from "../log.js";
 import type { Tool } from "../tools/tool.js";
 import { sleep } from "../util/sleep.js";
+import { joinScopes } from "./auth/challenge.js";
 import { createAuth, createLoginStore, type LoginStore } from "./oauth.js";
 import { createOffer, type Offer } from "./offer.js";
 import { McpServer, type McpServerState, type StateDetail } from "./server.js";
@@ -32,6 +33,8 @@ export interface ServerStatus {
   readonly type: "stdio" | "http" | "sse";
   readonly state: McpServerState;
   readonly reason?: string;
+  /** What a person can do so that all of its tools can be used. */
+  readonly wants?: string;
   readonly tools: readonly string[];
 }
 
@@ -105,6 +108,7 @@ function openServer(
     onCatalog,
     mask: serverMask(settings, secrets),
     auth: (server) => authOf(server, store, log),
+    onWants: (scope) => noteWants(settings, store, scope),
     onState: (to, detail) => onState(settings.name, to, detail),
   });
 }
@@ -115,6 +119,13 @@ async function authOf(server: McpServerSettings, store: LoginStore, log: Logger)
   return createAuth(server, store, (secrets) => log.hide?.(secrets));
 }
 
+/** So that the next login asks for what this one has and for what was missing. */
+async function noteWants(server: McpServerSettings, store: LoginStore, scope: string | undefined): Promise<void> {
+  const known = await store.read(server);
+  const wants = joinScopes(known?.tokens?.scope, known?.wants, scope) ?? "";
+  if (wants !== known?.wants) await store.write(server, { wants });
+}
+
 function statusOf(server: McpServer): ServerStatus {
   const { settings, state, detail, session, catalog } = server;
   return {
@@ -122,6 +133,7 @@ function statusOf(server: McpServer): ServerStatus {
     type: session?.kind ?? (settings.command === undefined ? (settings.type ?? "http") : "stdio"),
     state,
     ...(detail.reason === undefined ? {} : { reason: detail.reason }),
+    ...(server.wants === undefined ? {} : { wants: server.wants }),
     tools: (catalog?.tools ?? []).map(({ name }) => name),
   };
 }

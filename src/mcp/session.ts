@@ -13,7 +13,7 @@ import { cutText } from "../util/cut-text.js";
 import { linked } from "../util/linked.js";
 import { sleep } from "../util/sleep.js";
 import { untilAborted } from "../util/until-aborted.js";
-import { LoginNeeded } from "./oauth.js";
+import { LoginNeeded, MoreLoginNeeded } from "./oauth.js";
 import type { McpServerSettings } from "./settings.js";
 import { StdioTransport } from "./stdio-transport.js";
 import { createTransport, kindsOf, type TransportKind, type TransportOptions } from "./transports.js";
@@ -198,6 +198,7 @@ interface Phase {
 /** What a person can make something of: the process' own end says more than the client's "connection closed". */
 function explain(error: unknown, transport: Transport, lost: string | undefined, { what, ms, timedOut }: Phase): Error {
   if (error instanceof LoginNeeded || isUnknownHere(error)) return error;
+  if (error instanceof MoreLoginNeeded) return new LoginNeeded(error.message);
   if (error instanceof StreamableHTTPError && (error.code === 401 || error.code === 403))
     return new LoginNeeded(`it answered with HTTP ${error.code}`);
   if (/\b401\b|unauthorized/i.test(messageOf(error))) return new LoginNeeded(messageOf(error));

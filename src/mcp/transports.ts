@@ -1,5 +1,6 @@
 import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { wantingFetch } from "./auth/challenge.js";
 import { boundedFetch } from "./bounded-fetch.js";
 import { createFloodGuard } from "./flood.js";
 import { renewingFetch } from "./renewing-fetch.js";
@@ -17,6 +18,8 @@ export interface TransportOptions {
   /** Takes secrets out of what a server says of itself. */
   readonly mask: (text: string) => string;
   readonly auth?: OAuthClientProvider | undefined;
+  /** A call wants a login, or one with a larger scope. */
+  readonly onWants?: ((scope: string | undefined) => Promise<void>) | undefined;
 }
 
 /** The ways in which a server may be reached, in the order in which to try them. */
@@ -28,12 +31,13 @@ export function kindsOf({ command, type }: McpServerSettings): readonly [Transpo
 export async function createTransport(
   kind: TransportKind,
   { command = "", args, env, cwd, url = "", headers }: McpServerSettings,
-  { limits, folder, closed, mask, auth }: TransportOptions,
+  { limits, folder, closed, mask, auth, onWants = async () => {} }: TransportOptions,
 ): Promise<Transport> {
   if (kind === "stdio") return new StdioTransport({ command, args, env, cwd, folder, closed, mask }, limits);
   const bounded = boundedFetch(limits.maxFrameBytes);
+  const renewed = auth === undefined ? bounded : renewingFetch(bounded, auth, url, limits.initialiseMs);
   const options = {
-    fetch: auth === undefined ? bounded : renewingFetch(bounded, auth, url, limits.initialiseMs),
+    fetch: wantingFetch(renewed, auth !== undefined, onWants),
     requestInit: { headers },
     ...(auth === undefined ? {} : { authProvider: auth }),
   };

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../errors.js";
-import { createAuth, createLoginStore } from "./oauth.js";
+import { createAuth, createLoginStore, LoginNeeded } from "./oauth.js";
 import { serverMask } from "./server-mask.js";
 import { openSession } from "./session.js";
 import { defaultLimits, type McpServerSettings } from "./settings.js";
@@ -38,7 +38,8 @@ export async function tryServer(
     return { ok: true, transport: session.kind, ms, tools: session.catalog.tools.map(({ name }) => name) };
   } catch (error) {
     signal.throwIfAborted();
-    return { ok: false, reason: mask(messageOf(error)) };
+    const hint = error instanceof LoginNeeded ? `: log in with "maxclaw mcp login ${server.name}"` : "";
+    return { ok: false, reason: mask(messageOf(error)) + hint };
   } finally {
     await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }

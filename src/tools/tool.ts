@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ToolAccess, ToolTraits } from "../policy/access.js";
 
-export type { ToolAccess } from "../policy/access.js";
+export type { ToolAccess, ToolTraits } from "../policy/access.js";
 
 /** What a tool may ask a person. */
 export interface ToolQuestion {

@@ -14,7 +14,7 @@ import { usageKind } from "../budgets/counters.js";
 import { counts } from "../budgets/limits.js";
 import type { Attachment } from "../bus/messages.js";
 import { createPreviews, type Previews } from "../bus/previews.js";
-import type { Channel, Press } from "../channels/channel.js";
+import type { Channel, OwnChannelContext, Press } from "../channels/channel.js";
 import type { Config } from "../config/schema.js";
 import { saveSecrets } from "../config/secrets-file.js";
 import { draft, type EventDraft } from "../events/event.js";
@@ -232,7 +232,13 @@ async function openChannels(
   pressIn: (channel: string) => Press,
 ): Promise<{ readonly channels: ReadonlyMap<string, Channel>; readonly channelFaults: ChannelFaults }> {
   const context = { cursor: (name: string) => engine.cursor(name), actsAtOnce: asksToStop, sendTimeoutMs };
-  const channels = new Map((platforms?.(context) ?? []).map((channel) => [channel.name, channel]));
+  const forChannel = (name: string): OwnChannelContext => ({
+    ...context,
+    records: engine.records(`channel_${name}`),
+    press: pressIn(name),
+  });
+  const added = platforms?.({ ...context, forChannel }) ?? [];
+  const channels = new Map(added.map((channel) => [channel.name, channel]));
   const { telegram } = config.channels;
   if (telegram?.enabled && telegram.token !== undefined) {
     const { createTelegramChannel } = await import("../channels/telegram/telegram.js");
@@ -251,13 +257,9 @@ async function openChannels(
   if (discord?.enabled && discord.token !== undefined) {
     const { createDiscordChannel } = await import("../channels/discord/discord.js");
     const { token, apiRoot } = discord;
-    const records = engine.records("channel_discord");
     channels.set(
       "discord",
-      createDiscordChannel(
-        { token, apiRoot, commands: commandMenu, log },
-        { ...context, records, press: pressIn("discord") },
-      ),
+      createDiscordChannel({ token, apiRoot, commands: commandMenu, log }, forChannel("discord")),
     );
   }
   const { websocket } = config.channels;

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Channel, ChannelContext } from "../channels/channel.js";
+import type { Channel, PlatformContext } from "../channels/channel.js";
 import type { ChannelError, ProviderError, StorageError } from "../errors.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
@@ -13,8 +13,11 @@ export interface Extension {
   /** Default of a tool's `effect` is `write`, of its `risk` `call`: each call asks a person. */
   readonly tools?: readonly (Omit<Tool, "effect" | "risk" | "origin"> &
     Partial<Pick<Tool, "effect" | "risk" | "origin">>)[];
-  /** Platforms; who may talk there is decided as everywhere: owners, and who was paired. */
-  readonly channels?: (context: ChannelContext) => readonly Channel[];
+  /**
+   * Platforms, at once and not as a promise; who may talk there is decided as everywhere: owners, and who was paired. A
+   * channel takes `context.forChannel(<its name>)`.
+   */
+  readonly channels?: (context: PlatformContext) => readonly Channel[];
   /** `model: "<name>/<model>"` chooses one. */
   readonly providers?: readonly Provider[];
   /** Where session documents are, in the place of what the config says. */

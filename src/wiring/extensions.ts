@@ -2,23 +2,20 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import type { Channel } from "../channels/channel.js";
 import { ChannelError, messageOf, ProviderError, StorageError } from "../errors.js";
 import type { Reactor } from "../reactors/reactor.js";
 import { toInputSchema } from "../tools/schema.js";
 import type { Tool } from "../tools/tool.js";
-import { inTime as inLimit } from "../util/in-time.js";
-import { linked } from "../util/linked.js";
+import { inTime } from "../util/in-time.js";
 import type { Releases } from "../util/releases.js";
 import type { Extension, ExtensionFactory } from "./extension.js";
+import { channelsOf } from "./extension-channels.js";
 import { findTrustedFile } from "./extension-file.js";
 import type { GatewayOptions } from "./options.js";
 
 const loadMs = 10_000;
 /** For what it closes at the end. */
 const stopMs = 5000;
-/** What is a channel already, or the first part of keys that are none. */
-const reservedNames: ReadonlySet<string> = new Set(["webui", "cli", "system", "cron"]);
 
 const errors = { ChannelError, ProviderError, StorageError };
 
@@ -88,7 +85,7 @@ export async function loadExtensions(options: GatewayOptions, releases: Releases
         releases.defer(async () => {
           const disposed = (async () => await dispose())();
           const late = (): Error => new Error(`it was not done after ${stopMs / 1000} s`);
-          await inLimit(disposed, stopMs, late).catch((error: unknown) => {
+          await inTime(disposed, stopMs, late).catch((error: unknown) => {
             options.log.warn(`The extension ${module} did not stop well: ${messageOf(error)}`);
           });
         }, `extension ${module}`);
@@ -110,13 +107,13 @@ async function load(
   const { workspace } = options.config.config.agents.defaults;
   const path = resolve(home, module.replace(/^~(?=[/\\]|$)/, homedir()));
   const real = await findTrustedFile(path, workspace);
-  const loaded: unknown = await inTime(import(pathToFileURL(real).href));
+  const loaded: unknown = await inTime(import(pathToFileURL(real).href), loadMs, notReady);
   const made: unknown = typeof loaded === "object" && loaded !== null ? Reflect.get(loaded, "default") : undefined;
   if (made === undefined) throw new Error("it has no default export");
   // What it really gives is looked at below.
   const factory = made as ExtensionFactory;
   const given: unknown = isFunction(made)
-    ? await inTime(factory({ options: own, home, workspace, log, z, errors }))
+    ? await inTime((async () => await factory({ options: own, home, workspace, log, z, errors }))(), loadMs, notReady)
     : made;
   const parsed = shape.safeParse(given);
   if (!parsed.success) {
@@ -129,21 +126,16 @@ async function load(
   return given as Extension;
 }
 
-/** A module that never settles must not hold up the start. */
-async function inTime<T>(work: T | Promise<T>): Promise<T> {
-  using limit = linked(new AbortController().signal, loadMs);
-  const late = new Promise<never>((_, reject) => {
-    limit.signal.addEventListener("abort", () => reject(new Error(`it was not ready after ${loadMs / 1000} s`)), {
-      once: true,
-    });
-  });
-  return await Promise.race([work, late]);
+function notReady(): Error {
+  return new Error(`it was not ready after ${loadMs / 1000} s`);
 }
 
 function joined(options: GatewayOptions, extension: Extension, onProblem: (why: string) => void): GatewayOptions {
   const { tools = [], channels, providers = [], storage, machines = [], reactors = [] } = extension;
   if (storage !== undefined && options.storage !== undefined) throw new Error("there is another storage already");
   const { platforms } = options;
+  const { channels: configured } = options.config.config;
+  const builtIn = Object.entries(configured).flatMap(([name, channel]) => (channel?.enabled ? [name] : []));
   return {
     ...options,
     tools: [
@@ -164,41 +156,19 @@ function joined(options: GatewayOptions, extension: Extension, onProblem: (why: 
       : {
           platforms: (context) => {
             const known = platforms?.(context) ?? [];
-            return [...known, ...usable(() => channels(context), known, onProblem)];
+            const taken = [...builtIn, ...known.map(({ name }) => name)];
+            return [...known, ...channelsOf(channels, context, taken, onProblem)];
           },
         }),
   };
 }
 
-function usable(
-  make: () => readonly Channel[],
-  known: readonly Channel[],
-  onProblem: (why: string) => void,
-): readonly Channel[] {
-  try {
-    return make().filter((channel) => {
-      const isWhole = hasAll("run", "split", "send")(channel);
-      const isFree = /^[a-z0-9-]+$/.test(channel.name) && !reservedNames.has(channel.name);
-      if (!isWhole) onProblem("a channel has name, run, split and send");
-      else if (!isFree) onProblem(`"${channel.name}" cannot be the name of a channel`);
-      else if (known.some(({ name }) => name === channel.name)) onProblem(`there is a channel ${channel.name} already`);
-      else return true;
-      return false;
-    });
-  } catch (error) {
-    onProblem(`its channels cannot be made: ${messageOf(error)}`);
-    return [];
-  }
-}
-
 /** A reactor only decorates: what it throws is its own. */
 function guarded(reactor: Reactor, onProblem: (why: string) => void): Reactor {
-  const attempt = (action: () => void): void => {
-    try {
-      action();
-    } catch (error) {
-      onProblem(`the reactor ${reactor.name} failed: ${messageOf(error)}`);
-    }
+  const attempt = (action: () => unknown): void => {
+    // A promise is not expected and not waited for, but what it rejects with is the reactor's own as well.
+    const done = (async () => await action())();
+    void done.catch((error: unknown) => onProblem(`the reactor ${reactor.name} failed: ${messageOf(error)}`));
   };
   return {
     name: reactor.name,

@@ -96,6 +96,9 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
       ...(state.servers?.status() ?? []).flatMap(({ name, state: now, reason }) =>
         reason === undefined || now === "connected" ? [] : [`MCP server ${name} is not connected: ${reason}`],
       ),
+      ...(state.servers?.status() ?? []).flatMap(({ name, wants }) =>
+        wants === undefined ? [] : [`MCP server ${name} cannot do all that it offers: ${wants}`],
+      ),
     ],
     start() {
       loaded.done = load();

@@ -1,4 +1,4 @@
-import type { Channel, ChannelContext } from "../channels/channel.js";
+import type { Channel, PlatformContext } from "../channels/channel.js";
 import type { LoadedConfig } from "../config/load.js";
 import type { EmbeddedEngineOptions, OnBoundary } from "../engine/embedded/options.js";
 import type { Engine } from "../engine/engine.js";
@@ -46,7 +46,7 @@ export interface GatewayOptions {
   /** Reactors beside the built-in ones; each is started with a view that can only listen. */
   readonly reactors?: readonly Reactor[] | undefined;
   /** Platforms beside those of the config. */
-  readonly platforms?: ((context: ChannelContext) => readonly Channel[]) | undefined;
+  readonly platforms?: ((context: PlatformContext) => readonly Channel[]) | undefined;
   /** Opens another engine than the embedded one. */
   readonly openEngine?: ((options: EmbeddedEngineOptions) => Promise<Engine>) | undefined;
   /**

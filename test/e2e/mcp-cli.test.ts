@@ -123,7 +123,10 @@ describe("maxclaw mcp", () => {
     await using oauth = await startFakeOAuth();
     await using cli = await openCli();
     await cli.run(["mcp", "add", "guarded", "--url", oauth.url]);
-    assert.match((await cli.run(["mcp", "test", "guarded"])).stdout, /failed: .*401/);
+    assert.match(
+      (await cli.run(["mcp", "test", "guarded"])).stdout,
+      /failed: it wants a login: log in with "maxclaw mcp login guarded"/,
+    );
     const child = cli.start(["mcp", "login", "guarded"]);
     const done = finish(child);
     const shown = await outputOf(child.stderr, /https?:\/\/\S+\n/);

@@ -7,6 +7,8 @@ export interface FakeOAuth extends AsyncDisposable {
   readonly url: string;
   /** What was asked for, e.g. `register`, `token refresh_token`. */
   readonly seen: readonly string[];
+  /** The scopes that logins have asked for. */
+  readonly scopes: readonly string[];
   /** From now on the access tokens given so far are refused. */
   expire(): void;
   /** From now on the refresh token is refused too. */
@@ -17,10 +19,25 @@ export interface FakeOAuth extends AsyncDisposable {
   fault: "refuses" | "hangs" | undefined;
 }
 
+export interface FakeOAuthOptions {
+  /** What a method needs: no token (""), or one with this scope. Absent: any token. */
+  readonly needs?: Readonly<Record<string, string>>;
+  /** No scope that is asked for is ever given. */
+  readonly givesNothing?: boolean;
+  /** What the authorization server says in its answers of who it is (RFC 9207); its metadata promise that it does. */
+  readonly iss?: "right" | "wrong" | "absent";
+  /** It says nowhere where to log in but when it is asked. */
+  readonly isSecretive?: boolean;
+}
+
 /** An MCP server (streamable HTTP, plain JSON answers) behind an authorization server that checks PKCE, both on loopback. */
-export async function startFakeOAuth(): Promise<FakeOAuth> {
+export async function startFakeOAuth(options: FakeOAuthOptions = {}): Promise<FakeOAuth> {
+  const { needs = {}, givesNothing = false, iss, isSecretive = false } = options;
+  let scope = "";
   const seen: string[] = [];
-  const codes = new Map<string, { readonly challenge: string; readonly redirect: string; readonly client: string }>();
+  let wasRefused = false;
+  const scopes: string[] = [];
+  const codes = new Map<string, { challenge: string; redirect: string; scope: string }>();
   const redirects = new Map<string, string>();
   let access = "";
   let refresh = "";
@@ -38,7 +55,8 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
   const grant = (response: ServerResponse) => {
     access = `access-${randomUUID()}`;
     refresh = `refresh-${randomUUID()}`;
-    json(response, 200, { access_token: access, token_type: "Bearer", expires_in: 3600, refresh_token: refresh });
+    const given = { access_token: access, token_type: "Bearer", expires_in: 3600, refresh_token: refresh };
+    json(response, 200, { ...given, ...(scope === "" ? {} : { scope }) });
   };
 
   const token = (response: ServerResponse, form: URLSearchParams) => {
@@ -55,21 +73,24 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
       .update(form.get("code_verifier") ?? "")
       .digest("base64url");
     const isRight = code?.challenge === challenge && code.redirect === form.get("redirect_uri");
+    if (isRight && !givesNothing) scope = code.scope;
     return isRight ? grant(response) : json(response, 400, { error: "invalid_grant" });
   };
 
   const mcp = (request: IncomingMessage, response: ServerResponse, text: string) => {
-    if (access === "" || request.headers.authorization !== `Bearer ${access}`)
-      return json(
-        response,
-        401,
-        { error: "invalid_token" },
-        {
-          "www-authenticate": `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
-        },
-      );
+    const { id, method = "", params } = request.method === "POST" ? JSON.parse(text) : {};
+    const need = method === "" || method.startsWith("notifications/") ? needs.initialize : needs[method];
+    const challenge = (status: number, error: string): void => {
+      const wanted = need === undefined ? "" : `, scope="${need}"`;
+      const place = `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
+      wasRefused = true;
+      json(response, status, { error }, { "www-authenticate": `${place}, error="${error}"${wanted}` });
+    };
+    const isKnown = access !== "" && request.headers.authorization === `Bearer ${access}`;
+    if (need !== "" && !isKnown) return challenge(401, "invalid_token");
+    if (need !== undefined && !need.split(" ").every((one) => one === "" || scope.split(" ").includes(one)))
+      return challenge(403, "insufficient_scope");
     if (request.method !== "POST") return json(response, 405, {});
-    const { id, method, params } = JSON.parse(text);
     if (id === undefined) {
       response.writeHead(202).end();
       return;
@@ -90,6 +111,7 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
   const handle = (request: IncomingMessage, response: ServerResponse, text: string) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", origin);
     if (pathname === "/mcp") return mcp(request, response, text);
+    if (isSecretive && !wasRefused && pathname.startsWith("/.well-known/")) return json(response, 404, {});
     if (pathname.startsWith("/.well-known/oauth-protected-resource"))
       return json(response, 200, { resource: `${origin}/mcp`, authorization_servers: [origin] });
     if (pathname === "/.well-known/oauth-authorization-server")
@@ -101,6 +123,7 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
         response_types_supported: ["code"],
         code_challenge_methods_supported: ["S256"],
         token_endpoint_auth_methods_supported: ["none"],
+        ...(iss === undefined ? {} : { authorization_response_iss_parameter_supported: true }),
       });
     if (pathname === "/register") {
       seen.push("register");
@@ -114,10 +137,14 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
       const client = searchParams.get("client_id") ?? "";
       if (redirects.get(client) !== redirect) return json(response, 400, { error: "invalid_redirect_uri" });
       const code = randomUUID();
-      codes.set(code, { challenge: searchParams.get("code_challenge") ?? "", redirect, client });
+      const asked = searchParams.get("scope") ?? "";
+      scopes.push(asked);
+      codes.set(code, { challenge: searchParams.get("code_challenge") ?? "", redirect, scope: asked });
       const back = new URL(redirect);
       back.searchParams.set("code", code);
       back.searchParams.set("state", searchParams.get("state") ?? "");
+      if (iss === "right") back.searchParams.set("iss", origin);
+      if (iss === "wrong") back.searchParams.set("iss", "https://other.example");
       response.writeHead(302, { location: back.href }).end();
       return;
     }
@@ -136,6 +163,7 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
   const fake: FakeOAuth = {
     url: `${origin}/mcp`,
     seen,
+    scopes,
     fault: undefined,
     expire: () => (access = ""),
     forget() {

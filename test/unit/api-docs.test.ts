@@ -20,3 +20,35 @@ test("the API page shows everything that can be imported, each as one whole decl
   assert.ok(blocks.length > 50);
   for (const block of blocks) assert.match(block, /[;}]$/, block);
 });
+
+/** What TypeScript, Node and zod bring along, and the catalogue of events, which docs/events.md shows. */
+const known: ReadonlySet<string> = new Set(
+  "AbortSignal AsyncDisposable AsyncIterable Error Exclude Omit Partial Pick Promise Readonly Record Uint8Array ZodType Catalogue Payload".split(
+    " ",
+  ),
+);
+
+test("whoever writes a part of their own finds each type that its contract names, as far as it goes", () => {
+  const library = page.slice(0, page.indexOf("\n## `maxclaw/client`"));
+  const blocks = new Map(
+    library
+      .split(/^### /m)
+      .slice(1)
+      .map((text) => [/^\w+/.exec(text)?.[0] ?? "", /```ts\n([\s\S]*?)\n```/.exec(text)?.[1] ?? ""]),
+  );
+  const contracts =
+    "ExtensionFactory Channel PlatformContext Tool ToolContext Provider StorageDriver Machine Reactor ChannelError ProviderError StorageError";
+  const seen = new Set<string>();
+  const missing = new Set<string>();
+  const look = (name: string): void => {
+    if (seen.has(name) || known.has(name)) return;
+    seen.add(name);
+    const block = blocks.get(name);
+    if (block === undefined) return void missing.add(name);
+    const code = block.replace(/\/\*\*[\s\S]*?\*\//g, "").replace(/"[^"]*"/g, "");
+    for (const [used] of code.matchAll(/\b[A-Z]\w+/g)) look(used);
+  };
+  for (const name of contracts.split(" ")) look(name);
+  assert.ok(seen.size > 40);
+  assert.deepEqual([...missing].sort(), []);
+});

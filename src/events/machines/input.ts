@@ -21,7 +21,7 @@ export type AnswerChunk =
       readonly guess?: Guess | undefined;
     };
 
-interface Rates {
+export interface Rates {
   readonly input: number;
   readonly output: number;
   readonly cacheRead?: number | undefined;

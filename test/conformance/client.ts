@@ -1,0 +1,82 @@
+// maxclaw as the client of a conformance scenario: `client.js <server address>`. A gateway whose model calls each tool of the
+// server once, and a person who logs in with `maxclaw mcp login` whenever the gateway says so.
+import { z } from "zod";
+import { spawnMaxclaw } from "../support/daemon.js";
+import { until } from "../support/engine-kit.js";
+import { startFakeOpenAI } from "../support/fake-openai.js";
+import { openAIConfig, startGateway, type TestGateway } from "../support/gateway.js";
+
+const server = "suite";
+const context = z.object({ client_id: z.string().optional(), client_secret: z.string().optional() });
+/** Nobody logs in more often. */
+const maxLogins = 2;
+
+/** What a tool of the suite may be called with. */
+const inputs: Readonly<Record<string, object>> = { [`mcp_${server}_add_numbers`]: { a: 5, b: 3 } };
+
+/** A person at a browser: every address that the program shows is opened. False: the login failed. */
+async function logIn(home: string): Promise<boolean> {
+  const run = spawnMaxclaw(["mcp", "login", server], home);
+  const opened = new Set<string>();
+  run.child.stderr?.on("data", () => {
+    for (const [url] of run.stderr().matchAll(/^https?:\/\/\S+$/gm)) {
+      if (opened.has(url)) continue;
+      opened.add(url);
+      void fetch(url).catch(() => undefined);
+    }
+  });
+  const code = await run.exited;
+  process.stderr.write(run.stdout() + run.stderr());
+  return code === 0;
+}
+
+function stateOf(gateway: TestGateway) {
+  const [one] = gateway.gateway.api.mcp?.list() ?? [];
+  if (one === undefined) throw new Error("the server is not known");
+  return one;
+}
+
+/** Uses the server once. True: it wants a login for that, or another one. */
+async function use(gateway: TestGateway): Promise<boolean> {
+  // A login makes the gateway connect anew, which forgets what was wanted.
+  const isSettled = (): boolean => {
+    const { state, wants } = stateOf(gateway);
+    return state === "off" || (state === "connected" && wants === undefined);
+  };
+  await until("the server is met", isSettled, 15_000);
+  if (stateOf(gateway).state === "connected")
+    process.stderr.write(`${(await gateway.ask("Use them all.")).response}\n`);
+  const { state, reason = "", wants = "" } = stateOf(gateway);
+  process.stderr.write(`${state} ${reason} ${wants}\n`);
+  return state === "off" || wants !== "";
+}
+
+async function main(url: string): Promise<number> {
+  await using model = await startFakeOpenAI({
+    answer: ({ bodyText, index }) => {
+      const isDone = bodyText.lastIndexOf('"role":"tool"') > bodyText.lastIndexOf('"role":"user"');
+      const names = [...bodyText.matchAll(new RegExp(`"name":"(mcp_${server}_\\w+)"`, "g"))].map(
+        ([, name = ""]) => name,
+      );
+      if (isDone || names.length === 0) return { text: "Done." };
+      const toolCalls = [...new Set(names)].map((name, at) => ({
+        id: `call_${index}_${at}`,
+        name,
+        input: inputs[name] ?? {},
+      }));
+      return { toolCalls };
+    },
+  });
+  const given = context.parse(JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}"));
+  const { client_id: clientId, client_secret: clientSecret } = given;
+  const oauth = clientId === undefined ? {} : { oauth: { clientId, clientSecret } };
+  const config = openAIConfig(model.apiBase, {
+    tools: { mcpServers: { [server]: { url, ...oauth } } },
+    policy: { rules: [{ tool: `mcp_${server}_*`, verdict: "allow" }] },
+  });
+  await using gateway = await startGateway({ config, isRuled: false });
+  for (let logins = 0; await use(gateway); logins++) if (logins >= maxLogins || !(await logIn(gateway.home))) return 1;
+  return stateOf(gateway).state === "connected" ? 0 : 1;
+}
+
+process.exitCode = await main(process.argv.at(-1) ?? "");
