@@ -256,9 +256,14 @@ function contextOf(
   const { executionId, waiting, readSkill, changePlan } = aids;
   const { ports, message, human, log, outside } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
-  const { permit, allowedByRule, allows } =
+  const { permit, allowedByRule, allowedByPerson, allows } =
     tool === undefined
-      ? { permit: async () => undefined, allowedByRule: () => false, allows: () => false }
+      ? {
+          permit: async () => undefined,
+          allowedByRule: () => false,
+          allowedByPerson: () => false,
+          allows: () => false,
+        }
       : createPermit({
           ports,
           message,
@@ -284,6 +289,7 @@ function contextOf(
     signal: scope.signal,
     permit: labels.permit((access) => waiting(() => permit(access))),
     allowedByRule,
+    allowedByPerson,
     ask: (question) => waiting(() => askForTool(call, question, human)),
     outsideOf: (path, of) => labels.outsideOf(path, of),
     wrote: (path) => labels.wrote(path),

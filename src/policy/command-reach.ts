@@ -47,7 +47,7 @@ export function reachOf(
 }
 
 /** A word, and what in it may be a path: `--file=/etc/passwd`, `@notes.txt`, `a:/b`. */
-function namesIn(word: string): readonly string[] {
+export function namesIn(word: string): readonly string[] {
   const plain = word.replace(/\b(?!file:)[a-z][a-z0-9+.-]*:\/\/[^\s'"]*/gi, " ").replace(/\bfile:\/\//gi, " ");
   return [...new Set([plain.trim(), ...plain.split(/[=:@,'"()\s]+/)])].filter((name) => name !== "");
 }

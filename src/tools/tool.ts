@@ -143,6 +143,8 @@ export interface ToolContext {
    * nobody looks at it now, and what earlier commands have left behind must have no say in it.
    */
   readonly allowedByRule: (access: ToolAccess) => boolean;
+  /** Whether `permit` has allowed this in the same call because a person said yes to it now. */
+  readonly allowedByPerson: (access: ToolAccess) => boolean;
   /** Asks a person and waits. */
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
   /** Where those parts of the context came from that others wrote, at this moment. */

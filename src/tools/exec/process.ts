@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defineTool, failed, type Tool, type ToolResult } from "../tool.js";
+import { groundOf, typedSights } from "./bare-sights.js";
 import type { Run } from "./run.js";
 import type { Terminals } from "./terminals.js";
 
@@ -32,6 +33,7 @@ export function processTool(terminals: Terminals): Tool {
       switch (action) {
         case "read": {
           if (!run.output.hasNews() && run.end === undefined) await news(run, wait * 1000, context.signal);
+          await run.look();
           const fresh = run.output.news().trimEnd();
           return {
             ...done([fresh, `[${lineOf(run)}]`].filter(Boolean).join("\n")),
@@ -43,15 +45,13 @@ export function processTool(terminals: Terminals): Tool {
           // What is typed into a shell is a command as well.
           const command = `${text} (typed into: ${run.command})`;
           const { isSandboxed, hasNetwork } = run;
-          const refusal = await context.permit({
-            kind: "command",
-            command,
-            isSandboxed,
-            hasNetwork: isSandboxed && hasNetwork,
-          });
+          const access = { kind: "command", command, isSandboxed, hasNetwork: isSandboxed && hasNetwork } as const;
+          const refusal = await context.permit(access);
           if (refusal !== undefined) return failed(refusal);
           // Others have a say in what is typed, and so in all that comes of it.
-          await run.heard(context.outside());
+          const isSeen = isSandboxed || context.allowedByPerson(access);
+          const sights = isSeen ? [] : await typedSights(text, await groundOf(context, terminals.zones));
+          await run.heard([...sights, ...context.outside()]);
           return run.write(text) ? done(`Written to ${id}.`) : failed(`${id} has ended.`);
         }
         case "kill":
