@@ -32,6 +32,9 @@ const input = z.object({
 });
 type Input = z.infer<typeof input>;
 
+/** What policy is asked about before it is done. */
+const asking: ReadonlySet<string> = new Set(["navigate", "click", "type", "press"]);
+
 export function browserTool(browsers: Browsers): Tool {
   return defineTool({
     name: "browser",
@@ -39,6 +42,7 @@ export function browserTool(browsers: Browsers): Tool {
     input,
     effect: "write",
     risk: "access",
+    asksNothing: (given) => !asking.has(input.safeParse(given).data?.action ?? ""),
     origin: "builtin",
 
     async run(wish, context) {

@@ -4,18 +4,21 @@ import { groundOf, typedSights } from "./bare-sights.js";
 import type { Run } from "./run.js";
 import type { Terminals } from "./terminals.js";
 
+const input = z.object({
+  action: z.enum(["list", "read", "write", "kill"]),
+  id: z.string().optional(),
+  text: z.string().optional(),
+  wait: z.int().max(60).optional(),
+});
+
 export function processTool(terminals: Terminals): Tool {
   return defineTool({
     name: "process",
     description: "exec's background commands. read waits up to `wait` s for news.",
-    input: z.object({
-      action: z.enum(["list", "read", "write", "kill"]),
-      id: z.string().optional(),
-      text: z.string().optional(),
-      wait: z.int().max(60).optional(),
-    }),
+    input,
     effect: "write",
     risk: "access",
+    asksNothing: (given) => input.safeParse(given).data?.action !== "write",
     origin: "builtin",
 
     async run({ action, id = "", text = "", wait = 0 }, context) {
