@@ -215,7 +215,8 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
     };
   const labels = labelsOf(tool, scope);
   try {
-    const checked = await waiting(() => doom.check(call, signal));
+    const traits = { isRead: tool?.effect === "read", isServers: tool?.origin === "mcp" };
+    const checked = await waiting(() => doom.check({ ...call, ...traits }, signal));
     if (typeof checked === "string")
       return { text: checked, isError: true, summary: `${call.name} was called again and again` };
     const result = await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids, labels));

@@ -220,6 +220,8 @@ export interface ToolResult {
   readonly visited?: string | undefined;
   /** What the call looked at goes on, and there is nothing new about it: to look again is waiting, not turning in circles. */
   readonly isWaiting?: boolean | undefined;
+  /** The call waited for something that comes by itself: to call it again for the same is waiting as well. */
+  readonly isPoll?: boolean | undefined;
   /** Pictures that the model gets to see with the text, if it can see. */
   readonly images?: readonly ToolImage[] | undefined;
 }
