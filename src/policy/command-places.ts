@@ -47,14 +47,26 @@ export function placesOfCommand(
     const name = programName(program);
     const isOpen = rest.some((word) => opener.test(word)) || (name === "cd" && rest.includes("-"));
     if ((program !== "" && !plainPrograms.has(program)) || isOpen) isClear = false;
-    followsLinks ||= rest.some((word) => links.test(word) || /[*?[].*\//.test(word));
+    followsLinks ||= rest.some((word) => links.test(word) || isOfFolders(word));
     const looks = lookers.has(name) || rest.some((word) => recursive.test(word));
     const named = [...rest, ...targets, ...(looks ? ["."] : [])].flatMap(pathsIn);
     // The parent of a link is another folder than the one that it lies in.
-    if (named.some((one) => /[^/.][^/]*\/\.\./.test(one))) isClear = false;
+    if (named.some(goesBack)) isClear = false;
     for (const one of named) for (const start of starts) places.add(path.resolve(start, one));
   }
   return { places: [...places], followsLinks, isClear };
+}
+
+/** A pattern for what lies in folders that it stands for. */
+function isOfFolders(word: string): boolean {
+  const wild = word.search(/[*?[]/);
+  return wild !== -1 && word.includes("/", wild);
+}
+
+/** `a/..`, but not `../..`. */
+function goesBack(name: string): boolean {
+  const parts = name.split("/");
+  return parts.some((part, at) => part === ".." && !["", ".", "..", undefined].includes(parts[at - 1]));
 }
 
 /** A word, and what in it may be a path; of a pattern the folder in which it looks. */
