@@ -10,7 +10,11 @@ export interface CommandPlaces {
   readonly followsLinks: boolean;
   /** False where it may read more than its words name: a script, or what is put together only when it runs. */
   readonly isClear: boolean;
+  /** It names more than anybody looks at, and not all of it stands in `places`. */
+  readonly isTooMuch: boolean;
 }
+
+const mostPlaces = 2000;
 
 /** Programs that read the files that their words name, and no others. Not those that run or read what a file says. */
 const plainPrograms: ReadonlySet<string> = new Set(
@@ -41,6 +45,7 @@ export function placesOfCommand(
   const starts = new Set([cwd, ...parts.map((part) => part.cwd)]);
   const places = new Set<string>();
   let isClear = areClear;
+  let isTooMuch = false;
   let followsLinks = false;
   for (const { words, targets } of parts) {
     const [program = "", ...rest] = words;
@@ -52,9 +57,11 @@ export function placesOfCommand(
     const named = [...rest, ...targets, ...(looks ? ["."] : [])].flatMap(pathsIn);
     // The parent of a link is another folder than the one that it lies in.
     if (named.some(goesBack)) isClear = false;
+    isTooMuch ||= places.size + named.length * starts.size > mostPlaces;
+    if (isTooMuch) break;
     for (const one of named) for (const start of starts) places.add(path.resolve(start, one));
   }
-  return { places: [...places], followsLinks, isClear };
+  return { places: [...places], followsLinks, isClear, isTooMuch };
 }
 
 /** A pattern for what lies in folders that it stands for. */

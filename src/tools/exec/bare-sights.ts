@@ -6,6 +6,7 @@ import { keptFolderOf, receivedFiles, type Zones } from "../../policy/zones.js";
 import type { ToolContext } from "../tool.js";
 
 const maxEntries = 20_000;
+const tooMuch = "a command that could read more files than can be looked at";
 
 export interface BareGround {
   /** Where the command starts. */
@@ -51,7 +52,11 @@ function withReceived(named: CommandPlaces, { folder }: BareGround): CommandPlac
   return { ...named, places: [...named.places, ...received] };
 }
 
-async function foreignIn({ places, followsLinks }: CommandPlaces, ground: BareGround): Promise<readonly string[]> {
+async function foreignIn(
+  { places, followsLinks, isTooMuch }: CommandPlaces,
+  ground: BareGround,
+): Promise<readonly string[]> {
+  if (isTooMuch) return [tooMuch];
   const seen = new Set<string>();
   const waiting = [...places];
   const sessions = await realpath(path.join(ground.workspace, ".sessions")).catch(() => undefined);
@@ -66,7 +71,7 @@ async function foreignIn({ places, followsLinks }: CommandPlaces, ground: BareGr
     // What is no folder holds nothing more.
     const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
     left -= entries.length;
-    if (left < 0) return ["a command that could read more files than can be looked at"];
+    if (left < 0) return [tooMuch];
     for (const entry of entries) {
       const full = path.join(place, entry.name);
       if (!entry.isSymbolicLink() || followsLinks || !(await isFolder(full))) waiting.push(full);
