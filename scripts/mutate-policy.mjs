@@ -1,6 +1,6 @@
 // `npm run mutate`: breaks the policy in one place after the other, in a copy of the compiled program, and looks whether
 // the tests notice. `--only <text>`: those of one file. `--list`: only looks whether each can be applied. `--groups 1`: by
-// the quickest tests alone.
+// the quickest tests alone. `--named`: those alone that name the test which has to notice them, and by that one.
 import { spawn } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -49,7 +49,12 @@ function passes(files) {
 }
 
 /** The first group of tests that fails. */
-async function noticedBy() {
+async function noticedBy(test) {
+  if (test !== undefined) {
+    const group = [`${test}.test.js`];
+    if (!(await passes(group))) return group;
+  }
+  if (values.named) return undefined;
   for (const group of tests.slice(0, Number(values.groups))) if (!(await passes(group))) return group;
   return undefined;
 }
@@ -59,9 +64,13 @@ const { values } = parseArgs({
     only: { type: "string" },
     list: { type: "boolean", default: false },
     groups: { type: "string", default: String(tests.length) },
+    named: { type: "boolean", default: false },
   },
 });
-const chosen = mutations.filter(([file]) => values.only === undefined || file.includes(values.only));
+const chosen = mutations.filter(
+  ([file, , , test]) =>
+    (values.only === undefined || file.includes(values.only)) && !(values.named && test === undefined),
+);
 const problems = chosen.flatMap((one) => mutated(one).problem ?? []);
 for (const problem of problems) console.log(`cannot be applied: ${problem}`);
 if (values.list || problems.length > 0) process.exit(problems.length > 0 ? 1 : 0);
@@ -72,17 +81,18 @@ for (const folder of ["src", "test", "scripts", "web"])
 // They lie beside the program.
 cpSync(join(root, "skills"), join(copy, "skills"), { recursive: true });
 try {
-  if ((await noticedBy()) !== undefined) {
+  const all = new Set(values.named ? chosen.map(([, , , test]) => `${test}.test.js`) : []);
+  if ((await noticedBy()) !== undefined || (all.size > 0 && !(await passes([...all])))) {
     console.log("The tests fail without any mutation. Mend that first.");
     process.exit(1);
   }
   let unnoticed = 0;
   for (const one of chosen) {
-    const [file, from, to] = one;
+    const [file, from, to, test] = one;
     const target = join(copy, "dist", file.replace(/\.ts$/, ".js"));
     const before = readFileSync(target, "utf8");
     writeFileSync(target, await compiled(file, mutated(one).source));
-    const group = await noticedBy();
+    const group = await noticedBy(test);
     writeFileSync(target, before);
     if (group === undefined) unnoticed += 1;
     console.log(

@@ -1,5 +1,5 @@
 // Small wrong turns of the policy, one line each: the file, what stands there exactly once, and what stands there
-// instead. `scripts/mutate-policy.mjs` looks whether the tests notice each of them.
+// instead, and for some the test that has to notice it. `scripts/mutate-policy.mjs` looks whether the tests do.
 const policy = "src/policy/policy.ts";
 const access = "src/policy/access.ts";
 const approvers = "src/policy/approvers.ts";
@@ -15,6 +15,16 @@ const limits = "src/policy/tool-limits.ts";
 const places = "src/policy/place-limits.ts";
 const zones = "src/policy/zones.ts";
 const approvals = "src/agent/approvals.ts";
+const harm = "src/policy/harmful-commands.ts";
+const reach = "src/policy/command-reach.ts";
+const commandPlaces = "src/policy/command-places.ts";
+const sights = "src/tools/exec/bare-sights.ts";
+const exec = "src/tools/exec/exec.ts";
+const registry = "src/tools/registry.ts";
+const provenance = "src/agent/provenance.ts";
+const ruleTest = "e2e/policy-rules";
+const harmTest = "unit/policy-harm";
+const bareTest = "e2e/provenance-bare";
 
 export const mutations = [
   // Who may talk.
@@ -100,10 +110,35 @@ export const mutations = [
   ],
   [limits, `access.of === "chat" || isPrivate(speaker)`, `access.of === "chat" || speaker.role === "owner"`],
   // Rules.
-  [rules, `index })).reverse();`, `index }));`],
+  [rules, `compile(rule, index, places)).reverse();`, `compile(rule, index, places));`, "unit/policy-matrix"],
   [rules, `(rule.role === undefined || rule.role === speaker.role) &&`, ``],
   [rules, `(rule.chat === undefined || rule.chat === speaker.chatType)`, `true`],
-  [rules, `if (verdict !== "allow") return`, `if (verdict === undefined) return`],
+  [rules, `if (verdict !== "allow") {`, `if (verdict === undefined) {`, "unit/policy-matrix"],
+  // What a rule says of a call's input, and what is left to the parts of the call.
+  [rules, `!(isLeft && rule.mayMeanPart(access))`, `!isLeft`, ruleTest],
+  [rules, `(one.verdict === "allow" || !one.isForAll)`, `one.verdict === "allow"`, ruleTest],
+  [rules, `opener >= rule.index : opener > rule.index`, `true : true`, ruleTest],
+  [
+    rules,
+    `return rule.verdict === "deny" || rule.isForAll ? rule :`,
+    `return rule.verdict !== undefined ? rule :`,
+    ruleTest,
+  ],
+  [policy, `isCallOfParts(use) && rule?.verdict !== "ask"`, `isCallOfParts(use)`, ruleTest],
+  [access, ` && tool.asksNothing !== "all"`, ``, ruleTest],
+  // What destroys too much, and what commands without a sandbox reach.
+  [policy, `rule?.verdict === "allow" && harm === undefined`, `rule?.verdict === "allow"`, harmTest],
+  [harm, `return isWhole ? undefined :`, `return parts.length > 0 ? undefined :`, harmTest],
+  [harm, `if (!isAll) return false;`, `if (isAll) return false;`, harmTest],
+  [reach, `if (!isClear) return`, `if (command === "") return`, harmTest],
+  [reach, `zone === "outside" && !mayLeave`, `zone === "outside" && mayLeave`, harmTest],
+  [exec, `isSandboxed || context.allowedByPerson(access)`, `isSandboxed || command !== ""`, bareTest],
+  [sights, `named.isClear ? named : withReceived(named, ground)`, `named`, bareTest],
+  [sights, `origin !== undefined && !isOwnUpload(target)`, `origin !== undefined`, bareTest],
+  [commandPlaces, `places.add(path.resolve(start, one))`, `places.add(path.resolve(cwd, one))`, bareTest],
+  // Whose a file is, and what a call may hold.
+  [provenance, `return by !== undefined && isOwner(`, `return by !== undefined || !isOwner(`, "e2e/own-uploads"],
+  [registry, `if (parsed.success && strange.length === 0)`, `if (parsed.success)`, "unit/tools-registry"],
   [names, `.normalize("NFKC").toUpperCase()`, `.toUpperCase()`],
   [commands, `return !isOpen || !opensMore(`, `return true || !opensMore(`],
   [commands, `if (isOpen && runsAnything(program))`, `if (program === "")`],

@@ -22,7 +22,9 @@ export interface ApprovalScope {
  * What a call's {@link ToolContext.permit} is: policy decides, a person where policy says so. What was allowed once is
  * not asked again within the same call.
  */
-export function createPermit(scope: ApprovalScope): Pick<ToolContext, "permit" | "allowedByRule" | "allows"> {
+export function createPermit(
+  scope: ApprovalScope,
+): Pick<ToolContext, "permit" | "allowedByRule" | "allowedByPerson" | "allows"> {
   const allowed = new Set<string>();
   const unseen = new Set<string>();
   const earlier: ToolAccess[] = [];
@@ -65,6 +67,7 @@ export function createPermit(scope: ApprovalScope): Pick<ToolContext, "permit" |
   return {
     permit,
     allowedByRule: (access) => unseen.has(JSON.stringify(access)),
+    allowedByPerson: (access) => allowed.has(JSON.stringify(access)),
     allows: (access) => scope.ports.decide(planned(access)).verdict === "allow",
   };
 }

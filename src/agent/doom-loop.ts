@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { ToolResult } from "../tools/tool.js";
 import { canonicalJson } from "../util/canonical-json.js";
 import { sleep } from "../util/sleep.js";
 import type { HumanInput } from "./human-input.js";
@@ -9,12 +10,17 @@ interface Call {
   readonly input: Record<string, unknown>;
 }
 
-/** What became of a call. */
-interface Ended {
-  readonly text: string;
-  /** What was looked at goes on, and there is nothing new about it. */
-  readonly isWaiting?: boolean | undefined;
+/** A call about to run. */
+interface Asked extends Call {
+  readonly id: string;
+  /** It changes nothing. */
+  readonly isRead: boolean;
+  /** Of a server that others run: what it looks at changes by itself. */
+  readonly isServers: boolean;
 }
+
+/** What became of a call. */
+type Ended = Pick<ToolResult, "text" | "isWaiting" | "isPoll">;
 
 /** One of the latest calls. */
 interface Recent {
@@ -22,7 +28,9 @@ interface Recent {
   readonly key: string;
   /** What stands for its result; undefined while it runs, and when it was refused. */
   result: string | undefined;
-  readonly at: number;
+  /** It waited for something by itself. */
+  isPoll: boolean;
+  at: number;
 }
 
 const window = 10;
@@ -30,22 +38,32 @@ const tooOften = 3;
 /** How far apart calls are that look again whether something has happened: doubled each time. */
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
+/** Whoever looks again for the same and gets the same is slowed down so often, and then stopped. */
+const mostPolls = 40;
 
 /**
  * Notices when a model calls the same tool with the same input again and again and gets the same result, and asks a
  * person whether to go on. A result that differs from the one before is news, whatever the tool. Whoever only waits for
- * something is slowed down instead.
+ * something is slowed down instead, and so is a job, where perhaps nobody is to be asked, as long as it only reads.
  */
 export class DoomLoop {
   /** Oldest first. */
   #recent: readonly Recent[];
   readonly #refused = new Set<string>();
-  readonly #log: TurnLog;
-  readonly #human: HumanInput;
+  /** By name and input: how often it was called in a row with the same result. */
+  readonly #polls = new Map<string, number>();
+  readonly #log: Pick<TurnLog, "draft">;
+  readonly #human: Pick<HumanInput, "ask" | "isUnattended">;
 
   /** `earlier`: calls of the same turn that were over before a restart. */
-  constructor(earlier: readonly (Call & { readonly output: string })[], log: TurnLog, human: HumanInput) {
-    const recent = earlier.map((call) => ({ key: keyOf(call), result: markOf({ text: call.output }), at: 0 }));
+  constructor(
+    earlier: readonly (Call & { readonly output: string })[],
+    log: Pick<TurnLog, "draft">,
+    human: Pick<HumanInput, "ask" | "isUnattended">,
+  ) {
+    const recent = earlier.map((call) => {
+      return { key: keyOf(call), result: markOf({ text: call.output }), isPoll: false, at: 0 };
+    });
     this.#recent = recent.slice(-window);
     this.#log = log;
     this.#human = human;
@@ -57,23 +75,38 @@ export class DoomLoop {
    *
    * @throws the signal's reason, when it aborts while the call is held back
    */
-  async check(call: Call & { readonly id: string }, signal: AbortSignal): Promise<string | ((ended: Ended) => void)> {
-    const { id, name, input } = call;
-    const entry: Recent = { key: keyOf(call), result: undefined, at: Date.now() };
+  async check(call: Asked, signal: AbortSignal): Promise<string | ((ended: Ended) => void)> {
+    const { name } = call;
+    const entry: Recent = { key: keyOf(call), result: undefined, isPoll: false, at: Date.now() };
     const same = this.#sameBefore(entry.key);
-    const count = same.length + 1;
+    const inWindow = same.length + 1;
+    const count = inWindow < tooOften ? inWindow : Math.max(inWindow, (this.#polls.get(entry.key) ?? 0) + 1);
+    this.#polls.set(entry.key, count);
     this.#recent = [...this.#recent, entry].slice(-window);
     const mayRun = (ended: Ended): void => {
       entry.result = markOf(ended);
+      entry.isPoll = ended.isPoll === true;
     };
     if (count < tooOften) return mayRun;
     const last = same.at(-1);
-    if (last?.result === waiting) {
-      const pauseMs = Math.min(firstPauseMs * 2 ** (count - tooOften), longestPauseMs);
-      await sleep(Math.max(0, last.at + pauseMs - Date.now()), signal);
+    const mayPoll = last?.isPoll === true || (call.isRead && (call.isServers || this.#human.isUnattended));
+    if (last?.result === waiting || (mayPoll && count < mostPolls)) {
+      const pauseMs = Math.min(firstPauseMs * 2 ** (inWindow - tooOften), longestPauseMs);
+      await sleep(Math.max(0, (last?.at ?? 0) + pauseMs - Date.now()), signal);
+      entry.at = Date.now();
       return mayRun;
     }
     if (this.#refused.has(entry.key)) return refusal(name, count);
+    if (!(await this.#mayGoOn(call, count))) {
+      this.#refused.add(entry.key);
+      return refusal(name, count);
+    }
+    this.#recent = this.#recent.filter((one) => one.key !== entry.key);
+    this.#polls.delete(entry.key);
+    return mayRun;
+  }
+
+  async #mayGoOn({ id, name, input }: Asked, count: number): Promise<boolean> {
     const question = `${name} was called ${count} times with the same input. Shall I go on with it?`;
     const detected = this.#log.draft("doom_loop_detected", { tool_name: name, input, repeat_count: count });
     const answer = await this.#human.ask(
@@ -93,12 +126,7 @@ export class DoomLoop {
       },
       [detected],
     );
-    if (answer.optionId === "allow_once") {
-      this.#recent = this.#recent.filter((one) => one.key !== entry.key);
-      return mayRun;
-    }
-    this.#refused.add(entry.key);
-    return refusal(name, count);
+    return answer.optionId === "allow_once";
   }
 
   /** The latest calls that are the same and had the same result; what has no result yet brings nothing new. */

@@ -75,6 +75,12 @@ export class HumanInput {
     await this.#last;
   }
 
+  /** The message came by itself, of a job or the heartbeat: perhaps nobody is there to answer. */
+  get isUnattended(): boolean {
+    const { internal, jobId } = this.#scope.delivery.work.body;
+    return internal === true || jobId !== undefined;
+  }
+
   /** True when the call was waiting for a person when the process ended: then it had not done anything yet. */
   wasAsking(toolCallId: string): boolean {
     return [...this.#earlier].some((one) => one.answered === undefined && one.asked.tool_call_id === toolCallId);

@@ -215,7 +215,8 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
     };
   const labels = labelsOf(tool, scope);
   try {
-    const checked = await waiting(() => doom.check(call, signal));
+    const traits = { isRead: tool?.effect === "read", isServers: tool?.origin === "mcp" };
+    const checked = await waiting(() => doom.check({ ...call, ...traits }, signal));
     if (typeof checked === "string")
       return { text: checked, isError: true, summary: `${call.name} was called again and again` };
     const result = await ports.tools.run(call.name, call.input, contextOf(call, tool, scope, aids, labels));
@@ -256,9 +257,14 @@ function contextOf(
   const { executionId, waiting, readSkill, changePlan } = aids;
   const { ports, message, human, log, outside } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
-  const { permit, allowedByRule, allows } =
+  const { permit, allowedByRule, allowedByPerson, allows } =
     tool === undefined
-      ? { permit: async () => undefined, allowedByRule: () => false, allows: () => false }
+      ? {
+          permit: async () => undefined,
+          allowedByRule: () => false,
+          allowedByPerson: () => false,
+          allows: () => false,
+        }
       : createPermit({
           ports,
           message,
@@ -284,6 +290,7 @@ function contextOf(
     signal: scope.signal,
     permit: labels.permit((access) => waiting(() => permit(access))),
     allowedByRule,
+    allowedByPerson,
     ask: (question) => waiting(() => askForTool(call, question, human)),
     outsideOf: (path, of) => labels.outsideOf(path, of),
     wrote: (path) => labels.wrote(path),

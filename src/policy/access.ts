@@ -38,6 +38,11 @@ export interface ToolTraits {
    * does the first one. `call`: unknown, so that the call as such is decided on.
    */
   readonly risk: "none" | "access" | "call";
+  /**
+   * Of risk `access`: which calls, by their checked input, ask for nothing, so that what rules say of the input is all that
+   * can be said about them. `all`: no call ever asks.
+   */
+  readonly asksNothing?: "all" | ((input: unknown) => boolean) | undefined;
 }
 
 export type ExecutionMode = "safe" | "ask" | "auto";
@@ -93,6 +98,11 @@ export type ToolDecision =
       readonly canGrant: boolean;
       readonly approver: Approver;
     };
+
+/** Of a tool that asks about each thing that it does: the call as such, which may stand for several. */
+export function isCallOfParts({ access, tool }: Pick<ToolUse, "access" | "tool">): boolean {
+  return access.kind === "call" && tool.risk === "access" && tool.asksNothing !== "all";
+}
 
 /** True where something can leave the gateway for people or places other than this chat. */
 export function isOutward(tool: ToolTraits, access: ToolAccess): boolean {

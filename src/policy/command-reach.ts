@@ -48,7 +48,7 @@ export function reachOf(
 }
 
 /** A word, and what in it may be a path: `--file=/etc/passwd`, `@notes.txt`, `a:/b`. */
-function namesIn(word: string): readonly string[] {
+export function namesIn(word: string): readonly string[] {
   const plain = word
     .split(/([\s'"]+)/)
     .map(withoutAddress)

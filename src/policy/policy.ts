@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { namesOf } from "../util/untrusted.js";
 import { visible } from "../util/visible.js";
-import { type ExecutionMode, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
+import { type ExecutionMode, isCallOfParts, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
 import { approverOf } from "./approvers.js";
 import { ownerChannels } from "./audience.js";
 import { type CommandUse, commandLimit } from "./commands.js";
@@ -93,7 +93,7 @@ export function createPolicy(options: PolicyOptions): Policy {
     const rule = ruleFor(use);
     if (rule?.verdict === "deny") return { verdict: "deny", sentence: `${use.tool.name} is denied by ${rule.name}.` };
     // Such a tool names what it does one by one; asking about the call as well would ask twice.
-    if (use.access.kind === "call" && use.tool.risk === "access") return yes;
+    if (isCallOfParts(use) && rule?.verdict !== "ask") return yes;
     const steers = limits.steers(use);
     const others = steers || isOutward(use.tool, use.access) ? othersIn(use) : undefined;
     const harm = limits.harmOf(use);

@@ -1,5 +1,5 @@
 import { globOf, matchesGlob } from "../util/glob.js";
-import type { ToolAccess, ToolUse } from "./access.js";
+import { isCallOfParts, type ToolAccess, type ToolUse } from "./access.js";
 import { allowedCommand } from "./allowed-command.js";
 import { exactNames, matchesWidely, type PlaceNames } from "./rule-names.js";
 
@@ -69,11 +69,15 @@ class RuleFinder {
 }
 
 /** Of a call whose parts are decided on one by one, as the tool comes to them: what a later rule may let through is left to that. */
-function ofCall({ access }: ToolUse, rules: readonly CompiledRule[]): CompiledRule | undefined {
+function ofCall({ access, tool }: ToolUse, rules: readonly CompiledRule[]): CompiledRule | undefined {
   const at = rules.findIndex((rule) => rule.fits(access));
   const rule = rules[at];
   const isLeft = rules.slice(0, Math.max(at, 0)).some(({ verdict }) => verdict !== "deny");
-  return rule?.mayMeanPart(access) === true && isLeft ? undefined : rule;
+  if (rule?.verdict === "deny" && !(isLeft && rule.mayMeanPart(access))) return rule;
+  if (access.kind !== "call" || tool.asksNothing === "all" || tool.asksNothing?.(access.input) !== true)
+    return undefined;
+  // No part of it will ever be asked about: what is said of its very input holds.
+  return rules.find((one) => one.fits(access) && (one.verdict === "allow" || !one.isForAll));
 }
 
 /** What is said about some input of a call is said about all that the call does. */
@@ -86,11 +90,6 @@ function denialOfInput(use: ToolUse, rules: readonly CompiledRule[]): CompiledRu
   const end = rules.findIndex(({ isForAll, verdict }) => isForAll && verdict !== "deny");
   const until = end === -1 ? rules : rules.slice(0, end);
   return until.find((rule) => rule.verdict === "deny" && isOfInput(rule, use));
-}
-
-/** What a tool does after such a call is decided on one by one: a later rule may allow some of it. */
-function isCallOfParts({ access, tool }: ToolUse): boolean {
-  return access.kind === "call" && tool.risk === "access";
 }
 
 /** What a command reads belongs to the command, and handing over a file to having read it. */

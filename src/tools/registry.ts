@@ -130,6 +130,7 @@ const toolResult = z.object({
   addresses: z.enum(["text", "links"]).optional(),
   visited: z.string().optional(),
   isWaiting: z.boolean().optional(),
+  isPoll: z.boolean().optional(),
   images: z.array(z.object({ path: z.string(), mimeType: z.string(), filename: z.string() })).optional(),
 });
 

@@ -143,6 +143,8 @@ export interface ToolContext {
    * nobody looks at it now, and what earlier commands have left behind must have no say in it.
    */
   readonly allowedByRule: (access: ToolAccess) => boolean;
+  /** Whether `permit` has allowed this in the same call because a person said yes to it now. */
+  readonly allowedByPerson: (access: ToolAccess) => boolean;
   /** Asks a person and waits. */
   readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
   /** Where those parts of the context came from that others wrote, at this moment. */
@@ -218,6 +220,8 @@ export interface ToolResult {
   readonly visited?: string | undefined;
   /** What the call looked at goes on, and there is nothing new about it: to look again is waiting, not turning in circles. */
   readonly isWaiting?: boolean | undefined;
+  /** The call waited for something that comes by itself: to call it again for the same is waiting as well. */
+  readonly isPoll?: boolean | undefined;
   /** Pictures that the model gets to see with the text, if it can see. */
   readonly images?: readonly ToolImage[] | undefined;
 }

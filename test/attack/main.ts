@@ -13,6 +13,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "40" },
     steps: { type: "string", default: "25" },
     mode: { type: "string" },
+    sandbox: { type: "string" },
     only: { type: "string" },
     scale: { type: "string", default: "4" },
     "at-once": { type: "string", default: "2" },
@@ -31,7 +32,13 @@ const isRandom = values.only === undefined || "random".startsWith(values.only);
 const jobs = [
   ...(isWhole || values.only !== undefined ? named.map((scenario) => jobOf(scenario, Number(values.scale))) : []),
   ...(isRandom
-    ? randomJobs({ seed, rounds: Number(values.rounds), steps: Number(values.steps), mode: toMode(values.mode) })
+    ? randomJobs({
+        seed,
+        rounds: Number(values.rounds),
+        steps: Number(values.steps),
+        mode: toMode(values.mode),
+        sandbox: toSandbox(values.sandbox),
+      })
     : []),
 ];
 if (jobs.length === 0) throw new Error(`There is no attack "${values.only}"`);
@@ -67,4 +74,9 @@ process.exitCode = broken.length === 0 ? 0 : 1;
 function toMode(text: string | undefined): Mode | undefined {
   if (text === undefined || text === "ask" || text === "auto" || text === "safe") return text;
   throw new Error(`"${text}" is not a mode. Modes are ask, auto and safe.`);
+}
+
+function toSandbox(text: string | undefined): "auto" | "off" | undefined {
+  if (text === undefined || text === "auto" || text === "off") return text;
+  throw new Error(`"${text}" is not a sandbox. There are auto and off.`);
 }

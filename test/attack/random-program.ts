@@ -111,8 +111,9 @@ export class RandomProgram {
     const kind = random();
     if (kind < 0.3) {
       const link = `${site.url}/known/${"abcdefghijklmnop".slice(0, 8 + Math.floor(random() * 8))}-${step}`;
+      // No address of a page is the beginning of another one: whoever cuts it off finds nothing.
       const page = `${foreign()} <a href="${link}">${link}</a>`;
-      const url = site.publish(`pages/p${step}`, page);
+      const url = site.publish(`pages/p${step}-end`, page);
       this.#world.show(chat, page);
       return {
         ...common,

@@ -27,10 +27,11 @@ export function randomJobs(options: {
   readonly rounds: number;
   readonly steps: number;
   readonly mode?: Mode | undefined;
+  readonly sandbox?: "auto" | "off" | undefined;
 }): readonly Job[] {
   return Array.from({ length: options.rounds }, (_, n) => {
     const mode = options.mode ?? modes[n % modes.length] ?? "ask";
-    const sandbox = n % 5 === 4 ? "off" : "auto";
+    const sandbox = options.sandbox ?? (n % 5 === 4 ? "off" : "auto");
     const seed = options.seed + n;
     const name = `programs in mode ${mode}${sandbox === "off" ? ", without a sandbox" : ""}`;
     return {

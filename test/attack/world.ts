@@ -154,7 +154,7 @@ export class AttackWorld implements AsyncDisposable {
   /** Puts a file into the workspace as its owner's own programs do: whole, under another name first. */
   save(name: string, text: string): void {
     const target = join(this.workspace, name);
-    this.judge.expect(join("workspace", name));
+    this.judge.expect(join("workspace", name), text);
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(join(this.root, "half"), text);
     renameSync(join(this.root, "half"), target);

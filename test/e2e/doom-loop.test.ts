@@ -140,7 +140,7 @@ test("a kill in the middle of a loop: what was called before counts, and the loo
 });
 
 /** A tool that looks at something, which says these one after the other. */
-function looking(texts: readonly string[]): Tool {
+function looking(texts: readonly string[], more: Partial<Pick<Tool, "effect" | "origin">> = {}): Tool {
   let calls = 0;
   return defineTool({
     name: "look",
@@ -149,6 +149,7 @@ function looking(texts: readonly string[]): Tool {
     effect: "write",
     risk: "none",
     origin: "builtin",
+    ...more,
     run: async () => ({ text: texts[calls++] ?? "", isError: false, summary: "looked" }),
   });
 }
@@ -208,3 +209,24 @@ for (const [what, count] of [
     const gaps = begun.slice(-3).map((at, index, all) => at - (all[index - 1] ?? at));
     assert.ok((gaps[1] ?? 0) >= 400 && (gaps[2] ?? 0) >= 900, `it is slowed down: ${gaps}`);
   });
+
+test("a tool of an MCP server that only reads may be asked again and again: it is slowed down, and nobody is asked", async () => {
+  await using w = await startWorld(times(5, "look", {}), { tools: [looking([], { effect: "read", origin: "mcp" })] });
+  assert.equal((await w.gateway.ask("look")).response, "after 5: (no output)");
+  const events = await w.gateway.events();
+  assert.deepEqual(loopsIn(events), []);
+  assert.deepEqual(askedIn(events), []);
+});
+
+test("a job, which nobody answers for, may look at the same thing again; what may change something it may not", async () => {
+  for (const effect of ["read", "write"] as const) {
+    const config = { policy: { answerSeconds: 1 } };
+    await using w = await startWorld(times(4, "look", {}), { tools: [looking([], { effect })], config });
+    const { cron } = w.gateway.gateway.api;
+    const { id } = await cron.add({ prompt: "watch it", every: "1h", session: "alone", sessionKey: "telegram:1" });
+    await cron.run(id);
+    await until("the job is over", () => w.model.requests.some((request) => resultsIn(request) === 4), 30_000);
+    const events = await w.gateway.events(`cron:${id}`);
+    assert.deepEqual(loopsIn(events), effect === "read" ? [] : ["look 3"], effect);
+  }
+});

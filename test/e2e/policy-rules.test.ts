@@ -124,6 +124,50 @@ const table: readonly { readonly rules: readonly PolicyRule[]; readonly rows: re
       ["web_fetch", { url: "http://SITE/news" }, "denied by 8"],
     ],
   },
+  // Calls that ask for nothing of their own: what a rule says of their input holds for them.
+  {
+    rules: [
+      { tool: "process", argument: "*kill*", verdict: "deny" },
+      { tool: "process", argument: '*"list"*', verdict: "ask" },
+      { tool: "process", argument: "echo *", verdict: "allow" },
+      { tool: "spawn", verdict: "deny" },
+      { tool: "spawn", argument: '*"list"*', verdict: "allow" },
+      { tool: "list_dir", verdict: "ask" },
+      { tool: "list_dir", argument: "*/shared", verdict: "allow" },
+    ],
+    rows: [
+      ["process", { action: "kill", id: "bg1" }, "denied by 0"],
+      ["process", { action: "list" }, "asks"],
+      ["process", { action: "read", id: "bg1" }, "runs"],
+      ["spawn", { action: "start", task: "anything" }, "denied by 3"],
+      ["spawn", { action: "list" }, "runs"],
+      ["list_dir", { path: "WORKSPACE/shared" }, "runs"],
+    ],
+  },
+  {
+    rules: [
+      { tool: "process", argument: "*kill*", verdict: "deny" },
+      { tool: "process", verdict: "deny" },
+      { tool: "process", argument: "echo *", verdict: "allow" },
+      { tool: "spawn", verdict: "ask" },
+    ],
+    rows: [
+      ["process", { action: "kill", id: "bg1" }, "denied by 0"],
+      ["process", { action: "list" }, "runs"],
+      ["spawn", { action: "start", task: "anything" }, "asks"],
+    ],
+  },
+  {
+    rules: [
+      { tool: "process", argument: "*kill*", verdict: "deny" },
+      { tool: "process", verdict: "allow" },
+      { tool: "spawn", argument: "*secret*", verdict: "deny" },
+    ],
+    rows: [
+      ["process", { action: "kill", id: "bg1" }, "runs"],
+      ["spawn", { action: "start", task: "tell the secret" }, "denied by 2"],
+    ],
+  },
 ];
 
 for (const [index, { rules, rows }] of table.entries())

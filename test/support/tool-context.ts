@@ -96,6 +96,7 @@ export function createToolPlace(below = tmpdir()): ToolPlace {
       hiddenFiles: async () => () => false,
       startRun: options.startRun ?? startCleanRun,
       allowedByRule: () => false,
+      allowedByPerson: () => false,
       whyFull: options.whyFull ?? (async () => undefined),
       wrote: options.wrote ?? (async () => undefined),
       isSubAgent: options.isSubAgent ?? false,

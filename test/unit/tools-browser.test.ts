@@ -106,7 +106,9 @@ test("a form is filled in, sent and read, by refs of the snapshot", { skip }, as
   assert.match(opened.text, /heading "Form"/);
   assert.equal(opened.outside, `${site.url}/`);
   await act({ action: "click", ref: refOf(opened, 'button "Later"') });
-  assert.match((await act({ action: "wait", text: "It is late" })).text, /It is late/);
+  const waited = await act({ action: "wait", text: "It is late" });
+  assert.match(waited.text, /It is late/);
+  assert.equal(waited.isPoll, true, "to do it again is waiting, and no loop that a person is asked about");
   await act({ action: "type", ref: refOf(opened, 'textbox "Name"'), text: "Li Lei" });
   const sent = await act({ action: "press", ref: refOf(opened, 'textbox "Name"'), text: "Enter" });
   assert.match(sent.text, /Thank you/);

@@ -32,6 +32,9 @@ const input = z.object({
 });
 type Input = z.infer<typeof input>;
 
+/** What policy is asked about before it is done. */
+const asking: ReadonlySet<string> = new Set(["navigate", "click", "type", "press"]);
+
 export function browserTool(browsers: Browsers): Tool {
   return defineTool({
     name: "browser",
@@ -39,23 +42,28 @@ export function browserTool(browsers: Browsers): Tool {
     input,
     effect: "write",
     risk: "access",
+    asksNothing: (given) => !asking.has(input.safeParse(given).data?.action ?? ""),
     origin: "builtin",
 
     async run(wish, context) {
-      try {
-        const address = wish.action === "navigate" ? toWebAddress((wish.url ?? "").trim()).href : undefined;
-        const refusal = address === undefined ? undefined : await context.permit(visit(address, context));
-        if (refusal !== undefined) return failed(refusal, "the page was not opened");
-        using held = await browsers.hold(context.sessionKey);
-        return await untilAborted(act({ wish, address, context, held }), context.signal, held);
-      } catch (error) {
-        if (error instanceof EgressError) return failed(error.message, "the browser did not do it");
-        if (error instanceof Error && isOfPlaywright(error))
-          return failed(sentenceOf(error), "the browser did not do it");
-        throw error;
-      }
+      const result = await used(wish, context, browsers);
+      return wish.action === "wait" ? { ...result, isPoll: true } : result;
     },
   });
+}
+
+async function used(wish: Input, context: ToolContext, browsers: Browsers): Promise<ToolResult> {
+  try {
+    const address = wish.action === "navigate" ? toWebAddress((wish.url ?? "").trim()).href : undefined;
+    const refusal = address === undefined ? undefined : await context.permit(visit(address, context));
+    if (refusal !== undefined) return failed(refusal, "the page was not opened");
+    using held = await browsers.hold(context.sessionKey);
+    return await untilAborted(act({ wish, address, context, held }), context.signal, held);
+  } catch (error) {
+    if (error instanceof EgressError) return failed(error.message, "the browser did not do it");
+    if (error instanceof Error && isOfPlaywright(error)) return failed(sentenceOf(error), "the browser did not do it");
+    throw error;
+  }
 }
 
 interface Scope {

@@ -3,6 +3,7 @@ import { receivedFiles } from "../../policy/zones.js";
 import { receivedFilesOf } from "../files/received.js";
 import { keepWhole } from "../overflow.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
+import { bareSights, groundOf } from "./bare-sights.js";
 import type { Sandbox } from "./find-sandbox.js";
 import type { Finished } from "./terminal.js";
 import type { Terminals } from "./terminals.js";
@@ -65,7 +66,10 @@ export function execTool(settings: ExecSettings): Tool {
       const freshEnvironment = context.allowedByRule(access);
       const received = wantsReceived(command, context);
       const isOwnUpload = await context.ownUploads();
+      const { cwd } = terminal;
+      const isSeen = isSandboxed || context.allowedByPerson(access);
       const start = {
+        sights: isSeen ? undefined : async () => bareSights(command, await groundOf(context, terminals.zones, cwd)),
         confinement,
         network,
         received,

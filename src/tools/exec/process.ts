@@ -1,20 +1,24 @@
 import { z } from "zod";
 import { defineTool, failed, type Tool, type ToolResult } from "../tool.js";
+import { groundOf, typedSights } from "./bare-sights.js";
 import type { Run } from "./run.js";
 import type { Terminals } from "./terminals.js";
+
+const input = z.object({
+  action: z.enum(["list", "read", "write", "kill"]),
+  id: z.string().optional(),
+  text: z.string().optional(),
+  wait: z.int().max(60).optional(),
+});
 
 export function processTool(terminals: Terminals): Tool {
   return defineTool({
     name: "process",
     description: "exec's background commands. read waits up to `wait` s for news.",
-    input: z.object({
-      action: z.enum(["list", "read", "write", "kill"]),
-      id: z.string().optional(),
-      text: z.string().optional(),
-      wait: z.int().max(60).optional(),
-    }),
+    input,
     effect: "write",
     risk: "access",
+    asksNothing: (given) => input.safeParse(given).data?.action !== "write",
     origin: "builtin",
 
     async run({ action, id = "", text = "", wait = 0 }, context) {
@@ -32,6 +36,7 @@ export function processTool(terminals: Terminals): Tool {
       switch (action) {
         case "read": {
           if (!run.output.hasNews() && run.end === undefined) await news(run, wait * 1000, context.signal);
+          await run.look();
           const fresh = run.output.news().trimEnd();
           return {
             ...done([fresh, `[${lineOf(run)}]`].filter(Boolean).join("\n")),
@@ -43,15 +48,13 @@ export function processTool(terminals: Terminals): Tool {
           // What is typed into a shell is a command as well.
           const command = `${text} (typed into: ${run.command})`;
           const { isSandboxed, hasNetwork } = run;
-          const refusal = await context.permit({
-            kind: "command",
-            command,
-            isSandboxed,
-            hasNetwork: isSandboxed && hasNetwork,
-          });
+          const access = { kind: "command", command, isSandboxed, hasNetwork: isSandboxed && hasNetwork } as const;
+          const refusal = await context.permit(access);
           if (refusal !== undefined) return failed(refusal);
           // Others have a say in what is typed, and so in all that comes of it.
-          await run.heard(context.outside());
+          const isSeen = isSandboxed || context.allowedByPerson(access);
+          const sights = isSeen ? [] : await typedSights(text, await groundOf(context, terminals.zones));
+          await run.heard([...sights, ...context.outside()]);
           return run.write(text) ? done(`Written to ${id}.`) : failed(`${id} has ended.`);
         }
         case "kill":

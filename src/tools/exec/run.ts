@@ -39,6 +39,8 @@ export interface RunOptions {
   readonly limits: Limits;
   /** What others have a say in it by; absent for what nobody else has to do with. */
   readonly label?: ToolRun | undefined;
+  /** What others wrote of that which it can read at this moment, where that may change while it runs. */
+  readonly sights?: (() => Promise<readonly string[]>) | undefined;
 }
 
 export interface RunEnd {
@@ -65,6 +67,8 @@ export interface Run {
   readonly ended: Promise<RunEnd>;
   /** These have a say in it from now on. */
   heard(sources: readonly string[]): Promise<void>;
+  /** Looks again at what it can read. To be waited for before its output is used. */
+  look(): Promise<void>;
   /** Kills all of it, at once. `fault`: what it is ended for. */
   kill(fault?: string): void;
   /** False when it has ended or takes no input. */
@@ -115,6 +119,7 @@ class LiveRun implements Run {
   readonly hasNetwork: boolean;
   readonly ended: Promise<RunEnd>;
   readonly #label: ToolRun | undefined;
+  readonly #sights: RunOptions["sights"];
   #end: RunEnd | undefined;
   #isGone = false;
   #fault: string | undefined;
@@ -127,6 +132,7 @@ class LiveRun implements Run {
     this.isSandboxed = confined !== undefined;
     this.hasNetwork = network || !this.isSandboxed;
     this.#label = options.label;
+    this.#sights = options.sights;
     const launch = launchOf(options);
     const held = confined?.confinement.hasOwnProcesses === true ? undefined : openLeash(mark);
     const group = limits.open();
@@ -164,6 +170,7 @@ class LiveRun implements Run {
           within(left, lastOutputMs),
           within(read.done, lastOutputMs),
           group?.remove(),
+          this.look(),
         ]);
         read.stop();
         if (launch.scratchFile !== undefined) await rm(launch.scratchFile, { force: true }).catch(() => undefined);
@@ -193,6 +200,12 @@ class LiveRun implements Run {
 
   async heard(sources: readonly string[]): Promise<void> {
     await this.#label?.add(sources);
+  }
+
+  async look(): Promise<void> {
+    // What cannot be looked at may be anybody's.
+    const sees = await this.#sights?.().catch(() => ["files that cannot be looked at"]);
+    await this.heard(sees ?? []).catch(() => undefined);
   }
 
   kill(fault?: string): void {
@@ -260,7 +273,7 @@ function launchOf(options: RunOptions): Launch {
   return { file, args };
 }
 
-/** What others have a say in a command by. Without a sandbox nobody knows, and a person has allowed it as it stands. */
+/** What others have a say in a command by, by what its sandbox shows it. */
 export function sightsOf({ confined, network }: Pick<RunOptions, "confined" | "network">): string[] {
   if (confined === undefined) return [];
   if (network) return ["a command with network access"];

@@ -34,7 +34,7 @@ export interface TerminalOptions {
   /** Private to this terminal; made by it and removed when it is closed. */
   readonly temp: string;
   readonly timeZone: string;
-  readonly zones: Pick<Zones, "zoneOf">;
+  readonly zones: Pick<Zones, "zoneOf" | "outsideOf">;
   readonly surveyor: Surveyor;
   readonly limits: Limits;
   readonly quota: QuotaLimits;
@@ -49,6 +49,8 @@ export interface StartOptions {
   readonly isOwnUpload: ViewOptions["isOwnUpload"];
   readonly mayRead: ViewOptions["mayRead"];
   readonly startRun: ToolContext["startRun"];
+  /** Of a command without a sandbox that nobody was asked about: what others wrote of that which it can read. */
+  readonly sights?: (() => Promise<readonly string[]>) | undefined;
   /**
    * The command runs with the variables that a new terminal begins with, and leaves none behind: what earlier commands
    * exported has no part in what it does. It starts in the folder that the terminal is in, which stays.
@@ -255,6 +257,7 @@ export class Terminal {
       confinement,
       network,
       startRun: label,
+      sights,
       freshEnvironment = false,
       isInteractive,
       folder,
@@ -272,12 +275,14 @@ export class Terminal {
   ): Promise<Run> {
     const { timeZone, limits } = this.#options;
     const confined = confinement === undefined || held === undefined ? undefined : { confinement, view: held.view };
-    const sees = [...sightsOf({ confined, network }), ...(this.#foreign === undefined ? [] : [this.#foreign])];
+    const bare = (await sights?.()) ?? [];
+    const sees = [...sightsOf({ confined, network }), ...bare, ...(this.#foreign === undefined ? [] : [this.#foreign])];
     const labelled = await label(sees);
     const run = await startRun(
       {
         command,
         label: labelled,
+        sights,
         cwd,
         environment: freshEnvironment ? "" : this.#environment,
         firstEnvironment: firstEnvironment({ home: folder, timeZone }),

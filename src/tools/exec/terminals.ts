@@ -36,6 +36,10 @@ export class Terminals implements AsyncDisposable {
     this.#options = options;
   }
 
+  get zones(): TerminalOptions["zones"] {
+    return this.#options.zones;
+  }
+
   find(sessionKey: string): Terminal | undefined {
     return this.#open.get(sessionKey);
   }

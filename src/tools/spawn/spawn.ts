@@ -20,6 +20,7 @@ export const spawnTool = defineTool({
   effect: "idempotent",
   // It may do what its parent may and asks the same person, so that a start as such is no risk; it is no mere reading.
   risk: "access",
+  asksNothing: "all",
   origin: "builtin",
 
   async run({ action, task = "", label, model, skills, id }, { tasks }) {

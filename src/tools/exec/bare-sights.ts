@@ -1,0 +1,94 @@
+import { readdir, realpath } from "node:fs/promises";
+import path from "node:path";
+import { type CommandPlaces, placesOfCommand } from "../../policy/command-places.js";
+import { isInside } from "../../policy/paths.js";
+import { keptFolderOf, receivedFiles, type Zones } from "../../policy/zones.js";
+import type { ToolContext } from "../tool.js";
+
+const maxEntries = 20_000;
+const tooMuch = "a command that could read more files than can be looked at";
+
+export interface BareGround {
+  /** Where the command starts. */
+  readonly cwd: string;
+  /** The session's own. */
+  readonly folder: string;
+  readonly workspace: string;
+  readonly zones: Pick<Zones, "zoneOf" | "outsideOf">;
+  readonly isOwnUpload: (target: string) => boolean;
+  /** Files elsewhere that others had a say in. */
+  readonly isForeign: (target: string) => boolean;
+}
+
+export async function groundOf(
+  context: Pick<ToolContext, "folder" | "workspace" | "ownUploads" | "hiddenFiles">,
+  zones: BareGround["zones"],
+  cwd = context.folder,
+): Promise<BareGround> {
+  const { folder, workspace } = context;
+  const [isOwnUpload, isForeign] = await Promise.all([context.ownUploads(), context.hiddenFiles()]);
+  return { cwd, folder, workspace, zones, isOwnUpload, isForeign };
+}
+
+/**
+ * What others wrote of that which a command without a sandbox could read, where nobody was asked about it: the first such
+ * file that its words name or that lies in a folder they name. Where the words do not say what it reads, also any file that
+ * others sent to this chat. The files of the own folder are known to the labels by themselves.
+ */
+export async function bareSights(command: string, ground: BareGround): Promise<readonly string[]> {
+  const { cwd, folder, workspace } = ground;
+  const named = placesOfCommand(command, { cwd, workspace, home: folder });
+  return await foreignIn(named.isClear ? named : withReceived(named, ground), ground);
+}
+
+/** Of what is typed into a program that runs: nobody knows what that makes of it. */
+export async function typedSights(text: string, ground: BareGround): Promise<readonly string[]> {
+  const { cwd, folder, workspace } = ground;
+  return await foreignIn(withReceived(placesOfCommand(text, { cwd, workspace, home: folder }), ground), ground);
+}
+
+function withReceived(named: CommandPlaces, { folder }: BareGround): CommandPlaces {
+  const received = [keptFolderOf(folder), folder].map((root) => path.join(root, receivedFiles));
+  return { ...named, places: [...named.places, ...received] };
+}
+
+async function foreignIn(
+  { places, followsLinks, isTooMuch }: CommandPlaces,
+  ground: BareGround,
+): Promise<readonly string[]> {
+  if (isTooMuch) return [tooMuch];
+  const seen = new Set<string>();
+  const waiting = [...places];
+  const sessions = await realpath(path.join(ground.workspace, ".sessions")).catch(() => undefined);
+  for (let left = maxEntries; waiting.length > 0; ) {
+    const place = await realpath(waiting.pop() ?? "").catch(() => undefined);
+    if (place === undefined || seen.has(place)) continue;
+    seen.add(place);
+    const foreign = foreignAt(place, ground);
+    if (foreign !== undefined) return [foreign];
+    if (sessions !== undefined && isInside(sessions, place) && ground.zones.zoneOf(place, ground.folder) === "hidden")
+      return ["files of another chat"];
+    // What is no folder holds nothing more.
+    const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
+    left -= entries.length;
+    if (left < 0) return [tooMuch];
+    for (const entry of entries) {
+      const full = path.join(place, entry.name);
+      if (!entry.isSymbolicLink() || followsLinks || !(await isFolder(full))) waiting.push(full);
+    }
+  }
+  return [];
+}
+
+function foreignAt(target: string, { folder, zones, isOwnUpload, isForeign }: BareGround): string | undefined {
+  const origin = zones.outsideOf(target, folder);
+  if (origin !== undefined && !isOwnUpload(target)) return origin;
+  return isForeign(target) ? `the file ${path.basename(target)}` : undefined;
+}
+
+async function isFolder(link: string): Promise<boolean> {
+  return await readdir(link).then(
+    () => true,
+    () => false,
+  );
+}
