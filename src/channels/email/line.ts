@@ -14,6 +14,8 @@ interface Entry {
   read: Promise<void>;
   /** Resolves when it is done or left for the next run. Never rejects. */
   settled: Promise<void>;
+  /** Resolves when it and all before it in its chat are settled, with whether all are done. Never rejects. */
+  turn: Promise<boolean>;
 }
 
 /** What has become of one try: it is settled, or is tried again after a while. */
@@ -72,7 +74,16 @@ export class Line {
   /** `isLater`: it is read only when all before it are settled. */
   take(uid: number, chat: string, tries: Tries, isLater = false): void {
     const done = Promise.resolve();
-    const entry: Entry = { uid, chat, isDone: false, isLater, isUnderWay: true, read: done, settled: done };
+    const entry: Entry = {
+      uid,
+      chat,
+      isDone: false,
+      isLater,
+      isUnderWay: true,
+      read: done,
+      settled: done,
+      turn: done.then(() => true),
+    };
     const before = this.#latest.get(chat);
     this.#entries.set(uid, entry);
     this.#latest.set(chat, entry);
@@ -87,14 +98,17 @@ export class Line {
         this.#makeRoom();
         this.#onFault(error);
       })
-      .then(() => {
-        if (this.#latest.get(chat) === entry) this.#latest.delete(chat);
-        this.#forgetSettled();
-      });
+      .then(() => this.#forgetSettled());
+    // One that acted at once may be settled long before those that it has passed.
+    entry.turn = entry.settled.then(async () => {
+      const isWhole = (await before?.turn) !== false && entry.isDone;
+      if (this.#latest.get(chat) === entry) this.#latest.delete(chat);
+      return isWhole;
+    });
   }
 
   async #read(entry: Entry, before: Entry | undefined, { read }: Tries): Promise<void> {
-    await (entry.isLater ? before?.settled : before?.read);
+    await (entry.isLater ? before?.turn : before?.read);
     entry.isLater = false;
     await this.#untilDone(read);
     entry.isUnderWay = false;
@@ -102,9 +116,9 @@ export class Line {
   }
 
   async #settle(entry: Entry, before: Entry | undefined, { pass, isNext, isOver }: Tries): Promise<void> {
-    if (!isNext()) await before?.settled;
     // What is left for the next run comes there before this.
-    if (this.#closing.signal.aborted || (before?.isDone === false && !isNext())) return;
+    if (!isNext() && (await before?.turn) === false) return;
+    if (this.#closing.signal.aborted) return;
     entry.isDone = isOver() || (await this.#untilDone(pass));
   }
 
