@@ -128,11 +128,14 @@ export class OpenQuestions {
     if (asking === undefined) return sessionKey;
     const { asked } = asking;
     if (isMeantAsAnswer(asked, text)) return asking.sessionKey;
-    const isControl = parseCommand(text) !== undefined || isStopPhrase(text);
-    if (!mayAnswer(asking, responder)) return sessionKey;
-    // Own words, or what may be a secret and is turned away.
-    const isTaken = asked.allow_custom || asked.kind === "env_var";
-    return isTaken && !isControl ? asking.sessionKey : sessionKey;
+    return mayAnswer(asking, responder) && isTakenAsAnswer(asked, text) ? asking.sessionKey : sessionKey;
+  }
+
+  /** Whether this text is taken as the answer to the open question of this session. */
+  isAnsweredBy(sessionKey: string, text: string, responder: Responder): boolean {
+    const entry = this.of(sessionKey);
+    if (entry === undefined || !mayAnswer(entry, responder)) return false;
+    return isMeantAsAnswer(entry.asked, text) || isTakenAsAnswer(entry.asked, text);
   }
 
   /** Resolves with true once the question is open here, at once if it is; with false when `signal` aborts before. */
@@ -283,6 +286,12 @@ function choiceFor({ asked }: OpenQuestion, reply: Reply): Choice | undefined {
 function isMeantAsAnswer(asked: OpenQuestion["asked"], text: string): boolean {
   const command = parseCommand(text)?.name;
   return command === "approve" || command === "deny" || optionOf(asked, text) !== undefined;
+}
+
+/** Own words, or what may be a secret and is turned away. */
+function isTakenAsAnswer(asked: OpenQuestion["asked"], text: string): boolean {
+  const isControl = parseCommand(text) !== undefined || isStopPhrase(text);
+  return (asked.allow_custom || asked.kind === "env_var") && !isControl;
 }
 
 function foreignReason({ asker }: OpenQuestion): string {

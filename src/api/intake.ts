@@ -29,7 +29,7 @@ export interface IntakePorts {
   readonly policy: Policy;
   readonly pairing: Pairing;
   readonly rates: RateLimiter;
-  readonly questions: Pick<OpenQuestions, "screen" | "routeOf" | "of">;
+  readonly questions: Pick<OpenQuestions, "screen" | "routeOf" | "of" | "isAnsweredBy">;
   readonly answers: Answers;
   readonly files: ReceivedFiles;
   /** Brings older history of the chat in before its first message is stored. */
@@ -46,6 +46,11 @@ export interface Intake {
    * its platform.
    */
   receive(channel: string, received: ReceivedMessage, signal: AbortSignal): Promise<PublishOutcome>;
+  /**
+   * Whether a channel passes this message on before what its chat has sent earlier and is not taken yet: it stops what is
+   * under way, answers what was asked, or will be refused, so that its channel has nothing to keep.
+   */
+  actsAtOnce(channel: string, received: ReceivedMessage): boolean;
   /** A pressed button: the answer to a question. Never rejects. */
   press(channel: string, press: ReceivedPress): Promise<PressOutcome>;
   /**
@@ -81,8 +86,8 @@ export function createIntake(ports: IntakePorts): Intake {
     }
     const { content, sessionKey } = message;
     // Also where a text may be an answer.
-    const isUrgent = ports.isCommand(content) || asksToStop(content) || questions.of(sessionKey) !== undefined;
-    return await bus.publishInbound(message, { cursor, isUrgent });
+    const hasRoomAnyway = ports.isCommand(content) || asksToStop(content) || questions.of(sessionKey) !== undefined;
+    return await bus.publishInbound(message, { cursor, isUrgent: hasRoomAnyway });
   };
 
   const inOrder = async <T>(sessionKey: string, takesTime: boolean, work: () => Promise<T>): Promise<T> => {
@@ -150,6 +155,35 @@ export function createIntake(ports: IntakePorts): Intake {
     if (change !== undefined || outside !== undefined) return inbound;
     const responder = { channel, senderId, isOwner, isPrivate: false };
     return { ...inbound, sessionKey: questions.routeOf(sessionKey, content, responder) };
+  };
+
+  /** The one rule for what waits for nothing else of its chat. Files of its own have to be fetched first. */
+  const isUrgent = (
+    inbound: InboundMessage,
+    { files: sent = [], quotedFiles = [] }: ReceivedMessage,
+    isOwner: boolean,
+  ) => {
+    const { content, sessionKey, channel, senderId, change, outside } = inbound;
+    if (sent.length > 0) return false;
+    if (asksToStop(content)) return true;
+    if (change !== undefined || outside !== undefined || quotedFiles.length > 0) return false;
+    return questions.isAnsweredBy(sessionKey, content, { channel, senderId, isOwner, isPrivate: false });
+  };
+
+  const decide = (channel: string, { senderId, chatType, addressed, chatId }: ReceivedMessage): SpeechDecision =>
+    policy.maySpeak({ channel, chatId, senderId, chatType, addressed }, pairing.isPaired);
+
+  const leaveOut = async (inbound: InboundMessage, { cursor }: ReceivedMessage): Promise<PublishOutcome> => {
+    const { channel, sessionKey } = inbound;
+    try {
+      if (!(await bus.refuseInbound(inbound, cursor))) return { status: "duplicate" };
+    } catch (error) {
+      if (error instanceof EngineError) return { status: "busy", reply: "" };
+      throw error;
+    }
+    log.warn(`${channel}: a message was left out, because too many of its chat wait`, { session: sessionKey });
+    const isFull = new EngineError("Too many messages wait to be taken", { kind: "lane_full" });
+    return { status: "refused", ...stuck.refusalFor(sessionKey, isFull) };
   };
 
   const withFiles = async (
@@ -227,18 +261,24 @@ export function createIntake(ports: IntakePorts): Intake {
 
   return {
     async receive(channel, received, signal) {
-      const { senderId, chatType, addressed, chatId } = received;
-      const decision = policy.maySpeak({ channel, chatId, senderId, chatType, addressed }, pairing.isPaired);
+      const decision = decide(channel, received);
       if (!decision.allowed) return await refuse(channel, received, decision);
       const isOwner = decision.role === "owner";
       const inbound = routed(toInbound(channel, received, now()), isOwner);
+      if (received.isLeftOut === true) return await leaveOut(inbound, received);
       const refused = screen(inbound, received, isOwner);
       if (refused !== undefined) return refused;
       const { files: sent = [], quotedFiles = [] } = received;
       const takesTime = sent.length + quotedFiles.length > 0;
-      // Who wants a turn stopped does not wait for files.
-      if (asksToStop(inbound.content)) return await take(inbound, received, signal);
+      // What somebody points at who wants a stop need not be fetched.
+      if (isUrgent(inbound, received, isOwner)) return await take(inbound, { ...received, quotedFiles: [] }, signal);
       return await inOrder(inbound.sessionKey, takesTime, () => take(inbound, received, signal));
+    },
+    actsAtOnce(channel, received) {
+      const decision = decide(channel, received);
+      if (!decision.allowed) return true;
+      const isOwner = decision.role === "owner";
+      return isUrgent(routed(toInbound(channel, received, now()), isOwner), received, isOwner);
     },
     async press(channel, { chatId, thread, chatType, senderId, value }) {
       const decision = policy.maySpeak({ channel, chatId, senderId, chatType, addressed: true }, pairing.isPaired);
@@ -302,6 +342,7 @@ function toInbound(channel: string, received: ReceivedMessage, receivedAt: numbe
     quotedFiles: _quotedFiles,
     unreadable: _unreadable,
     hasFilesOfOthers: _hasFilesOfOthers,
+    isLeftOut: _isLeftOut,
     ...rest
   } = received;
   return {

@@ -16,8 +16,13 @@ export interface MessageBus {
     message: InboundMessage,
     options?: { readonly cursor?: Cursor | undefined; readonly isUrgent?: boolean },
   ): Promise<Acceptance>;
-  /** Resolves once it is durable that this message is never taken, should its platform give it again. @throws {EngineError} */
-  refuseInbound(message: InboundMessage, cursor?: Cursor): Promise<void>;
+  /**
+   * Resolves once it is durable that this message is never taken, should its platform give it again. False: it was taken
+   * or refused before.
+   *
+   * @throws {EngineError}
+   */
+  refuseInbound(message: InboundMessage, cursor?: Cursor): Promise<boolean>;
   consumeInbound(options: ConsumeOptions, handler: Handler<"inbound">, signal: AbortSignal): Promise<void>;
   /** For messages outside any turn; a turn's replies are part of its commit. `causedBy`: id of the event that it follows from. */
   publishOutbound(message: OutboundMessage, causedBy?: string): Promise<Acceptance>;
@@ -45,7 +50,7 @@ export function createMessageBus(engine: Pick<Engine, "accept" | "refuse" | "con
     async refuseInbound(message, cursor) {
       assertOpen();
       // Only that it was there has to be remembered.
-      await engine.refuse(inboundWork({ ...message, content: "", attachments: [] }), cursor);
+      return await engine.refuse(inboundWork({ ...message, content: "", attachments: [] }), cursor);
     },
     consumeInbound: (options, handler, signal) => engine.consume("inbound", options, handler, signal),
     async publishOutbound(message, causedBy) {

@@ -26,12 +26,14 @@ export type ReceivedMessage = Omit<
   readonly hasFilesOfOthers?: boolean | undefined;
   /** Of the message that it answers, which `quoted` tells of. */
   readonly quotedFiles?: readonly ReceivedFile[] | undefined;
-  /** A kind of message that no model can read, e.g. `stickers`: who sent it is told once, and nothing is stored. */
+  /** A kind of message that cannot be read, e.g. `stickers`: who sent it is told once, and nothing is stored. */
   readonly unreadable?: string | undefined;
   /** `dm`: only this person and the bot. `group`: others read along. */
   readonly chatType: "dm" | "group";
   /** In a group: the bot was mentioned or replied to. Others' talk is dropped before anything is stored. */
   readonly addressed: boolean;
+  /** The channel has no room to keep it until its turn: it is refused for good, and who sent it is told once. */
+  readonly isLeftOut?: boolean | undefined;
   /** Moves with the message: set by channels whose platform repeats updates until a position is confirmed. */
   readonly cursor?: { readonly name: string; readonly value: string } | undefined;
 };
@@ -182,8 +184,11 @@ export interface ChannelContext {
   readonly records?: ChannelRecords | undefined;
   /** Takes a pressed button, without waiting for anything else that its chat has sent. Never rejects. */
   readonly press?: Press;
-  /** A text that stops what is under way: it is passed on before what its chat has sent earlier and is not taken yet. */
-  readonly actsAtOnce?: ((content: string) => boolean) | undefined;
+  /**
+   * True for a message that is passed on before what its chat has sent earlier and is not taken yet: it stops what is
+   * under way, answers what was asked, or comes from somebody who is not listened to, so that nothing of it may be kept.
+   */
+  readonly actsAtOnce?: ((message: ReceivedMessage) => boolean) | undefined;
   /** How long to wait for the platform's word on a send; absent: as the channel sees fit. */
   readonly sendTimeoutMs?: number | undefined;
 }

@@ -206,11 +206,12 @@ export interface Engine extends AsyncDisposable {
   accept<Q extends QueueName>(work: Work<Q>, options: AcceptOptions): Promise<Acceptance>;
 
   /**
-   * Resolves once it is durable that this work is not taken: accepting it later is a duplicate.
+   * Resolves once it is durable that this work is not taken: accepting it later is a duplicate. False: its id is known
+   * already, so that it was taken or refused before.
    *
    * @throws {EngineError} `persistence`, `closed`
    */
-  refuse(work: Work<"inbound">, cursor?: Cursor): Promise<void>;
+  refuse(work: Work<"inbound">, cursor?: Cursor): Promise<boolean>;
 
   /**
    * Hands out the queue's work until `signal` aborts, then resolves once the handlers have settled. A handler that

@@ -14,7 +14,8 @@ import { usageKind } from "../budgets/counters.js";
 import { counts } from "../budgets/limits.js";
 import type { Attachment } from "../bus/messages.js";
 import { createPreviews, type Previews } from "../bus/previews.js";
-import type { Channel, OwnChannelContext, Press } from "../channels/channel.js";
+import type { Shape } from "../bus/replies.js";
+import type { Channel, OwnChannelContext, ReceivedMessage } from "../channels/channel.js";
 import type { Config } from "../config/schema.js";
 import { saveSecrets } from "../config/secrets-file.js";
 import { draft, type EventDraft } from "../events/event.js";
@@ -38,6 +39,7 @@ import type { Core } from "./core.js";
 import { createGuestProblems } from "./guest-problems.js";
 import type { GatewayOptions } from "./options.js";
 import { openReadership, type Readership } from "./readers.js";
+import { loadShapes } from "./shapes.js";
 
 const commandMenu = Object.entries(commands).map(([command, description]) => ({ command, description }));
 /** Shorter than anybody needs to save a file and send a message. */
@@ -65,6 +67,8 @@ export interface Assistant {
   readonly guestProblems: () => readonly string[];
   readonly channels: ReadonlyMap<string, Channel>;
   /** What is wrong with channels of the config: why one is off, and what people should know, as sentences. */
+  /** How replies are cut, also those of channels that are off. */
+  readonly shapes: ReadonlyMap<string, Shape>;
   readonly channelFaults: ChannelFaults;
   readonly previews: Previews;
   readonly isOwner: (channel: string, senderId: string) => boolean;
@@ -129,11 +133,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     prepareSession: async (key) => void (await core.sessions.open(key)),
     log,
   });
-  const { channels, channelFaults } = await openChannels(
-    options,
-    core,
-    (channel) => (press) => intake.press(channel, press),
-  );
+  const { channels, channelFaults } = await openChannels(options, core, intake);
   const isOwner: Assistant["isOwner"] = (channel, senderId) => {
     const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
     return decision.allowed && decision.role === "owner";
@@ -168,6 +168,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
       isOwnersChat: (key) => readers.ofSession(key).audience === "owner",
     }),
     channels,
+    shapes: await loadShapes(channels),
     channelFaults,
     previews: createPreviews(core.engine, channels, log),
     isOwner,
@@ -229,16 +230,22 @@ function circuitEvent({ provider, model, from, to, reason }: CircuitChange): Eve
 async function openChannels(
   { config: { config }, home, log, platforms, sendTimeoutMs }: GatewayOptions,
   { engine, tell }: Core,
-  pressIn: (channel: string) => Press,
+  intake: Intake,
 ): Promise<{ readonly channels: ReadonlyMap<string, Channel>; readonly channelFaults: ChannelFaults }> {
-  const context = { cursor: (name: string) => engine.cursor(name), actsAtOnce: asksToStop, sendTimeoutMs };
+  const cursor = (name: string): string | undefined => engine.cursor(name);
+  const own = new Set<string>();
   const forChannel = (name: string): OwnChannelContext => ({
-    ...context,
+    cursor,
+    actsAtOnce: (message) => intake.actsAtOnce(name, message),
+    press: (press) => intake.press(name, press),
     records: engine.records(`channel_${name}`),
-    press: pressIn(name),
+    sendTimeoutMs,
   });
-  const added = platforms?.({ ...context, forChannel }) ?? [];
+  // For channels that do not ask for a context of their own: whatever acts at once in a chat of this name does so in each.
+  const actsAtOnce = (message: ReceivedMessage): boolean => [...own].some((name) => intake.actsAtOnce(name, message));
+  const added = platforms?.({ cursor, actsAtOnce, sendTimeoutMs, forChannel }) ?? [];
   const channels = new Map(added.map((channel) => [channel.name, channel]));
+  for (const name of channels.keys()) own.add(name);
   const { telegram } = config.channels;
   if (telegram?.enabled && telegram.token !== undefined) {
     const { createTelegramChannel } = await import("../channels/telegram/telegram.js");
@@ -247,10 +254,7 @@ async function openChannels(
     const webhook = url === undefined || secret === undefined ? undefined : { url, secret, ...listen };
     channels.set(
       "telegram",
-      createTelegramChannel(
-        { token, apiRoot, proxy, webhook, commands: commandMenu, log },
-        { ...context, press: pressIn("telegram") },
-      ),
+      createTelegramChannel({ token, apiRoot, proxy, webhook, commands: commandMenu, log }, forChannel("telegram")),
     );
   }
   const { discord } = config.channels;
@@ -265,7 +269,7 @@ async function openChannels(
   const { websocket } = config.channels;
   if (websocket?.enabled) {
     const { createWebSocketChannel } = await import("../channels/websocket/websocket.js");
-    channels.set("websocket", createWebSocketChannel({ ...websocket, log }, context));
+    channels.set("websocket", createWebSocketChannel({ ...websocket, log }, forChannel("websocket")));
   }
   const off = new Map<string, string>();
   const problems: string[] = [];
@@ -274,7 +278,7 @@ async function openChannels(
     const { openEmail } = await import("./email.js");
     const opened = await openEmail(email, {
       home,
-      context: { ...context, records: engine.records("channel_email") },
+      context: forChannel("email"),
       log,
     });
     if (opened.channel !== undefined) channels.set("email", opened.channel);

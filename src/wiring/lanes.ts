@@ -216,7 +216,7 @@ function agentPorts(
     version,
     tools = [],
   } = options;
-  const { policy, grants, questions, models, budgets, skills, channels, isOwner, running } = assistant;
+  const { policy, grants, questions, models, budgets, skills, channels, shapes, isOwner, running } = assistant;
   const { workspace } = config.agents.defaults;
   const { files, keepOlderText } = createChatContext(assistant, workspace, core.provenance.markForeign, log);
   return {
@@ -257,7 +257,7 @@ function agentPorts(
     // What a sub-agent says reaches people through its parent alone.
     replies: (message, replyId, content, turnId, attachments) =>
       message.taskId === undefined
-        ? repliesOf(channels.get(message.channel), message, replyId, content, turnId, attachments)
+        ? repliesOf(shapes.get(message.channel), message, replyId, content, turnId, attachments)
         : [],
     keepOlderText,
     questionReplies(message, asked, content, turnId) {
@@ -265,7 +265,7 @@ function agentPorts(
         return { label, description, value: `${asked.request_id}:${id}` };
       });
       const question = { id: asked.request_id, content, choices };
-      return questionRepliesOf(channels.get(message.channel), message, question, turnId);
+      return questionRepliesOf(shapes.get(message.channel), message, question, turnId);
     },
     statusLine() {
       const now = status.read();

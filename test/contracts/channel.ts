@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Channel, PressOutcome, ReceivedPress } from "../../src/channels/channel.js";
+import type { Channel, ChannelContext, PressOutcome, ReceivedPress } from "../../src/channels/channel.js";
 import { ChannelError } from "../../src/errors.js";
 import { accepted, failureOf, never, recordPublish, reply, startChannel, textsOf } from "../support/channel-kit.js";
 import { gate, until } from "../support/engine-kit.js";
@@ -8,7 +8,7 @@ import { gate, until } from "../support/engine-kit.js";
 /** A platform on loopback, as the contract needs it. */
 export interface FarSide extends AsyncDisposable {
   /** A channel of its own to this platform. `cursor` gives the durable positions. */
-  open(cursor?: (name: string) => string | undefined): Channel;
+  open(cursor?: (name: string) => string | undefined, actsAtOnce?: ChannelContext["actsAtOnce"]): Channel;
   openWithWrongSecret(): Channel;
   /** What must never be in an error. */
   readonly secrets: readonly string[];
@@ -129,6 +129,31 @@ export function testChannelContract(
       isFull = false;
       await until("both are taken", () => taken.length === 3);
       assert.deepEqual(taken, ["elsewhere", "first", "second"]);
+    },
+  );
+
+  channelTest(
+    "what acts at once is passed on before what its chat has sent earlier, and the rest keeps its order",
+    async (far) => {
+      const [chat] = far.chats;
+      const hold = gate();
+      const taken: string[] = [];
+      const gateway = recordPublish(async ({ content }) => {
+        if (content === "a slow file") await hold.opened;
+        taken.push(content);
+        return accepted;
+      });
+      const channel = far.open(undefined, ({ content }) => content === "/stop");
+      await using _running = startChannel(channel, gateway.publish);
+      using _freed = { [Symbol.dispose]: hold.open };
+      far.write(chat, "a slow file");
+      await until("it is under way", () => gateway.messages.length === 1, 20_000);
+      for (const text of ["next", "/stop", "last"]) far.write(chat, text);
+      await until("it is stopped", () => taken.length > 0, 20_000);
+      assert.deepEqual(taken, ["/stop"]);
+      hold.open();
+      await until("all came", () => taken.length === 4, 20_000);
+      assert.deepEqual(taken, ["/stop", "a slow file", "next", "last"]);
     },
   );
 

@@ -173,7 +173,8 @@ export function testEngineContract(name: string, open: OpenEngine): void {
 
   engineTest("what is refused stays refused, over a restart as well", async (engine, _published, reopen) => {
     const work = inbound("a", sessionOf, { dedupId: "d:1" });
-    await engine.refuse(work, { name: "telegram:offset", value: "18" });
+    assert.equal(await engine.refuse(work, { name: "telegram:offset", value: "18" }), true);
+    assert.equal(await engine.refuse({ ...work, id: "c" }), false, "it is known");
     assert.equal(engine.status().inboundWaiting, 0);
     const again = await reopen();
     assert.equal((await again.accept({ ...work, id: "b" }, { events: [queued("b")] })).status, "duplicate");

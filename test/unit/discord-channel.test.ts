@@ -11,6 +11,7 @@ import { silentLog } from "../../src/log.js";
 import { accepted, failureOf, never, recordPublish, reply, startChannel } from "../support/channel-kit.js";
 import { gate, until } from "../support/engine-kit.js";
 import { type FakeDiscord, sendCall, startFakeDiscord } from "../support/fake-discord.js";
+import { keepLog } from "../support/log.js";
 
 const ann = { id: "100000000000000042", username: "ann" };
 const bob = { id: "100000000000000043", username: "bob", global_name: "Bob B." };
@@ -246,6 +247,47 @@ test("an interaction is answered in time while its chat is stuck", async () => {
   await until("the word came", () => discord.interactionReplies.length === 1);
   assert.equal(discord.interactionReplies[0]?.wasDeferred, true);
   assert.equal(gateway.texts().at(-1), "/model fast");
+});
+
+test("a stop, written or as a command, passes a slow file of its chat, and the position stays before that", async () => {
+  await using discord = await startFakeDiscord({ token: "t" });
+  const held = gate();
+  const gateway = recordPublish(async ({ content }) => {
+    if (content === "slow") await held.opened;
+    return accepted;
+  });
+  const actsAtOnce: ChannelContext["actsAtOnce"] = ({ content }) => content === "/stop";
+  await using running = startChannel(channelOf(discord, {}, { actsAtOnce }), gateway.publish);
+  using _freed = { [Symbol.dispose]: held.open };
+  await until("it is connected", () => running.connections() > 0);
+  const dm = discord.dmOf(ann.id);
+  discord.write({ channelId: dm, author: ann, content: "slow" });
+  await until("it came", () => gateway.messages.length === 1);
+  discord.write({ channelId: dm, author: ann, content: "/stop" });
+  await until("it is stopped", () => gateway.messages.length === 2);
+  discord.command(dm, "stop", ann);
+  await until("it is stopped again", () => gateway.messages.length === 3);
+  assert.deepEqual(gateway.texts(), ["slow", "/stop", "/stop"]);
+  assert.equal(gateway.messages[1]?.cursor, undefined);
+  assert.notEqual(gateway.messages[0]?.cursor, undefined);
+});
+
+test("a message that is not as documented is told to its sender and named in the log", async () => {
+  await using discord = await startFakeDiscord({ token: "t" });
+  const gateway = recordPublish(({ unreadable }) =>
+    unreadable === undefined ? accepted : { status: "refused", reply: `I cannot read ${unreadable}.` },
+  );
+  const log = keepLog();
+  await using running = startChannel(channelOf(discord, { log }), gateway.publish);
+  await until("it is connected", () => running.connections() > 0);
+  const dm = discord.dmOf(ann.id);
+  discord.write({ channelId: dm, author: ann, content: "look", extra: { attachments: [{ hologram: 1 }] } });
+  await until("they are told", () => discord.sent.length === 1);
+  assert.match(
+    discord.sent[0]?.content ?? "",
+    /^I cannot read this message, because Discord sent it in an unknown form/,
+  );
+  assert.ok(log.lines.some(({ level, message }) => level === "warn" && message.includes("attachments")));
 });
 
 test("a mention of the role that Discord made for the bot counts as one of the bot, also in what was missed", async () => {

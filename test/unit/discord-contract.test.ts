@@ -13,17 +13,17 @@ testChannelContract("discord", async () => {
   const open = (
     token: string,
     cursor: (name: string) => string | undefined = () => undefined,
-    press?: ChannelContext["press"],
+    more: Partial<ChannelContext> = {},
   ) =>
     createDiscordChannel(
       { token, apiRoot: discord.url, reconnectMs: 100, identifyGapMs: 0, busyRetryMs: 20, log: silentLog },
-      press === undefined ? { cursor, sendTimeoutMs: 200 } : { cursor, press, sendTimeoutMs: 200 },
+      { cursor, sendTimeoutMs: 200, ...more },
     );
   const userOf = (channelId: string): string => (channelId === discord.dmOf(ann) ? ann : bob);
   const person = (id: string) => ({ id, username: `user${id}` });
   const newest = (chatId: string) => discord.sent.findLast(({ channelId }) => channelId === discord.dmOf(chatId));
   return {
-    open: (cursor) => open(discord.token, cursor),
+    open: (cursor, actsAtOnce) => open(discord.token, cursor, { actsAtOnce }),
     openWithWrongSecret: () => open("wrong-secret"),
     secrets: ["contract-secret", "wrong-secret"],
     chats: [ann, bob],
@@ -46,7 +46,7 @@ testChannelContract("discord", async () => {
     cutNextSend: () => discord.failNext(sendCall, { kind: "cut", carriedOut: false }),
     hangNextSend: () => discord.failNext(sendCall, { kind: "hang", carriedOut: false }),
     buttons: {
-      open: (press) => open(discord.token, undefined, press),
+      open: (press) => open(discord.token, undefined, { press }),
       below: (chatId) => newest(chatId)?.components.flatMap((row) => row.components.map(({ label }) => label)) ?? [],
       text: (chatId) => newest(chatId)?.content ?? "",
       press: (chatId, label) => discord.press(newest(chatId)?.id ?? "", label, person(chatId)),

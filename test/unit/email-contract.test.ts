@@ -1,4 +1,5 @@
 import { after, before } from "node:test";
+import type { ChannelContext } from "../../src/channels/channel.js";
 import { createEmailChannel } from "../../src/channels/email/email.js";
 import { accountOf } from "../../src/channels/email/options.js";
 import { silentLog } from "../../src/log.js";
@@ -25,7 +26,11 @@ testChannelContract(
     const smtp = await openMailProxy(server.smtpPort);
     const imap = await openMailProxy(server.imapPort);
     const validity = mailbox.client.mailbox === false ? "" : String(mailbox.client.mailbox.uidValidity);
-    const open = (password: string, cursor: (name: string) => string | undefined = () => undefined) => {
+    const open = (
+      password: string,
+      cursor: (name: string) => string | undefined = () => undefined,
+      actsAtOnce?: ChannelContext["actsAtOnce"],
+    ) => {
       const options = emailOptions(server, name, silentLog, {
         imapPort: imap.port,
         smtpPort: smtp.port,
@@ -34,16 +39,18 @@ testChannelContract(
       const records = createRecords();
       // As if the empty mailbox had been read before.
       void records.put(`position:${accountOf(options)}`, { validity, uid: 0 });
-      return createEmailChannel(options, { cursor, records, sendTimeoutMs: 300 });
+      return createEmailChannel(options, { cursor, records, actsAtOnce, sendTimeoutMs: 300 });
     };
+    // In order, however long each takes to be signed.
+    let writing: Promise<unknown> = Promise.resolve();
     return {
-      open: (cursor) => open(server.password, cursor),
+      open: (cursor, actsAtOnce) => open(server.password, cursor, actsAtOnce),
       openWithWrongSecret: () => open("wrong-secret"),
       secrets: [server.password, "wrong-secret"],
       chats: [server.addBox(`ann-${shared.count}`), server.addBox(`bob-${shared.count}`)],
       write(chatId, text) {
         const raw = writeMail({ from: chatId, to: bot, text, messageId: `${text}-${Date.now()}@${server.domain}` });
-        void signed(raw).then((mail) => mailbox.put(mail));
+        writing = Promise.all([signed(raw), writing]).then(([mail]) => mailbox.put(mail));
       },
       shown: () => smtp.taken.map(shownMail),
       longestMessage: Number.POSITIVE_INFINITY,

@@ -389,3 +389,93 @@ test("an edit that says the same, and a deletion of what is not waiting, are not
   assert.deepEqual(await change({ change: "deleted", content: "" }), { status: "accepted" });
   assert.equal(engine.waiting("inbound", "telegram:42").length, 3);
 });
+
+// What waits for nothing
+
+function askIn(questions: Awaited<ReturnType<typeof openIntake>>["questions"]): void {
+  questions.open(
+    {
+      sessionKey: "telegram:42",
+      chatKey: "telegram:42",
+      asked: {
+        request_id: "ask_1",
+        kind: "permission",
+        question: "Shall I?",
+        allow_custom: false,
+        approver: "asker",
+        options: [
+          { id: "allow_once", label: "Allow" },
+          { id: "deny", label: "Deny" },
+        ],
+        timeout_seconds: 60,
+        expires_at: new Date().toISOString(),
+      },
+      asker: { channel: "telegram", senderId: "42" },
+    },
+    async () => {},
+  );
+}
+
+test("stops, answers and what will be refused pass what their chat is still sending, and nothing else does", async (t) => {
+  const fetched = gate();
+  const { engine, intake, questions } = await openIntake(t, { allowFrom: ["42"] });
+  const slow = fileOf("slow", {
+    read: async () => {
+      await fetched.opened;
+      return Buffer.from("slow");
+    },
+  });
+  const acts = (content: string, more: Partial<ReceivedMessage> = {}) =>
+    intake.actsAtOnce("telegram", received(content, more));
+  const first = intake.receive("telegram", received("look", { files: [slow] }));
+  assert.deepEqual(
+    ["/stop", "Stop!", "停", "/new", "hello", "1", "/approve"].map((text) => acts(text)),
+    [true, true, true, false, false, false, false],
+  );
+  assert.ok(acts("hello", { senderId: "66" }), "nothing of a stranger's has to be kept");
+  assert.ok(!acts("/stop", { files: [slow] }));
+  askIn(questions);
+  assert.deepEqual(
+    ["/approve", "1", "deny", "something else", "/status"].map((text) => acts(text)),
+    [true, true, true, false, false],
+  );
+  assert.ok(!acts("1", { outside: "a forwarded message" }));
+  const second = intake.receive("telegram", received("something else"));
+  assert.equal((await intake.receive("telegram", received("/approve"))).status, "accepted");
+  const pointing = received("/stop", { quotedFiles: [slow], replyTo: "3" });
+  assert.equal((await intake.receive("telegram", pointing)).status, "accepted");
+  assert.deepEqual(waitingIn(engine, "telegram:42"), ["/approve", "/stop"]);
+  fetched.open();
+  await Promise.all([first, second]);
+  assert.deepEqual(waitingIn(engine, "telegram:42"), ["/approve", "/stop", "look", "something else"]);
+});
+
+test("what its channel cannot keep is refused for good and told once, and nothing of it is stored", async (t) => {
+  const { engine, intake } = await openIntake(t, { allowFrom: ["42"] });
+  const leave = (more: Partial<ReceivedMessage> = {}) =>
+    intake.receive("telegram", received("many words", { isLeftOut: true, dedupId: "d:1", ...more }));
+  const told = await leave();
+  assert.match(told.status === "refused" ? (told.reply ?? "") : "", /left out until I have caught up/);
+  assert.deepEqual(await leave({ dedupId: "d:2" }), { status: "refused" }, "told once");
+  assert.deepEqual(await leave({ senderId: "66", chatType: "group" }), { status: "refused" });
+  assert.deepEqual(await intake.receive("telegram", received("many words", { dedupId: "d:1" })), {
+    status: "duplicate",
+  });
+  const taken = { dedupId: "d:3" };
+  assert.equal((await intake.receive("telegram", received("taken", taken))).status, "accepted");
+  assert.deepEqual(await leave(taken), { status: "duplicate" }, "who was heard is not told the contrary");
+  assert.deepEqual(waitingIn(engine, "telegram:42"), ["taken"]);
+});
+
+test("who sends what cannot be read is told, once an hour for each kind, and a stranger is not", async (t) => {
+  const { engine, intake } = await openIntake(t, { allowFrom: ["42"] });
+  const send = (more: Partial<ReceivedMessage> = {}) =>
+    intake.receive("telegram", received("", { unreadable: "messages of this kind (hologram)", ...more }));
+  assert.deepEqual(await send(), {
+    status: "refused",
+    reply: "I cannot read messages of this kind (hologram). Please tell me in words.",
+  });
+  assert.deepEqual(await send(), { status: "refused" });
+  assert.deepEqual(await send({ senderId: "66", chatId: "-5", chatType: "group" }), { status: "refused" });
+  assert.equal(engine.waiting("inbound", "telegram:42").length, 0);
+});

@@ -11,7 +11,7 @@ testChannelContract("telegram", async () => {
   const open = (
     token: string,
     cursor: (name: string) => string | undefined = () => undefined,
-    press?: ChannelContext["press"],
+    more: Partial<ChannelContext> = {},
   ) =>
     createTelegramChannel(
       {
@@ -21,14 +21,14 @@ testChannelContract("telegram", async () => {
         busyRetryMs: 20,
         log: silentLog,
       },
-      press === undefined ? { cursor, sendTimeoutMs: 200 } : { cursor, press, sendTimeoutMs: 200 },
+      { cursor, sendTimeoutMs: 200, ...more },
     );
   const newest = (chatId: string) => {
     const sent = telegram.sent.findLast((message) => message.chatId === chatId);
     return telegram.edited.findLast(({ messageId }) => messageId === sent?.messageId) ?? sent;
   };
   return {
-    open: (cursor) => open(telegram.token, cursor),
+    open: (cursor, actsAtOnce) => open(telegram.token, cursor, { actsAtOnce }),
     openWithWrongSecret: () => open("4242:wrong-secret"),
     secrets: ["contract-secret", "wrong-secret"],
     chats: ["42", "43"],
@@ -49,7 +49,7 @@ testChannelContract("telegram", async () => {
     cutNextSend: () => telegram.cutNext({ method: "sendMessage", when: "before" }),
     hangNextSend: () => telegram.hangNext({ method: "sendMessage" }),
     buttons: {
-      open: (press) => open(telegram.token, undefined, press),
+      open: (press) => open(telegram.token, undefined, { press }),
       below: (chatId) =>
         newest(chatId)
           ?.buttons?.flat()

@@ -23,7 +23,7 @@ function open(telegram: FakeTelegram, more: Partial<TelegramOptions> = {}, curso
         cursors.push(name);
         return cursor;
       },
-      actsAtOnce: (content) => content === "/stop",
+      actsAtOnce: ({ content }) => content === "/stop",
     },
   );
   return { channel, log, cursors };
@@ -436,14 +436,41 @@ test("a topic is a thread, and its messages do not answer the one that opened it
   assert.equal(thread.quoted?.text, "A reminder.");
 });
 
-test("service messages, bots and updates that are not as documented are ignored", () => {
+test("service messages, bots and updates that name no sender are ignored", () => {
   assert.equal(parse({ new_chat_members: [ada] }), "it has no content");
   assert.equal(parse({ text: "   " }), "it has no content");
   assert.equal(parse({ text: "beep", from: { id: 9, is_bot: true } }), "it has no human sender");
   assert.equal(parse({ text: "x", from: undefined }), "it has no human sender");
-  assert.match(String(parse({ text: 5 })), /not as documented/);
   for (const update of [{ edited_message: { text: 5 } }, { channel_post: {} }, "nonsense", null])
     assert.ok("ignored" in parseUpdate(update, 1, bot, noFile));
+});
+
+test("a message that is not as documented is told to who may talk and named in the log, and the next one comes", async () => {
+  await using telegram = await startFakeTelegram({ token });
+  const gateway = recordPublish(({ unreadable }) =>
+    unreadable === undefined ? accepted : { status: "refused", reply: `I cannot read ${unreadable}.` },
+  );
+  const { channel, log } = open(telegram);
+  await using _running = startChannel(channel, gateway.publish);
+  telegram.pushMessage({ hologram: {}, text: 5 });
+  await telegram.waitForSent(1);
+  telegram.pushMessage({ text: "and now?" });
+  await until("the next one came", () => gateway.texts().includes("and now?"));
+  assert.deepEqual(
+    telegram.sent.map(({ text }) => text),
+    ["I cannot read messages of this kind (hologram)."],
+  );
+  const [bad] = gateway.messages;
+  assert.deepEqual([bad?.content, bad?.chatId, bad?.senderId, bad?.addressed], ["", "42", "42", true]);
+  assert.ok(log.lines.some(({ level, message }) => level === "warn" && /hologram[\s\S]*text/.test(message)));
+});
+
+test("what is not as documented in a group is for the assistant only where it is named", () => {
+  const bad = (more: object) => parsed({ chat: group, poll: {}, sticker: {}, caption_entities: 7, ...more });
+  assert.equal(bad({ text: "hello all" }).addressed, false);
+  const entities = [{ type: "mention", offset: 0, length: 17 }];
+  const named = bad({ text: "@maxclaw_test_bot", entities });
+  assert.deepEqual([named.addressed, named.unreadable], [true, "messages of this kind (poll)"]);
 });
 
 test("anonymous admins are told apart by the chat they write as", () => {

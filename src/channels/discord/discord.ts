@@ -4,8 +4,6 @@ import { ChannelError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { sleep } from "../../util/sleep.js";
 import type { Channel, ChannelContext, Publish, Receipt, ReceivedFile } from "../channel.js";
-import { toDiscordMarkdown } from "../formatting/discord-markdown.js";
-import { splitMarkdown } from "../formatting/split.js";
 import { type DiscordRest, openRest } from "./api.js";
 import { KnownChats } from "./chats.js";
 import { type CommandText, registerCommands } from "./commands.js";
@@ -15,7 +13,8 @@ import { download } from "./files.js";
 import { type ChannelEvent, Intake, IntakeMemory, untilAnswered } from "./intake.js";
 import { answerInteraction, type Interaction, parseInteraction, type Word } from "./interaction.js";
 import type { DiscordAttachment } from "./message.js";
-import { editMessage, findMessage, longestMessage, sendMessage } from "./send.js";
+import { editMessage, findMessage, sendMessage } from "./send.js";
+import { discordShape } from "./shape.js";
 
 export interface DiscordOptions {
   /** The bot's token, as the developer portal shows it. */
@@ -31,10 +30,6 @@ export interface DiscordOptions {
   readonly log: Logger;
 }
 
-/** More than enough, and all in two rows on a screen. */
-const maxButtons = 10;
-/** What a bot may upload to a server without boosts. */
-const maxFileBytes = 10 * 1024 * 1024;
 /** Discord takes five edits in five seconds. */
 const liveEditMs = 1200;
 /** Discord shows the sign for 10 seconds. */
@@ -166,9 +161,10 @@ export function createDiscordChannel(options: DiscordOptions, context: ChannelCo
     signal: AbortSignal,
   ): Promise<Word> {
     const { id, channelId, where, senderId, senderName, command = "" } = interaction;
+    const message = { ...where, senderId, senderName, content: command, addressed: true };
+    const isAtOnce = context.actsAtOnce?.(message) === true;
     return new Promise((resolve) => {
-      void intake.inLane(channelId, async () => {
-        const message = { ...where, senderId, senderName, content: command, addressed: true };
+      const work = async (): Promise<void> => {
         try {
           const offer = () => publish({ ...message, dedupId: `discord:${botId}:interaction:${id}` });
           let outcome = await offer();
@@ -185,7 +181,8 @@ export function createDiscordChannel(options: DiscordOptions, context: ChannelCo
           log.error("a Discord command could not be passed on", { command, error });
           resolve({ text: tryAgain, isQuiet: false });
         }
-      });
+      };
+      void (isAtOnce ? intake.besideLane(channelId, work) : intake.inLane(channelId, work));
     });
   }
 
@@ -213,6 +210,7 @@ export function createDiscordChannel(options: DiscordOptions, context: ChannelCo
         memory,
         parentOf,
         toFile,
+        actsAtOnce: context.actsAtOnce,
         async fetchAfter(channelId, after, limit) {
           const call = {
             method: "GET",
@@ -277,9 +275,7 @@ export function createDiscordChannel(options: DiscordOptions, context: ChannelCo
   return {
     name: "discord",
     typingIntervalMs,
-    maxButtons,
-    files: "apart",
-    maxFileBytes,
+    ...discordShape,
     liveEditMs,
     longestSilenceMs,
 
@@ -290,8 +286,6 @@ export function createDiscordChannel(options: DiscordOptions, context: ChannelCo
         if (!signal.aborted) throw error;
       }
     },
-
-    split: (content) => splitMarkdown(content, longestMessage, (piece) => toDiscordMarkdown(piece).length),
 
     async send(message: OutboundMessage, signal: AbortSignal): Promise<Receipt> {
       if (signal.aborted) throw new ChannelError("The send was aborted before it began.", { retryable: true });

@@ -2,7 +2,7 @@ import PQueue from "p-queue";
 import { ChannelError, EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { sleep } from "../../util/sleep.js";
-import type { Publish, PublishOutcome, ReceivedMessage } from "../channel.js";
+import type { ChannelContext, Publish, PublishOutcome, ReceivedMessage } from "../channel.js";
 import { isNewer, type KnownChats } from "./chats.js";
 import { isUnknownChannel } from "./discord-error.js";
 import {
@@ -12,6 +12,7 @@ import {
   isOfPerson,
   type ToFile,
   toReceived,
+  unreadableMessage,
   type Where,
   withOwnName,
 } from "./message.js";
@@ -27,6 +28,7 @@ export interface IntakeOptions {
   /** The channel below which this one is a thread; undefined when it is none. @throws {ChannelError} */
   readonly parentOf: (channelId: string, signal: AbortSignal) => Promise<string | undefined>;
   readonly toFile: ToFile;
+  readonly actsAtOnce: ChannelContext["actsAtOnce"];
   /** Says something to the person outside the outbound queue; must not throw. */
   readonly tell: (channelId: string, replyTo: string | undefined, text: string) => void;
   readonly busyRetryMs: number;
@@ -89,9 +91,38 @@ export class Intake {
   }
 
   take(event: ChannelEvent): void {
-    void this.inLane(event.channelId, async () => {
-      if (this.#signal.aborted || !(await this.#handle(event))) this.#options.memory.left.push(event);
-    });
+    const { channelId } = event;
+    const atOnce = this.#lanes.has(channelId) ? this.#atOnceIn(event) : undefined;
+    const work = async (): Promise<void> => {
+      const isHandled = async () =>
+        atOnce === undefined ? await this.#handle(event) : await this.#passAtOnce(channelId, atOnce);
+      if (this.#signal.aborted || !(await isHandled())) this.#options.memory.left.push(event);
+    };
+    void (atOnce === undefined ? this.inLane(channelId, work) : this.besideLane(channelId, work));
+  }
+
+  /** A message that waits for nothing that its channel has brought earlier; undefined for any other. */
+  #atOnceIn({ type, channelId, data }: ChannelEvent): ReceivedMessage | undefined {
+    const { botId, chats, toFile, actsAtOnce } = this.#options;
+    const message = type === "MESSAGE_CREATE" ? this.#read(data) : undefined;
+    if (message === undefined || !isOfPerson(message)) return undefined;
+    const isDirect = message.guild_id === undefined;
+    const where =
+      chats.where(channelId) ?? (isDirect ? { chatId: message.author.id, chatType: "dm" as const } : undefined);
+    if (where === undefined || !(isDirect || isAddressed(message, botId))) return undefined;
+    const received = toReceived(message, where, botId, toFile);
+    return received !== undefined && actsAtOnce?.(received) === true ? received : undefined;
+  }
+
+  /** The position stays before what is not taken yet: after a restart this one is read again, and known by its id. */
+  async #passAtOnce(channelId: string, received: ReceivedMessage): Promise<boolean> {
+    const { memory } = this.#options;
+    const { platformMessageId: id = "" } = received;
+    if (memory.has(id)) return true;
+    if ((await this.#pass(channelId, received)) === undefined) return false;
+    const { chatId, thread, chatType, senderId, senderName } = received;
+    memory.note(id, { chatId, thread, chatType, senderId, senderName, addressed: true });
+    return true;
   }
 
   /** Reads in every known chat what has come since it was last heard, the liveliest first. */
@@ -121,6 +152,11 @@ export class Intake {
     return done;
   }
 
+  /** Does `work` without waiting for the channel's lane, in order with what else does. Never rejects. */
+  besideLane(channelId: string, work: () => Promise<void>): Promise<void> {
+    return this.inLane(`${channelId} at once`, work);
+  }
+
   /** Resolves when nothing is under way any more; for after the abort. */
   async settled(): Promise<void> {
     while (this.#lanes.size > 0) await Promise.all(this.#lanes.values());
@@ -138,9 +174,14 @@ export class Intake {
   }
 
   #read(data: unknown): DiscordMessage | undefined {
-    const { botId, chats } = this.#options;
-    const message = discordMessage.safeParse(data).data;
-    return message === undefined ? undefined : withOwnName(message, botId, chats.roles);
+    const { botId, chats, log } = this.#options;
+    const { data: message, error } = discordMessage.safeParse(data);
+    if (message !== undefined) return withOwnName(message, botId, chats.roles);
+    const bare = unreadableMessage(data);
+    const why = messageOf(error);
+    if (bare === undefined) log.debug(`something on Discord is not as documented: ${why}`);
+    else log.warn(`a Discord message cannot be read: ${why}`, { messageId: bare.id, type: bare.type });
+    return bare === undefined ? undefined : withOwnName(bare, botId, chats.roles);
   }
 
   /** False: it could not be taken before the abort. */

@@ -49,8 +49,43 @@ export const discordMessage = z.looseObject({
   message_reference: z.looseObject({ type: z.number().optional(), message_id: z.string().optional() }).nullish(),
   referenced_message: quotedMessage.nullish(),
   message_snapshots: z.array(snapshot).optional(),
+  /** Set by us: it was not as documented, and only what is there could be read. */
+  unreadable: z.literal(true).optional(),
 });
 export type DiscordMessage = z.infer<typeof discordMessage>;
+
+const bareMessage = discordMessage
+  .pick({ id: true, channel_id: true, author: true, type: true, webhook_id: true })
+  .extend({
+    guild_id: z.string().optional().catch(undefined),
+    // Only to know whether it is for us.
+    content: z.string().catch(""),
+    mentions: z.array(user).catch([]),
+    edited_timestamp: z.string().nullish().catch(undefined),
+  });
+
+/**
+ * A message that is not as documented, as far as its sender can be told so; undefined where nobody waits for a word. What
+ * cannot be read of it is left out.
+ */
+export function unreadableMessage(data: unknown): DiscordMessage | undefined {
+  const { data: bare } = bareMessage.safeParse(data);
+  return bare === undefined ? undefined : discordMessage.parse({ ...pickBare(bare), unreadable: true });
+}
+
+function pickBare({
+  id,
+  channel_id,
+  author,
+  type,
+  webhook_id,
+  guild_id,
+  content,
+  mentions,
+  edited_timestamp,
+}: z.infer<typeof bareMessage>) {
+  return { id, channel_id, author, type, webhook_id, guild_id, content, mentions, edited_timestamp };
+}
 
 /** Where a message belongs, as the rest of the gateway sees it. */
 export interface Where {
@@ -109,15 +144,14 @@ export function toReceived(
 ): ReceivedMessage | undefined {
   const { author, id, message_reference: reference, sticker_items: stickers = [] } = message;
   const isForwarded = reference?.type === forwarded;
+  const unreadable = message.unreadable ? "this message, because Discord sent it in an unknown form" : undefined;
   const carried = (message.message_snapshots ?? []).map((one) => one.message);
-  const content = contentOf(
-    message,
-    carried.map((one) => one.content ?? ""),
-    botId,
-  );
+  const texts = carried.map((one) => one.content ?? "");
+  const content = unreadable === undefined ? contentOf(message, texts, botId) : "";
   const files = toFile === undefined ? [] : filesOf(message, toFile);
   const isSticker = stickers.length > 0;
-  if (content === "" && files.length === 0 && !isSticker) return undefined;
+  const kind = unreadable ?? (isSticker ? "stickers" : undefined);
+  if (content === "" && files.length === 0 && kind === undefined) return undefined;
   return {
     ...where,
     senderId: author.id,
@@ -126,7 +160,7 @@ export function toReceived(
     addressed: where.chatType === "dm" || isAddressed(message, botId),
     platformMessageId: id,
     ...(files.length === 0 ? {} : { files }),
-    ...(isSticker ? { unreadable: "stickers" } : {}),
+    ...(kind === undefined ? {} : { unreadable: kind }),
     ...(isForwarded ? { outside: "a forwarded message" } : quotedIn(message, botId, toFile)),
     dedupId: `discord:${botId}:${id}`,
   };

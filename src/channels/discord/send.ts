@@ -6,11 +6,10 @@ import { toDiscordMarkdown } from "../formatting/discord-markdown.js";
 import type { DiscordRest } from "./api.js";
 import { isUnknownMessage, sendError } from "./discord-error.js";
 import { type DiscordMessage, discordMessage } from "./message.js";
+import { longestMessage } from "./shape.js";
 
 const shownMessage = z.looseObject({ id: z.string(), content: z.string().default("") });
 
-/** Discord's limit. */
-export const longestMessage = 2000;
 /**
  * Nobody has clicked yet: what the model has put into an address must not reach its host by itself. Files of ours are
  * attachments, which Discord shows all the same.

@@ -53,7 +53,8 @@ export function createEmailChannel(options: EmailOptions, context: ChannelContex
       };
       try {
         await known.forgetOld();
-        await receive({ options, known, positions, hourly, tell, publish, onConnected, openedAt }, signal);
+        const { actsAtOnce } = context;
+        await receive({ options, known, positions, hourly, tell, publish, actsAtOnce, onConnected, openedAt }, signal);
       } catch (error) {
         if (!signal.aborted) throw error;
       }

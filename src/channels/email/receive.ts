@@ -1,13 +1,13 @@
 import type { FetchMessageObject, FetchQueryObject } from "imapflow";
 import { ChannelError } from "../../errors.js";
 import { linked } from "../../util/linked.js";
-import type { Publish, ReceivedMessage } from "../channel.js";
+import type { ChannelContext, Publish, ReceivedMessage } from "../channel.js";
 import { readContent } from "./content.js";
 import { automaticReason, type MailHead, parseHead } from "./headers.js";
 import { type ImapConnection, openImap } from "./imap.js";
 import type { KnownMail, KnownMails } from "./known.js";
 import { filesOf, noParts, partsOf, smallMail } from "./large-mail.js";
-import { Line, type Try } from "./line.js";
+import { Line, type Tries, type Try } from "./line.js";
 import { toReceived } from "./message.js";
 import { accountOf, type EmailOptions } from "./options.js";
 import { type Positions, readStart } from "./positions.js";
@@ -24,6 +24,7 @@ export interface ReceivePorts {
   /** Says something to the author outside the outbound queue; must not reject. */
   readonly tell: (message: ReceivedMessage, text: string) => Promise<void>;
   readonly publish: Publish;
+  readonly actsAtOnce: ChannelContext["actsAtOnce"];
   readonly onConnected: () => void;
   /** Of a mailbox that was never read before, mail from then on is taken. */
   readonly openedAt: Date;
@@ -53,7 +54,10 @@ const textBytes = 256 * 1024;
 /** A larger mail is not downloaded to check its signature. */
 const largestSigned = 60 * 1024 * 1024;
 const downloadMs = 10 * 60_000;
-const mostUnderWay = 8;
+/** Mails that are read at once, and those that are read and not taken yet. */
+const room = { reading: 8, held: 200 };
+/** Of one sender so many wait in memory. */
+const mostOfSender = 20;
 /** A server that tells of new mail is asked this often all the same, so that a dead connection is noticed. */
 const idleCheckMs = 110_000;
 const longestVerifyMs = 4 * 3600 * 1000;
@@ -128,7 +132,7 @@ async function scan(scope: Scope, since: Date | undefined, signal: AbortSignal):
   // The last mail is always part of such a range.
   const uids = [...found].filter((uid) => uid > line.newest).sort((a, b) => a - b);
   for (const uid of uids) {
-    await line.room(mostUnderWay);
+    await line.room(room);
     if (signal.aborted) return;
     const mail = await fetchMail(connection, uid);
     const reason =
@@ -138,7 +142,9 @@ async function scan(scope: Scope, since: Date | undefined, signal: AbortSignal):
       line.skip(uid);
       continue;
     }
-    line.take(uid, mail.head.from?.address ?? "", createTries(scope, mail));
+    const address = mail.head.from?.address ?? "";
+    if (line.openOf(address) < mostOfSender) line.take(uid, address, createTries(scope, mail));
+    else line.take(uid, address, createLaterTries(scope, uid), true);
   }
 }
 
@@ -160,9 +166,28 @@ function ignoredReason({ head }: Mail, since: Date | undefined, options: EmailOp
   return automaticReason(head, new Set(own.map((address) => address.toLowerCase())));
 }
 
+/** Of a mail that is fetched again when its turn comes. */
+function createLaterTries(scope: Scope, uid: number): Tries {
+  const state: { tries?: Tries } = {};
+  const gone: Try = { isDone: true };
+  return {
+    async read(signal) {
+      if (state.tries === undefined) {
+        const mail = await fetchMail(scope.connection, uid);
+        if (mail === undefined) return gone;
+        state.tries = createTries(scope, mail);
+      }
+      return await state.tries.read(signal);
+    },
+    pass: async (signal) => (await state.tries?.pass(signal)) ?? gone,
+    isNext: () => false,
+    isOver: () => state.tries?.isOver() ?? true,
+  };
+}
+
 /** What is to be done for a mail until it is settled; what has been found out is kept from one try to the next. */
-function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise<Try> {
-  const { options, hourly, known, positions, publish, tell, connection, line, validity } = scope;
+function createTries(scope: Scope, mail: Mail): Tries {
+  const { options, hourly, known, positions, publish, actsAtOnce, tell, connection, line, validity } = scope;
   const { log, busyRetryMs = 2000, verifyRetryMs = 30_000 } = options;
   const { from, messageId } = mail.head;
   const address = from?.address ?? "";
@@ -255,23 +280,31 @@ function createTries(scope: Scope, mail: Mail): (signal: AbortSignal) => Promise
     return { isDone: true };
   };
 
-  return async (signal) => {
-    if (state.isVerified === undefined) {
-      const ended = await verify();
-      if (ended !== undefined) return ended;
-    }
-    state.message ??= await open(signal);
-    const { message } = state;
-    try {
-      return await pass(message);
-    } catch (error) {
-      if (error instanceof ChannelError) throw error;
-      log.error("a mail could not be passed on", { ...about, error });
-      state.faults += 1;
-      if (state.faults < mostFaults) return { isDone: false, waitMs: busyRetryMs };
-      await say(message, "Sorry, this mail could not be taken. Please send it again.");
-      return await leave();
-    }
+  return {
+    async read(signal) {
+      if (state.isVerified === undefined) {
+        const ended = await verify();
+        if (ended !== undefined) return ended;
+      }
+      state.message ??= await open(signal);
+      return { isDone: true };
+    },
+    isOver: () => state.message === undefined,
+    isNext: () => state.message !== undefined && actsAtOnce?.(state.message) === true,
+    async pass() {
+      const { message } = state;
+      if (message === undefined) return { isDone: true };
+      try {
+        return await pass(message);
+      } catch (error) {
+        if (error instanceof ChannelError) throw error;
+        log.error("a mail could not be passed on", { ...about, error });
+        state.faults += 1;
+        if (state.faults < mostFaults) return { isDone: false, waitMs: busyRetryMs };
+        await say(message, "Sorry, this mail could not be taken. Please send it again.");
+        return await leave();
+      }
+    },
   };
 }
 

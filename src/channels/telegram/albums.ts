@@ -7,8 +7,8 @@ interface Album {
   readonly whole: Promise<ReceivedMessage>;
 }
 
-/** An album that was whole. */
-interface PassedOn {
+/** What of an album was passed on already. */
+export interface PassedOn {
   /** Of its parts. */
   readonly ids: readonly (string | undefined)[];
   readonly addressed: boolean;
@@ -40,23 +40,29 @@ export class Albums {
     this.#polls = (this.#polls ?? 0) + 1;
   }
 
+  /** Set when parts of this album were passed on already: another one is a message of its own. */
+  passedOn(id: string): PassedOn | undefined {
+    return this.#over.get(id);
+  }
+
   /**
    * The whole album, for its first part; undefined for a part that joins an album which is held already. The promise
-   * rejects when the signal aborts first.
+   * rejects when the signal aborts first. `before`: what {@link passedOn} said when the part came for the first time.
    */
-  add(id: string, part: ReceivedMessage): Promise<ReceivedMessage> | undefined {
-    const held = this.#held.get(id);
+  add(id: string, part: ReceivedMessage, before?: PassedOn): Promise<ReceivedMessage> | undefined {
+    const key = holdKey(id, before);
+    const held = this.#held.get(key);
     if (held !== undefined) {
       held.parts.push(part);
       return undefined;
     }
     const parts = [part];
-    const album: Album = { parts, whole: this.#wait(id, parts) };
-    this.#held.set(id, album);
+    const album: Album = { parts, whole: this.#wait(id, parts, before) };
+    this.#held.set(key, album);
     return album.whole;
   }
 
-  async #wait(id: string, parts: readonly ReceivedMessage[]): Promise<ReceivedMessage> {
+  async #wait(id: string, parts: readonly ReceivedMessage[], before?: PassedOn): Promise<ReceivedMessage> {
     try {
       let known = 0;
       let polls: number | undefined;
@@ -66,15 +72,15 @@ export class Albums {
         await sleep(this.#holdMs, this.#signal);
       }
     } finally {
-      this.#held.delete(id);
+      this.#held.delete(holdKey(id, before));
     }
-    const before = this.#over.get(id);
     const late = parts.filter(({ dedupId }) => before?.ids.includes(dedupId) !== true);
     // What comes after the album was passed on is a message of its own.
     const isLate = before !== undefined && late.length > 0;
     const { dedupId, ...whole } = joined(isLate ? late : parts);
     const addressed = whole.addressed || before?.addressed === true;
-    this.#remember(id, { ids: [...(before?.ids ?? []), ...late.map((part) => part.dedupId)], addressed });
+    const known = [this.#over.get(id), before].flatMap((passed) => passed?.ids ?? []);
+    this.#remember(id, { ids: [...new Set([...known, ...late.map((part) => part.dedupId)])], addressed });
     return { ...whole, addressed, dedupId: isLate ? dedupId : `${dedupId?.replace(/:[^:]*$/, "")}:album:${id}` };
   }
 
@@ -84,6 +90,11 @@ export class Albums {
     if (this.#over.size >= mostKnown && oldest.done !== true) this.#over.delete(oldest.value);
     this.#over.set(id, passedOn);
   }
+}
+
+/** Parts that are late are held apart from those before them, also when both come again after a restart. */
+export function holdKey(id: string, before: PassedOn | undefined): string {
+  return before === undefined ? id : `${id} after ${before.ids.length}`;
 }
 
 function joined(parts: readonly ReceivedMessage[]): ReceivedMessage {

@@ -6,16 +6,17 @@ import type { Logger } from "../../log.js";
 import { linked } from "../../util/linked.js";
 import { sleep } from "../../util/sleep.js";
 import type { Channel, ChannelContext, Publish, Receipt, ReceivedFile, ReceivedMessage } from "../channel.js";
-import { splitMarkdown } from "../formatting/split.js";
-import { telegramLength } from "../formatting/telegram-html.js";
 import { Albums } from "./albums.js";
 import { type GrammySignal, openApi, type TelegramClient, toGrammySignal } from "./api.js";
 import { download, type TelegramFile, toReceivedFile } from "./files.js";
 import { Intake } from "./intake.js";
-import { parsePress, type TelegramPress } from "./press.js";
+import { Parking } from "./parked.js";
+import type { TelegramPress } from "./press.js";
+import { Receiving } from "./receiving.js";
 import { editMarkdown, sendFile, sendMarkdown } from "./send.js";
+import { telegramShape } from "./shape.js";
 import { fileError, pollError, sendError } from "./telegram-error.js";
-import { type BotIdentity, parseUpdate } from "./update.js";
+import type { BotIdentity } from "./update.js";
 import { openWebhook, type WebhookOptions } from "./webhook.js";
 
 export interface TelegramOptions {
@@ -33,19 +34,15 @@ export interface TelegramOptions {
   /** Waited beyond `pollTimeoutSeconds` before a poll counts as stalled. */
   readonly pollGraceMs?: number | undefined;
   readonly busyRetryMs?: number | undefined;
+  /** An update that is not finished after this is parked, so that those behind it are heard. Default 1000. */
+  readonly parkAfterMs?: number | undefined;
   readonly log: Logger;
 }
 
-/** Telegram's limit, in characters after entity parsing. */
-const longestMessage = 4096;
-/** Telegram allows a hundred; nobody reads as many. */
-const maxButtons = 12;
 /** Telegram's limit for what is told of a press. */
 const longestToast = 200;
 /** Telegram shows the sign for 5 seconds. */
 const typingIntervalMs = 4500;
-/** What the Bot API takes at most. */
-const maxFileBytes = 50 * 1024 * 1024;
 /** About what Telegram allows in one chat for long; it says so when it is less. */
 const liveEditMs = 1000;
 /** A poll and its grace take 45 s at most, a look at the webhook comes every 60 s. */
@@ -59,30 +56,18 @@ const webhookLookMs = 60_000;
 const webhookAnswerMs = 45_000;
 const updateKinds = ["message", "edited_message", "callback_query"] as const;
 const anyUpdate = z.looseObject({ update_id: z.number().int() });
-/** A poll goes out again after this even if some chat is stuck, so that the others are heard. */
-const stuckChatMs = 1000;
 const shortCallMs = 15_000;
 /** After a lost connection a message whose file is slow to come holds up the next one no longer than this. */
 const closeMs = 1000;
 /** A notice that Telegram asks to send later is tried so often. */
 const noticeTries = 3;
 
-type Update = Awaited<ReturnType<Api["getUpdates"]>>[number];
-
-interface Receiving {
-  readonly intake: Intake;
-  readonly albums: Albums;
-  readonly bot: BotIdentity;
-  /** The update that began each album. */
-  readonly leads: Map<string, number>;
-}
-
 /**
  * Telegram by long polling or a webhook. An update is confirmed only after it is durable: grammY's own polling confirms earlier,
  * so that the loop is ours.
  */
 export function createTelegramChannel(options: TelegramOptions, context: ChannelContext): Channel {
-  const { log, pollTimeoutSeconds = 30, pollGraceMs = 15_000, busyRetryMs = 1000 } = options;
+  const { log, pollTimeoutSeconds = 30, pollGraceMs = 15_000, busyRetryMs = 1000, parkAfterMs = 1000 } = options;
   const { sendTimeoutMs = 30_000 } = context;
   let opened: Promise<TelegramClient> | undefined;
   let resumeAt: number | undefined;
@@ -128,16 +113,20 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     }
   }
 
-  /** Telegram shows a clock on the button until it is told something. */
+  /** Telegram shows a clock on the button until it is told something, for which nothing else waits. */
   async function takePress({ callbackId, press }: TelegramPress, signal: AbortSignal): Promise<void> {
     const outcome = await context.press?.(press);
     if (outcome === undefined || signal.aborted) return;
     const told = { text: outcome.text.slice(0, longestToast), show_alert: outcome.status !== "taken" };
-    try {
-      await call(shortCallMs, signal, (api, limit) => api.answerCallbackQuery(callbackId, told, limit));
-    } catch (error) {
-      if (!signal.aborted) log.debug("a press was not confirmed on Telegram", { error: messageOf(error) });
-    }
+    const telling = call(shortCallMs, signal, (api, limit) => api.answerCallbackQuery(callbackId, told, limit));
+    aside(
+      telling.then(
+        () => undefined,
+        (error: unknown) => {
+          if (!signal.aborted) log.debug("a press was not confirmed on Telegram", { error: messageOf(error) });
+        },
+      ),
+    );
   }
 
   function toFile(file: TelegramFile): ReceivedFile {
@@ -147,33 +136,6 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
       const { agent, fileAddress } = await open();
       return await download(fileAddress(found.file_path), agent, maxBytes, signal);
     });
-  }
-
-  /** Passes one update on. */
-  function takeUpdate(update: Update, { intake, albums, bot, leads }: Receiving, signal: AbortSignal): void {
-    const { update_id: updateId } = update;
-    if (intake.has(updateId)) return;
-    const press = parsePress(update);
-    if (press !== undefined) {
-      intake.takeWork(updateId, () => takePress(press, signal));
-      return;
-    }
-    const parsed = parseUpdate(update, updateId, bot, toFile);
-    if ("ignored" in parsed) {
-      log.debug(`a Telegram update was ignored: ${parsed.ignored}`, { updateId });
-      intake.skip(updateId);
-      return;
-    }
-    const { message, album } = parsed;
-    const whole = album === undefined ? message : albums.add(album, message);
-    if (whole === undefined) {
-      intake.join(updateId, leads.get(album ?? "") ?? updateId);
-      return;
-    }
-    intake.take(updateId, message.chatId, whole);
-    if (album === undefined || !(whole instanceof Promise)) return;
-    leads.set(album, updateId);
-    void whole.catch(() => undefined).then(() => leads.delete(album));
   }
 
   async function poll(receiving: Receiving, timeout: number, signal: AbortSignal): Promise<void> {
@@ -186,7 +148,7 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     };
     const updates = await call(timeout * 1000 + pollGraceMs, signal, (api, limit) => api.getUpdates(request, limit));
     receiving.albums.polled();
-    for (const update of updates) takeUpdate(update, receiving, signal);
+    for (const update of updates) receiving.take(update);
   }
 
   async function runPolling(receiving: Receiving, onConnected: () => void, signal: AbortSignal): Promise<void> {
@@ -196,7 +158,8 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     await poll(receiving, 0, signal);
     while (!signal.aborted) {
       onConnected();
-      await receiving.intake.settledWithin(receiving.albums.isHolding ? albumLookMs : stuckChatMs);
+      await receiving.intake.settledWithin(receiving.albums.isHolding ? albumLookMs : parkAfterMs);
+      await receiving.intake.park();
       if (!signal.aborted) await poll(receiving, receiving.albums.isHolding ? 0 : pollTimeoutSeconds, signal);
     }
   }
@@ -210,10 +173,13 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
     const take = async (update: unknown): Promise<boolean> => {
       const { success, data } = anyUpdate.safeParse(update);
       if (!success) return true;
-      receiving.intake.beginPoll();
-      // What anyUpdate has let pass is read again in detail by takeUpdate.
-      takeUpdate(data as Update, receiving, signal);
-      return await receiving.intake.isDoneWithin(data.update_id, webhookAnswerMs);
+      const { intake } = receiving;
+      intake.beginPoll();
+      receiving.take(data);
+      if (await intake.isDoneWithin(data.update_id, parkAfterMs)) return true;
+      // Telegram brings only so many at a time.
+      await intake.park();
+      return await intake.isDoneWithin(data.update_id, webhookAnswerMs);
     };
     await using _server = await openWebhook(webhook, take, log);
     const { url, secret } = webhook;
@@ -255,9 +221,7 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
   return {
     name: "telegram",
     typingIntervalMs,
-    maxButtons,
-    files: "apart",
-    maxFileBytes,
+    ...telegramShape,
     liveEditMs,
     longestSilenceMs,
 
@@ -272,9 +236,23 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
           aside(tell(message, text, signal));
         };
         const { actsAtOnce } = context;
-        intake = new Intake({ publish, cursorName, startOffset, tell: notify, actsAtOnce, busyRetryMs, log }, signal);
+        const parking = new Parking(context.records, bot.id, log);
+        const about = {
+          publish,
+          cursorName,
+          startOffset,
+          tell: notify,
+          actsAtOnce,
+          parking,
+          parkAfterMs,
+          busyRetryMs,
+          log,
+        };
+        intake = new Intake(about, signal);
         const albums = new Albums(albumMs, connected.signal);
-        const receiving: Receiving = { intake, albums, bot, leads: new Map() };
+        const press = (one: TelegramPress): Promise<void> => takePress(one, signal);
+        const receiving = new Receiving({ intake, albums, bot, toFile, takePress: press, log });
+        receiving.restore(parking.load());
         aside(showCommands(signal));
         if (options.webhook === undefined) await runPolling(receiving, onConnected, signal);
         else await runWebhook(options.webhook, receiving, onConnected, signal);
@@ -287,8 +265,6 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
         if (signal.aborted) await Promise.all(asides);
       }
     },
-
-    split: (content) => splitMarkdown(content, longestMessage, telegramLength),
 
     async send(message: OutboundMessage, signal: AbortSignal): Promise<Receipt> {
       const client = await open();

@@ -75,6 +75,8 @@ export type ParsedUpdate =
       readonly message: ReceivedMessage;
       /** Set for the parts of an album, which come as messages of their own. */
       readonly album?: string | undefined;
+      /** What in it is not as documented, when nothing of it can be read: its kind and its fault. */
+      readonly damage?: string;
     }
   | { readonly ignored: string };
 
@@ -95,7 +97,7 @@ export function parseUpdate(
   const inner = found.message ?? found.edited_message;
   if (inner === undefined) return { ignored: "it holds no message" };
   const parsed = message.safeParse(inner);
-  if (!parsed.success) return { ignored: `it is not as documented: ${z.prettifyError(parsed.error)}` };
+  if (!parsed.success) return damaged(inner, z.prettifyError(parsed.error), isEdit, { bot, updateId });
   const received = parsed.data;
   const sender = senderOf(received);
   if (sender === undefined) return { ignored: "it has no human sender" };
@@ -128,6 +130,55 @@ export function parseUpdate(
       dedupId: `telegram:${bot.id}:${updateId}`,
     },
   };
+}
+
+/** What of a message has to be there to tell its sender that the rest cannot be read. */
+const outside = message.pick({ message_id: true, chat: true, from: true, sender_chat: true }).extend({
+  // Only to know whether it is for us: whatever of it is not as documented is not.
+  text: z.string().optional().catch(undefined),
+  caption: z.string().optional().catch(undefined),
+  entities: z.array(entity).optional().catch(undefined),
+  caption_entities: z.array(entity).optional().catch(undefined),
+  reply_to_message: z.looseObject({ message_id: z.number(), from: user.optional() }).optional().catch(undefined),
+  is_topic_message: z.boolean().optional().catch(undefined),
+  message_thread_id: z.number().optional().catch(undefined),
+});
+
+/** Somebody has sent it, and waits for a word. */
+function damaged(
+  inner: unknown,
+  why: string,
+  isEdit: boolean,
+  { bot, updateId }: { readonly bot: BotIdentity; readonly updateId: number },
+): ParsedUpdate {
+  const { data: received } = outside.safeParse(inner);
+  const sender = received === undefined ? undefined : senderOf(received);
+  if (received === undefined || sender === undefined || isEdit) return { ignored: `it is not as documented: ${why}` };
+  const isGroup = received.chat.type !== "private";
+  const unreadable = unknownKind(received) ?? "this message, because Telegram sent it in an unknown form";
+  return {
+    damage: `${unreadable}: ${why}`,
+    message: {
+      chatId: String(received.chat.id),
+      chatType: isGroup ? "group" : "dm",
+      thread: threadOf(received),
+      senderId: sender.id,
+      senderName: sender.name,
+      content: "",
+      addressed: !isGroup || isAddressed(received, bot),
+      platformMessageId: String(received.message_id),
+      unreadable,
+      dedupId: `telegram:${bot.id}:${updateId}`,
+    },
+  };
+}
+
+const ofChat = z.object({ chat: z.object({ id: z.number() }) });
+
+/** The chat that an update belongs to, as far as it names one. */
+export function chatOf(update: unknown): string {
+  const { message: fresh, edited_message: edited } = envelope.safeParse(update).data ?? {};
+  return String(ofChat.safeParse(fresh ?? edited).data?.chat.id ?? "");
 }
 
 const longestQuote = 400;
@@ -169,18 +220,22 @@ function senderOf(
 }
 
 /** In a group without topics a reply has a thread id too, which is no conversation of its own. */
-function threadOf(received: TelegramMessage): string | undefined {
+function threadOf(received: Pick<TelegramMessage, "is_topic_message" | "message_thread_id">): string | undefined {
   const thread = received.is_topic_message === true ? received.message_thread_id : undefined;
   return thread === undefined ? undefined : String(thread);
 }
 
 /** Each message of a topic "replies" to the message that opened the topic, unless it replies to another. */
-function replyOf(received: TelegramMessage): string | undefined {
+function replyOf(
+  received: Pick<TelegramMessage, "is_topic_message" | "message_thread_id"> & {
+    readonly reply_to_message?: { readonly message_id: number } | undefined;
+  },
+): string | undefined {
   const id = received.reply_to_message?.message_id;
   return id === undefined || String(id) === threadOf(received) ? undefined : String(id);
 }
 
-function isAddressed(received: TelegramMessage, bot: BotIdentity): boolean {
+function isAddressed(received: z.infer<typeof outside>, bot: BotIdentity): boolean {
   const { text, entities } = textOf(received);
   if (entities.some((one) => namesBot(one, text, bot))) return true;
   // A rich message brings no entities.

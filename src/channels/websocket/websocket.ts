@@ -232,7 +232,7 @@ function createInbox(
     take(frame, ownChat, client) {
       const message = toReceived(frame, ownChat);
       clients.claim(message.chatId, client);
-      const isFirst = actsAtOnce?.(message.content) === true;
+      const isFirst = actsAtOnce?.(message) === true;
       const before = (isFirst ? undefined : tails.get(message.chatId)) ?? Promise.resolve();
       count(client, 1);
       const done = before

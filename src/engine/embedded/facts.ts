@@ -26,7 +26,7 @@ export function createRecords({ records }: Parts, kind: string, store: Store): R
 /** Remembers the ids of work that is never taken. */
 export function createRefusal({ records, now }: Parts, store: Store): Engine["refuse"] {
   return async (work, cursor) => {
-    if (records.hasSeen(work, now())) return;
+    if (records.hasSeen(work, now())) return false;
     const { queue, id } = work;
     const operations: Operation[] = [
       { o: "work", work: frozenCopy(work), at: now() },
@@ -34,6 +34,7 @@ export function createRefusal({ records, now }: Parts, store: Store): Engine["re
     ];
     if (cursor !== undefined) operations.push({ o: "cursor", ...cursor });
     await store(operations);
+    return true;
   };
 }
 
