@@ -1,6 +1,5 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { spawnMaxclaw } from "../../support/daemon.js";
 import { until } from "../../support/engine-kit.js";
 import { type Contained, startContained } from "../../support/namespaces.js";
 import { withoutSandbox } from "../../support/needs.js";
@@ -11,10 +10,10 @@ import { costOf, failIfBroken, moment, pick, type Scenario, upTo } from "./scena
 const gateway = ["gateway", "-p", "0"];
 const limitMs = 60_000;
 
-/** Two pid namespaces, as containers have them, and the host want one home. */
+/** Several pid namespaces, as containers have them, want one home. */
 export const twoGateways: Scenario = {
   name: "two gateways",
-  what: "a second gateway and writing commands, from other containers and the host, on a home at work; kills, and two starts at once",
+  what: "a second gateway and commands that write, each in a container of its own, on a home at work; kills, and two starts at once",
   promise: "whoever comes second is refused by name and changes nothing, and of two that start at once one runs",
   rounds: { test: 1, sweep: 12 },
   missing: withoutSandbox,
@@ -32,7 +31,7 @@ export const twoGateways: Scenario = {
         const command = pick(writing(home), random);
         const intruders = [
           { name: "a second gateway", run: enter(`late-${round}`) },
-          { name: command.join(" "), run: spawnMaxclaw(command, home) },
+          { name: command.join(" "), run: startContained(command, home, { host: `without-net-${round}` }) },
         ];
         for (const { name, run } of intruders) {
           await using one = run;
@@ -59,6 +58,7 @@ export const twoGateways: Scenario = {
   },
 };
 
+/** Without a network they cannot ask the gateway to do it. */
 function writing(home: string): readonly (readonly string[])[] {
   return [
     gateway,
