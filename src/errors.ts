@@ -11,6 +11,7 @@ export type ErrorCode =
   | "VALIDATION_ERROR"
   | "BUDGET_EXCEEDED"
   | "INTERRUPTED_BY_RESTART"
+  | "STORED_DATA_DAMAGED"
   | "UNKNOWN";
 
 interface FaultOptions {
@@ -130,8 +131,10 @@ export type EngineErrorKind =
   | "lane_full"
   /** The disk refused the write. Nothing was stored. */
   | "persistence"
-  /** The journal or a session log is damaged in a place where only a person can decide. */
+  /** Something stored is damaged in a place where only a person can decide. Says nothing of what was stored since. */
   | "corrupt"
+  /** The disk refused to read something. Says nothing of what was stored. */
+  | "unreadable"
   /** Another process holds the home or the workspace. */
   | "locked"
   /** The engine was closed. */
@@ -146,7 +149,7 @@ export class EngineError extends Fault {
   constructor(message: string, options: FaultOptions & { readonly kind: EngineErrorKind }) {
     super(message, {
       ...options,
-      retryable: options.retryable ?? ["buffer_full", "persistence"].includes(options.kind),
+      retryable: options.retryable ?? ["buffer_full", "persistence", "unreadable"].includes(options.kind),
     });
     this.kind = options.kind;
   }

@@ -2,7 +2,6 @@
 
 export type {
   GatewayApi,
-  GatewayStatus,
   SendOutcome,
   SendRequest,
   SessionStatus,
@@ -11,6 +10,7 @@ export type {
   Subscription,
   TurnOutcome,
 } from "./api/gateway-api.js";
+export type { GatewayStatus } from "./api/gateway-status.js";
 export type { InboundMessage, OutboundMessage } from "./bus/messages.js";
 export type {
   Channel,

@@ -78,7 +78,18 @@ const table: readonly Row[] = [
   { files: "commands/**", may: base, types: ["agent/ports", "bus/messages", "policy/*", "schedule/*", "skills/*"] },
   // What works on the files of a gateway that does not run, and finds one that does.
   { files: "api/offline-ledger", may: [...base, "engine/embedded/ledger"], types: ["engine/engine"] },
-  { files: "api/offline-journal", may: [...base, "engine/embedded/lock", "engine/embedded/repair"] },
+  {
+    files: "api/offline-repair",
+    may: [
+      ...base,
+      "events/**",
+      "api/offline-files",
+      "engine/embedded/**",
+      "sessions/document-file",
+      "sessions/file-names",
+    ],
+  },
+  { files: "api/offline-doctor", may: [...base, "api/offline-events", "engine/embedded/**", "engine/log-damage"] },
   { files: "backup/**", may: base },
   { files: "api/offline-files", may: [...base, "engine/embedded/lock"] },
   { files: "api/offline-backup", may: [...base, "api/offline-files", "backup/**"], types: ["api/offline-events"] },

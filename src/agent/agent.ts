@@ -32,7 +32,7 @@ export function createAgent(ports: AgentPorts, options: AgentOptions): Handler<"
       if (!delivery.exhausted && !isDamaged(error)) throw error;
       ports.log.error(`A session cannot be read: ${messageOf(error)}`, { session: message.sessionKey, error });
       const machines = newMachines(ports, options);
-      return await buryTurn({ ports, options, delivery, session: unreadable(), machines }, "UNKNOWN");
+      return await buryTurn({ ports, options, delivery, session: unreadable(), machines }, "STORED_DATA_DAMAGED");
     }
     const scope: TurnScope = { ports, options, delivery, session, machines: takeMachines(session) };
     if (delivery.exhausted) {

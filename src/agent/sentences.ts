@@ -1,5 +1,6 @@
 import type { ErrorCode, ProviderError, Unreached } from "../errors.js";
 import { formatCount } from "../util/amounts.js";
+import { trimEndWhere } from "../util/trim-where.js";
 
 /** What people in a chat read in place of a raw error: one plain sentence for each code. */
 const sentences: Readonly<Record<ErrorCode, string>> = {
@@ -7,17 +8,19 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   CONTEXT_OVERFLOW: "This conversation has grown too long for the model. Send /new to start a fresh one.",
   TOOL_ERROR: "A tool failed, and I could not go on without it.",
   AUTH_FAILED:
-    "The model refused our key or our account. The owner of this gateway has to look at its provider settings.",
+    "The model refused our key or our account. The owner of this gateway has to look at the provider settings.",
   TIMEOUT: "The model did not answer in time. Please try again.",
   CIRCUIT_OPEN: "The model has failed several times in a row, so I am giving it a moment. Please try again soon.",
   PERSISTENCE_FAILED:
-    "I could not write this to disk, so I stopped. The owner of this gateway has to look at its disk.",
+    "I could not write this to disk, so I stopped. The owner of this gateway has to look at the gateway's disk.",
   BUFFER_FULL: "I have too much waiting at the moment. Please send this again in a minute.",
   VALIDATION_ERROR:
-    "The model did not accept the request. The owner of this gateway has to look at its model settings.",
+    "The model did not accept the request. The owner of this gateway has to look at the model settings.",
   BUDGET_EXCEEDED: "The budget for this is used up.",
   INTERRUPTED_BY_RESTART:
     "I was interrupted several times while working on this and have given up. Please send it again.",
+  STORED_DATA_DAMAGED:
+    "I cannot read what I have stored of this conversation. Your message is kept. The owner of this gateway has to look at the gateway's disk.",
   UNKNOWN: "Something went wrong while I was working on this. Please try again.",
 };
 
@@ -59,13 +62,24 @@ function unreachedPart(unreached: Unreached, provider: string): string {
   }
 }
 
-/** The sentence and an id to find the failure by in the log. */
-export function failureText(code: ErrorCode, turnId: string): string {
-  return `${sentences[code]} (${turnId})`;
+/** Speaks to an owner who reads it, instead of about them. */
+export function toReader(sentence: string, isOwner: boolean): string {
+  if (!isOwner) return sentence;
+  return sentence
+    .replaceAll("The owner of this gateway has to ", "Please ")
+    .replaceAll("the owner of this gateway has to ", "");
 }
 
-export function modelFailureText(error: ProviderError, turnId: string): string {
-  return `${modelSentence(error)} (${turnId})`;
+/** The sentence and an id to find the failure by in the log. */
+export function failureText(sentence: string, turnId: string, isOwner: boolean): string {
+  return `${toReader(sentence, isOwner)} (${turnId})`;
+}
+
+/** For the page and the log, which are an owner's: with what the provider said, unless that is the same again. */
+export function failureDetail(sentence: string, detail: string): string {
+  const told = toReader(sentence, true);
+  const isSame = told.toLowerCase().includes(trimEndWhere(detail.toLowerCase(), (unit) => /[.\s]/.test(unit)));
+  return isSame ? told : `${told} [${detail}]`;
 }
 
 export function isRecoverable(error: ProviderError): boolean {

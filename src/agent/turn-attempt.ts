@@ -7,7 +7,7 @@ import { isClosed } from "../events/session-state.js";
 import { newId } from "../util/ids.js";
 import { closeQuestions } from "./human-input.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
-import { failureText, sentenceFor, stopped } from "./sentences.js";
+import { failureText, sentenceFor, stopped, toReader } from "./sentences.js";
 import { becomesActive, comesToRest } from "./session-state.js";
 import { saidOf } from "./silence.js";
 import { leaveStanding, noticeBeside } from "./standing-words.js";
@@ -64,9 +64,13 @@ export function beginAttempt(
 /** Ends a message that has used up its attempts or met a fault, so that it never blocks its chat. */
 export async function buryTurn(scope: BuryScope, code: ErrorCode): Promise<void> {
   const turnId = turnIdOf(scope);
-  const outcome = { end: "failed", code, category: "runtime", message: sentenceFor(code), recoverable: false } as const;
-  const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, failureText(code, turnId), "error");
-  await log.bury(sentenceFor(code), drafts, replies);
+  const { channel, senderId } = scope.delivery.work.body;
+  const sentence = sentenceFor(code);
+  const told = toReader(sentence, true);
+  const outcome = { end: "failed", code, category: "runtime", message: told, recoverable: false } as const;
+  const text = failureText(sentence, turnId, scope.ports.isOwner(channel, senderId));
+  const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, text, "error");
+  await log.bury(told, drafts, replies);
   await leaveStanding(scope, replies, turnId);
 }
 

@@ -10,7 +10,7 @@ import { newId } from "../util/ids.js";
 import type { Mailbox } from "./mailbox.js";
 import { planText } from "./plan-text.js";
 import type { StopMode } from "./running-turns.js";
-import { compressed, isRecoverable, modelFailureText, modelSentence, stopped } from "./sentences.js";
+import { compressed, failureDetail, failureText, isRecoverable, modelSentence, stopped } from "./sentences.js";
 import { comesToRest } from "./session-state.js";
 import { saidOf } from "./silence.js";
 import { leaveStanding, noticeBeside } from "./standing-words.js";
@@ -149,15 +149,16 @@ function describeEnd(
     }
     case "failed": {
       const { error } = end;
+      const message = scope.delivery.work.body;
       return {
         outcome: {
           end: "failed",
           code: error.code,
           category: "driver",
-          message: `${modelSentence(error)} [${error.message}]`,
+          message: failureDetail(modelSentence(error), error.message),
           recoverable: isRecoverable(error),
         },
-        text: modelFailureText(error, log.turnId),
+        text: failureText(modelSentence(error), log.turnId, scope.ports.isOwner(message.channel, message.senderId)),
         rests: "error",
       };
     }

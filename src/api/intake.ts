@@ -57,7 +57,11 @@ export interface Intake {
   submit(message: InboundMessage, take?: () => Promise<readonly Attachment[]>): Promise<"accepted" | "duplicate">;
 }
 
-const noDisk = "I cannot write to my disk right now. Your message waits, and I take it as soon as there is room.";
+/** What the sender of a message hears that is left with its platform. */
+const waitsBecause: Partial<Readonly<Record<EngineError["kind"], string>>> = {
+  persistence: "I cannot write to my disk right now. Your message waits, and I take it as soon as there is room.",
+  unreadable: "I cannot read my disk right now. Your message waits, and I take it as soon as I can.",
+};
 /** Longer than this nobody waits for the past of a session, which a storage elsewhere may keep. */
 const longestPrepareMs = 5000;
 const silence: PublishOutcome = { status: "refused" };
@@ -185,7 +189,9 @@ export function createIntake(ports: IntakePorts): Intake {
 
   /** It fails while the chats beside it go on. */
   const isOfChat = ({ kind }: EngineError): boolean =>
-    kind === "lane_full" || kind === "corrupt" || (kind === "persistence" && ports.isWritable());
+    kind === "lane_full" ||
+    kind === "corrupt" ||
+    ((kind === "persistence" || kind === "unreadable") && ports.isWritable());
 
   const take = async (
     inbound: InboundMessage,
@@ -210,7 +216,7 @@ export function createIntake(ports: IntakePorts): Intake {
       if (!(error instanceof EngineError)) throw error;
       log.warn(`${channel}: a message was not taken: ${error.message}`, { sender: senderId, chat: chatId });
       const refusal = isOfChat(error) ? stuck.refusalFor(inbound.sessionKey, error) : undefined;
-      if (refusal === undefined) return { status: "busy", reply: error.kind === "persistence" ? noDisk : "" };
+      if (refusal === undefined) return { status: "busy", reply: waitsBecause[error.kind] ?? "" };
       // A platform with a position may give it again by itself; all others only if somebody wants it so.
       if (received.cursor !== undefined) await bus.refuseInbound(inbound, received.cursor);
       return { status: "refused", ...refusal };

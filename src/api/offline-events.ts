@@ -31,7 +31,8 @@ export function traceEvent(files: GatewayFiles, eventId: string, signal: AbortSi
   return traceStoredEvent(storedFiles(files), eventId, { logPathOf: logPaths(files), signal });
 }
 
-function storedFiles({ home, workspace, segment }: GatewayFiles): StoredFiles {
+/** All files that events are in. */
+export function storedFiles({ home, workspace, segment }: GatewayFiles): StoredFiles {
   const dir = join(workspace, ".sessions");
   const logs = namesIn(dir)
     .filter((name) => name.endsWith(logSuffix))
@@ -40,7 +41,8 @@ function storedFiles({ home, workspace, segment }: GatewayFiles): StoredFiles {
   return { home, logs: [join(home, gatewayLogName), ...logs], segment };
 }
 
-function logPaths({ home, workspace }: GatewayFiles): (sessionKey: string) => string {
+/** Where the log of each session belongs. */
+export function logPaths({ home, workspace }: GatewayFiles): (sessionKey: string) => string {
   const files = createSessionFiles(join(workspace, ".sessions"));
   return (key) => (key === systemKey("local") ? join(home, gatewayLogName) : files.logPath(key));
 }

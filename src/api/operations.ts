@@ -3,6 +3,7 @@ import type { OpenQuestions } from "../agent/open-questions.js";
 import type { RunningTurns } from "../agent/running-turns.js";
 import type { Budgets } from "../budgets/budgets.js";
 import type { Attachment } from "../bus/messages.js";
+import type { Channel } from "../channels/channel.js";
 import type { Engine, LedgerEntry } from "../engine/engine.js";
 import { EngineError, messageOf, RequestError } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
@@ -21,12 +22,12 @@ import { createCronOperations } from "./cron-operations.js";
 import type {
   ArtifactContent,
   GatewayApi,
-  GatewayStatus,
   PolicyView,
   SessionStatus,
   SkillSummary,
   UploadRequest,
 } from "./gateway-api.js";
+import type { GatewayStatus } from "./gateway-status.js";
 import type { Intake } from "./intake.js";
 import { createPolicyOperations } from "./policy-operations.js";
 import { checkKey, checkSend, toInbound } from "./send-request.js";
@@ -63,6 +64,7 @@ export interface OperationPorts {
     stop(sessionKey: string): Promise<number>;
     forget(sessionKey: string): Promise<void>;
   };
+  readonly channels: ReadonlyMap<string, Pick<Channel, "forget">>;
   readonly artifacts: { open(sessionKey: string, artifactId: string): Promise<ArtifactContent> };
   /** @throws when there is no such model; the message says what to change */
   chooseModel(label: string, signal: AbortSignal): Promise<unknown>;
@@ -195,6 +197,8 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       await deleteOne(key);
       const children = (await sessions.list()).filter((each) => isBelow(each.key, key));
       for (const child of children) await deleteOne(child.key);
+      const [chatId = "", ...thread] = chatOf(key).split(":");
+      await ports.channels.get(channelOf(key))?.forget?.(chatId, thread.length === 0 ? undefined : thread.join(":"));
     },
 
     async renameSession(key, title) {

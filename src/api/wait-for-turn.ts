@@ -1,5 +1,5 @@
 import type { Engine } from "../engine/engine.js";
-import { RequestError } from "../errors.js";
+import { EngineError, RequestError } from "../errors.js";
 import { textOf } from "../events/content.js";
 import type { GatewayEvent } from "../events/event.js";
 import type { EventConsumer } from "../events/system-bus.js";
@@ -84,13 +84,16 @@ export async function waitForTurn(
       if (signal.aborted) return onAbort();
       signal.addEventListener("abort", onAbort, { once: true });
       undo.push(() => signal.removeEventListener("abort", onAbort));
-      findInPast(sessionKey, messageId, { sessions, engine }).then((outcome) => {
-        if (outcome === "unknown")
-          reject(
-            new RequestError(`There is no message ${messageId} in ${sessionKey}`, { status: 404, code: "not_found" }),
-          );
-        else if (outcome !== "pending") resolve(outcome);
-      }, reject);
+      findInPast(sessionKey, messageId, { sessions, engine }).then(
+        (outcome) => {
+          if (outcome === "unknown")
+            reject(
+              new RequestError(`There is no message ${messageId} in ${sessionKey}`, { status: 404, code: "not_found" }),
+            );
+          else if (outcome !== "pending") resolve(outcome);
+        },
+        (error: unknown) => reject(unreadEnd(error, messageId)),
+      );
     });
   } finally {
     for (const one of undo) one();
@@ -114,4 +117,18 @@ async function findInPast(
     if (!page.hasMore) return "unknown";
     afterSeq = page.events.at(-1)?.seq ?? afterSeq;
   }
+}
+
+/** Who waits has handed the message in: a failure to read says nothing of that. */
+function unreadEnd(error: unknown, messageId: string): unknown {
+  if (!(error instanceof EngineError) || error.kind === "closed") return error;
+  return new RequestError(
+    `The message ${messageId} was accepted and is worked on. How that ends cannot be read right now. Ask again with the same message id.`,
+    {
+      status: 503,
+      code: error.kind === "corrupt" ? "STORED_DATA_DAMAGED" : "READ_FAILED",
+      retryAfterMs: 5000,
+      cause: error,
+    },
+  );
 }

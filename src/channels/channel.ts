@@ -152,6 +152,9 @@ export interface Channel {
    */
   readonly liveEditMs?: number;
 
+  /** Forgets what it keeps of a chat whose conversation was deleted; absent where it keeps nothing that was said. */
+  forget?(chatId: string, thread: string | undefined): Promise<void>;
+
   /** How long people here may take to answer a question; absent: as long as in live chats, some minutes. */
   readonly patienceMs?: number;
 

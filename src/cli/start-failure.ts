@@ -1,7 +1,11 @@
-import { ConfigError } from "../errors.js";
+import { ConfigError, EngineError } from "../errors.js";
+import { CommandError, exitCodes } from "./exit.js";
 
 /** Says what to do about an address that cannot be had. Any other failure is returned as it is. */
 export function explainStart(error: unknown, port: number): unknown {
+  // Starting again will not help: a person has to repair it.
+  if (error instanceof EngineError && error.kind === "corrupt")
+    return new CommandError(error.message, exitCodes.damaged);
   const code = codeOf(error);
   const advice = code === undefined ? undefined : adviceFor(code, port);
   return advice === undefined ? error : new ConfigError(advice, { cause: error });

@@ -64,6 +64,13 @@ const sentences: Sentences = {
     }),
   doom_loop_detected: ({ payload }) =>
     warning(`${payload.tool_name} was called ${payload.repeat_count} times with the same input.`),
+  session_log_mended: ({ payload }) => {
+    const lost = payload.lost.reduce((sum, range) => sum + range.to_seq - range.from_seq + 1, 0);
+    if (lost === 0)
+      return warning("The log of this conversation was damaged on the disk. All of it could be restored.");
+    const what = lost === 1 ? "1 event" : `${lost} events`;
+    return error(`The log of this conversation was damaged on the disk: ${what} could not be restored.`);
+  },
   turn_execution_complete: ({ payload }) => {
     const ending = endings[payload.stop_reason];
     return ending === undefined ? undefined : warning(ending(payload.iterations));

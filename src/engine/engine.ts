@@ -70,6 +70,8 @@ export interface Count {
 export interface AppendOptions {
   /** Wait for fdatasync. Without it the events are written: they survive `kill -9`, not a power cut. */
   readonly durable: boolean;
+  /** The events get numbers above this one. */
+  readonly afterSeq?: number | undefined;
   /** Added together with the events, or not at all: when none of them is new, they were added the first time. */
   readonly counts?: readonly Count[] | undefined;
 }

@@ -371,8 +371,11 @@ export const catalogue = {
     detail: optionalText,
   }),
   session_history_changed: spec("state", {
-    /** `import`: taken over from elsewhere. `said`: what was said here beside the turns. */
-    kind: z.enum(["new", "undo", "fork", "import", "said", "edit", "deletion"]),
+    /**
+     * `import`: taken over from elsewhere. `said`: what was said here beside the turns. `restored`: brought back from the
+     * document, as the log has lost them up to `to_seq`.
+     */
+    kind: z.enum(["new", "undo", "fork", "import", "said", "edit", "deletion", "restored"]),
     to_seq: count.optional(),
     messages: z
       .array(
@@ -382,12 +385,27 @@ export const catalogue = {
           timestamp: optionalText,
           /** Where what others wrote came from while it was composed. */
           outside: optionalText,
+          /** `restored`: the place of an event that was lost, where it belongs. */
+          seq: count.optional(),
         }),
       )
       .optional(),
     /** `fork`: the session that this one was copied from, and up to where. */
     forked_from: z.object({ key: text, seq: count }).optional(),
   }),
+  /** The session's log was damaged on the disk. It goes on without what could not be restored. */
+  session_log_mended: spec(
+    "system",
+    {
+      /** Numbers of events that are gone: no event will ever have them again. */
+      lost: z.array(z.object({ from_seq: count, to_seq: count })),
+      /** How many events were brought back from damaged lines or the journal. */
+      restored: count,
+      /** The damaged log as it was. */
+      kept_in: optionalText,
+    },
+    both,
+  ),
   settings_changed: spec("system", {
     scope: z.enum(["session", "gateway"]),
     key: text,

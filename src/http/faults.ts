@@ -49,13 +49,28 @@ function engineReply(thrown: EngineError, log: Logger): FaultReply {
         retryAfterMs: thrown.retryAfterMs ?? 1000,
       };
     case "persistence":
-    case "corrupt":
-      log.error("a request could not be stored or read", { error: thrown });
+      log.error("a request could not be stored", { error: thrown });
       return {
         status: 503,
         code: "PERSISTENCE_FAILED",
-        error: "The gateway cannot use its disk right now. Nothing was stored.",
+        error: "The gateway cannot write to its disk right now. Nothing was stored.",
         retryAfterMs: 5000,
+      };
+    case "unreadable":
+      log.error("something that is stored could not be read for a request", { error: thrown });
+      return {
+        status: 503,
+        code: "READ_FAILED",
+        error:
+          "The gateway cannot read one of its files right now. What was stored before is kept. Try again in a moment.",
+        retryAfterMs: 5000,
+      };
+    case "corrupt":
+      log.error("something that is stored is damaged, and a request needs it", { error: thrown });
+      return {
+        status: 500,
+        code: "STORED_DATA_DAMAGED",
+        error: 'Something that the gateway has stored is damaged. Run "maxclaw doctor" to see what, and what to do.',
       };
     case "closed":
     case "locked":

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { trimEndWhere } from "../util/trim-where.js";
 import { type CommandGround, programName, readCommand } from "./harmful-commands.js";
 import { isInside } from "./paths.js";
 import type { Zones } from "./zones.js";
@@ -48,8 +49,21 @@ export function reachOf(
 
 /** A word, and what in it may be a path: `--file=/etc/passwd`, `@notes.txt`, `a:/b`. */
 function namesIn(word: string): readonly string[] {
-  const plain = word.replace(/\b(?!file:)[a-z][a-z0-9+.-]*:\/\/[^\s'"]*/gi, " ").replace(/\bfile:\/\//gi, " ");
+  const plain = word
+    .split(/([\s'"]+)/)
+    .map(withoutAddress)
+    .join("")
+    .replace(/\bfile:\/\//gi, " ");
   return [...new Set([plain.trim(), ...plain.split(/[=:@,'"()\s]+/)])].filter((name) => name !== "");
+}
+
+/** A piece without blanks, up to where an address in it begins; `file:` names a path. */
+function withoutAddress(piece: string): string {
+  const colon = piece.indexOf("://");
+  const before = piece.slice(0, Math.max(colon, 0));
+  const rest = trimEndWhere(before, (unit) => /[a-z0-9+.-]/i.test(unit));
+  const scheme = before.slice(rest.length).toLowerCase();
+  return colon === -1 || scheme === "" || scheme === "file" ? piece : `${rest} `;
 }
 
 function reasonOf(

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { mkdir, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
@@ -44,6 +45,15 @@ export async function readDocument(path: string): Promise<DocumentReading> {
     status: "broken",
     why: parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "),
   };
+}
+
+/** The last sequence number that a document shows; 0 where it does not tell. */
+export function shownSequence(path: string): number {
+  try {
+    return foundDocument.parse(JSON.parse(readFileSync(path, "utf8"))).metadata?.lastSequence ?? 0;
+  } catch {
+    return 0;
+  }
 }
 
 /** Moves a document out of the way that may not be written over, and returns its new path. */

@@ -4,6 +4,7 @@ import type { EventOf, StoredEvent } from "../events/event.js";
 import { type Guess, type ModelUse, modelUseOf } from "../events/model-use.js";
 import { stateAfter } from "../events/session-state.js";
 import { namesOf } from "../util/untrusted.js";
+import { restoredOutside } from "./history-entries.js";
 import { OpenTurn } from "./open-turn.js";
 import { holdsText } from "./same-text.js";
 import type { DocumentMessage, SessionDocument, SessionMetadata } from "./session.js";
@@ -249,6 +250,18 @@ export class DocumentFold {
     };
   }
 
+  /** What the log has lost goes back to its place. */
+  #restore({
+    role,
+    content,
+    timestamp = "",
+    seq = 0,
+  }: NonNullable<Payload<"session_history_changed">["messages"]>[number]): void {
+    const at = this.#lines.findLastIndex((line) => line.seq < seq) + 1;
+    const message = { role: roleOf(role), content, timestamp, outside: restoredOutside };
+    this.#lines.splice(at, 0, { message, seq, isSeen: role === "user" || role === "assistant" });
+  }
+
   #add(message: DocumentMessage, more: Partial<Pick<Line, "waits" | "isSeen">> = {}): void {
     this.#lines.push({ isSeen: false, ...more, message, seq: this.#lastSequence });
   }
@@ -343,6 +356,9 @@ export class DocumentFold {
             { isSeen: role === "user" || role === "assistant" },
           );
         }
+        break;
+      case "restored":
+        for (const message of change.messages ?? []) this.#restore(message);
         break;
       case "edit":
       case "deletion":

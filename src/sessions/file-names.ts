@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { channelOf, chatOf } from "../events/session-key.js";
 import { readOnly } from "../util/real-path.js";
@@ -30,6 +30,14 @@ export function hashedFileName(key: string): string {
 /** The name that the Go maxclaw gave the same session. */
 export function goFileName(key: string): string {
   return key.replace(/[^A-Za-z0-9_-]/g, "_");
+}
+
+/** The session logs in a folder. */
+export function logsIn(dir: string): readonly string[] {
+  return readdirSync(dir)
+    .filter((name) => name.endsWith(logSuffix))
+    .sort()
+    .map((name) => join(dir, name));
 }
 
 /** Where a session's files are. Answers for a key never change while the process runs. */

@@ -50,6 +50,9 @@ export interface AssistantEntry {
   tokens: number;
 }
 
+/** Nobody can say any more what of a restored message others wrote. */
+export const restoredOutside = "messages that were brought back after damage";
+
 /** What the model is told of a call that has no result: the process ended while it ran. */
 export const interruptedResult =
   "interrupted: the gateway stopped while this call ran, so its outcome is unknown. Check before doing it again.";

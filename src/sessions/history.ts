@@ -10,6 +10,7 @@ import {
   forUser,
   type HistoryMessage,
   nameOfTexts,
+  restoredOutside,
   resultOf,
   summaryText,
   tokensOfResults,
@@ -56,6 +57,8 @@ export class History {
   readonly #entries: (UserEntry | AssistantEntry)[] = [];
   #tokens = 0;
   #calibration: Calibration | undefined;
+  /** The newest fresh start. */
+  #freshSince = 0;
   #hasImages = false;
   #hasFiles = false;
   readonly #addresses = new KnownAddresses();
@@ -351,6 +354,7 @@ export class History {
     switch (change.kind) {
       case "new":
       case "deletion":
+        this.#freshSince = seq;
         this.#cutTo(0);
         this.#calibration = undefined;
         this.#hasFiles = false;
@@ -374,9 +378,23 @@ export class History {
           }
         }
         return;
+      case "restored":
+        for (const message of change.messages ?? []) this.#restore(message);
+        return;
       case "fork":
       case "edit":
         return;
     }
+  }
+
+  /** What the log has lost goes back to its place, unless the model would not see it any more. */
+  #restore({ role, content, seq = 0 }: NonNullable<Payload<"session_history_changed">["messages"]>[number]): void {
+    const [first] = this.#entries;
+    if (content === "" || seq <= this.#freshSince || (first?.isSummary === true && seq < first.seq)) return;
+    const later = this.#entries.splice(Math.max(0, this.#entries.findLastIndex((entry) => entry.seq < seq) + 1));
+    const parts: TextPart[] = [{ type: "text", text: content }];
+    if (role === "user") this.#addUser(seq, undefined, parts, {}, restoredOutside);
+    else if (role === "assistant") this.#addAssistant(seq, undefined, { content: parts, model: "" }, restoredOutside);
+    this.#entries.push(...later);
   }
 }

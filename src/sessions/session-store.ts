@@ -20,6 +20,7 @@ import {
   summaryOf,
   toStored,
 } from "./resident-session.js";
+import { LostEvents, restoreMessages } from "./restore-messages.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
 import { newestFirst } from "./session-index.js";
 import { SessionRepository, type StoredSession } from "./session-repository.js";
@@ -248,13 +249,11 @@ export class SessionStore implements AsyncDisposable {
     let hasImport = false;
     let hasToolRun = false;
     let afterSeq = 0;
+    const lost = new LostEvents();
     for (;;) {
       const page = await engine.events(session.key, { afterSeq, limit: pageSize });
       for (const event of page.events) {
-        if (session.lastSequence > 0 && event.seq !== session.lastSequence + 1)
-          this.#options.log.error(
-            `${session.key}: the events ${session.lastSequence + 1} to ${event.seq - 1} are missing`,
-          );
+        lost.see(event);
         hasImport ||= event.type === "session_history_changed" && event.payload.kind === "import";
         hasToolRun ||= event.type === "tool_execution_start";
         apply(session, event);
@@ -265,7 +264,14 @@ export class SessionStore implements AsyncDisposable {
     // What a deletion that was cut off left behind is none of the next life's.
     if (session.lastSequence === 0 && (await engine.lastSequence(session.key)) > 0)
       await this.#removeFolders(session.key);
-    if (!hasImport) await takeOverDocument(this.#options, session, this.#now());
+    for (const event of session.early ?? []) if (event.seq > session.lastSequence) lost.see(event);
+    const messages = (): readonly DocumentMessage[] => session.document.toDocument().messages;
+    const lastSequence = Math.max(session.lastSequence, session.early?.at(-1)?.seq ?? 0);
+    if (!hasImport || lost.gaps.length > 0) {
+      const reading = await readDocument(this.#options.files.documentPath(session.key));
+      await restoreMessages(this.#options, { key: session.key, lastSequence, messages }, lost, reading);
+      if (!hasImport) await takeOverDocument(this.#options, session, this.#now(), reading);
+    }
     // Later one that a tool has written would pass for it.
     if (!hasToolRun) await this.#takeOverPlan(session);
     for (const event of session.early ?? []) if (event.seq > session.lastSequence) apply(session, event);

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { Engine } from "../engine/engine.js";
 import { draft } from "../events/event.js";
 import type { Logger } from "../log.js";
-import { type FoundDocument, readDocument, setAside } from "./document-file.js";
+import { type DocumentReading, type FoundDocument, setAside } from "./document-file.js";
 import type { SessionFiles } from "./file-names.js";
 
 interface TakeOverPorts {
@@ -19,9 +19,9 @@ export async function takeOverDocument(
   { engine, files, log }: TakeOverPorts,
   { key, lastSequence }: { readonly key: string; readonly lastSequence: number },
   now: Date,
+  reading: DocumentReading,
 ): Promise<void> {
   const path = files.documentPath(key);
-  const reading = await readDocument(path);
   if (reading.status === "broken") {
     const aside = await setAside(path, now);
     log.warn(`${path} could not be read and was set aside as ${basename(aside)}: ${reading.why}`, { session: key });

@@ -180,6 +180,7 @@ const handlers: Handlers = {
     const text = isTold ? quietTexts[kind] : historyTexts[kind];
     if (text !== undefined) addItem(draft, { ...base(event, `history:${event.event_id}`), kind: "divider", text });
   },
+  session_log_mended: showNotice,
   settings_changed: showNotice,
   schedule_run_changed: showNotice,
   context_compaction_needed: ignore,
@@ -190,6 +191,7 @@ const historyTexts: Readonly<Record<string, string>> = {
   new: "New conversation",
   undo: "Undone",
   fork: "Copied from another conversation",
+  restored: "Brought back after damage",
   edit: "History edited",
   deletion: "Messages deleted",
 };

@@ -12,7 +12,8 @@ import { systemKey } from "../events/session-key.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../events/stream-snapshots.js";
 import { createSystemBus, type EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
-import { createSessionFiles, gatewayLogName, type SessionFiles } from "../sessions/file-names.js";
+import { shownSequence } from "../sessions/document-file.js";
+import { createSessionFiles, gatewayLogName, logsIn, type SessionFiles } from "../sessions/file-names.js";
 import { SessionStore } from "../sessions/session-store.js";
 import { GuardedStorage } from "../sessions/storage/guarded.js";
 import type { StorageDriver } from "../sessions/storage/storage.js";
@@ -89,6 +90,8 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
       ...(onBoundary === undefined ? {} : { onBoundary }),
       ...(now === undefined ? {} : { now }),
       sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
+      sessionLogs: () => [gatewayLog, ...logsIn(sessionsDir)],
+      shownSeq: (key) => shownSequence(files.documentPath(key)),
     }),
     "engine",
   );

@@ -20,6 +20,7 @@ import { type Assistant, openAssistant } from "./assistant.js";
 import { chatCommands } from "./chat-commands.js";
 import { createChatDirectory } from "./chats.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
+import { tellOfDamage } from "./damage-notices.js";
 import { DiskProbe } from "./disk-probe.js";
 import { openExec } from "./exec.js";
 import { startLanes } from "./lanes.js";
@@ -117,6 +118,8 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     startMemory(options, core, assistant, releases);
     const forgetQuestions = tellOwnersOfQuestions(options, core, assistant);
     releases.defer(async () => forgetQuestions());
+    const forgetDamage = tellOfDamage(options, core, assistant);
+    releases.defer(async () => forgetDamage());
     if (config.heartbeat.enabled && options.work !== false) {
       const { startHeartbeat } = await import("./heartbeat.js");
       startHeartbeat(options, core, assistant, api, releases);

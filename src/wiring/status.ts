@@ -1,8 +1,9 @@
-import type { ChannelStatus, GatewayStatus } from "../api/gateway-api.js";
+import type { ChannelStatus, GatewayStatus } from "../api/gateway-status.js";
 import { isUnmended } from "../config/file-modes.js";
 import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
+import { damagedLogs } from "./damage-notices.js";
 import type { Exec } from "./exec.js";
 import type { Mcp } from "./mcp.js";
 import type { GatewayOptions } from "./options.js";
@@ -62,6 +63,7 @@ export function createStatus(
         ...engineProblems,
       ];
       problems.push(...undeliveredProblems(core.engine, options.now?.() ?? Date.now()));
+      problems.push(...damagedLogs(core));
       if (!writable) problems.push(reason);
       const storageProblem = core.storageProblem();
       if (storageProblem !== undefined) problems.push(storageProblem);

@@ -1,4 +1,4 @@
-import type { StuckChatStatus } from "../api/gateway-api.js";
+import type { StuckChatStatus } from "../api/gateway-status.js";
 import type { LongLane } from "../engine/engine.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";

@@ -61,7 +61,13 @@ test("a backup that is made while people write holds every message from before i
   const restored = await runMaxclaw(["restore", file], copy);
   assert.equal(restored.code, 0, restored.stderr);
   assert.match(restored.stdout, /^ {2}MAXCLAW_PROVIDERS_OPENAI_APIKEY$/m);
-  assert.deepEqual((await readdir(copy)).sort(), ["config.json", "gateway.events.jsonl", "journal", "workspace"]);
+  assert.deepEqual((await readdir(copy)).sort(), [
+    "config.json",
+    "gateway.events.jsonl",
+    "journal",
+    "journal.mark",
+    "workspace",
+  ]);
   const check = await runMaxclaw(["ledger", "check", "--json"], copy);
   assert.equal(check.code, 0, check.stdout);
   const after = new Map(
@@ -109,7 +115,7 @@ test("a restore is refused in words, and a home that a restore left halfway does
   assert.equal((await runMaxclaw(["backup", file], home)).code, 0);
   await writeFile(join(home, "restore-unfinished"), "x");
   const refused = await runMaxclaw(["gateway", "-p", "0"], home);
-  assert.equal(refused.code, 1);
+  assert.equal(refused.code, 65);
   assert.match(refused.stderr, /restore of \S+ was cut off halfway\. Run "maxclaw restore" again, with --force/);
   const restored = await runMaxclaw(["restore", file, "--force", "--json"], home);
   assert.equal(restored.code, 0, restored.stderr);

@@ -172,8 +172,8 @@ test("a journal that is damaged in the middle is refused with what to do, and re
   bytes[middle] = (bytes[middle] ?? 0) ^ 1;
   await writeFile(path, bytes);
   const refused = await runMaxclaw(["gateway", "-p", "0"], home);
-  assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /journal repair/);
+  assert.equal(refused.code, 65);
+  assert.match(refused.stderr, /maxclaw repair/);
   const repaired = await runMaxclaw(["journal", "repair"], home);
   assert.equal(repaired.code, 0, repaired.stderr);
   assert.match(repaired.stdout, /damaged/);

@@ -5,11 +5,15 @@ import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { createClient } from "../../src/client/node.js";
 import { runMaxclaw, startDaemon } from "../support/daemon.js";
+import { createEmailHarnesses } from "../support/email-harness.js";
 import { gate, until } from "../support/engine-kit.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { startFakeTelegram } from "../support/fake-telegram.js";
 import { openAIConfig, startGateway, type TestGateway, tempHome } from "../support/gateway.js";
+import { openHarnessWorld } from "../support/harness-world.js";
 import { postJson } from "../support/http-server.js";
+import { writeMail } from "../support/mail-kit.js";
+import { withoutMailServer } from "../support/mail-server.js";
 import { cast, startOne } from "../support/sub-agents.js";
 
 const token = "4242:test";
@@ -137,4 +141,28 @@ test("a chat of Telegram that is deleted after /new and in the middle of an answ
   held.open();
   await assertGone(gateway.home);
   await telegram.stop();
+});
+
+test("a conversation by mail that is deleted leaves none, its subject and addresses included", {
+  skip: withoutMailServer(),
+}, async () => {
+  await using harnesses = createEmailHarnesses();
+  const harness = await harnesses.open();
+  const [{ chatId: ann }] = harness.people;
+  const config = { owners: [`email:${ann}`] };
+  await using world = await openHarnessWorld(async () => harness, { answer: { text: `I saw the ${word}` }, config });
+  const { home, gateway } = world.gateway;
+  const mail = {
+    from: ann,
+    to: harness.bot,
+    messageId: "1@maxclaw.test",
+    subject: `The ${word}`,
+    text: `Find ${word}`,
+  };
+  await harness.writeRaw(writeMail(mail));
+  await world.seen(ann, `I saw the ${word}`);
+  const { sessions } = await gateway.api.listSessions({ channel: "email", limit: 5, offset: 0 });
+  assert.equal(sessions.length, 1);
+  await gateway.api.deleteSession(sessions[0]?.key ?? "");
+  await assertGone(home);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -902,6 +902,32 @@ test("the sandbox tells what came of its trial, and a chat's terminal when it op
 });
 
 // The whole catalogue
+
+test("a log that was damaged tells so, once, behind what can be read of it", async () => {
+  const setup = await start({ text: "ok" });
+  const home = await tempHome();
+  const key = "webui:test";
+  try {
+    await setup.gateway.ask("hello");
+    await setup.finish();
+    await setup.gateway.gateway[Symbol.asyncDispose]();
+    cpSync(setup.gateway.home, home, { recursive: true });
+    const path = join(home, "workspace", ".sessions", "webui_test.events.jsonl");
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.fill(0, 100, 140));
+    const recorder = recordEvents();
+    await using again = await startGateway({ home, reactors: [recorder], isRuled: false });
+    assert.equal((await again.ask("and on")).response, "ok");
+    const mended = recorder.events.filter(({ type }) => type === "session_log_mended");
+    assert.deepEqual(
+      mended.map(({ session_key, payload }) => [session_key, "lost" in payload ? payload.lost : undefined]),
+      [[key, [{ from_seq: 1, to_seq: 1 }]]],
+    );
+    note(recorder.events);
+  } finally {
+    await setup[Symbol.asyncDispose]();
+  }
+});
 
 test("every type is brought forth by its cause, or waits for a part that is named", (t) => {
   const waiting = Object.keys(waitingTypes) as EventType[];

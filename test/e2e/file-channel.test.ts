@@ -77,7 +77,7 @@ test("a platform that takes files gets them as attachments, and the name of what
     assert.equal(attachment?.filename, "small.txt");
     assert.equal(attachment?.sizeBytes, 5);
     assert.equal(await readFile(attachment?.path ?? "", "utf8"), "small");
-    assert.equal(answer?.content, "Sent small.txt.");
+    assert.match(answer?.content ?? "", /^Sent small\.txt\.\n\[from the workspace: .*small\.txt\]$/);
     await say("large.txt please");
     await until("the answer is sent", () => sent.length === 5);
     assert.equal(sent[3]?.content, "look\n\n[large.txt: not sent, too large for this chat]");

@@ -8,6 +8,7 @@ import { createOpenAIProvider } from "../../src/providers/openai/openai.js";
 import type { Provider, ProviderChunk } from "../../src/providers/provider.js";
 import { sizes } from "../../src/providers/sizes.js";
 import { collect, failureOf, hello, noAbort } from "../contracts/provider.js";
+import { until } from "../support/engine-kit.js";
 import { startFakeTelegram } from "../support/fake-telegram.js";
 import { again, saysOpenAI, writeFlood } from "../support/flood.js";
 import { openAIConfig, startGateway } from "../support/gateway.js";
@@ -167,7 +168,9 @@ test("who asked reads the beginning of an endless answer and that it was cut, an
   await gateway.waitForEvent(({ type }) => type === "turn_execution_complete", key);
   const events = await gateway.events(key);
   const queued = events.flatMap((event) => (event.type === "outbound_delivery_changed" ? [event.payload] : []));
-  const shown = queued.map(({ content }) => content ?? "").join("");
+  assert.match(queued[0]?.content ?? "", /^word word/);
+  await until("the whole answer is sent", () => telegram.sent.some(({ file }) => file !== undefined));
+  const shown = telegram.sent.map(({ file }) => file?.bytes.toString("utf8") ?? "").join("");
   assert.match(shown, /\(The model's answer had no end in sight\. maxclaw cut it after [\d,]+ characters\.\)/);
   const [answer] = events.flatMap((event) => (event.type === "assistant_message" ? [event.payload] : []));
   assert.deepEqual([answer?.stop_reason, answer?.partial], ["max_tokens", false]);

@@ -156,7 +156,7 @@ test("what a reflection adjusts is applied, a revision keeps what is done, and a
   const reflect = {
     action: "reflect",
     text: "The first train is full",
-    adjust: [{ step: "2", text: "Book the 08:32" }, { step: "step_3" }, { text: "Tell Ann", after: "2" }],
+    adjust: [{ step: "2", text: "Book the 08:32" }, { step: "step_3" }, { text: "Tell Ann" }],
   };
   await using t = await start([
     calls("c1", trip, { action: "complete", text: "two are free" }, { action: "snapshot" }),

@@ -103,8 +103,7 @@ test("the log names each part as it starts, in order, and as it stops, in revers
   const { log } = gateway;
   const started = named(log, "started");
   assert.deepEqual(started, [
-    "lock of the home",
-    "lock of the workspace",
+    "locks of the home and the workspace",
     "event bus",
     "engine",
     "sessions",

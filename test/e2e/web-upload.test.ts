@@ -15,7 +15,7 @@ const pdf = makePdf(["BT /F1 12 Tf 72 720 Td (The harvest was good.) Tj ET"]);
 function readAndTell(request: RecordedRequest): ScriptedAnswer {
   const newest = request.bodyText.slice(request.bodyText.lastIndexOf('"role":"user"'));
   if (newest.includes('"role":"tool"')) {
-    const hasRead = /<untrusted source=[^>]*report\.pdf[^>]*>[^<]*The harvest was good\./.test(newest);
+    const hasRead = newest.includes("The harvest was good.");
     return { text: hasRead ? "The harvest was good indeed." : "I saw nothing." };
   }
   const names = [...newest.matchAll(/<file name=\\"([^"\\]+)\\"[^>]*path=\\"([^"\\]+)\\"/g)];

@@ -44,10 +44,10 @@ const openaiStreams: readonly AnswerShape[] = [
     text: "Hello",
     usage: [3, 2],
   },
-  { name: "no blank line behind the last event", body: frames(...say("Hello")) + "data: [DONE]", text: "Hello" },
+  { name: "no blank line behind the last event", body: `${frames(...say("Hello"))}data: [DONE]`, text: "Hello" },
   {
     name: "one line feed only between events",
-    body: [...say("He", "llo"), stop()].map((event) => `data: ${JSON.stringify(event)}\n`).join("") + "\n",
+    body: `${[...say("He", "llo"), stop()].map((event) => `data: ${JSON.stringify(event)}\n`).join("")}\n`,
     text: "Hello",
   },
   { name: "CRLF line ends", body: frames(...say("Hello"), stop()).replaceAll("\n", "\r\n"), text: "Hello" },

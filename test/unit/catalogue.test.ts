@@ -46,6 +46,7 @@ const agreed: Readonly<Record<EventType, string>> = {
   budget_exceeded: "system, yes, clients and chat",
   environment_state_changed: "system, yes, clients",
   session_history_changed: "state, yes, clients",
+  session_log_mended: "system, yes, clients and chat",
   settings_changed: "system, yes, clients",
   schedule_run_changed: "system, yes, clients",
   context_compaction_needed: "system, no, nobody",
@@ -59,7 +60,7 @@ test("the catalogue holds the agreed types, in the agreed order, each with its l
     return [type, `${layer}, ${kept}, ${goesTo}`];
   });
   assert.deepEqual(actual, Object.entries(agreed));
-  assert.equal(eventTypes.length, 38);
+  assert.equal(eventTypes.length, 39);
 });
 
 test("names are snake_case, noun first, at least two parts", () => {

@@ -81,10 +81,7 @@ test("a damaged byte before the last offset known to be synced is refused, with 
     await assert.rejects(loadJournal(home, silentLog), (error: unknown) => {
       assert.ok(error instanceof EngineError && error.kind === "corrupt");
       const lineStart = lineStarts.filter((start) => start <= offset).at(-1);
-      assert.match(
-        error.message,
-        new RegExp(`00000001\\.log is damaged at byte ${lineStart}\\b.*maxclaw journal repair`),
-      );
+      assert.match(error.message, new RegExp(`00000001\\.log is damaged at byte ${lineStart}\\b.*maxclaw repair`));
       return true;
     });
     assert.deepEqual(fs.readFileSync(join(home, segment)), damaged, "nothing was changed");

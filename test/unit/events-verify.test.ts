@@ -204,7 +204,7 @@ test("what only the journal holds is checked too, and makes up for a torn end of
   fs.writeFileSync(segment, journal);
   const report = await verify();
   assert.deepEqual(report.problems[0]?.kind, "journal");
-  assert.match(report.problems[0]?.message ?? "", /damaged at byte \d+.*maxclaw journal repair/);
+  assert.match(report.problems[0]?.message ?? "", /damaged at byte \d+.*maxclaw repair/);
 });
 
 test("a deleted session counts no more, and its next life begins with the next number", async (t) => {

@@ -188,6 +188,13 @@ test("what the gateway refuses keeps its status, and only what nobody expected i
   assert.equal(log.lines.length, 0);
   const disk = await send(new EngineError("ENOSPC /secret/path", { kind: "persistence" }));
   assert.deepEqual([disk.status, disk.code, disk.retry], [503, "PERSISTENCE_FAILED", "5"]);
+  // Reading fails: nobody claims that nothing was stored.
+  const unread = await send(new EngineError("EIO /secret/path", { kind: "unreadable" }));
+  assert.deepEqual([unread.status, unread.code, unread.retry], [503, "READ_FAILED", "5"]);
+  const damaged = await send(new EngineError("line 3 of /secret/path", { kind: "corrupt" }));
+  assert.deepEqual([damaged.status, damaged.code], [500, "STORED_DATA_DAMAGED"]);
+  assert.doesNotMatch(unread.error + damaged.error, /secret|Nothing was stored/);
+  assert.match(disk.error, /Nothing was stored/);
   const bug = await send(new TypeError("cannot read sk-123 of undefined"));
   assert.deepEqual([bug.status, bug.code], [500, "UNKNOWN"]);
   assert.doesNotMatch(disk.error + bug.error, /secret|sk-123/);

@@ -137,6 +137,17 @@ test("a session that cannot be read does not keep its messages from being stored
   assert.ok(log.lines.some(({ level, message }) => level === "warn" && message.includes("damaged")));
 });
 
+test("a message that cannot be stored because something cannot be read is not taken, and its sender is told why", async (t) => {
+  const { intake, home } = await openIntake(t);
+  // A folder in the place of the log: it cannot be read.
+  mkdirSync(join(logPath(home, "telegram:42"), "inner"), { recursive: true });
+  const outcome = await intake.receive("telegram", received("hi"));
+  assert.deepEqual(outcome, {
+    status: "busy",
+    reply: "I cannot read my disk right now. Your message waits, and I take it as soon as I can.",
+  });
+});
+
 test("a stranger gets a code once and nothing is stored; a group stays silent; after the approval messages are taken", async (t) => {
   const { engine, intake, pairing } = await openIntake(t, { allowFrom: [] });
   const first = await intake.receive("telegram", received("let me in"));

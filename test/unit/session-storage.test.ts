@@ -35,6 +35,11 @@ function stored(fake: FakeStorage, session: string): readonly (number | undefine
   ];
 }
 
+/** Its mark too, as if it had never been. */
+function forgetJournal(home: string): void {
+  for (const name of ["journal", "journal.mark"]) rmSync(join(home, name), { recursive: true, force: true });
+}
+
 test("documents, messages and both indexes are in the storage, and none are files", async (t) => {
   const home = tempFolder(t);
   const fake = createFakeStorage();
@@ -193,7 +198,7 @@ test("what a stop could not write is written after the next start, also when the
   }
   assert.deepEqual(stored(fake, key), [1, 1, 1, 1]);
   fake.behave("well");
-  rmSync(join(home, "journal"), { recursive: true });
+  forgetJournal(home);
   await using again = await openOn(fake, home);
   assert.deepEqual(again.engine.recentSessions(), []);
   await again.store.catchUp();
@@ -264,21 +269,21 @@ test("documents move from files to a storage and back, and are never older than 
     for (const session of [key, "webui:two"]) await say(s, session, "msg_1");
     await s.store.flush();
   }
-  rmSync(join(home, "journal"), { recursive: true });
+  forgetJournal(home);
   {
     await using s = await openOn(fake, home);
     assert.deepEqual(await listed(s), { [key]: 1, "webui:two": 1 });
     assert.equal(fake.items.size, 8);
     await say(s, key, "msg_2");
   }
-  rmSync(join(home, "journal"), { recursive: true });
+  forgetJournal(home);
   {
     await using s = await openStore(home);
     assert.deepEqual(await listed(s), { [key]: 2, "webui:two": 1 });
     assert.equal(JSON.parse(readFileSync(s.files.documentPath(key), "utf8")).metadata.lastSequence, 2);
     await say(s, "webui:two", "msg_2");
   }
-  rmSync(join(home, "journal"), { recursive: true });
+  forgetJournal(home);
   await using again = await openOn(fake, home);
   assert.deepEqual(await listed(again), { [key]: 2, "webui:two": 2 });
   assert.deepEqual(stored(fake, "webui:two"), [2, 2, 2, 1]);
@@ -293,7 +298,7 @@ test("a start compares only sessions of the journal while the storage is known t
     await s.store.flush();
     await s.store.list();
   }
-  rmSync(join(home, "journal"), { recursive: true });
+  forgetJournal(home);
   for (const [id, expected] of [
     ["fake a", 0],
     ["fake b", 5],

@@ -90,7 +90,7 @@ test("a full disk refuses a start in words, takes nothing away, and starts once 
   const lockPath = join(home, "gateway.lock");
   fillUp(disk, 0);
   await assert.rejects(acquireLock(lockPath, silentLog), isFullDisk);
-  assert.deepEqual(fs.readdirSync(home).sort(), ["journal", "sessions"]);
+  assert.deepEqual(fs.readdirSync(home).sort(), ["journal", "journal.mark", "sessions"]);
   const empty = join(disk, "other");
   await assert.rejects(openIn(empty), isFullDisk);
   fs.rmSync(join(disk, "ballast"));

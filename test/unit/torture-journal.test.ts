@@ -19,6 +19,7 @@ const nameOf = (isRotated: boolean): string => (isRotated ? "a later segment" : 
 function place(home: string, { name }: Specimen, bytes: Buffer): string {
   const folder = join(home, "journal");
   fs.mkdirSync(folder, { recursive: true });
+  fs.rmSync(join(home, "journal.mark"), { force: true });
   for (const other of fs.readdirSync(folder)) fs.rmSync(join(folder, other));
   fs.writeFileSync(join(folder, name), bytes);
   return join(folder, name);
@@ -36,7 +37,7 @@ async function open(home: string, original: Specimen, damaged: Buffer): Promise<
   } catch (error) {
     assert.ok(error instanceof EngineError && error.kind === "corrupt", String(error));
     assert.deepEqual(fs.readFileSync(path), damaged, "a refused journal is left alone");
-    assert.match(error.message, /maxclaw journal repair/);
+    assert.match(error.message, /maxclaw repair/);
     return { refusal: error };
   }
 }
@@ -149,7 +150,7 @@ test("of two segments, each cut or damaged in any way, one is taken as a whole, 
         const { error } = outcome;
         assert.ok(toOld.length > 0, "the old segment is whole, and all that the new one says stands in it");
         assert.ok(error instanceof EngineError && error.kind === "corrupt", String(error));
-        assert.match(error.message, /maxclaw journal repair/);
+        assert.match(error.message, /maxclaw repair/);
         assert.deepEqual(fs.readFileSync(join(home, "journal", old.name)), first);
         assert.deepEqual(fs.readFileSync(join(home, "journal", next.name)), second);
         await repairJournal(home);

@@ -61,6 +61,7 @@ export function createEmailChannel(options: EmailOptions, context: ChannelContex
 
     split: (content) => (content.trim() === "" ? [] : [content]),
     send: (message, signal) => send(message, signal),
+    forget: (chatId, thread) => known.forget(chatId, thread),
   };
 }
 

@@ -28,6 +28,8 @@ export interface KnownMails {
   /** The newest one that a person has written there. */
   latest(chatId: string, thread: string | undefined): KnownMail | undefined;
   forgetOld(): Promise<void>;
+  /** All of one conversation. */
+  forget(chatId: string, thread: string | undefined): Promise<void>;
 }
 
 export function createKnownMails(records: ChannelRecords, now: () => number): KnownMails {
@@ -44,6 +46,12 @@ export function createKnownMails(records: ChannelRecords, now: () => number): Kn
     },
     find: (id) => read(mailKey(id)),
     latest: (chatId, thread) => read(latestKey(chatId, thread)),
+    async forget(chatId, thread) {
+      for (const { id, value } of records.list()) {
+        const mail = mailRecord.safeParse(value).data;
+        if (mail?.chatId === chatId && mail.thread === thread) await records.delete(id);
+      }
+    },
     async forgetOld() {
       const all = records
         .list()

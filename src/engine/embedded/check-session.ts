@@ -45,12 +45,16 @@ const replies: ReadonlySet<string> = new Set([
 /** Walks the events of one session as they are stored and tells what is wrong with them. */
 export class SessionCheck {
   readonly #key: string;
-  readonly #report: (problem: EventProblem) => void;
+  readonly #tell: (problem: EventProblem) => void;
   readonly #roots = new Map<string, Root>();
   #last: number;
   #lastTime = "";
   /** Since the last event that could be read. */
   #damaged: EventProblem[] = [];
+  readonly #found: { readonly problem: EventProblem; readonly gap?: { readonly from: number; readonly to: number } }[] =
+    [];
+  /** Which events the log itself names as lost. */
+  readonly #told: { readonly from_seq: number; readonly to_seq: number }[] = [];
   /** Causes that are not in this session, with what to say should they be nowhere else. */
   readonly missingCauses = new Map<string, EventProblem>();
 
@@ -58,7 +62,7 @@ export class SessionCheck {
   constructor(key: string, firstSeq: number, report: (problem: EventProblem) => void) {
     this.#key = key;
     this.#last = firstSeq - 1;
-    this.#report = report;
+    this.#tell = report;
   }
 
   get lastSeq(): number {
@@ -74,6 +78,10 @@ export class SessionCheck {
   endLog(next: StoredEvent | undefined): void {
     if (next !== undefined && next.seq <= this.#last + 1) this.#damaged = [];
     else this.#reportDamaged();
+  }
+
+  #report(problem: EventProblem): void {
+    this.#found.push({ problem });
   }
 
   #reportDamaged(): number {
@@ -97,7 +105,8 @@ export class SessionCheck {
       if (!isKnown) this.#roots.set(event.event_id, "unknown");
       return;
     }
-    this.#checkGap(event.seq, this.#reportDamaged(), tell);
+    this.#checkGap(event.seq, this.#reportDamaged(), about);
+    if (event.type === "session_log_mended") this.#told.push(...event.payload.lost);
     if (isKnown) tell("repeat", `event ${event.seq} has the id of an earlier one, ${event.event_id}`);
     if (event.timestamp < this.#lastTime) tell("time", `event ${event.seq} is older than the one before it`);
     this.#last = event.seq;
@@ -105,11 +114,21 @@ export class SessionCheck {
     this.#checkCause(event, tell, about);
   }
 
-  #checkGap(seq: number, damagedLines: number, tell: (kind: "gap", message: string) => void): void {
+  /** All events were added. What a log says that it has lost, and what would follow from it, is told where it was found. */
+  settle(): void {
+    for (const { gap, problem } of this.#found)
+      if (gap === undefined || !this.#told.some(({ from_seq, to_seq }) => from_seq <= gap.from && to_seq >= gap.to))
+        this.#tell(problem);
+    this.#found.length = 0;
+    if (this.#told.length > 0) this.missingCauses.clear();
+  }
+
+  #checkGap(seq: number, damagedLines: number, about: Omit<EventProblem, "kind" | "message">): void {
     const missing = seq - this.#last - 1;
     if (missing <= 0 || missing === damagedLines) return;
     const which = missing === 1 ? `event ${seq - 1} is` : `events ${this.#last + 1} to ${seq - 1} are`;
-    tell("gap", `${which} missing`);
+    const problem: EventProblem = { kind: "gap", message: `${which} missing`, ...about };
+    this.#found.push({ problem, gap: { from: this.#last + 1, to: seq - 1 } });
   }
 
   #checkCause(

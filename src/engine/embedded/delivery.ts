@@ -38,7 +38,7 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
     const emitted = newWork(parts, commit.emit);
     boundary(`${how}:before-write`, work.queue);
     const operations = [...toOperations(emitted, parts), ...ending];
-    const written = writer.writeEvents(item.work.sessionKey, commit.events, operations, commit.counts, isReceipt);
+    const written = writer.writeEvents(item.work.sessionKey, commit.events, operations, commit.counts, { isReceipt });
     endAttempt(attempt);
     boundary(`${how}:after-write`, work.queue);
     await journal.sync();
@@ -105,7 +105,7 @@ export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery
       assertCurrent(attempt);
       if (isExhausted) throw new Error(`${item.work.id} is used up: it may only be buried`);
       const retry = { o: "retry" as const, ...target, ...waitFor(delayMs, parts.now()), reason };
-      const written = writer.writeEvents(item.work.sessionKey, events, [retry], [], isReceipt);
+      const written = writer.writeEvents(item.work.sessionKey, events, [retry], [], { isReceipt });
       endAttempt(attempt);
       await written.publish();
     },
@@ -142,10 +142,10 @@ export async function storeEvents(
   parts: { readonly writer: Writer; readonly journal: Journal; readonly boundary: OnBoundary },
   sessionKey: string,
   events: readonly EventDraft[],
-  { durable, counts }: AppendOptions,
+  { durable, counts, afterSeq }: AppendOptions,
   others: readonly Operation[] = [],
 ): Promise<readonly StoredEvent[]> {
-  const written: Written = parts.writer.writeEvents(sessionKey, events, others, counts);
+  const written: Written = parts.writer.writeEvents(sessionKey, events, others, counts, { afterSeq });
   parts.boundary("append:after-write");
   if (durable) await parts.journal.sync();
   await written.publish();

@@ -32,6 +32,8 @@ interface Waiter {
 }
 
 interface JournalOptions {
+  /** Learns up to which transaction the journal is on the disk. */
+  readonly mark: { note(tx: number): void; close(): void };
   readonly log: Logger;
   readonly onFatal: (error: Error) => void;
   /** The disk takes writes again. */
@@ -211,9 +213,11 @@ export class Journal {
       clearTimeout(this.#lazySync);
       clearTimeout(this.#probe);
       clearInterval(this.#watch);
-      this.#reserve.giveBack();
+      // Else the file may be another process's by now.
+      if (this.#isAlone()) this.#reserve.giveBack();
       this.#failure ??= new Error("The journal is closed");
       fs.closeSync(this.#segment.fd);
+      this.#options.mark.close();
     }
   }
 
@@ -224,6 +228,7 @@ export class Journal {
       const segment = this.#segment;
       const { size } = segment;
       const written = this.#written;
+      const tx = this.#tx;
       try {
         await fdatasync(segment.fd);
         if (!segment.isListed) await syncFolder(dirname(segment.path));
@@ -240,6 +245,7 @@ export class Journal {
       segment.isListed = true;
       segment.synced = size;
       this.#synced = Math.max(this.#synced, written);
+      this.#options.mark.note(tx);
       if (batch.some(({ isCounted }) => isCounted)) this.#syncs += 1;
       for (const { resolve } of batch) resolve();
     }

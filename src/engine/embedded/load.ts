@@ -2,6 +2,8 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { EngineError } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { assertWhole } from "./damage/continuity.js";
+import { readMark } from "./damage/journal-mark.js";
 import { syncFolder, writeFully } from "./files.js";
 import { seenFolder } from "./seen/format.js";
 import { openAll } from "./seen/open-sealed.js";
@@ -28,21 +30,35 @@ export interface LoadedJournal {
   readonly tx: number;
 }
 
+export interface LoadOptions {
+  /** Where the session logs are, which tell more when the journal is not whole. */
+  readonly logs?: () => readonly string[];
+  readonly logPathOf?: (sessionKey: string) => string;
+  /** Begins a new segment, so that what a process that has lost the lock still had under way goes nowhere. */
+  readonly isTakenOver?: boolean | undefined;
+}
+
 /**
- * Reads the journal of a home, and nothing else. Cuts a torn tail, drops a segment whose checkpoint was never
- * finished, creates the folder and the first segment when there is none.
+ * Reads the journal of a home, and nothing else where its mark says that it is whole. Cuts a torn tail, drops a segment
+ * whose checkpoint was never finished, creates the folder and the first segment when there is none.
  *
- * `isTakenOver`: begins a new segment, so that what a process that has lost the lock still had under way goes nowhere.
- *
- * @throws {EngineError} `corrupt` when bytes are damaged that were known to be safe on disk
+ * @throws {EngineError} `corrupt` when bytes are damaged or gone that were known to be safe on disk
  */
-export async function loadJournal(home: string, log: Logger, isTakenOver = false): Promise<LoadedJournal> {
+export async function loadJournal(home: string, log: Logger, options: LoadOptions = {}): Promise<LoadedJournal> {
   const folder = journalFolder(home);
+  const segments = fs.existsSync(folder) ? listSegments(folder) : [];
+  const mark = readMark(home, log);
+  const { logs = () => [], logPathOf = () => "", isTakenOver = false } = options;
+  const whole = (records: LiveRecords | undefined, tx: number): Promise<void> =>
+    assertWhole({ home, records, tx, mark, logs, logPathOf }, Date.now());
+  if (segments.length === 0) await whole(undefined, 0);
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const segments = listSegments(folder);
   if (segments.length === 0) segments.push(await createSegment(folder, 1, 0, new LiveRecords()));
   const { segment, content, checkpointEnd } = chooseSegment(segments, log);
   checkTail(segment.path, content);
+  const records = new LiveRecords();
+  const tx = applyLines(records, content, content.goodEnd);
+  await whole(records, tx);
   if (content.goodEnd < content.size) {
     log.warn("the journal ends in an unfinished write that nobody relied on: cut", {
       file: segment.path,
@@ -50,8 +66,6 @@ export async function loadJournal(home: string, log: Logger, isTakenOver = false
     });
     fs.truncateSync(segment.path, content.goodEnd);
   }
-  const records = new LiveRecords();
-  const tx = applyLines(records, content, content.goodEnd);
   // A process that was killed may not have come to this, and without it a power cut could take the segment away.
   syncNow(segment.path);
   await syncEntries(folder);
@@ -147,7 +161,7 @@ function checkTail(path: string, content: SegmentContent): void {
 
 function damaged(path: string, offset: number, where: string): EngineError {
   return new EngineError(
-    `${path} is damaged at byte ${offset}, ${where}. Nothing was changed. Check the disk, then run "maxclaw journal repair": it sets this file aside and keeps every undamaged transaction.`,
+    `${path} is damaged at byte ${offset}, ${where}. Nothing was changed. Check the disk, then run "maxclaw repair": it sets this file aside and keeps every undamaged transaction.`,
     { kind: "corrupt" },
   );
 }

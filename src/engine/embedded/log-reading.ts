@@ -65,12 +65,13 @@ class LineCursor {
     yield* this.#nextBytes();
   }
 
-  *next(): Reading<LogLine | undefined> {
+  *next(onLine?: (line: LogLine, bytes: Buffer) => void): Reading<LogLine | undefined> {
     const start = this.#start;
     const bytes = yield* this.#nextBytes();
-    return bytes === undefined
-      ? undefined
-      : { start, end: this.#start, event: parseEventLine(bytes, this.#log.sessionKey) };
+    if (bytes === undefined) return undefined;
+    const line = { start, end: this.#start, event: parseEventLine(bytes, this.#log.sessionKey) };
+    onLine?.(line, bytes);
+    return line;
   }
 
   *#nextBytes(): Reading<Buffer | undefined> {
@@ -92,6 +93,12 @@ class LineCursor {
     this.#start += length;
     return bytes;
   }
+}
+
+/** Calls back with each line and its bytes, which are void afterwards. */
+export function* eachLogLine(log: LogToRead, onLine: (line: LogLine, bytes: Buffer) => void): Reading<void> {
+  const cursor = new LineCursor(0, log);
+  while ((yield* cursor.next(onLine)) !== undefined);
 }
 
 /**
@@ -132,9 +139,10 @@ function* seek(log: LogToRead, seq: number): Reading<number> {
 }
 
 export interface LogRange {
+  /** All that can be read. */
   readonly events: readonly StoredEvent[];
-  /** Offset of a damaged line in the place of a wanted event. */
-  readonly damagedAt: number | undefined;
+  /** Among the lines of these events is a damaged one, or one that is out of its place. */
+  readonly isDamaged: boolean;
 }
 
 /** Up to `limit` events with seq > afterSeq. */
@@ -142,25 +150,20 @@ export function* readRange(log: LogToRead, afterSeq: number, limit: number): Rea
   const cursor = new LineCursor(yield* seek(log, afterSeq + 1), log);
   const events: StoredEvent[] = [];
   let last = afterSeq;
-  let damagedAt: number | undefined;
+  let isDamaged = false;
   while (events.length < limit) {
     const line = yield* cursor.next();
-    if (line === undefined) return { events, damagedAt };
-    if (line.event === undefined) {
-      damagedAt ??= line.start;
-      continue;
-    }
-    if (line.event.seq <= last) {
+    if (line === undefined) break;
+    if (line.event === undefined) isDamaged = true;
+    else if (line.event.seq <= last) {
       // Whatever was damaged before it was not asked for.
-      damagedAt = undefined;
-      continue;
+      isDamaged = events.length > 0;
+    } else {
+      last = line.event.seq;
+      events.push(line.event);
     }
-    if (damagedAt !== undefined && line.event.seq > last + 1) return { events, damagedAt };
-    damagedAt = undefined;
-    last = line.event.seq;
-    events.push(line.event);
   }
-  return { events, damagedAt: undefined };
+  return { events, isDamaged };
 }
 
 export interface LogEnd {

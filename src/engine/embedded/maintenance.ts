@@ -16,13 +16,12 @@ interface MaintenanceOptions {
   readonly seen: SeenKeeper;
   readonly log: Logger;
   readonly segmentBytes: number;
+  readonly forgetMs: number;
   readonly boundary: (name: string) => void;
 }
 
 /** The journal may grow by so many segments while its files are held. */
 const mostHeldSegments = 16;
-/** So long after a deletion, and not sooner after the one before, the journal is written anew. */
-const forgetMs = 1000;
 
 /** Moves events from the journal to the session logs and begins new segments: one of these at a time. */
 export class Maintenance {
@@ -70,7 +69,7 @@ export class Maintenance {
         .finally(() => {
           this.#forgetTimer = undefined;
         });
-    }, forgetMs);
+    }, this.#options.forgetMs);
   }
 
   /** Everything is in the session logs and on the disk afterwards. */

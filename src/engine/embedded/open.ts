@@ -12,6 +12,7 @@ import type {
   StoredWork,
   Work,
 } from "../engine.js";
+import { damageKind } from "../log-damage.js";
 import { storeEvents } from "./delivery.js";
 import { closedError, createDeadLetters, createRecords, createRefusal } from "./facts.js";
 import { frozenCopy } from "./files.js";
@@ -47,7 +48,9 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
 
 async function openParts(options: EmbeddedEngineOptions): Promise<Parts> {
   try {
-    const parts = createParts(options, await loadJournal(options.home, options.log, options.isTakenOver));
+    const { sessionLogs, sessionLogPath: logPathOf, isTakenOver } = options;
+    const known = { logPathOf, isTakenOver, ...(sessionLogs === undefined ? {} : { logs: sessionLogs }) };
+    const parts = createParts(options, await loadJournal(options.home, options.log, known));
     await noteStart(parts, options.bootId ?? readBootId());
     return parts;
   } catch (error) {
@@ -206,7 +209,10 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
       const { lastSeq, lastTime } = logs.open(sessionKey);
       const isEmpty = lastSeq === (records.sessions.tombstones.get(sessionKey)?.seq ?? 0);
       if (isEmpty && !records.work.hasWorkOf(sessionKey)) return;
-      writer.write([{ o: "tombstone", key: sessionKey, seq: lastSeq, timestamp: lastTime }]);
+      writer.write([
+        { o: "tombstone", key: sessionKey, seq: lastSeq, timestamp: lastTime },
+        { o: "remove", kind: damageKind, id: sessionKey },
+      ]);
       lanes.fenceDeleted();
       await journal.sync();
       removeLog(parts, sessionKey, options.log);

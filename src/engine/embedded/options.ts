@@ -10,6 +10,13 @@ export interface EmbeddedEngineOptions {
   readonly home: string;
   /** Absolute path of a session's log, e.g. `…/.sessions/telegram_42.events.jsonl`. Stable for a key. */
   readonly sessionLogPath: (sessionKey: string) => string;
+  /**
+   * The paths of all session logs there are. Asked when the journal does not tell by itself whether it is whole, and when
+   * it is not, so that the refusal can say what is missing.
+   */
+  readonly sessionLogs?: (() => readonly string[]) | undefined;
+  /** The highest sequence number of the session that people were shown, as far as files tell. Asked about damaged logs. */
+  readonly shownSeq?: ((sessionKey: string) => number) | undefined;
   /** Called with each event, per session in seq order, once it is written (and synced, where that was asked). */
   readonly publish: (event: GatewayEvent) => void;
   readonly instanceId: string;
@@ -28,6 +35,8 @@ export interface EmbeddedEngineOptions {
   readonly segmentBytes?: number;
   /** With at least so many new ids of accepted work a new segment leaves them to a file of their own. Default 4096. */
   readonly sealAtLeast?: number;
+  /** The journal is written anew this long after a deletion. Default 1000. */
+  readonly forgetMs?: number;
   /** Session logs are written this long after a session's last event. Default 1000. */
   readonly quietMs?: number;
   readonly limits?: {

@@ -1,5 +1,8 @@
 import { AcceptListeners } from "./accept-listeners.js";
 import { Admission } from "./admission.js";
+import { knownLoss, tellDamage } from "./damage/damage-records.js";
+import { eventsInJournal } from "./damage/journal-events.js";
+import { JournalMark } from "./damage/journal-mark.js";
 import { Journal } from "./journal.js";
 import { defaultLaneLimits, type LaneLimits } from "./lane-room.js";
 import { Lanes } from "./lanes.js";
@@ -41,6 +44,7 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     log,
     assertHeld: options.assertHeld,
     onFatal: options.onFatal ?? stopProcess,
+    mark: new JournalMark(options.home, log),
     onWritable: () => {
       lanes.resume("inbound");
       lanes.resume("outbound");
@@ -52,6 +56,10 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     boundary,
     syncedPosition: () => journal.syncedPosition,
     assertAlone: () => journal.assertAlone(),
+    inJournal: (sessionKey) => eventsInJournal(journal.syncedFile, sessionKey),
+    knownLoss: (sessionKey) => knownLoss(records, sessionKey),
+    shownSeq: options.shownSeq ?? (() => 0),
+    onDamage: (damage) => tellDamage({ records, writer, log, now }, damage),
   });
   const quiet = new QuietFlush(logs, records.sessions, quietMs, log);
   const seen = new SeenKeeper({
@@ -66,7 +74,17 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     },
     sealAtLeast: options.sealAtLeast,
   });
-  const maintenance = new Maintenance({ journal, records, logs, quiet, seen, log, segmentBytes, boundary });
+  const maintenance = new Maintenance({
+    journal,
+    records,
+    logs,
+    quiet,
+    seen,
+    log,
+    segmentBytes,
+    forgetMs: options.forgetMs ?? 1000,
+    boundary,
+  });
   const publisher = new Publisher(options.publish, log);
   const { instanceId } = options;
   const writer: Writer = new Writer({

@@ -1,4 +1,6 @@
 import * as fs from "node:fs";
+import { type Logger, silentLog } from "../../log.js";
+import { readMark, resetMark } from "./damage/journal-mark.js";
 import { syncFolder } from "./files.js";
 import { applyLines, createSegment } from "./load.js";
 import { seenFolder } from "./seen/format.js";
@@ -21,7 +23,10 @@ export interface JournalRepair {
  *
  * @throws {EngineError} `corrupt` when a file was written by a newer version
  */
-export async function repairJournal(home: string, assertHeld: () => void = () => {}): Promise<JournalRepair> {
+export async function repairJournal(
+  home: string,
+  { log = silentLog, assertHeld = () => {} }: { readonly log?: Logger; readonly assertHeld?: () => void } = {},
+): Promise<JournalRepair> {
   const folder = journalFolder(home);
   const all = (fs.existsSync(folder) ? listSegments(folder) : []).map((segment) => ({
     ...segment,
@@ -33,9 +38,12 @@ export async function repairJournal(home: string, assertHeld: () => void = () =>
     all.findLastIndex(({ content }) => content.checkpointEnd !== undefined),
   );
   const segments = all.slice(start);
+  const mark = readMark(home, log) ?? 0;
   const isDamaged = segments.some(
     ({ content }, index) =>
-      content.goodEnd < Math.min(content.size, content.synced) || (index === 0 && content.checkpointEnd === undefined),
+      content.goodEnd < Math.min(content.size, content.synced) ||
+      (content.goodEnd < content.size && lastTransaction(content) < mark) ||
+      (index === 0 && content.checkpointEnd === undefined),
   );
   if (!isDamaged) return { setAside: [], lostBytes: 0, keptTransactions: 0 };
 
@@ -61,7 +69,14 @@ export async function repairJournal(home: string, assertHeld: () => void = () =>
   assertHeld();
   for (const { path } of all) fs.unlinkSync(path);
   await syncFolder(folder);
+  resetMark(home, tx);
   return { setAside, lostBytes, keptTransactions };
+}
+
+/** The number of the last one before the first damage. */
+function lastTransaction({ lines, goodEnd }: SegmentContent): number {
+  const before = lines.filter(({ offset }) => offset < goodEnd);
+  return before.reduce((last, { line }) => ("tx" in line ? Math.max(last, line.tx) : last), 0);
 }
 
 /** The head as it stands, then each transaction once, in the order of their numbers, wherever its line has got to. */

@@ -5,10 +5,13 @@ import { EngineError, messageOf } from "../../errors.js";
 import type { EventDraft, StoredEvent } from "../../events/event.js";
 import type { Logger } from "../../log.js";
 import { isNewId } from "../../util/ids.js";
+import { type FoundEnd, findLogEnd, readTornTail } from "./damage/log-end.js";
+import { damagedCopies, type FoundDamage, type LogToMend, mendLog, setAside } from "./damage/mend-log.js";
+import { gapsIn, outside, type SeqRange } from "./damage/seq-range.js";
 import { codeOf, deepFreeze, syncFolder, writeFully } from "./files.js";
 import { asKnown, type KnownEvent, type LoggedEvent, readLoggedIds, toLogged } from "./known-ids.js";
 import { encodeLine } from "./line.js";
-import { checkEnd, findEnd, type LogEnd, readRange, run, runBlocking } from "./log-reading.js";
+import { type LogEnd, type LogRange, readRange, run } from "./log-reading.js";
 import { pendingOf, type Session, type SessionTable, trim } from "./session-table.js";
 
 const restingSessions = 64;
@@ -21,6 +24,14 @@ interface SessionLogsOptions {
   readonly syncedPosition: () => number;
   /** Throws when another process may use the files too. */
   readonly assertAlone: () => void;
+  /** Events of a session that the journal holds on the disk, also those that are in the log since long. */
+  readonly inJournal: (sessionKey: string) => readonly StoredEvent[];
+  /** Which events of a session are known to be lost. */
+  readonly knownLoss: (sessionKey: string) => readonly SeqRange[];
+  /** The highest number of the session that people were shown. */
+  readonly shownSeq: (sessionKey: string) => number;
+  /** Called once a log was mended, or events are found to be missing. */
+  readonly onDamage: (damage: FoundDamage) => void;
 }
 
 /** The session logs on the disk, and which sessions stay in memory. */
@@ -56,16 +67,25 @@ export class SessionLogs {
     return session;
   }
 
-  /** Events with seq > afterSeq, from the log and from memory. */
+  /** Events with seq > afterSeq, from the log and from memory. A log that turns out to be damaged is mended first. */
   async read(session: Session, afterSeq: number, limit: number): Promise<readonly StoredEvent[]> {
     const inMemory = session.tail.map(({ event }) => event);
     const fromMemory = inMemory.filter(({ seq }) => seq > afterSeq);
     const inFile = Math.min(session.flushedSeq, (inMemory[0]?.seq ?? Number.POSITIVE_INFINITY) - 1);
-    if (afterSeq >= inFile || session.logBytes === undefined || session.logBytes === 0)
-      return fromMemory.slice(0, limit);
+    if (afterSeq >= inFile || session.logBytes === undefined) return fromMemory.slice(0, limit);
     const wanted = Math.min(limit, inFile - afterSeq);
-    const fromFile = await this.#readFile(session.key, session.logBytes, afterSeq, wanted);
-    return [...fromFile, ...fromMemory].slice(0, limit);
+    const range = await this.#readFile(session.key, session.logBytes, afterSeq, wanted);
+    const events = range.events.filter(({ seq }) => seq <= inFile);
+    if (range.isDamaged || this.#lacks(session.key, afterSeq, events, events.length < wanted ? inFile : 0)) {
+      const mended = this.#mendForReader(session.key);
+      if (mended !== undefined) return await this.read(mended, afterSeq, limit);
+    }
+    return [...events, ...fromMemory].slice(0, limit);
+  }
+
+  /** Reads a log as a whole, and mends it where it is damaged. */
+  inspect(key: string): void {
+    this.#mend(this.open(key), true);
   }
 
   /** The stored event with the draft's id. Ids that were made for one use are looked for in memory alone. */
@@ -128,11 +148,13 @@ export class SessionLogs {
     }
   }
 
-  /** Takes a deleted session's log off the disk. Its tombstone must be synced. */
+  /** Takes a deleted session's log off the disk, and what was kept of it when it was damaged. Its tombstone must be synced. */
   remove(key: string): void {
     const tombstone = this.#table.tombstones.get(key);
     this.#options.assertAlone();
-    fs.rmSync(this.#options.pathOf(key), { force: true });
+    const path = this.#options.pathOf(key);
+    fs.rmSync(path, { force: true });
+    for (const kept of damagedCopies(path)) fs.rmSync(kept, { force: true });
     if (tombstone !== undefined) tombstone.isGone = true;
   }
 
@@ -140,28 +162,26 @@ export class SessionLogs {
     const tombstone = this.#table.tombstones.get(session.key);
     const path = this.#options.pathOf(session.key);
     const pending = pendingOf(session)[0]?.event.seq;
-    let end: LogEnd = { goodEnd: 0, lastSeq: 0, lastTime: 0 };
+    let found: FoundEnd = { size: 0, goodEnd: 0, lastSeq: 0, lastTime: 0 };
     // What a deleted session left behind is removed with the next write; until then it counts for nothing.
-    if (tombstone?.isGone !== false) {
-      end = findLogEnd(path, session.key, pending, (size, found) => this.#cut(path, size, found, pending));
-    }
+    if (tombstone?.isGone !== false) found = findLogEnd(path, session.key, pending);
+    const isTorn = found.goodEnd < found.size;
+    let end: LogEnd = found;
     if (tombstone !== undefined && end.lastSeq <= tombstone.seq) {
       if (end.goodEnd > 0) tombstone.isGone = false;
       end = { goodEnd: 0, lastSeq: tombstone.seq, lastTime: tombstone.timestamp };
     }
-    if (pending !== undefined && end.lastSeq < pending - 1) {
-      this.#options.log.error("a session log lacks events that were in it", {
-        file: path,
-        from: end.lastSeq + 1,
-        to: pending - 1,
-      });
-    }
+    const events = pendingOf(session).map(({ event }) => event);
+    const tail = isTorn ? readTornTail(path, found, events) : "foreign";
+    if (tail !== "foreign") this.#cut(path, found, tail === "garbled");
     // Written by a process that was killed before it synced: the journal may let go of these events only after a sync.
     if (pending !== undefined && end.lastSeq >= pending) this.#markUnsynced(path);
     session.logBytes = end.goodEnd;
     session.flushedSeq = Math.max(end.lastSeq, (pending ?? 0) - 1);
     session.lastSeq = Math.max(session.lastSeq, end.lastSeq);
     session.lastTime = Math.max(session.lastTime, end.lastTime);
+    const lacksSome = pending !== undefined && this.#lacks(session.key, end.lastSeq, [], pending - 1);
+    if ((isTorn && tail === "foreign") || lacksSome) this.#mend(session, pending !== undefined);
   }
 
   #readLogged(session: Session): Map<string, LoggedEvent> {
@@ -180,18 +200,68 @@ export class SessionLogs {
     this.#unsyncedFolders.add(dirname(path)).add(dirname(dirname(path)));
   }
 
-  /** Takes damaged bytes off the end of a log. They are kept in a file of their own unless the journal has them too. */
-  #cut(path: string, size: number, end: LogEnd, pending: number | undefined): void {
+  /** Takes damaged bytes off the end of a log: the journal has all that was in them. */
+  #cut(path: string, { size, goodEnd }: LogEnd & { readonly size: number }, isKept: boolean): void {
     this.#options.assertAlone();
-    const isCovered = pending !== undefined && pending <= end.lastSeq + 1;
-    const aside = isCovered ? undefined : `${path}.damaged-${new Date().toISOString().replaceAll(":", "-")}`;
-    if (aside !== undefined) copyRest(path, end.goodEnd, aside);
+    const keptIn = isKept ? setAside(path, "copy") : undefined;
     this.#options.log.warn("a session log ended in damaged bytes: cut", {
       file: path,
-      bytes: size - end.goodEnd,
-      ...(aside === undefined ? {} : { keptIn: aside }),
+      bytes: size - goodEnd,
+      ...(keptIn === undefined ? {} : { keptIn }),
     });
-    fs.truncateSync(path, end.goodEnd);
+    fs.truncateSync(path, goodEnd);
+  }
+
+  /** True when events are missing after `afterSeq`, between these and up to `lastSeq`, and nobody knows of it. */
+  #lacks(key: string, afterSeq: number, events: readonly StoredEvent[], lastSeq: number): boolean {
+    const from = Math.max(afterSeq, this.#table.tombstones.get(key)?.seq ?? 0);
+    const seqs = events.map(({ seq }) => seq);
+    const gaps = gapsIn(from, seqs, Math.max(lastSeq, seqs.at(-1) ?? 0));
+    return gaps.length > 0 && outside(gaps, this.#options.knownLoss(key)).length > 0;
+  }
+
+  /** The session after mending; undefined when there was nothing to mend, or the disk refuses. */
+  #mendForReader(key: string): Session | undefined {
+    try {
+      const session = this.open(key);
+      return this.#mend(session, true) ? session : undefined;
+    } catch (error) {
+      this.#options.log.error("a damaged session log could not be mended: what can be read of it is used", {
+        session: key,
+        error,
+      });
+      return undefined;
+    }
+  }
+
+  /** `isEndKnown`: the session's numbers are known from elsewhere than the end of its log. */
+  #mend(session: Session, isEndKnown: boolean): boolean {
+    const { key } = session;
+    const tombstone = this.#table.tombstones.get(key);
+    if (tombstone?.isGone === false) return false;
+    const synced = this.#options.syncedPosition();
+    const inMemory = session.tail.filter(({ position }) => position <= synced).map(({ event }) => event);
+    const log: LogToMend = {
+      path: this.#options.pathOf(key),
+      sessionKey: key,
+      after: tombstone?.seq ?? 0,
+      known: this.#options.knownLoss(key),
+      others: [...inMemory, ...this.#options.inJournal(key)],
+      lastSeq: isEndKnown ? session.flushedSeq : undefined,
+      shownSeq: isEndKnown ? 0 : this.#options.shownSeq(key),
+    };
+    this.#options.assertAlone();
+    const mended = mendLog(log);
+    if (mended === undefined) return false;
+    const { end, usedSeq, keptIn, lost, restored, isHarmless } = mended;
+    session.logBytes = end.goodEnd;
+    session.loggedIds = undefined;
+    session.flushedSeq = Math.max(session.flushedSeq, end.lastSeq);
+    session.lastSeq = Math.max(session.lastSeq, usedSeq);
+    session.lastTime = Math.max(session.lastTime, end.lastTime);
+    if (isHarmless) this.#options.log.warn("the lines of a session log were out of order", { file: log.path, keptIn });
+    else this.#options.onDamage({ sessionKey: key, file: log.path, keptIn, lost, restored });
+    return true;
   }
 
   #append(session: Session, bytes: Buffer): void {
@@ -228,17 +298,18 @@ export class SessionLogs {
     }
   }
 
-  async #readFile(key: string, size: number, afterSeq: number, limit: number): Promise<readonly StoredEvent[]> {
+  async #readFile(key: string, size: number, afterSeq: number, limit: number): Promise<LogRange> {
     const path = this.#options.pathOf(key);
     const file = await open(path, "r").catch((error: unknown) => {
       if (codeOf(error) === "ENOENT") return undefined;
       throw this.#unusable(key, "read", error);
     });
-    if (file === undefined) return [];
+    if (file === undefined) return { events: [], isDamaged: false };
     try {
-      const { events, damagedAt } = await run(file, readRange({ size, sessionKey: key }, afterSeq, limit));
-      if (damagedAt !== undefined) throw await damagedLog(path, damagedAt);
-      return events.map(deepFreeze);
+      const { events, isDamaged } = await run(file, readRange({ size, sessionKey: key }, afterSeq, limit));
+      return { events: events.map(deepFreeze), isDamaged };
+    } catch (error) {
+      throw this.#unusable(key, "read", error);
     } finally {
       await file.close();
     }
@@ -256,74 +327,14 @@ export class SessionLogs {
     }
   }
 
-  #unusable(key: string, verb: string, error: unknown): EngineError {
+  #unusable(key: string, verb: "read" | "written", error: unknown): EngineError {
     if (error instanceof EngineError) return error;
     const path = this.#options.pathOf(key);
     return new EngineError(`The session log ${path} could not be ${verb}: ${messageOf(error)}`, {
-      kind: "persistence",
+      kind: verb === "read" ? "unreadable" : "persistence",
       cause: error,
     });
   }
-}
-
-/** Calls `onDamage` first when there are bytes behind the good end. */
-function findLogEnd(
-  path: string,
-  sessionKey: string,
-  pending: number | undefined,
-  onDamage: (size: number, end: LogEnd) => void,
-): LogEnd {
-  let fd: number;
-  try {
-    fd = fs.openSync(path, "r");
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return { goodEnd: 0, lastSeq: 0, lastTime: 0 };
-    throw error;
-  }
-  try {
-    const { size } = fs.fstatSync(fd);
-    const log = { size, sessionKey };
-    const end = runBlocking(fd, pending === undefined ? findEnd(log) : checkEnd(log, pending));
-    if (end.goodEnd < size) onDamage(size, end);
-    return end;
-  } finally {
-    fs.closeSync(fd);
-  }
-}
-
-/** Copies a file from an offset on into a new one, a piece at a time, and syncs it. */
-function copyRest(path: string, offset: number, target: string): void {
-  const from = fs.openSync(path, "r");
-  const to = fs.openSync(target, "wx", 0o600);
-  try {
-    const piece = Buffer.allocUnsafe(1024 * 1024);
-    for (let position = offset; ; ) {
-      const length = fs.readSync(from, piece, 0, piece.length, position);
-      if (length === 0) break;
-      writeFully(to, piece.subarray(0, length));
-      position += length;
-    }
-    fs.fdatasyncSync(to);
-  } catch (error) {
-    fs.rmSync(target, { force: true });
-    throw error;
-  } finally {
-    fs.closeSync(to);
-    fs.closeSync(from);
-  }
-}
-
-async function damagedLog(path: string, offset: number): Promise<EngineError> {
-  let line = 1;
-  if (offset > 0)
-    for await (const chunk of fs.createReadStream(path, { end: offset - 1 })) {
-      const bytes: Buffer = chunk;
-      for (let lf = bytes.indexOf(0x0a); lf !== -1; lf = bytes.indexOf(0x0a, lf + 1)) line += 1;
-    }
-  return new EngineError(
-    `The session log ${path} is damaged in line ${line} (byte ${offset}). Restore the file from a backup, or remove that line to go on without it.`,
-    { kind: "corrupt" },
-  );
 }
 
 async function syncFile(path: string): Promise<void> {

@@ -37,7 +37,7 @@ export function readStoredJournal({ home, segment }: StoredFiles): StoredJournal
     const content = parseSegment(path, bytes);
     const isDamaged = content.goodEnd < Math.min(content.size, content.synced);
     if (isDamaged || (content.checkpointEnd === undefined && path === files.at(-1)?.path))
-      problem ??= `${path} is damaged at byte ${content.goodEnd}. Run "maxclaw journal repair".`;
+      problem ??= `${path} is damaged at byte ${content.goodEnd}. Run "maxclaw repair".`;
     if (content.checkpointEnd === undefined) continue;
     applyLines(records, content, content.goodEnd);
     return { path, content, records, problem };

@@ -108,6 +108,7 @@ class Verification {
         this.#report({ kind: "damaged", message: "no line of this log can be read", file, line });
     } else if (file !== this.#options.logPathOf(key)) {
       const message = `this is a log of ${key}, whose log is ${this.#options.logPathOf(key)}: the gateway does not read it`;
+      check?.settle();
       this.#report({ kind: "foreign", message, sessionKey: key, file });
     } else if (check !== undefined || early.length > 0 || this.#inJournal.has(key)) {
       this.#finish(key, check ?? this.#begin(key, file, early));
@@ -176,6 +177,7 @@ class Verification {
     this.#inJournal.delete(key);
     check.endLog(rest[0]);
     for (const event of rest) check.add(event, { file: this.#journal.path ?? "journal" });
+    check.settle();
     this.#events += rest.length;
     this.#sessions += 1;
     for (const [cause, problem] of check.missingCauses) this.#missingCauses.set(cause, problem);

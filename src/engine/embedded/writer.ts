@@ -61,14 +61,16 @@ export class Writer {
     drafts: readonly EventDraft[],
     others: readonly Operation[] = [],
     counts: readonly Count[] = [],
-    isReceipt = false,
+    options: { readonly isReceipt?: boolean; readonly afterSeq?: number | undefined } = {},
   ): Written {
     const { journal, records, logs, quiet, publisher } = this.#parts;
+    const { isReceipt = false, afterSeq = 0 } = options;
     const session = drafts.length === 0 ? undefined : logs.open(sessionKey);
     if (session === undefined) {
       if (others.length > 0) this.write(others, isReceipt);
       return { publish: async () => {}, events: async () => [] };
     }
+    session.lastSeq = Math.max(session.lastSeq, afterSeq);
     const { now, instanceId, log } = this.#parts;
     const { events, seqs, changed } = placeDrafts(logs, session, drafts, now(), instanceId);
     for (const { event_id: id, type } of changed)

@@ -1,0 +1,60 @@
+export interface ChannelStatus {
+  readonly name: string;
+  readonly state: "connecting" | "connected" | "reconnecting" | "disconnected" | "off";
+  /** Why it is off or not connected. */
+  readonly reason?: string;
+  /** The last proof that the connection works, ISO 8601: an answered poll, a pong. Not the state of a socket. */
+  readonly lastSeenAt?: string;
+}
+
+/** Whether commands run in a sandbox. */
+export type SandboxStatus =
+  | { readonly state: "checking" | "off" }
+  | { readonly state: "ready"; readonly name: string }
+  | { readonly state: "unavailable"; readonly reason: string };
+
+export interface StuckChatStatus {
+  readonly sessionKey: string;
+  readonly waiting: number;
+  /** ISO 8601. */
+  readonly since: string;
+  /** What it waits for, in words that follow on "the chat". */
+  readonly reason: string;
+}
+
+export interface GatewayStatus {
+  readonly version: string;
+  readonly state: "starting" | "ready" | "draining" | "stopped";
+  readonly instanceId: string;
+  readonly pid: number;
+  readonly startedAt: string;
+  readonly home: string;
+  readonly workspace: string;
+  readonly model: string;
+  readonly provider: string;
+  /** Why this provider answers for the model, as the end of a sentence. */
+  readonly providerReason?: string;
+  readonly channels: readonly ChannelStatus[];
+  /** What is wrong or off, each as one sentence: config sections, channels that do not exist yet, a full disk. */
+  readonly problems: readonly string[];
+  /** Tools that are not offered, and what to install for them. */
+  readonly missing: readonly string[];
+  /** Of commands. */
+  readonly sandbox?: SandboxStatus & {
+    /**
+     * What commands do where there is no sandbox. `ask`: each of them, unless a rule or an "always" allows it. `unasked`: mode
+     * `auto` runs them, and asks only where its words name secrets, leave the workspace or destroy too much. `none` runs.
+     */
+    readonly bare?: "ask" | "unasked" | "none";
+    /** Where the memory of commands is not limited: that, and why. */
+    readonly memory?: string;
+  };
+  readonly inboundWaiting: number;
+  readonly outboundWaiting: number;
+  readonly deadLetters: number;
+  /** Chats that do not get on: many messages wait there, or none can be taken. */
+  readonly stuckChats: readonly StuckChatStatus[];
+  readonly rssBytes: number;
+  /** fdatasyncs that somebody waited for, since the start. */
+  readonly syncs?: number;
+}

@@ -1,0 +1,37 @@
+import { existsSync } from "node:fs";
+import { findLoss } from "../engine/embedded/damage/continuity.js";
+import { readMark } from "../engine/embedded/damage/journal-mark.js";
+import { readStoredJournal } from "../engine/embedded/stored-files.js";
+import { damageKind, damageSentence, isKept, parseLogDamage } from "../engine/log-damage.js";
+import { silentLog } from "../log.js";
+import { type EventReport, type GatewayFiles, logPaths, storedFiles, verifyEvents } from "./offline-events.js";
+
+export interface Examination {
+  /** One sentence each, with what to do. */
+  readonly problems: readonly string[];
+  readonly events: EventReport;
+}
+
+/** Looks for damage in the files of a gateway. Changes nothing. */
+export async function examineFiles(files: GatewayFiles, signal: AbortSignal): Promise<Examination> {
+  const stored = storedFiles(files);
+  const { path, records, content } = readStoredJournal(stored);
+  const problems: string[] = [];
+  if (files.segment === undefined) {
+    const tx = (content?.lines ?? []).reduce((last, { line }) => ("tx" in line ? Math.max(last, line.tx) : last), 0);
+    const loss = findLoss({
+      home: files.home,
+      records: path === undefined ? undefined : records,
+      tx,
+      mark: readMark(files.home, silentLog),
+      logs: () => stored.logs.filter((log) => existsSync(log)),
+      logPathOf: logPaths(files),
+    });
+    if (loss !== undefined) problems.push(`${loss} The gateway does not start. Run: maxclaw repair`);
+  }
+  for (const [key, value] of records.facts.get(damageKind) ?? []) {
+    const damage = parseLogDamage(value);
+    if (damage !== undefined && isKept(damage)) problems.push(damageSentence(key, damage));
+  }
+  return { problems, events: await verifyEvents(files, undefined, { signal }) };
+}

@@ -1,0 +1,52 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type MendedHomeLog, mendLogs } from "../engine/embedded/damage/mend-home.js";
+import { type TakenOver, takeOverFromLogs } from "../engine/embedded/damage/take-over.js";
+import { type JournalRepair, repairJournal } from "../engine/embedded/repair.js";
+import { systemKey } from "../events/session-key.js";
+import { type Logger, silentLog } from "../log.js";
+import { shownSequence } from "../sessions/document-file.js";
+import { createSessionFiles, gatewayLogName, logsIn } from "../sessions/file-names.js";
+import { lockFiles } from "./offline-files.js";
+
+export type { MendedHomeLog } from "../engine/embedded/damage/mend-home.js";
+export type { TakenOver } from "../engine/embedded/damage/take-over.js";
+export type { JournalRepair } from "../engine/embedded/repair.js";
+
+export interface Repair {
+  readonly journal: JournalRepair;
+  /** Undefined when the journal has lost nothing. */
+  readonly takenOver: TakenOver | undefined;
+  /** The session logs that were damaged. */
+  readonly logs: readonly MendedHomeLog[];
+}
+
+/**
+ * Mends the files of a home that no gateway holds: keeps every good transaction of a damaged journal, takes over what the
+ * session logs prove beyond a journal that has lost its end, and mends the logs themselves. What was damaged is kept.
+ *
+ * @throws {EngineError} `locked` when a gateway runs
+ */
+export async function repairFiles(
+  { home, workspace }: { readonly home: string; readonly workspace: string },
+  log: Logger = silentLog,
+): Promise<Repair> {
+  const locks = await lockFiles(home, workspace);
+  try {
+    const sessions = join(workspace, ".sessions");
+    const files = createSessionFiles(sessions);
+    const gatewayLog = join(home, gatewayLogName);
+    const logPathOf = (key: string): string => (key === systemKey("local") ? gatewayLog : files.logPath(key));
+    const logs = (): readonly string[] => [gatewayLog, ...(existsSync(sessions) ? logsIn(sessions) : [])];
+    const shownSeq = (key: string): number => shownSequence(files.documentPath(key));
+    const assertHeld = (): void => {
+      for (const lock of locks) lock.assertHeld();
+    };
+    const journal = await repairJournal(home, { log, assertHeld });
+    const takenOver = await takeOverFromLogs({ home, logs, logPathOf, log, now: Date.now() });
+    const mended = await mendLogs({ home, logs, logPathOf, shownSeq, log });
+    return { journal, takenOver, logs: mended };
+  } finally {
+    for (const lock of locks) lock.release();
+  }
+}

@@ -1,0 +1,87 @@
+import * as fs from "node:fs";
+import { EngineError } from "../../../errors.js";
+import { textOf } from "../../../events/content.js";
+import { journalFolder } from "../segment.js";
+import type { LiveRecords } from "../state.js";
+import { type Evidence, gatherEvidence } from "./evidence.js";
+import { markName } from "./journal-mark.js";
+import { findLogEnd } from "./log-end.js";
+
+export interface JournalToCheck {
+  readonly home: string;
+  /** Undefined when there is no journal. */
+  readonly records: LiveRecords | undefined;
+  /** The last transaction. */
+  readonly tx: number;
+  /** A transaction that was safe on the disk; undefined when nothing tells. */
+  readonly mark: number | undefined;
+  readonly logs: () => readonly string[];
+  readonly logPathOf: (sessionKey: string) => string;
+}
+
+/**
+ * One sentence for a journal that has lost what was safe on the disk: it is gone, cut, or an older copy. The mark beside it
+ * tells; without one the session logs do, as no event is in them that was not in the journal before.
+ */
+export function findLoss(journal: JournalToCheck): string | undefined {
+  const { home, records, tx, mark } = journal;
+  const folder = journalFolder(home);
+  if (records === undefined) {
+    if (mark !== undefined && mark > 0)
+      return `The journal in ${folder} is gone: ${markName} tells of ${mark} transactions that were safe on the disk.`;
+    const log = journal.logs().find((path) => findLogEnd(path, undefined, undefined).lastSeq > 0);
+    return log === undefined
+      ? undefined
+      : `The journal in ${folder} is gone, and there are conversations, as in ${log}.`;
+  }
+  if (mark !== undefined)
+    return tx >= mark
+      ? undefined
+      : `The journal in ${folder} is older than it was: it ends with transaction ${tx}, and ${mark} were safe on the disk (${markName}).`;
+  for (const { key, lastSeq, tail } of records.sessions.all()) {
+    const inLog = tail.length === 0 ? 0 : findLogEnd(journal.logPathOf(key), key, undefined).lastSeq;
+    if (inLog > lastSeq)
+      return `The journal in ${folder} is older than the conversations: the log of ${key} goes up to event ${inLog}, the journal to ${lastSeq}.`;
+  }
+  return undefined;
+}
+
+/** @throws {EngineError} `corrupt`, with what may be lost and what would be repeated */
+export async function assertWhole(journal: JournalToCheck, now: number): Promise<void> {
+  const loss = findLoss(journal);
+  if (loss === undefined) return;
+  const { records } = journal;
+  const logs = journal.logs().filter((path) => fs.existsSync(path));
+  const evidence = records === undefined ? undefined : await gatherEvidence(records, logs, now);
+  const details = evidence === undefined ? goneDetails : detailsOf(evidence);
+  throw new EngineError(
+    `${loss} ${details} Nothing was changed. Put the newest copy of the folder back if you have one. Else run "maxclaw repair": it takes over what the conversations prove, and says what is lost.`,
+    { kind: "corrupt" },
+  );
+}
+
+const goneDetails =
+  "Accepted messages that had no answer yet may be lost, and so are pairings, approvals and replies that were waiting to be sent.";
+
+/** What a start would do wrong. */
+function detailsOf(evidence: Evidence): string {
+  const { unanswered, answered, sent, unsent } = evidence;
+  const lines = [
+    countOf(unanswered.length, "accepted message is not in it", "accepted messages are not in it") +
+      (unanswered.length === 0 ? "" : ` (${unanswered.slice(0, 3).map(messageText).join("; ")})`),
+    countOf(answered.length, "message would be answered a second time", "messages would be answered a second time"),
+    countOf(sent.length, "reply would be sent a second time", "replies would be sent a second time"),
+    countOf(unsent.length, "reply may not have been sent", "replies may not have been sent"),
+  ].filter((line) => line !== "");
+  const known = lines.length === 0 ? "" : `What the conversations tell: ${lines.join(", ")}. `;
+  return `${known}Messages that were accepted last may be lost without a trace.`;
+}
+
+function countOf(count: number, one: string, many: string): string {
+  return count === 0 ? "" : `${count} ${count === 1 ? one : many}`;
+}
+
+export function messageText({ payload, session_key: key }: Evidence["unanswered"][number]): string {
+  const text = textOf(payload.content).replaceAll(/\s+/g, " ");
+  return `${key}: “${text.length > 60 ? `${text.slice(0, 60)}…` : text}”`;
+}

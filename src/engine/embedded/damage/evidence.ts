@@ -1,0 +1,142 @@
+import * as fs from "node:fs";
+import { open } from "node:fs/promises";
+import type { InboundMessage } from "../../../bus/messages.js";
+import { textOf } from "../../../events/content.js";
+import type { EventOf, StoredEvent } from "../../../events/event.js";
+import { eachLogLine, run } from "../log-reading.js";
+import type { Operation } from "../operations.js";
+import { rememberedMs } from "../seen/seen-ids.js";
+import type { LiveRecords } from "../state.js";
+
+type Accepted = EventOf<"user_message_queued"> & StoredEvent;
+
+/** What the session logs tell that a journal does not know which has lost its end. */
+export interface Evidence {
+  /** Accepted messages without an end that the journal does not hold. */
+  readonly unanswered: readonly Accepted[];
+  /** Ids of messages that the journal would have answered once more. */
+  readonly answered: readonly string[];
+  /** Ids of replies that the journal would send once more. */
+  readonly sent: readonly string[];
+  /** Replies that were to be sent, without a receipt, that the journal does not hold. */
+  readonly unsent: readonly { readonly id: string; readonly sessionKey: string }[];
+  /** When each message of the last days was accepted, by its id. */
+  readonly accepted: ReadonlyMap<string, number>;
+}
+
+/** Reads the logs that were changed in the days for which ids are remembered. Changes nothing. */
+export async function gatherEvidence(records: LiveRecords, logs: readonly string[], now: number): Promise<Evidence> {
+  const since = now - rememberedMs;
+  const queued = new Map<string, Accepted>();
+  const ended = new Set<string>();
+  const replies = new Map<string, { readonly sessionKey: string; readonly isOver: boolean }>();
+  const note = (event: StoredEvent): void => {
+    if (event.seq <= (records.sessions.tombstones.get(event.session_key)?.seq ?? 0)) return;
+    if (event.type === "user_message_queued") queued.set(event.payload.message_id, event);
+    for (const id of endedBy(event)) ended.add(id);
+    if (event.type !== "outbound_delivery_changed") return;
+    const { outbound_id: id, status } = event.payload;
+    const isOver = status === "sent" || status === "refused" || status === "dead_letter";
+    replies.set(id, { sessionKey: event.session_key, isOver: isOver || replies.get(id)?.isOver === true });
+  };
+  for (const path of logs) {
+    if ((fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < since) continue;
+    await readLog(path, note);
+  }
+  const isKnown = (queue: "inbound" | "outbound", id: string): boolean =>
+    records.work.item(queue, id) !== undefined || records.work.dead.has(id);
+  return {
+    unanswered: [...queued.values()].filter(
+      ({ payload: { message_id: id }, timestamp }) =>
+        !ended.has(id) && !isKnown("inbound", id) && Date.parse(timestamp) >= since,
+    ),
+    answered: [...ended].filter((id) => records.work.item("inbound", id) !== undefined),
+    sent: [...replies].flatMap(([id, { isOver }]) =>
+      isOver && records.work.item("outbound", id) !== undefined ? [id] : [],
+    ),
+    unsent: [...replies].flatMap(([id, { isOver, sessionKey }]) =>
+      isOver || isKnown("outbound", id) ? [] : [{ id, sessionKey }],
+    ),
+    accepted: new Map([...queued].map(([id, { timestamp }]) => [id, Date.parse(timestamp)])),
+  };
+}
+
+async function readLog(path: string, note: (event: StoredEvent) => void): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    const { size } = await file.stat();
+    await run(
+      file,
+      eachLogLine({ size }, ({ event }) => event !== undefined && note(event)),
+    );
+  } finally {
+    await file.close();
+  }
+}
+
+function endedBy(event: StoredEvent): readonly string[] {
+  switch (event.type) {
+    case "turn_execution_complete":
+    case "turn_execution_failed":
+    case "turn_execution_cancelled":
+      return event.payload.message_ids;
+    case "error_occurred":
+      return event.correlation_id !== undefined && !event.payload.recoverable ? [event.correlation_id] : [];
+    default:
+      return [];
+  }
+}
+
+/** What makes a journal know what the logs prove: nothing is answered or sent twice, and what waits is worked on. */
+export function operationsFor({ answered, sent, accepted, unanswered }: Evidence): readonly Operation[] {
+  return [
+    ...answered.map((id) => ({ o: "ack" as const, queue: "inbound" as const, id })),
+    ...sent.map((id) => ({ o: "ack" as const, queue: "outbound" as const, id })),
+    { o: "seen", ids: [...accepted].map(([id, at]) => [`w:${id}`, at]) },
+    ...unanswered.filter(canBeRestored).map((event) => {
+      const { message_id: id } = event.payload;
+      const { session_key: sessionKey } = event;
+      const work = { queue: "inbound" as const, id, key: sessionKey, sessionKey, body: messageOf(event) };
+      return { o: "work" as const, work, at: Date.parse(event.timestamp) };
+    }),
+  ];
+}
+
+/** Work of sub-agents and jobs needs more than the log tells. */
+export function canBeRestored({ payload, source, session_key: key }: Accepted): boolean {
+  const isOfChat = source === `channel:${payload.channel}` && key.startsWith(`${payload.channel}:`);
+  return isOfChat && !key.includes(":spawn:") && payload.result_of === undefined;
+}
+
+/** The log does not tell what of it others wrote: so all of it counts as theirs. */
+function messageOf({ payload, session_key: sessionKey, timestamp }: Accepted): InboundMessage {
+  const attachments = payload.content.flatMap((part) =>
+    part.type === "file"
+      ? [
+          {
+            path: part.path,
+            filename: part.filename,
+            mimeType: part.mime_type,
+            sizeBytes: part.size_bytes ?? 0,
+          },
+        ]
+      : [],
+  );
+  return {
+    id: payload.message_id,
+    channel: payload.channel,
+    chatId: payload.chat_id,
+    thread: payload.thread,
+    senderId: payload.sender_id,
+    senderName: payload.sender_name,
+    sessionKey,
+    content: textOf(payload.content),
+    attachments,
+    platformMessageId: payload.platform_message_id,
+    quoted: payload.quoted,
+    change: payload.change,
+    mode: payload.mode,
+    outside: "a message that was brought back after damage",
+    receivedAt: Date.parse(timestamp),
+  };
+}

@@ -1,0 +1,51 @@
+import * as fs from "node:fs";
+import type { Logger } from "../../../log.js";
+import { damageKind, type LogDamage, parseLogDamage } from "../../log-damage.js";
+import { loadJournal } from "../load.js";
+import { parseEventLine } from "../log-reading.js";
+import { createParts } from "../parts.js";
+import { eachLine } from "../stored-files.js";
+
+export interface MendedHomeLog extends LogDamage {
+  readonly sessionKey: string;
+}
+
+export interface HomeToMend {
+  readonly home: string;
+  readonly logs: () => readonly string[];
+  readonly logPathOf: (sessionKey: string) => string;
+  readonly shownSeq: (sessionKey: string) => number;
+  readonly log: Logger;
+}
+
+/** Reads all logs of a home that nobody uses, and mends those that are damaged. Their people are told at the next start. */
+export async function mendLogs(options: HomeToMend): Promise<readonly MendedHomeLog[]> {
+  const { home, logPathOf, shownSeq, log } = options;
+  if (!options.logs().some((path) => fs.existsSync(path))) return [];
+  const parts = createParts(
+    { home, sessionLogPath: logPathOf, shownSeq, publish: () => {}, instanceId: "gw_repair", log, onFatal: () => {} },
+    await loadJournal(home, log, options),
+  );
+  const { records, logs, journal, maintenance, quiet } = parts;
+  const before = new Map(records.facts.get(damageKind));
+  for (const path of options.logs()) {
+    const key = await keyOf(path);
+    if (key !== undefined && logPathOf(key) === path) logs.inspect(key);
+  }
+  quiet.stop();
+  await maintenance.compact();
+  await journal.close();
+  return [...(records.facts.get(damageKind) ?? [])].flatMap(([sessionKey, value]) => {
+    const damage = before.get(sessionKey) === value ? undefined : parseLogDamage(value);
+    return damage === undefined ? [] : [{ ...damage, sessionKey }];
+  });
+}
+
+/** The session of the first line that can be read. */
+async function keyOf(path: string): Promise<string | undefined> {
+  let key: string | undefined;
+  await eachLine(path, (bytes) => {
+    key ??= parseEventLine(bytes)?.session_key;
+  });
+  return key;
+}

@@ -1,0 +1,78 @@
+import * as fs from "node:fs";
+import type { Logger } from "../../../log.js";
+import { syncFolder } from "../files.js";
+import { applyLines, createSegment } from "../load.js";
+import { journalFolder, listSegments, parseSegment } from "../segment.js";
+import { LiveRecords } from "../state.js";
+import { findLoss, messageText } from "./continuity.js";
+import { canBeRestored, gatherEvidence, operationsFor } from "./evidence.js";
+import { readMark, resetMark } from "./journal-mark.js";
+import { setAside } from "./mend-log.js";
+
+/** What became of a journal that had lost its end. */
+export interface TakenOver {
+  /** One sentence. */
+  readonly loss: string;
+  /** Messages that wait for their answer again, each with its chat and its first words. */
+  readonly restored: readonly string[];
+  /** Messages that only a person can send again. */
+  readonly lost: readonly string[];
+  readonly notAnsweredTwice: number;
+  readonly notSentTwice: number;
+  /** Replies, by id and session, that may not have arrived. */
+  readonly unsent: readonly { readonly id: string; readonly sessionKey: string }[];
+  /** The old files under their new names. */
+  readonly setAside: readonly string[];
+}
+
+export interface TakeOverOptions {
+  readonly home: string;
+  readonly logs: () => readonly string[];
+  readonly logPathOf: (sessionKey: string) => string;
+  readonly log: Logger;
+  /** Unix ms. */
+  readonly now: number;
+  /** Only says what it would do. */
+  readonly dryRun?: boolean;
+}
+
+/** Begins a new segment with what a journal holds that has lost its end, and with what the session logs prove beyond it. */
+export async function takeOverFromLogs(options: TakeOverOptions): Promise<TakenOver | undefined> {
+  const { home, logs, logPathOf, log, now } = options;
+  const folder = journalFolder(home);
+  const segments = fs.existsSync(folder) ? listSegments(folder) : [];
+  const found = newestWhole(segments.map(({ path }) => path));
+  const mark = readMark(home, log);
+  const loss = findLoss({ home, records: found?.records, tx: found?.tx ?? 0, mark, logs, logPathOf });
+  if (loss === undefined) return undefined;
+  const records = found?.records ?? new LiveRecords();
+  const evidence = await gatherEvidence(records, logs(), now);
+  const taken = {
+    loss,
+    restored: evidence.unanswered.filter(canBeRestored).map(messageText),
+    lost: evidence.unanswered.filter((event) => !canBeRestored(event)).map(messageText),
+    notAnsweredTwice: evidence.answered.length,
+    notSentTwice: evidence.sent.length,
+    unsent: evidence.unsent,
+  };
+  if (options.dryRun === true) return { ...taken, setAside: [] };
+  for (const operation of operationsFor(evidence)) records.apply(operation, { isDurable: true, bytes: 0, position: 0 });
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const kept = segments.map(({ path }) => setAside(path));
+  const tx = Math.max(mark ?? 0, found?.tx ?? 0);
+  await createSegment(folder, (segments.at(-1)?.number ?? 0) + 1, tx, records);
+  for (const { path } of segments) fs.unlinkSync(path);
+  await syncFolder(folder);
+  resetMark(home, tx);
+  return { ...taken, setAside: kept };
+}
+
+function newestWhole(paths: readonly string[]): { readonly records: LiveRecords; readonly tx: number } | undefined {
+  for (const path of [...paths].reverse()) {
+    const content = parseSegment(path, fs.readFileSync(path));
+    if (content.checkpointEnd === undefined) continue;
+    const records = new LiveRecords();
+    return { records, tx: applyLines(records, content, content.goodEnd) };
+  }
+  return undefined;
+}

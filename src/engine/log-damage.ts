@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import { z } from "zod";
+
+/** The kind of the records that tell of damaged session logs, by session key. */
+export const damageKind = "log_damage";
+
+const logDamage = z.object({
+  /** The session log. */
+  file: z.string(),
+  /** Unix ms. */
+  at: z.number(),
+  /** Sequence numbers of events that are gone. */
+  lost: z.array(z.object({ from_seq: z.number(), to_seq: z.number() })),
+  /** How many events were brought back from damaged lines or the journal. */
+  restored: z.number(),
+  /** The log as it was before it was mended. */
+  keptIn: z.string().optional(),
+  /** The event in the session's log that tells of it. */
+  eventId: z.string(),
+  /** The people of the chat and the owners were told. */
+  isTold: z.boolean(),
+});
+
+/** What is known of a session log that was damaged. */
+export type LogDamage = z.infer<typeof logDamage>;
+
+export function parseLogDamage(value: unknown): LogDamage | undefined {
+  return logDamage.safeParse(value).data;
+}
+
+/** How many events are gone. */
+export function lostEvents({ lost }: Pick<LogDamage, "lost">): number {
+  return lost.reduce((sum, { from_seq: from, to_seq: to }) => sum + to - from + 1, 0);
+}
+
+/** False once the damaged file was deleted: its owner has seen it. */
+export function isKept({ keptIn }: LogDamage): boolean {
+  return keptIn === undefined || existsSync(keptIn);
+}
+
+/** For `status`, `doctor` and owners. */
+export function damageSentence(sessionKey: string, damage: LogDamage): string {
+  const when = new Date(damage.at).toISOString();
+  const kept =
+    damage.keptIn === undefined
+      ? ""
+      : ` The damaged file is kept as ${damage.keptIn}; delete it when you do not need it.`;
+  return `The log of ${sessionKey} was damaged (found ${when}). ${outcomeOf(damage)} The conversation goes on.${kept}`;
+}
+
+function outcomeOf(damage: LogDamage): string {
+  if (lostEvents(damage) === 0) return "All of it could be restored.";
+  const ranges = damage.lost.map(({ from_seq: from, to_seq: to }) => (from === to ? `${from}` : `${from} to ${to}`));
+  return `Lost: ${lostEvents(damage) === 1 ? "event" : "events"} ${ranges.join(", ")}. Everything else could be read.`;
+}

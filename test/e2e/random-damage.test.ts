@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { test } from "node:test";
+import { repairFiles } from "../../src/api/offline-repair.js";
+import { decodeLine } from "../../src/engine/embedded/line.js";
+import { EngineError } from "../../src/errors.js";
+import { startFakeOpenAI } from "../support/fake-openai.js";
+import { openAIConfig, startGateway, type TestGateway, tempHome } from "../support/gateway.js";
+import { createRandom, type Random } from "../support/power-cut.js";
+
+const rounds = Number(process.env.DAMAGE_ROUNDS ?? 30);
+const seed = Number(process.env.DAMAGE_SEED ?? Date.now() % 1_000_000);
+const chats = ["webui:one", "webui:two", "webui:three"];
+
+interface Damaged {
+  readonly file: string;
+  readonly how: string;
+}
+
+/** A home that people have used, as a kill and as an orderly stop leave it. */
+async function usedHomes(apiBase: string): Promise<readonly string[]> {
+  const homes: string[] = [];
+  await using gateway = await startGateway({ config: openAIConfig(apiBase), isRuled: false });
+  for (const text of ["first", "second", "third"])
+    for (const key of chats) await gateway.ask(`${text} in ${key}`, { key });
+  await gateway.gateway.api.renameSession(chats[0] ?? "", "A title");
+  const killed = mkdtempSync(join(tmpdir(), "maxclaw-used-"));
+  cpSync(gateway.home, killed, { recursive: true });
+  homes.push(killed);
+  await gateway.gateway.drain(1000);
+  await gateway.gateway[Symbol.asyncDispose]();
+  const stopped = mkdtempSync(join(tmpdir(), "maxclaw-used-"));
+  cpSync(gateway.home, stopped, { recursive: true });
+  homes.push(stopped);
+  for (const home of homes) rmSync(join(home, "gateway.lock"), { force: true });
+  for (const home of homes) rmSync(join(home, "workspace", ".sessions", ".lock"), { force: true });
+  return homes;
+}
+
+/** All files of a home but the config, which a person writes and reads. */
+function filesOf(home: string): readonly string[] {
+  return readdirSync(home, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(home, join(entry.parentPath, entry.name)))
+    .filter((name) => name !== "config.json" && !name.startsWith("logs"))
+    .sort();
+}
+
+function damage(home: string, random: Random): Damaged {
+  const all = filesOf(home);
+  // Journal and logs are what counts: each second time it is one of them.
+  const files = random() < 0.5 ? all.filter((name) => /^journal|events\.jsonl$/.test(name)) : all;
+  const file = files[Math.floor(random() * files.length)] ?? "";
+  const path = join(home, file);
+  const bytes = readFileSync(path);
+  const at = Math.floor(random() * bytes.length);
+  const kinds: Readonly<Record<string, () => Buffer | undefined>> = {
+    flip: () => {
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << Math.floor(random() * 8));
+      return bytes;
+    },
+    zero: () => bytes.fill(0, at, Math.min(bytes.length, at + 4096)),
+    cut: () => bytes.subarray(0, at),
+    rubbish: () => Buffer.concat([bytes, Buffer.from(Array.from({ length: 300 }, () => Math.floor(random() * 256)))]),
+    lostLine: () => withoutLine(bytes, at),
+    joinedLines: () => withoutLineEnd(bytes, at),
+    gone: () => undefined,
+  };
+  const how = Object.keys(kinds)[Math.floor(random() * Object.keys(kinds).length)] ?? "flip";
+  const damaged = kinds[how]?.();
+  if (damaged === undefined) rmSync(path);
+  else writeFileSync(path, damaged);
+  return { file, how };
+}
+
+function withoutLine(bytes: Buffer, at: number): Buffer {
+  const start = bytes.lastIndexOf(10, at) + 1;
+  const end = bytes.indexOf(10, at);
+  return end === -1 ? bytes.subarray(0, start) : Buffer.concat([bytes.subarray(0, start), bytes.subarray(end + 1)]);
+}
+
+function withoutLineEnd(bytes: Buffer, at: number): Buffer {
+  const end = bytes.indexOf(10, at);
+  return end === -1 ? bytes : Buffer.concat([bytes.subarray(0, end), bytes.subarray(end + 1)]);
+}
+
+/** What people said, as far as lines of logs and journal tell it that are whole, or have lost no byte of their own. */
+function saidIn(home: string, how: string): ReadonlySet<string> {
+  const said = new Set<string>();
+  for (const name of filesOf(home).filter((file) => /^journal\/.*log$|events\.jsonl$/.test(file)))
+    for (const line of readFileSync(join(home, name), "utf8").split(/(?<=\n)/)) {
+      const isWhole = (how !== "zero" && how !== "cut") || decodeLine(Buffer.from(line)) !== undefined;
+      for (const [text] of isWhole ? line.matchAll(/(first|second|third) in webui:\w+/g) : []) said.add(text);
+    }
+  return said;
+}
+
+async function open(home: string): Promise<TestGateway | EngineError> {
+  try {
+    return await startGateway({ home, isRuled: false });
+  } catch (error) {
+    assert.ok(error instanceof EngineError && error.kind === "corrupt", String(error));
+    assert.match(error.message, /maxclaw repair/, "a refusal says what to do");
+    return error;
+  }
+}
+
+test(`${rounds} random damages to the files of a home: it starts or is refused by name, and loses nothing that can be read`, async (t) => {
+  t.diagnostic(`DAMAGE_SEED=${seed}, more with DAMAGE_ROUNDS`);
+  await using model = await startFakeOpenAI({ answer: { text: "ok" } });
+  const homes = await usedHomes(model.apiBase);
+  const random = createRandom(seed);
+  for (let round = 0; round < rounds; round += 1) {
+    const home = await tempHome();
+    cpSync(homes[round % homes.length] ?? "", home, { recursive: true });
+    const what = damage(home, random);
+    const about = `seed ${seed}, round ${round}, ${what.how} of ${what.file}`;
+    const said = saidIn(home, what.how);
+    let gateway = await open(home);
+    if (gateway instanceof EngineError) {
+      await repairFiles({ home, workspace: join(home, "workspace") });
+      gateway = await open(home);
+    }
+    assert.ok(!(gateway instanceof EngineError), `${about}: it starts after a repair`);
+    await using running = gateway;
+    const found = new Set<string>();
+    for (const key of chats) {
+      assert.equal((await running.ask("and now?", { key })).response, "ok", `${about}: ${key} goes on`);
+      const events = await running.events(key);
+      const seqs = events.map(({ seq }) => seq);
+      assert.deepEqual(
+        seqs,
+        [...new Set(seqs)].sort((one, other) => one - other),
+        about,
+      );
+      for (const [text] of JSON.stringify(events).matchAll(/(first|second|third) in webui:\w+/g)) found.add(text);
+    }
+    for (const text of said) assert.ok(found.has(text), `${about}: “${text}” stands in undamaged bytes`);
+    const isLog = /\.sessions\/.*events\.jsonl$/.test(what.file);
+    const lost = [...chats].some((key) => JSON.stringify(running.gateway.api.status().problems).includes(key));
+    const aside = readdirSync(join(home, "workspace", ".sessions")).some((name) =>
+      name.includes("events.jsonl.damaged-"),
+    );
+    // Rubbish behind events that the journal has as well is cut off and kept, and nothing is lost.
+    if (isLog && aside && what.how !== "rubbish")
+      assert.ok(lost || !existsSync(join(home, what.file)), `${about}: status names it`);
+  }
+  for (const home of homes) rmSync(home, { recursive: true, force: true });
+});
