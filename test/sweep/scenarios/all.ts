@@ -1,3 +1,4 @@
+import { damage } from "./damage.js";
 import { fullDisk } from "./full-disk.js";
 import { hugeAnswers } from "./huge-answers.js";
 import { randomKills } from "./random-kills.js";
@@ -12,6 +13,7 @@ export const scenarios: readonly Scenario[] = [
   twoGateways,
   subAgents,
   randomKills,
+  damage,
   refusals,
   hugeAnswers,
   fullDisk,
