@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { decodeLine } from "../../src/engine/embedded/line.js";
 
-export interface Damaged {
+interface Damaged {
   readonly file: string;
   readonly how: string;
 }
 
 /** All files of a home but the config, which a person writes and reads. */
-export function filesOf(home: string): readonly string[] {
+function filesOf(home: string): readonly string[] {
   return readdirSync(home, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(home, join(entry.parentPath, entry.name)))
@@ -54,10 +55,13 @@ function withoutLineEnd(bytes: Buffer, at: number): Buffer {
   return end === -1 ? bytes : Buffer.concat([bytes.subarray(0, end), bytes.subarray(end + 1)]);
 }
 
-/** Every text of this kind that stands in undamaged bytes of a home's logs and journal. */
-export function textsIn(home: string, pattern: RegExp): ReadonlySet<string> {
+/** Every text of this kind, as far as lines of logs and journal tell it that are whole, or have lost no byte of their own. */
+export function textsIn(home: string, { how }: Damaged, pattern: RegExp): ReadonlySet<string> {
   const found = new Set<string>();
   for (const name of filesOf(home).filter((file) => /^journal\/.*log$|events\.jsonl$/.test(file)))
-    for (const [text] of readFileSync(join(home, name), "utf8").matchAll(pattern)) found.add(text);
+    for (const line of readFileSync(join(home, name), "utf8").split(/(?<=\n)/)) {
+      const isWhole = (how !== "zero" && how !== "cut") || decodeLine(Buffer.from(line)) !== undefined;
+      for (const [text] of isWhole ? line.matchAll(pattern) : []) found.add(text);
+    }
   return found;
 }

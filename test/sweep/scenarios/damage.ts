@@ -26,9 +26,9 @@ export const damage: Scenario = {
       else await crowd.stop(2000);
       kills += isKill ? 1 : 0;
       stops += isKill ? 0 : 1;
-      const { file, how } = damageHome(crowd.home, random);
-      const about = `round ${round}, ${how} of ${file}`;
-      const left = textsIn(crowd.home, said);
+      const done = damageHome(crowd.home, random);
+      const about = `round ${round}, ${done.how} of ${done.file}`;
+      const left = textsIn(crowd.home, done, said);
       refused += await startOrRepair(crowd, about);
       for (const chat of crowd.chats) await crowd.answered(crowd.say(chat, "plain"));
       await crowd.quiet();

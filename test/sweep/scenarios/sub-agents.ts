@@ -5,6 +5,9 @@ import { costOf, failIfBroken, moment, pick, type Scenario, upTo } from "./scena
 
 const kinds = ["plain", "plain", "delegate"] as const;
 
+/** As many sub-agents as may wait over several ends. */
+const agents = { defaults: { model: "openai/test-model" }, spawn: { atOnce: 32 } };
+
 /** Orderly stops and kills take turns while sub-agents work. */
 export const subAgents: Scenario = {
   name: "sub-agents",
@@ -12,7 +15,7 @@ export const subAgents: Scenario = {
   promise: "the files are sound after each end, each event id is there once, and each result is told once",
   rounds: { test: 8, sweep: 60 },
   async run({ rounds, random, nursery }) {
-    await using crowd = await Crowd.open(nursery, { chats: 6, answer: slowAnswer(random, 150) });
+    await using crowd = await Crowd.open(nursery, { chats: 6, answer: slowAnswer(random, 150), config: { agents } });
     let [kills, stops] = [0, 0];
     for (let round = 0; round < rounds; round += 1) {
       for (let messages = upTo(6, random); messages > 0; messages -= 1)
