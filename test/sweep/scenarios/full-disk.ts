@@ -9,7 +9,7 @@ export const fullDisk: Scenario = {
   name: "full disk",
   what: "a disk that gets full as a reply was shown, before its receipt; kills meanwhile and starts on the full disk",
   promise: "no reply is shown again without a mark, nothing accepted is lost, and a start that needs room says so",
-  rounds: { test: 3, sweep: 40 },
+  rounds: { test: 3, sweep: 25 },
   missing: withoutSmallDisk,
   async run({ rounds, random, nursery }) {
     using disk = mountSmallDisk("4m");

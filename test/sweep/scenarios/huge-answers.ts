@@ -25,7 +25,7 @@ export const hugeAnswers: Scenario = {
   name: "huge answers",
   what: "answers of 100 MB in one chat (text, thinking, one line), while others talk",
   promise: `the others are answered, memory stays below ${mostMegabytes} MB, and the person is told and goes on`,
-  rounds: { test: 2, sweep: 12 },
+  rounds: { test: 2, sweep: 8 },
   async run({ rounds, random, nursery }) {
     await using model = await startFloodingModel(() => pick(floods, random)());
     const apiBase = (scripted: string): string => model.inFrontOf(scripted);

@@ -20,7 +20,7 @@ export const refusals: Scenario = {
   name: "refusals",
   what: "a platform that answers 401, 404, 429 and 5xx for a while, and one chat that has blocked the bot; kills between",
   promise: "each reply is shown or named as a dead letter, and the ledger says answered only of what was shown",
-  rounds: { test: 2, sweep: 25 },
+  rounds: { test: 2, sweep: 15 },
   async run(run) {
     await using crowd = await Crowd.open(run.nursery, { chats, sendRetryMs: 50 });
     crowd.telegram.failNext({

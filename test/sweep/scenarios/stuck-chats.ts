@@ -17,7 +17,7 @@ export const openQuestion: Scenario = {
   name: "open question",
   what: `a group with an open question and ${behind} messages behind it, while others talk; kills between`,
   promise: "the others are answered, status names the group, and after the answer all that waited is answered in order",
-  rounds: { test: 1, sweep: 12 },
+  rounds: { test: 1, sweep: 5 },
   async run({ rounds, nursery }) {
     await using crowd = await Crowd.open(nursery, { chats: 5, hasGroup: true, asksBack: true });
     await crowd.start();
@@ -47,7 +47,7 @@ export const unreadableLog: Scenario = {
   name: "unreadable log",
   what: "a chat whose log cannot be opened, while others talk; kills between",
   promise: "the others are answered, the person is told, status names the chat, and it goes on once the log is back",
-  rounds: { test: 1, sweep: 12 },
+  rounds: { test: 1, sweep: 5 },
   async run({ rounds, nursery }) {
     await using crowd = await Crowd.open(nursery, { chats: 5 });
     const log = createSessionFiles(crowd.sessions).logPath(crowd.keyOf(stuck));
