@@ -178,3 +178,11 @@ test("who asked reads the beginning of an endless answer and that it was cut, an
   assert.ok(guessedTokens > 400_000);
   assert.ok(gateway.gateway.api.usage(1).total.guessedTokens > 400_000);
 });
+
+test("who asked is told of a model that thinks without end", async () => {
+  const thinks = saysOpenAI(block).replace('"content"', '"reasoning_content"');
+  await using server = await flood("text/event-stream", 200, () => again(thinks));
+  await using gateway = await startGateway({ config: openAIConfig(server.apiBase) });
+  const { response } = await gateway.ask("what is one and one?");
+  assert.equal(response, "The model thought without end and gave no answer. Please ask again or put it differently.");
+});
