@@ -31,8 +31,10 @@ export async function benchSessions(model: FakeModel, rounds: number, budgetMs: 
 async function measure(sessions: number, model: FakeModel, rounds: number): Promise<Start> {
   const home = await mkdtemp(join(tmpdir(), "maxclaw-bench-"));
   try {
+    // A history without a journal would be refused.
+    await (await startSubject("maxclaw", model, home))[Symbol.asyncDispose]();
     makeHistory(join(home, "workspace", ".sessions"), { sessions, turnsPerSession: 2, answerBytes: 400 });
-    // The first start writes what a new home lacks.
+    // The first start on it writes what is still missing.
     await (await startSubject("maxclaw", model, home))[Symbol.asyncDispose]();
     const starts: Start[] = [];
     for (let round = 0; round < rounds; round += 1) {

@@ -13,9 +13,10 @@ async function readsAtStart(t: TestContext, sessions: number): Promise<Reads> {
   const home = memoryFolder(t);
   const dir = join(home, "workspace", ".sessions");
   await mkdir(dir, { recursive: true });
+  // By then the workspace has its files and the journal is there.
+  await stop(await startGateway({ home, config: {} }));
   makeHistory(dir, { sessions, turnsPerSession: 2, answerBytes: 200 });
-  // By now the workspace has its files and the journal is there.
-  const first = await startGateway({ home, config: {} });
+  const first = await startGateway({ home });
   await first.ask("hello", { key: madeKey(0) });
   await stop(await (await first.restart()).restart());
   const watch = watchReads(home);

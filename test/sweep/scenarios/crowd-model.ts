@@ -3,15 +3,16 @@ import { messagesOf } from "../../support/wire-messages.js";
 
 /**
  * What people of a crowd say. Each text carries a marker `#c<chat>.<n>`, unique in its world. `plain` is answered at once,
- * `delegate` starts a sub-agent whose result is told, `ask` asks the person back, `huge` is for a model without end.
+ * `delegate` starts a sub-agent whose result is told, `ask` asks the person back, `huge` is for a model without
+ * end, `vain` may be left out with a word.
  */
-export type CrowdKind = "plain" | "delegate" | "ask" | "huge";
+export type CrowdKind = "plain" | "delegate" | "ask" | "huge" | "vain";
 
 export function crowdText(kind: CrowdKind, chat: number, n: number): string {
   return `${kind} #c${chat}.${n}`;
 }
 
-const words = /(plain|delegate|ask|huge|found) (#c\d+\.\d+)/g;
+const words = /(plain|delegate|ask|huge|found|vain) (#c\d+\.\d+)/g;
 const childMark = "[You are a sub-agent.";
 
 /** The model of a crowd: its last text of a turn names all that it answers. */

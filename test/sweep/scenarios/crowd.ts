@@ -34,7 +34,6 @@ export interface CrowdOptions {
 }
 
 const limitMs = 60_000;
-const vain = "are you there";
 /** What a gateway says to people in the place of taking their message. */
 const notice = /^(I cannot write to my disk|I cannot open the log|I have more waiting)/;
 const engine = new URL("../embedded.js", import.meta.url).href;
@@ -55,6 +54,7 @@ export class Crowd implements AsyncDisposable {
   #child: SweepChild | undefined;
   #address = "";
   #life = 0;
+  #inVain = 0;
 
   private constructor(
     root: string,
@@ -126,7 +126,9 @@ export class Crowd implements AsyncDisposable {
 
   /** Says what may be left out with a word to the person, or be taken once there is room. */
   sayInVain(chat: number): void {
-    this.telegram.pushText({ chatId: this.#chatIdOf(chat), userId: chat, text: vain });
+    this.#inVain += 1;
+    const text = crowdText("vain", chat, 100_000 + this.#inVain);
+    this.telegram.pushText({ chatId: this.#chatIdOf(chat), userId: chat, text });
   }
 
   /** Begins a life. False when it died while opening. @throws what the gateway refuses to open with */
@@ -300,7 +302,7 @@ export class Crowd implements AsyncDisposable {
 /** What was said, with what was said in vain where that was taken after all. */
 function withVain(said: readonly string[], events: readonly StoredEvent[]): readonly string[] {
   const accepted = acceptedIn(events).flatMap(({ text, isResult }) => (isResult ? [] : [text]));
-  const known = accepted.filter((text) => text !== vain);
+  const known = accepted.filter((text) => !text.startsWith("vain "));
   return isDeepStrictEqual(known, said) ? accepted : said;
 }
 

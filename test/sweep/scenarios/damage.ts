@@ -29,10 +29,11 @@ export const damage: Scenario = {
       const done = damageHome(crowd.home, random);
       const about = `round ${round}, ${done.how} of ${done.file}`;
       const left = textsIn(crowd.home, done, said);
-      refused += await startOrRepair(crowd, about);
+      const repaired = await startOrRepair(crowd, about);
+      refused += repaired === undefined ? 0 : 1;
       for (const chat of crowd.chats) await crowd.answered(crowd.say(chat, "plain"));
       await crowd.quiet();
-      const broken = await lostIn(crowd, left);
+      const broken = await lostIn(crowd, left, repaired ?? "");
       const names = readdirSync(crowd.sessions).filter((name) => name.includes("events.jsonl.damaged-"));
       aside += names.length;
       await crowd.stop(2000);
@@ -47,23 +48,23 @@ export const damage: Scenario = {
   },
 };
 
-/** 1 when it was refused, which has to name what to do about it. */
-async function startOrRepair(crowd: Crowd, about: string): Promise<number> {
+/** What the repair said when the start was refused, which has to name what to do about it. */
+async function startOrRepair(crowd: Crowd, about: string): Promise<string | undefined> {
   try {
     await crowd.start();
-    return 0;
+    return undefined;
   } catch (error) {
     await crowd.kill();
     if (!/maxclaw repair/.test(String(error))) throw new Error(`${about}: ${String(error)}`, { cause: error });
     const { code, stdout, stderr } = await runMaxclaw(["repair"], crowd.home);
     if (code !== 0) throw new Error(`${about}: the repair ended with ${code}: ${stdout}${stderr}`);
     await crowd.start();
-    return 1;
+    return stdout;
   }
 }
 
 /** What stood in undamaged bytes and is gone, and chats that miss events without a word in status. */
-async function lostIn(crowd: Crowd, left: ReadonlySet<string>): Promise<string[]> {
+async function lostIn(crowd: Crowd, left: ReadonlySet<string>, repaired: string): Promise<string[]> {
   const { chats } = await crowd.evidence();
   const { problems } = await crowd.status();
   const found = new Set([...JSON.stringify(chats.map(({ look }) => look.events)).matchAll(said)].map(([text]) => text));
@@ -75,7 +76,9 @@ async function lostIn(crowd: Crowd, left: ReadonlySet<string>): Promise<string[]
     if (seqs.some((seq, index) => index > 0 && seq <= (seqs[index - 1] ?? 0)))
       broken.push(`${look.key}: numbers are not in order: ${seqs}`);
     if (seqs.length < look.lastSequence && !problems.some((text) => text.includes(look.key)))
-      broken.push(`${look.key} has ${seqs.length} events of ${look.lastSequence}, and status does not say so`);
+      broken.push(
+        `${look.key} has ${seqs.length} events of ${look.lastSequence}, and status does not say so; the repair said: ${repaired}`,
+      );
   }
   return broken;
 }
