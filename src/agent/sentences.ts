@@ -87,6 +87,8 @@ export function isRecoverable(error: ProviderError): boolean {
 }
 
 export const emptyAnswer = "The model gave an empty answer. Please ask again or put it differently.";
+export const endlessThinking =
+  "The model thought without end and gave no answer. Please ask again or put it differently.";
 export const refusedAnswer = "The model declined to answer this.";
 export const stopped = "Stopped.";
 export const compressed = "(Our conversation has grown long: I go on from a summary of its older part.)";

@@ -21,7 +21,7 @@ import { othersFor } from "./provenance.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import { openRoom } from "./room.js";
 import type { Interrupt } from "./running-turns.js";
-import { cutAnswer, emptyAnswer, limitReached, refusedAnswer, tooLongAnswer } from "./sentences.js";
+import { cutAnswer, emptyAnswer, endlessThinking, limitReached, refusedAnswer, tooLongAnswer } from "./sentences.js";
 import { startsAfresh } from "./session-state.js";
 import { runToolCalls } from "./tool-calls.js";
 import { beginAttempt, openTurnLog } from "./turn-attempt.js";
@@ -330,7 +330,7 @@ function finalEnd(answer: Extract<Answer, { readonly status: "answered" }>): Loo
     const spent = message === undefined ? { model: model.label, usage, costUsd } : undefined;
     return stopReason === "refusal"
       ? { kind: "notice", text: refusedAnswer, stopReason: "refusal", spent, unwritten }
-      : { kind: "notice", text: emptyAnswer, stopReason: "empty", spent, unwritten };
+      : { kind: "notice", text: answer.isCut ? endlessThinking : emptyAnswer, stopReason: "empty", spent, unwritten };
   }
   const why = answer.isCut ? tooLongAnswer(text.length) : cutAnswer(model.maxTokens);
   const shown = stopReason === "max_tokens" ? `${text}\n\n${why}` : text;

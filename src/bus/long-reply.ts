@@ -28,8 +28,9 @@ export function cutReply(channel: LongShape, content: string): CutReply {
   if (pieces.length <= 1 || expected <= mostMessages)
     return { texts: begin === content ? pieces : channel.split(content) };
   const length = content.length.toLocaleString("en-US");
+  const ending = lastRemark(content);
   if (channel.files === undefined) {
-    const note = `(This answer has ${length} characters. Only its beginning is shown here; all of it is in this conversation's log.)`;
+    const note = `(This answer has ${length} characters. Only its beginning is shown here; all of it is in this conversation's log.)${ending}`;
     return { texts: [...pieces.slice(0, mostMessages - 1), note] };
   }
   const { text, isCut } = withinBytes(content, channel.maxFileBytes);
@@ -41,8 +42,14 @@ export function cutReply(channel: LongShape, content: string): CutReply {
     text,
   };
   const holds = isCut ? "as much of it as this chat takes" : "all of it";
-  const note = `(This answer has ${length} characters. Above is its beginning; the file answer.md holds ${holds}.)`;
+  const note = `(This answer has ${length} characters. Above is its beginning; the file answer.md holds ${holds}.)${ending}`;
   return { texts: [...pieces.slice(0, shownFirst), note], file };
+}
+
+/** What stands in brackets below an answer, such as that it was cut, is for whoever reads only its beginning too. */
+function lastRemark(content: string): string {
+  const last = content.slice(-500).split("\n").at(-1) ?? "";
+  return /^\(.{1,300}\)$/.test(last) ? `\n${last}` : "";
 }
 
 function withinBytes(content: string, maxBytes = Number.POSITIVE_INFINITY) {

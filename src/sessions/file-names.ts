@@ -122,6 +122,9 @@ function keyInHead(path: string, pattern: RegExp): string | undefined {
     const length = readSync(descriptor, head, 0, headBytes, 0);
     const found = pattern.exec(head.toString("utf8", 0, length))?.[1];
     return found === undefined ? undefined : parseKey(found);
+  } catch {
+    // A bad disk fails here; who needs the bytes themselves says so.
+    return undefined;
   } finally {
     closeSync(descriptor);
   }

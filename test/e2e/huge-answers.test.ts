@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,9 +10,8 @@ import { sizes } from "../../src/providers/sizes.js";
 import { collect, failureOf, hello, noAbort } from "../contracts/provider.js";
 import { until } from "../support/engine-kit.js";
 import { startFakeTelegram } from "../support/fake-telegram.js";
+import { again, saysOpenAI, writeFlood } from "../support/flood.js";
 import { openAIConfig, startGateway } from "../support/gateway.js";
-
-const hundredMegabytes = 100 * 1024 * 1024;
 
 /** A server that writes pieces until 100 MB are out or nobody reads any more. */
 async function flood(type: string, status: number, pieces: () => Iterable<string>) {
@@ -21,20 +20,13 @@ async function flood(type: string, status: number, pieces: () => Iterable<string
   const isClosed = new Promise<void>((resolve) => {
     closed = resolve;
   });
-  const write = async (response: ServerResponse): Promise<void> => {
-    response.writeHead(status, { "content-type": type });
-    for (const piece of pieces()) {
-      if (sent > hundredMegabytes || response.destroyed) break;
-      sent += Buffer.byteLength(piece);
-      if (!response.write(piece))
-        await new Promise((resolve) => response.once("drain", resolve).once("close", resolve));
-    }
-    response.end();
-  };
   const server = createServer((request, response) => {
     request.resume();
     response.once("close", closed);
-    void write(response);
+    response.writeHead(status, { "content-type": type });
+    void writeFlood(response, pieces(), (bytes) => {
+      sent += bytes;
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   // A TCP server that listens has an address with a port.
@@ -50,13 +42,7 @@ async function flood(type: string, status: number, pieces: () => Iterable<string
   };
 }
 
-function* again(piece: string, first = ""): Generator<string> {
-  if (first !== "") yield first;
-  for (;;) yield piece;
-}
-
 const block = "x".repeat(64 * 1024);
-const say = (text: string) => `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
 const call = (json: string, name?: string) =>
   `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ index: 0, id: "a", function: { name, arguments: json } }] } }] })}\n\n`;
 function* calls(): Generator<string> {
@@ -87,14 +73,14 @@ const openai = (apiBase: string): Provider => createOpenAIProvider({ name: "acme
 
 describe("an answer without end", () => {
   for (const [what, create, pieces] of [
-    ["text over OpenAI's wire", openai, () => again(say(block))],
+    ["text over OpenAI's wire", openai, () => again(saysOpenAI(block))],
     [
       "text over Anthropic's wire",
       (apiBase: string) => createAnthropicProvider({ name: "acme", apiBase }),
       () => again(anthropic(block)),
     ],
-    ["thinking", openai, () => again(say(block).replace('"content"', '"reasoning_content"'))],
-    ["thinking between tags", openai, () => again(say(block), say("<think>"))],
+    ["thinking", openai, () => again(saysOpenAI(block).replace('"content"', '"reasoning_content"'))],
+    ["thinking between tags", openai, () => again(saysOpenAI(block), saysOpenAI("<think>"))],
     ["arguments of a call", openai, () => again(call(block), call("{", "write_file"))],
     ["calls", openai, calls],
   ] as const)
@@ -173,7 +159,7 @@ describe("an answer without end", () => {
 });
 
 test("who asked reads the beginning of an endless answer and that it was cut, and its use is counted", async () => {
-  await using server = await flood("text/event-stream", 200, () => again(say("word ".repeat(2000))));
+  await using server = await flood("text/event-stream", 200, () => again(saysOpenAI("word ".repeat(2000))));
   await using telegram = await startFakeTelegram({ token: "4242:test" });
   const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
   await using gateway = await startGateway({ config: openAIConfig(server.apiBase, { channels }) });
@@ -191,4 +177,12 @@ test("who asked reads the beginning of an endless answer and that it was cut, an
   const { guessedTokens = 0 } = await gateway.gateway.api.sessionUsage(key);
   assert.ok(guessedTokens > 400_000);
   assert.ok(gateway.gateway.api.usage(1).total.guessedTokens > 400_000);
+});
+
+test("who asked is told of a model that thinks without end", async () => {
+  const thinks = saysOpenAI(block).replace('"content"', '"reasoning_content"');
+  await using server = await flood("text/event-stream", 200, () => again(thinks));
+  await using gateway = await startGateway({ config: openAIConfig(server.apiBase) });
+  const { response } = await gateway.ask("what is one and one?");
+  assert.equal(response, "The model thought without end and gave no answer. Please ask again or put it differently.");
 });

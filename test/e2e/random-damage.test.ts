@@ -1,23 +1,19 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
 import { repairFiles } from "../../src/api/offline-repair.js";
-import { decodeLine } from "../../src/engine/embedded/line.js";
 import { EngineError } from "../../src/errors.js";
 import { startFakeOpenAI } from "../support/fake-openai.js";
 import { openAIConfig, startGateway, type TestGateway, tempHome } from "../support/gateway.js";
-import { createRandom, type Random } from "../support/power-cut.js";
+import { damageHome, textsIn } from "../support/home-damage.js";
+import { createRandom } from "../support/power-cut.js";
 
 const rounds = Number(process.env.DAMAGE_ROUNDS ?? 30);
 const seed = Number(process.env.DAMAGE_SEED ?? Date.now() % 1_000_000);
+const texts = /(first|second|third) in webui:\w+/g;
 const chats = ["webui:one", "webui:two", "webui:three"];
-
-interface Damaged {
-  readonly file: string;
-  readonly how: string;
-}
 
 /** A home that people have used, as a kill and as an orderly stop leave it. */
 async function usedHomes(apiBase: string): Promise<readonly string[]> {
@@ -39,64 +35,6 @@ async function usedHomes(apiBase: string): Promise<readonly string[]> {
   return homes;
 }
 
-/** All files of a home but the config, which a person writes and reads. */
-function filesOf(home: string): readonly string[] {
-  return readdirSync(home, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(home, join(entry.parentPath, entry.name)))
-    .filter((name) => name !== "config.json" && !name.startsWith("logs"))
-    .sort();
-}
-
-function damage(home: string, random: Random): Damaged {
-  const all = filesOf(home);
-  // Journal and logs are what counts: each second time it is one of them.
-  const files = random() < 0.5 ? all.filter((name) => /^journal|events\.jsonl$/.test(name)) : all;
-  const file = files[Math.floor(random() * files.length)] ?? "";
-  const path = join(home, file);
-  const bytes = readFileSync(path);
-  const at = Math.floor(random() * bytes.length);
-  const kinds: Readonly<Record<string, () => Buffer | undefined>> = {
-    flip: () => {
-      bytes[at] = (bytes[at] ?? 0) ^ (1 << Math.floor(random() * 8));
-      return bytes;
-    },
-    zero: () => bytes.fill(0, at, Math.min(bytes.length, at + 4096)),
-    cut: () => bytes.subarray(0, at),
-    rubbish: () => Buffer.concat([bytes, Buffer.from(Array.from({ length: 300 }, () => Math.floor(random() * 256)))]),
-    lostLine: () => withoutLine(bytes, at),
-    joinedLines: () => withoutLineEnd(bytes, at),
-    gone: () => undefined,
-  };
-  const how = Object.keys(kinds)[Math.floor(random() * Object.keys(kinds).length)] ?? "flip";
-  const damaged = kinds[how]?.();
-  if (damaged === undefined) rmSync(path);
-  else writeFileSync(path, damaged);
-  return { file, how };
-}
-
-function withoutLine(bytes: Buffer, at: number): Buffer {
-  const start = bytes.lastIndexOf(10, at) + 1;
-  const end = bytes.indexOf(10, at);
-  return end === -1 ? bytes.subarray(0, start) : Buffer.concat([bytes.subarray(0, start), bytes.subarray(end + 1)]);
-}
-
-function withoutLineEnd(bytes: Buffer, at: number): Buffer {
-  const end = bytes.indexOf(10, at);
-  return end === -1 ? bytes : Buffer.concat([bytes.subarray(0, end), bytes.subarray(end + 1)]);
-}
-
-/** What people said, as far as lines of logs and journal tell it that are whole, or have lost no byte of their own. */
-function saidIn(home: string, how: string): ReadonlySet<string> {
-  const said = new Set<string>();
-  for (const name of filesOf(home).filter((file) => /^journal\/.*log$|events\.jsonl$/.test(file)))
-    for (const line of readFileSync(join(home, name), "utf8").split(/(?<=\n)/)) {
-      const isWhole = (how !== "zero" && how !== "cut") || decodeLine(Buffer.from(line)) !== undefined;
-      for (const [text] of isWhole ? line.matchAll(/(first|second|third) in webui:\w+/g) : []) said.add(text);
-    }
-  return said;
-}
-
 async function open(home: string): Promise<TestGateway | EngineError> {
   try {
     return await startGateway({ home, isRuled: false });
@@ -115,9 +53,9 @@ test(`${rounds} random damages to the files of a home: it starts or is refused b
   for (let round = 0; round < rounds; round += 1) {
     const home = await tempHome();
     cpSync(homes[round % homes.length] ?? "", home, { recursive: true });
-    const what = damage(home, random);
+    const what = damageHome(home, random);
     const about = `seed ${seed}, round ${round}, ${what.how} of ${what.file}`;
-    const said = saidIn(home, what.how);
+    const said = textsIn(home, what, texts);
     let gateway = await open(home);
     if (gateway instanceof EngineError) {
       await repairFiles({ home, workspace: join(home, "workspace") });
@@ -137,7 +75,7 @@ test(`${rounds} random damages to the files of a home: it starts or is refused b
         about,
       );
       if (events.some(({ type }) => type === "session_log_mended")) mended.add(key);
-      for (const [text] of JSON.stringify(events).matchAll(/(first|second|third) in webui:\w+/g)) found.add(text);
+      for (const [text] of JSON.stringify(events).matchAll(texts)) found.add(text);
     }
     for (const text of said) assert.ok(found.has(text), `${about}: “${text}” stands in undamaged bytes`);
     const problems = JSON.stringify(running.gateway.api.status().problems);

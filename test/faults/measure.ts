@@ -18,6 +18,8 @@ export interface FaultRow {
 
 const sends: readonly (readonly [SendFault, string])[] = [
   ["429", "429 with a wait"],
+  ["401", "the token is refused for a while (401)"],
+  ["404", "the bot is unknown for a while (404)"],
   ["5xx", "5xx"],
   ["cut-before", "cut before the platform has it"],
   ["cut-after", "cut after it was shown"],

@@ -43,11 +43,12 @@ export interface ShownMessage {
 }
 
 /**
- * What happens to the next send of a text. `429` names a wait of one second where the platform can. `cut-before`: the
+ * What happens to the next send of a text. `429` names a wait of one second where the platform can. `401` and `404`: the
+ * platform refuses the token, three times, and then takes it as before. `cut-before`: the
  * connection breaks before the platform has it; `cut-after`: when it has been shown, without an answer; `timeout`: it is
  * shown, and no answer comes.
  */
-export type SendFault = "429" | "5xx" | "cut-before" | "cut-after" | "timeout";
+export type SendFault = "429" | "401" | "404" | "5xx" | "cut-before" | "cut-after" | "timeout";
 
 export interface ChannelHarness extends AsyncDisposable {
   /** The channel's name, as in the config. */

@@ -35,9 +35,11 @@ export async function openDiscordHarness(): Promise<ChannelHarness> {
         .map(({ content, files }): ShownMessage => ({ text: asRead(content), files })),
     showings: (chatId) =>
       discord.showings.filter(({ channelId }) => channelId === discord.dmOf(chatId)).map(({ text }) => asRead(text)),
-    faults: ["429", "5xx", "cut-before", "cut-after", "timeout"],
+    faults: ["429", "401", "5xx", "cut-before", "cut-after", "timeout"],
     failNextSend(fault) {
       if (fault === "429") discord.failNext(sendCall, { kind: "answer", status: 429, retryAfter: 1 });
+      else if (fault === "401")
+        for (let times = 3; times > 0; times -= 1) discord.failNext(sendCall, { kind: "answer", status: 401 });
       else if (fault === "5xx") discord.failNext(sendCall, { kind: "answer", status: 502 });
       else if (fault === "timeout") discord.failNext(sendCall, { kind: "hang", carriedOut: true });
       else discord.failNext(sendCall, { kind: "cut", carriedOut: fault === "cut-after" });

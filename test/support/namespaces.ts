@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { projectFile } from "./project.js";
 
-/** The real program in a pid and network namespace of its own, as a container has them, on the files of this machine. */
+/** The real program in a pid namespace, and most often a network, of its own, as a container has them, on the files of this machine. */
 export interface Contained extends AsyncDisposable {
   readonly child: ChildProcess;
   stdout(): string;
@@ -15,17 +15,22 @@ export interface Contained extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
-const namespaces = ["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-uts", "--die-with-parent"];
+const namespaces = ["--unshare-user", "--unshare-pid", "--unshare-uts", "--die-with-parent"];
 const files = ["--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc"];
 
-/** `host` is the name that the container gives itself. */
+/** `host` is the name that the container gives itself. With `hasNet` it is on the network of this machine. */
 export function startContained(
   args: readonly string[],
   home: string,
-  { host, env = {} }: { readonly host: string; readonly env?: Readonly<Record<string, string>> },
+  {
+    host,
+    env = {},
+    hasNet = false,
+  }: { readonly host: string; readonly env?: Readonly<Record<string, string>>; readonly hasNet?: boolean },
 ): Contained {
   const program = [process.execPath, projectFile("bin/maxclaw.js"), ...args];
-  const child = spawn("bwrap", [...namespaces, "--hostname", host, ...files, ...variables(home, env), ...program], {
+  const own = [...namespaces, ...(hasNet ? [] : ["--unshare-net"]), "--hostname", host];
+  const child = spawn("bwrap", [...own, ...files, ...variables(home, env), ...program], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const said = { stdout: "", stderr: "" };

@@ -56,10 +56,12 @@ export async function openTelegramHarness(): Promise<ChannelHarness> {
         }),
     showings: (chatId) =>
       telegram.sent.filter((one) => one.chatId === chatId).map((one) => one.file?.filename ?? one.text),
-    faults: ["429", "5xx", "cut-before", "cut-after", "timeout"],
+    faults: ["429", "401", "404", "5xx", "cut-before", "cut-after", "timeout"],
     failNextSend(fault) {
       const method = "sendMessage";
       if (fault === "429") telegram.failNext({ method, status: 429, retryAfter: 1 });
+      else if (fault === "401") telegram.failNext({ method, status: 401, description: "Unauthorized", times: 3 });
+      else if (fault === "404") telegram.failNext({ method, status: 404, description: "Not Found", times: 3 });
       else if (fault === "5xx") telegram.failNext({ method, status: 502 });
       else if (fault === "timeout") telegram.hangNext({ method, carriedOut: true });
       else telegram.cutNext({ method, when: fault === "cut-before" ? "before" : "after" });

@@ -16,3 +16,16 @@ export function headOf(request: RecordedRequest): string {
   const { tools, system }: { readonly tools?: unknown; readonly system?: unknown } = JSON.parse(unmarked(request));
   return JSON.stringify({ tools, system });
 }
+
+/** A message as OpenAI's wire carries it. */
+export interface WireMessage {
+  readonly role: string;
+  readonly content?: unknown;
+  readonly tool_calls?: readonly unknown[];
+  readonly tool_call_id?: string;
+}
+
+export function messagesOf(request: RecordedRequest): readonly WireMessage[] {
+  // Written by our own provider, which its contract suite checks.
+  return request.body.messages as readonly WireMessage[];
+}

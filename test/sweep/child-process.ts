@@ -58,6 +58,10 @@ export class SweepChild {
     });
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   get hasEnded(): boolean {
     return this.#hasEnded;
   }

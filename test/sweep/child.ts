@@ -47,18 +47,19 @@ function pointOf(event: GatewayEvent): string {
 }
 
 async function open(opening: Opening): Promise<{ readonly address: string }> {
-  const { home, relayUrl, runsPath, life } = opening;
+  const { home, relayUrl, runsPath, life, sendRetryMs } = opening;
   arm(opening.kill);
   own.keys = opening.keys;
   const { openEngine }: EngineUnderTest = await import(opening.engine);
   const gateway = await openGateway({
     home,
     config: await loadConfig({ home, env: { HOME: home } }),
-    log: fileLog(join(home, "child.log"), life),
+    log: fileLog(opening.logPath ?? join(home, "child.log"), life),
     version: "0.0.0-sweep",
     port: 0,
-    tools: countingTools(runsPath, life, passed),
-    platforms: (context) => [createRelayChannel(relayUrl, context)],
+    sendRetryMs,
+    tools: runsPath === undefined ? [] : countingTools(runsPath, life, passed),
+    platforms: (context) => (relayUrl === undefined ? [] : [createRelayChannel(relayUrl, context)]),
     onBoundary: (name, queue) => passed(queue === undefined ? name : `${name} ${queue}`),
     async openEngine(options) {
       const publish = (event: GatewayEvent): void => {

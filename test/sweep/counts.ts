@@ -33,7 +33,7 @@ export function countsOf({ chats, asked, runs }: Evidence): Counts {
         return sum + Math.max(0, shown.length - due);
       }, 0);
   return {
-    lost: all - accepted.filter(({ id }) => ended.has(id)).length,
+    lost: all - accepted.filter(({ id, isResult }) => !isResult && ended.has(id)).length,
     repeated: repeatsOn(false),
     repeatedBlind: repeatsOn(true),
     askedAgain: repeatsIn(asked, ({ chat, answer }) => `${chat} ${answer}`).length,

@@ -52,6 +52,8 @@ export function endsOf(events: readonly StoredEvent[]): readonly EndEvent[] {
 export interface AcceptedMessage {
   readonly id: string;
   readonly text: string;
+  /** A sub-agent's result, which nobody has written. */
+  readonly isResult: boolean;
 }
 
 export function acceptedIn(events: readonly StoredEvent[]): readonly AcceptedMessage[] {
@@ -61,6 +63,7 @@ export function acceptedIn(events: readonly StoredEvent[]): readonly AcceptedMes
           {
             id: event.payload.message_id,
             text: event.payload.content.map((part) => (part.type === "text" ? part.text : "")).join(""),
+            isResult: event.payload.result_of !== undefined,
           },
         ]
       : [],

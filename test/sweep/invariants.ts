@@ -7,13 +7,17 @@ import { markerOf } from "./script.js";
 /** One promise: says what breaks it, in no words if nothing does. */
 type Invariant = (chat: ChatEvidence, evidence: Evidence) => readonly string[];
 
-/** What must hold once everything is quiet, whatever happened before. */
-const invariants: Readonly<Record<string, Invariant>> = {
+/** What must hold for the messages of a chat once everything is quiet, whatever happened before. */
+const aboutMessages: Readonly<Record<string, Invariant>> = {
   "every message is accepted once and in order": acceptedOnce,
   "every message has one end": oneEnd,
   "every reply is shown, in order, and twice only where that is marked": shownOnce,
   "messages enter the conversation once and in order": inOrder,
   "the log is sound": sound,
+};
+
+/** And for the turns, in a world that keeps account of the model and the tools. */
+const aboutTurns: Readonly<Record<string, Invariant>> = {
   "one turn at a time": oneAtATime,
   "a finished answer is not asked for again": notAskedAgain,
   "a tool that writes runs at most once, others until they are done": toolRuns,
@@ -22,6 +26,15 @@ const invariants: Readonly<Record<string, Invariant>> = {
 
 /** Everything that is broken, as sentences; empty when all promises hold. */
 export function findBroken(evidence: Evidence): readonly string[] {
+  return brokenOf({ ...aboutMessages, ...aboutTurns }, evidence);
+}
+
+/** The same for a world in which only people and platforms keep account. */
+export function findBrokenMessages(evidence: Evidence): readonly string[] {
+  return brokenOf(aboutMessages, evidence);
+}
+
+function brokenOf(invariants: Readonly<Record<string, Invariant>>, evidence: Evidence): readonly string[] {
   return evidence.chats.flatMap((chat) =>
     Object.entries(invariants).flatMap(([name, check]) =>
       check(chat, evidence).map((what) => `${chat.look.key}: ${name}: ${what}`),
@@ -30,7 +43,7 @@ export function findBroken(evidence: Evidence): readonly string[] {
 }
 
 function acceptedOnce({ look, said }: ChatEvidence): readonly string[] {
-  const accepted = acceptedIn(look.events).map(({ text }) => text);
+  const accepted = acceptedIn(look.events).flatMap(({ text, isResult }) => (isResult ? [] : [text]));
   return isDeepStrictEqual(accepted, said) ? [] : [`${JSON.stringify(said)} became ${JSON.stringify(accepted)}`];
 }
 

@@ -5,16 +5,22 @@ import { createRandom } from "../support/random.js";
 import { Nursery } from "./child-process.js";
 import { combine } from "./counts.js";
 import { allPoints, type Point } from "./points.js";
-import { putBetweenMarks, toTable } from "./report.js";
+import { type Marks, putBetweenMarks, scenarioMarks, sweepMarks, toTable } from "./report.js";
 import { measureRestart, restartSentence } from "./restart.js";
+import { scenarios } from "./scenarios/all.js";
+import { runScenario, type ScenarioRow } from "./scenarios/run.js";
+import { toScenarioTable } from "./scenarios/table.js";
 import { loadEngine, poison, type Row, Sweep, type SweepEngine } from "./sweep.js";
 import { doors } from "./world.js";
 
-// `npm run sweep`: kills a gateway at every point, there at each passing, and at random moments; prints what it cost.
+// `npm run sweep`: kills a gateway at every point, there at each passing, and at random moments, then brings about each
+// scenario; prints what it cost. `--point <name>` or `--scenario <name>` takes one of them, `--scenario all` those alone.
 const { values } = parseArgs({
   options: {
     seed: { type: "string" },
     point: { type: "string" },
+    scenario: { type: "string" },
+    rounds: { type: "string" },
     passings: { type: "string", default: "12" },
     random: { type: "string", default: "60" },
     engine: { type: "string", default: new URL("./embedded.js", import.meta.url).href },
@@ -23,30 +29,64 @@ const { values } = parseArgs({
 });
 const seed = Number(values.seed ?? Date.now() % 100_000);
 const random = createRandom(seed);
-const engine = await loadEngine(values.engine);
-const points = allPoints(engine).filter(({ name }) => values.point === undefined || name === values.point);
-if (points.length === 0 && values.point !== poison) throw new Error(`There is no point "${values.point}"`);
 console.log(`seed ${seed}`);
 await using nursery = new Nursery();
+const isWhole = values.point === undefined && values.scenario === undefined;
+const rows: Row[] = [];
 
 /** What happens once in a conversation: each kill needs a world in which nobody has spoken yet. */
 const onlyOnce: ReadonlySet<string> = new Set(["event session_title_generated"]);
 
-const began = Date.now();
-const rows: Row[] = [];
-const isWhole = values.point === undefined;
-for (const point of points) rows.push(await sweepPoint(engine, point));
-if (isWhole || values.point === poison) rows.push(...(await sweepPoison(engine)));
-if (isWhole) for (let round = 0; round < Number(values.random); round += 10) add(await sweepRandomly(engine, 10));
-const sentence = isWhole ? restartSentence(await measureRestart(20)) : "";
-const table = toTable(rows);
-const kills = rows.reduce((sum, row) => sum + row.kills, 0);
-console.log(`\n${table}\n\n${sentence}\n${kills} kills in ${Math.round((Date.now() - began) / 1000)} s, seed ${seed}`);
-if (isWhole && values.write) {
+if (values.scenario === undefined) await sweepPoints();
+if (isWhole || values.scenario !== undefined) await sweepScenarios(values.scenario ?? "all");
+
+/** Kills at each point, or at the one that was asked for. */
+async function sweepPoints(): Promise<void> {
+  const engine = await loadEngine(values.engine);
+  const points = allPoints(engine).filter(({ name }) => values.point === undefined || name === values.point);
+  if (points.length === 0 && values.point !== poison) throw new Error(`There is no point "${values.point}"`);
+  const began = Date.now();
+  for (const point of points) rows.push(await sweepPoint(engine, point));
+  if (isWhole || values.point === poison) rows.push(...(await sweepPoison(engine)));
+  if (isWhole) for (let round = 0; round < Number(values.random); round += 10) add(await sweepRandomly(engine, 10));
+  const sentence = isWhole ? restartSentence(await measureRestart(20)) : "";
+  const table = toTable(rows);
+  const kills = rows.reduce((sum, row) => sum + row.kills, 0);
+  console.log(
+    `\n${table}\n\n${sentence}\n${kills} kills in ${Math.round((Date.now() - began) / 1000)} s, seed ${seed}`,
+  );
+  if (isWhole && values.write) writeDown(sweepMarks, `${kills} kills`, `${sentence}\n\n${table}`);
+}
+
+/** Brings about each scenario, or the one of this name. */
+async function sweepScenarios(name: string): Promise<void> {
+  const wanted = scenarios.filter((scenario) => name === "all" || scenario.name === name);
+  if (wanted.length === 0)
+    throw new Error(`There is no scenario "${name}". There are: ${scenarios.map((one) => one.name).join(", ")}`);
+  const found: ScenarioRow[] = [];
+  for (const scenario of wanted) {
+    const missing = scenario.missing?.();
+    if (typeof missing === "string") {
+      console.log(`${scenario.name}: left out: ${missing}`);
+      continue;
+    }
+    const began = Date.now();
+    const rounds = Number(values.rounds ?? scenario.rounds.sweep);
+    const row = await runScenario(scenario, { rounds, seed, nursery });
+    console.log(`${scenario.name}: ${rounds} rounds in ${Math.round((Date.now() - began) / 1000)} s`);
+    found.push(row);
+  }
+  const table = toScenarioTable(found);
+  console.log(`\n${table}\n\nseed ${seed}`);
+  if (name === "all" && values.write && found.length === scenarios.length)
+    writeDown(scenarioMarks, `${found.length} scenarios`, table);
+}
+
+function writeDown(marks: Marks, what: string, text: string): void {
   const page = projectFile("docs/reliability.md");
   const date = new Date().toISOString().slice(0, 10);
-  const text = `${date}, ${kills} kills, seed ${seed}, Node ${process.versions.node}. ${sentence}\n\n${table}`;
-  writeFileSync(page, putBetweenMarks(readFileSync(page, "utf8"), text));
+  const head = `${date}, ${what}, seed ${seed}, Node ${process.versions.node}.`;
+  writeFileSync(page, putBetweenMarks(readFileSync(page, "utf8"), marks, `${head} ${text}`));
 }
 
 /** Every passing of the point in a round of messages, up to the limit; the last kill is followed by a second one. */

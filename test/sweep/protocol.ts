@@ -29,12 +29,17 @@ export interface Opening {
   readonly home: string;
   /** File URL of a module that exports {@link EngineUnderTest}'s members. */
   readonly engine: string;
-  readonly relayUrl: string;
+  /** Of the platform that knows repeats, where the world has it. */
+  readonly relayUrl?: string | undefined;
   /** Sessions to look at. */
   readonly keys: readonly string[];
-  /** File to which the tools write each of their runs. */
-  readonly runsPath: string;
+  /** File to which the counting tools write each of their runs; without one there are no such tools. */
+  readonly runsPath?: string | undefined;
   readonly life: number;
+  /** Where it writes its warnings and errors; else in the home. */
+  readonly logPath?: string | undefined;
+  /** How long a send that failed waits at first; else as long as in the program. */
+  readonly sendRetryMs?: number | undefined;
   /** Armed before anything is opened. */
   readonly kill?: Kill | undefined;
 }

@@ -1,8 +1,20 @@
 import { type Counts, combine, noCounts } from "./counts.js";
 import type { Row } from "./sweep.js";
 
-const begin = "<!-- sweep: begin (npm run sweep) -->";
-const end = "<!-- sweep: end -->";
+/** What a table of a page stands between. */
+export interface Marks {
+  readonly begin: string;
+  readonly end: string;
+}
+
+export const sweepMarks: Marks = {
+  begin: "<!-- sweep: begin (npm run sweep) -->",
+  end: "<!-- sweep: end -->",
+};
+export const scenarioMarks: Marks = {
+  begin: "<!-- scenarios: begin (npm run sweep -- --scenario all) -->",
+  end: "<!-- scenarios: end -->",
+};
 
 const columns: readonly (readonly [title: string, read: (counts: Counts) => number])[] = [
   ["lost", ({ lost }) => lost],
@@ -38,7 +50,7 @@ function totalOf(rows: readonly Row[]): Row {
 }
 
 /** Puts new text between the marks of a page. */
-export function putBetweenMarks(page: string, text: string): string {
+export function putBetweenMarks(page: string, { begin, end }: Marks, text: string): string {
   const from = page.indexOf(begin);
   const to = page.indexOf(end);
   if (from === -1 || to < from) throw new Error(`The page lacks the marks ${begin} and ${end}`);

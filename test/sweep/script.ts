@@ -1,4 +1,5 @@
 import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
+import { messagesOf, type WireMessage } from "../support/wire-messages.js";
 
 /**
  * What people say in the sweep and what the model makes of it. Each text carries a marker `#<chat>.<n>`, unique in its
@@ -16,13 +17,6 @@ export function markerOf(text: string): string {
 }
 
 const marker = /(work|plain|poison) (#[a-z0-9]+\.\d+)/g;
-
-interface WireMessage {
-  readonly role: string;
-  readonly content?: unknown;
-  readonly tool_calls?: readonly unknown[];
-  readonly tool_call_id?: string;
-}
 
 /** What a request shows of the conversation it belongs to. */
 export interface Asked {
@@ -72,11 +66,6 @@ export function answerTo(request: RecordedRequest): ScriptedAnswer {
     };
   const all = asked.map(({ name }) => name).join(" ");
   return { text: ["done ", all, `\n${all} `, `is over\nbye ${all}`], chunkDelayMs: 1 };
-}
-
-function messagesOf(request: RecordedRequest): readonly WireMessage[] {
-  // Written by our own provider, which its contract suite checks.
-  return request.body.messages as readonly WireMessage[];
 }
 
 function markersIn(messages: readonly WireMessage[]): readonly { readonly kind: string; readonly name: string }[] {

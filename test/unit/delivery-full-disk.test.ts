@@ -10,7 +10,7 @@ import { silentLog } from "../../src/log.js";
 import { reply } from "../support/channel-kit.js";
 import { openIn, tempFolder, titled, until } from "../support/engine-kit.js";
 import { withoutSmallDisk } from "../support/needs.js";
-import { fillUp, smallDisk } from "../support/small-disk.js";
+import { fillUp, makeRoom, smallDisk } from "../support/small-disk.js";
 
 const skip = withoutSmallDisk();
 
@@ -69,10 +69,6 @@ async function fill(disk: string, engine: Engine): Promise<void> {
   const need = 4096 - (size % 4096) - (size - before) - 20;
   await engine.append("telegram:9", [titled("x".repeat(need < 0 ? need + 4096 : need))], { durable: true });
   fillUp(disk, 0);
-}
-
-function makeRoom(disk: string): void {
-  fs.rmSync(join(disk, "ballast"), { force: true });
 }
 
 test("a reply that was shown as the disk got full is noted at once, and shown once", { skip }, async (t) => {

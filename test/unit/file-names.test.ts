@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
@@ -52,4 +52,12 @@ test("the log decides when the document cannot be read", async () => {
   await writeFile(join(dir, "webui_x.json"), "{broken");
   await writeFile(join(dir, "webui_x.events.jsonl"), `00000000 {"session_key":"webui:x","seq":1}\n`);
   assert.equal(basename(createSessionFiles(dir).logPath("webui:x")), "webui_x.events.jsonl");
+});
+
+test("a log whose bytes cannot be read names nobody, and its session keeps its name", async () => {
+  const dir = await tempDir();
+  const files = createSessionFiles(dir);
+  // Reading fails behind a successful open, as it does on a bad disk.
+  await mkdir(join(dir, "telegram_42.events.jsonl"));
+  assert.equal(basename(files.logPath("telegram:42")), "telegram_42.events.jsonl");
 });

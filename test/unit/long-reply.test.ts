@@ -25,6 +25,15 @@ test("what fits into ten messages is ten messages, and what does not is its begi
   assert.deepEqual([file?.sizeBytes, file?.mimeType], [Buffer.byteLength(long), "text/markdown"]);
 });
 
+test("a remark below a long answer is shown in the chat too", () => {
+  const remark = "(The answer was cut at the model's limit of 100 tokens.)";
+  for (const channel of [telegram, { split: telegram.split }]) {
+    const { texts } = cutReply(channel, `${words(60_000)}\n\n${remark}`);
+    assert.ok(texts.at(-1)?.endsWith(`\n${remark}`), texts.at(-1));
+    assert.ok(!cutReply(channel, words(60_000)).texts.at(-1)?.includes("\n"));
+  }
+});
+
 test("the file keeps to the platform's limit, and says that it does", () => {
   const { texts, file } = cutReply({ ...telegram, maxFileBytes: 100_001 }, "é".repeat(200_000));
   assert.ok(file?.text === "é".repeat(50_000));
