@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join, sep } from "node:path";
 import { type Chat, letIn, type Person } from "./people.js";
 
@@ -46,11 +46,20 @@ export function filesBelow(root: string, folder = ""): readonly string[] {
   });
 }
 
-/** The text of a regular file that is not too large. */
+/** The text of a regular file that is not too large, and that is there itself: folders and links are exchanged meanwhile. */
 export function textOf(path: string): string {
-  const stats = tried(() => lstatSync(path));
-  if (stats === undefined || !stats.isFile() || stats.size > maxBytes) return "";
-  return tried(() => readFileSync(path, "latin1")) ?? "";
+  return tried(() => readItself(path)) ?? "";
+}
+
+function readItself(path: string): string {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(fd);
+    const isIt = stats.isFile() && readlinkSync(`/proc/self/fd/${fd}`) === path;
+    return isIt && stats.size <= maxBytes ? readFileSync(fd, "latin1") : "";
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function tried<T>(act: () => T): T | undefined {
