@@ -55,7 +55,7 @@ async function sweepPoints(): Promise<void> {
   console.log(
     `\n${table}\n\n${sentence}\n${kills} kills in ${Math.round((Date.now() - began) / 1000)} s, seed ${seed}`,
   );
-  if (isWhole && values.write) writeDown(sweepMarks, `${kills} kills`, `${sentence}\n\n${table}`);
+  if (isWhole && values.write) writeDown(sweepMarks, `${kills} kills`, ` ${sentence}\n\n${table}`);
 }
 
 /** Brings about each scenario, or the one of this name. */
@@ -79,14 +79,14 @@ async function sweepScenarios(name: string): Promise<void> {
   const table = toScenarioTable(found);
   console.log(`\n${table}\n\nseed ${seed}`);
   if (name === "all" && values.write && found.length === scenarios.length)
-    writeDown(scenarioMarks, `${found.length} scenarios`, table);
+    writeDown(scenarioMarks, `${found.length} scenarios`, `\n\n${table}`);
 }
 
 function writeDown(marks: Marks, what: string, text: string): void {
   const page = projectFile("docs/reliability.md");
   const date = new Date().toISOString().slice(0, 10);
   const head = `${date}, ${what}, seed ${seed}, Node ${process.versions.node}.`;
-  writeFileSync(page, putBetweenMarks(readFileSync(page, "utf8"), marks, `${head} ${text}`));
+  writeFileSync(page, putBetweenMarks(readFileSync(page, "utf8"), marks, `${head}${text}`));
 }
 
 /** Every passing of the point in a round of messages, up to the limit; the last kill is followed by a second one. */
