@@ -5,7 +5,7 @@ import { costOf, failIfBroken, type Scenario } from "./scenario.js";
 
 /** More than Telegram hands out at once. */
 const behind = 240;
-const vain = 30;
+const vain = 120;
 const stuck = 1;
 const asker = 1;
 const others = 99;
