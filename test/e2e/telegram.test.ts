@@ -92,7 +92,7 @@ test("a message is answered in its chat, and only then is nothing left of it any
   await assertNothingLost(t.gateway);
 });
 
-test("an update that cannot be stored stays with Telegram, others are answered meanwhile, and each once after a restart", async () => {
+test("an update that cannot be stored waits and its sender is told, others are answered meanwhile, and each once after a restart", async () => {
   await using t = await start();
   await until("it is connected", isConnected(t.gateway));
   // A session whose log cannot be opened.
@@ -100,18 +100,18 @@ test("an update that cannot be stored stays with Telegram, others are answered m
   await mkdir(broken, { recursive: true });
   const first = t.telegram.pushText({ chatId: 42, userId: 42, text: "say one" });
   t.say(43, "say two");
-  await t.telegram.waitForSent(1);
-  assert.deepEqual(t.texts(), ["You said two."]);
-  assert.ok(t.telegram.confirmedOffset <= first.updateId);
-  assert.equal(t.telegram.pending, 2);
+  await t.telegram.waitForSent(2);
+  assert.deepEqual(t.texts(43), ["You said two."]);
+  const [told = ""] = t.texts(42);
+  assert.match(told, /^I cannot read my disk right now\. Your message waits/);
   await t.gateway.gateway.drain(1000);
   await rmdir(broken);
   t.gateway = await t.gateway.restart();
-  await t.telegram.waitForSent(2);
+  await t.telegram.waitForSent(3);
   await t.telegram.waitForConfirmed(first.updateId + 2);
   t.say(43, "say three");
-  await t.telegram.waitForSent(3);
-  assert.deepEqual(t.texts(42), ["You said one."]);
+  await t.telegram.waitForSent(4);
+  assert.deepEqual(t.texts(42), [told, "You said one."]);
   assert.deepEqual(t.texts(43), ["You said two.", "You said three."]);
   await assertNothingLost(t.gateway);
 });
