@@ -258,7 +258,7 @@ export interface GatewayApi {
   /** What the last days have used, today included. */
   usage(days: number): UsageReport;
 
-  /** Resolves once the message is durable. @throws {RequestError} 400 empty or too long, 409 with the state of a session that is over, 429 busy */
+  /** Resolves once the message is durable. @throws {RequestError} 400 empty or too long, 409 with the state of a session that is over, or `id_used` where another session has taken a message of this id, 429 busy */
   send(request: SendRequest): Promise<SendOutcome>;
   /** Resolves when the turn that holds this message ends; rejects when `signal` aborts. */
   waitForTurn(sessionKey: string, messageId: string, signal: AbortSignal): Promise<TurnOutcome>;
