@@ -97,7 +97,7 @@ export interface SendOutcome {
 /** How the turn that took a message ended. */
 export interface TurnOutcome {
   readonly end: "complete" | "failed" | "cancelled";
-  /** The final text, or the sentence that the person was told. */
+  /** The final text, with a remark below it where it was cut, or the sentence that the person was told. */
   readonly response: string;
   readonly turnId: string;
   /** Why a complete turn ended: `end_turn`, `max_tokens`, `max_iterations` … */

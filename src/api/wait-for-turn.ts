@@ -1,6 +1,6 @@
 import type { Engine } from "../engine/engine.js";
 import { EngineError, RequestError } from "../errors.js";
-import { textOf } from "../events/content.js";
+import { textOf, withRemark } from "../events/content.js";
 import type { GatewayEvent } from "../events/event.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { SessionStore } from "../sessions/session-store.js";
@@ -26,7 +26,7 @@ function createWatcher(messageId: string): (event: GatewayEvent) => TurnOutcome 
         texts.clear();
         return undefined;
       case "turn_execution_complete":
-        return of(event, "complete", texts.get(event.payload.message_id) ?? "");
+        return of(event, "complete", withRemark(texts.get(event.payload.message_id) ?? "", event.payload.remark));
       case "turn_execution_failed":
         return of(event, "failed", event.payload.message);
       case "turn_execution_cancelled":

@@ -93,6 +93,38 @@ test("an answer that is not streamed has all of its text, too", async () => {
   assert.equal(response.headers.get("x-should-retry"), "false", "its message is taken: again would be once more");
 });
 
+const cut = "Once upon\n\n(The answer was cut at the model's limit of 50 tokens.)";
+
+test("an answer that was cut says so, wherever it is read", async () => {
+  const limits = { agents: { defaults: { model: "openai/test-model", maxTokens: 50 } } };
+  await using t = await start({ text: ["Once ", "upon"], stopReason: "max_tokens" }, limits);
+  const body = { model: "maxclaw", messages: [user("a story")] };
+  const whole = await t.client.chat.completions.create(body);
+  assert.deepEqual([whole.choices[0]?.message.content, whole.choices[0]?.finish_reason], [cut, "length"]);
+  let streamed = "";
+  for await (const { choices } of await t.client.chat.completions.create({ ...body, stream: true }))
+    streamed += choices[0]?.delta.content ?? "";
+  assert.equal(streamed, cut);
+
+  const url = `http://${t.gateway.gateway.address}/api/message`;
+  const message = JSON.stringify({ content: "a story", messageId: "story-0001" });
+  const post = async (path: string): Promise<string> => {
+    const answer = await fetch(url + path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: message,
+    });
+    return await answer.text();
+  };
+  assert.equal(JSON.parse(await post("")).response, cut);
+  assert.equal(JSON.parse(await post("")).response, cut, "also when it is asked for again");
+  const frames = (await post("?stream=1")).split("\n").flatMap((line) => /^data: (\{.*)/.exec(line)?.[1] ?? []);
+  assert.equal(frames.map((frame) => JSON.parse(frame).delta ?? "").join(""), cut, "a terminal shows these");
+  assert.equal(JSON.parse(frames.at(-1) ?? "{}").response, cut);
+  const heard = t.model.requests.map(({ bodyText }) => bodyText).join();
+  assert.ok(!heard.includes("cut at the model"), "the model does not read it");
+});
+
 // A question that nobody sees is waited for very long.
 test("a question to the person ends the answer, is asked again until it is answered, and the turn then goes on", {
   timeout: 20_000,
