@@ -3,7 +3,7 @@ import { outboundQueued } from "../bus/message-bus.js";
 import type { InboundMessage } from "../bus/messages.js";
 import type { Work } from "../engine/engine.js";
 import type { ProviderError } from "../errors.js";
-import { noUsage, type Usage } from "../events/content.js";
+import { noUsage, type Usage, withRemark } from "../events/content.js";
 import type { EventDraft, StoredEvent } from "../events/event.js";
 import type { TurnEnd } from "../events/machines/input.js";
 import { newId } from "../util/ids.js";
@@ -25,6 +25,8 @@ export type LoopEnd =
       readonly kind: "answered";
       readonly messageId: string;
       readonly text: string;
+      /** Why it is not whole. */
+      readonly remark?: string | undefined;
       readonly stopReason: string;
       readonly unwritten: readonly EventDraft[];
     }
@@ -127,8 +129,13 @@ function describeEnd(
   switch (end.kind) {
     case "answered":
       return {
-        outcome: { end: "complete", messageId: end.messageId, stopReason: asStopReason(end.stopReason) },
-        text: end.text,
+        outcome: {
+          end: "complete",
+          messageId: end.messageId,
+          stopReason: asStopReason(end.stopReason),
+          remark: end.remark,
+        },
+        text: withRemark(end.text, end.remark),
         rests: "idle",
       };
     case "notice": {

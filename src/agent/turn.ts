@@ -333,8 +333,8 @@ function finalEnd(answer: Extract<Answer, { readonly status: "answered" }>): Loo
       : { kind: "notice", text: answer.isCut ? endlessThinking : emptyAnswer, stopReason: "empty", spent, unwritten };
   }
   const why = answer.isCut ? tooLongAnswer(text.length) : cutAnswer(model.maxTokens);
-  const shown = stopReason === "max_tokens" ? `${text}\n\n${why}` : text;
-  return { kind: "answered", messageId: message.message_id, text: shown, stopReason, unwritten };
+  const remark = stopReason === "max_tokens" ? why : undefined;
+  return { kind: "answered", messageId: message.message_id, text, remark, stopReason, unwritten };
 }
 
 function interruptedEnd({ machines }: TurnScope, log: TurnLog): LoopEnd {

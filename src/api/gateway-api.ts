@@ -97,7 +97,7 @@ export interface SendOutcome {
 /** How the turn that took a message ended. */
 export interface TurnOutcome {
   readonly end: "complete" | "failed" | "cancelled";
-  /** The final text, or the sentence that the person was told. */
+  /** The final text, with a remark below it where it was cut, or the sentence that the person was told. */
   readonly response: string;
   readonly turnId: string;
   /** Why a complete turn ended: `end_turn`, `max_tokens`, `max_iterations` … */
@@ -258,7 +258,7 @@ export interface GatewayApi {
   /** What the last days have used, today included. */
   usage(days: number): UsageReport;
 
-  /** Resolves once the message is durable. @throws {RequestError} 400 empty or too long, 409 with the state of a session that is over, 429 busy */
+  /** Resolves once the message is durable. @throws {RequestError} 400 empty or too long, 409 with the state of a session that is over, or `id_used` where another session has taken a message of this id, 429 busy */
   send(request: SendRequest): Promise<SendOutcome>;
   /** Resolves when the turn that holds this message ends; rejects when `signal` aborts. */
   waitForTurn(sessionKey: string, messageId: string, signal: AbortSignal): Promise<TurnOutcome>;

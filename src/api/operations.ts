@@ -35,7 +35,7 @@ import { openSessionFeed } from "./session-feed.js";
 import { createLifecycle } from "./session-lifecycle.js";
 import { toSessionUsage } from "./session-usage.js";
 import { createSkillOperations } from "./skill-operations.js";
-import { waitForTurn } from "./wait-for-turn.js";
+import { assertOwnId, waitForTurn } from "./wait-for-turn.js";
 
 export interface OperationPorts {
   readonly engine: Engine;
@@ -261,7 +261,9 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       const by = `${channel}:${senderId}`;
       const take = attachments.length === 0 ? undefined : () => ports.uploads.hand(sessionKey, id, attachments, by);
       try {
-        return { messageId: id, status: await intake.submit(message, take) };
+        const status = await intake.submit(message, take);
+        if (status === "duplicate") await assertOwnId(sessionKey, id, { sessions, engine });
+        return { messageId: id, status };
       } catch (error) {
         if (error instanceof EngineError && (error.kind === "buffer_full" || error.kind === "lane_full"))
           throw new RequestError("Too many messages are waiting. Try again in a minute.", {

@@ -1,6 +1,6 @@
 import type { Engine } from "../engine/engine.js";
 import { EngineError, RequestError } from "../errors.js";
-import { textOf } from "../events/content.js";
+import { textOf, withRemark } from "../events/content.js";
 import type { GatewayEvent } from "../events/event.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { SessionStore } from "../sessions/session-store.js";
@@ -26,7 +26,7 @@ function createWatcher(messageId: string): (event: GatewayEvent) => TurnOutcome 
         texts.clear();
         return undefined;
       case "turn_execution_complete":
-        return of(event, "complete", texts.get(event.payload.message_id) ?? "");
+        return of(event, "complete", withRemark(texts.get(event.payload.message_id) ?? "", event.payload.remark));
       case "turn_execution_failed":
         return of(event, "failed", event.payload.message);
       case "turn_execution_cancelled":
@@ -117,6 +117,41 @@ async function findInPast(
     if (!page.hasMore) return "unknown";
     afterSeq = page.events.at(-1)?.seq ?? afterSeq;
   }
+}
+
+/**
+ * That a message which was taken before was taken here. Who cannot be told because of a log that cannot be read is let
+ * through: waiting for the answer says so.
+ *
+ * @throws {RequestError} 409
+ */
+export async function assertOwnId(
+  sessionKey: string,
+  messageId: string,
+  { sessions, engine }: Pick<WaitPorts, "sessions" | "engine">,
+): Promise<void> {
+  try {
+    const session = await sessions.open(sessionKey);
+    if (session.queuedEvents.has(messageId)) return;
+    for (let afterSeq = 0; ; ) {
+      const page = await engine.events(sessionKey, { afterSeq, limit: pageSize });
+      if (page.events.some((event) => names(event, messageId))) return;
+      if (!page.hasMore) break;
+      afterSeq = page.events.at(-1)?.seq ?? afterSeq;
+    }
+  } catch (error) {
+    if (error instanceof EngineError) return;
+    throw error;
+  }
+  throw new RequestError(
+    `The message was not taken: its id ${messageId} was used before, in another conversation or in one that was deleted. Ids are unique over all conversations: send it again with a new id.`,
+    { status: 409, code: "id_used" },
+  );
+}
+
+function names({ type, payload }: GatewayEvent, messageId: string): boolean {
+  if (type === "user_message_queued" || type === "user_message") return payload.message_id === messageId;
+  return "message_ids" in payload && payload.message_ids.includes(messageId);
 }
 
 /** Who waits has handed the message in: a failure to read says nothing of that. */

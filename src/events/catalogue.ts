@@ -200,6 +200,7 @@ export const catalogue = {
       message_ids: z.array(text),
       message_id: text,
       stop_reason: z.enum([...stopReasons, "max_iterations", "empty"]),
+      remark: text.optional(),
       iterations: count,
       usage,
       cost_usd: z.number().optional(),

@@ -71,3 +71,8 @@ export function textOf(parts: readonly ContentPart[]): string {
 /** Why a model's answer ended. */
 export const stopReasons = ["end_turn", "tool_use", "max_tokens", "refusal", "interrupted", "error"] as const;
 export type StopReason = (typeof stopReasons)[number];
+
+/** The answer as people read it. */
+export function withRemark(answer: string, remark: string | undefined): string {
+  return remark === undefined ? answer : `${answer}\n\n${remark}`;
+}

@@ -112,6 +112,8 @@ export function createAnswerProjection(messageId: string): AnswerProjection {
             summary: `Skill ${skill.name} ready`,
           },
         ]);
+      case "turn_execution_complete":
+        return deltaFrames(event.payload.remark === undefined ? "" : `\n\n${event.payload.remark}`);
       case "context_compressed":
         return [{ type: "status", message: "Older messages were summarised" }];
       case "human_input_asked":

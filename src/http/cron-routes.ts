@@ -16,7 +16,9 @@ const body = z.object({
   prompt: z.string().max(4000),
   cron: optional,
   /** A plain number is milliseconds, as in the Go maxclaw. */
-  every: optional.transform((text) => (text !== undefined && /^\d+$/.test(text) ? `${Number(text) / 1000}s` : text)),
+  every: z
+    .union([optional, z.number().transform(String)])
+    .transform((text) => (text !== undefined && /^\d+$/.test(text) ? `${Number(text) / 1000}s` : text)),
   at: optional,
   timeZone: optional,
   session: z.enum(["chat", "alone"]).optional(),

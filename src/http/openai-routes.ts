@@ -66,10 +66,7 @@ async function complete(x: Exchange): Promise<void> {
     messageId: idOf(x) ?? newId("msg"),
   };
   if (body.stream === true) return await stream(x, request, body.stream_options?.include_usage === true);
-  let content = "";
-  const { finish, usage } = await follow(x, request, (text) => {
-    content += text;
-  });
+  const { content, finish, usage } = await follow(x, request, () => {});
   const choice = { index: 0, message: { role: "assistant", content, refusal: null } };
   sendJson(x.response, 200, {
     ...head("chat.completion", request.messageId),
@@ -123,6 +120,8 @@ interface Ask {
 }
 
 interface Ending {
+  /** As it counts in the end: without attempts that were given up, and without what was said before tools. */
+  readonly content: string;
   readonly finish: "stop" | "length";
   readonly usage?: Usage | undefined;
 }
@@ -146,18 +145,19 @@ async function follow(
   if (!isRepeatable && !x.response.headersSent) x.response.setHeader("X-Should-Retry", "false");
   onAccepted();
   if (open !== undefined && questionIn(x, sessionKey)?.requestId === open.requestId) {
-    void onText(questionText(open));
-    return { finish: "stop" };
+    const content = questionText(open);
+    void onText(content);
+    return { content, finish: "stop" };
   }
 
   const projection = createAnswerProjection(messageId);
   const seenAll = new AbortController();
   using scope = linked(x.signal);
   let subscription: Subscription | undefined;
-  let lastIteration: number | undefined;
+  let current: { readonly id: string; readonly text: string } | undefined;
   let isTold = false;
   let isOwn = false;
-  /** What was said before and after tools are paragraphs of one answer. */
+  /** What was said before and after tools are paragraphs of one answer, and so are attempts at it. */
   const say = (text: string, isParagraph = true): Promise<void> | undefined | void => {
     const gap = isTold && isParagraph ? "\n\n" : "";
     isTold = true;
@@ -169,15 +169,17 @@ async function follow(
         let slow: Promise<void> | undefined | void;
         if (event.type === "turn_execution_start") isOwn = event.payload.message_ids.includes(messageId);
         if (event.type === "human_input_answered") isOwn ||= event.correlation_id === messageId;
-        for (const { type, iteration, delta = "", humanInput } of projection.next(event)) {
+        for (const { type, delta = "", humanInput } of projection.next(event)) {
           if (humanInput !== undefined) {
             const asked = questionIn(x, sessionKey);
             if (asked?.requestId !== humanInput.requestId) continue;
-            slow = say(questionText(asked));
-            resolve({ finish: "stop" });
+            const question = questionText(asked);
+            slow = say(question);
+            resolve({ content: current === undefined ? question : `${current.text}\n\n${question}`, finish: "stop" });
           } else if (type === "content_delta") {
-            slow = say(delta, iteration !== lastIteration);
-            lastIteration = iteration;
+            const id = messageOf(event);
+            slow = say(delta, id !== undefined && id !== current?.id);
+            if (id !== undefined) current = { id, text: id === current?.id ? current.text + delta : delta };
           }
         }
         if (projection.isOver()) seenAll.abort();
@@ -187,8 +189,9 @@ async function follow(
       const end = async (): Promise<void> => {
         const outcome = await x.api.waitForTurn(sessionKey, messageId, scope.signal);
         await sleep(lastEventsMs, seenAll.signal).catch(() => {});
-        if (!isTold || outcome.end === "failed") void say(answerOf(outcome));
-        resolve({ finish: finishOf(outcome), usage: outcome.usage });
+        const content = answerOf(outcome);
+        if (!isTold || outcome.end === "failed") void say(content);
+        resolve({ content, finish: finishOf(outcome), usage: outcome.usage });
       };
       end().catch(reject);
     });
@@ -200,6 +203,11 @@ async function follow(
     subscription?.close();
     scope.abort();
   }
+}
+
+/** Which of the assistant's messages this text belongs to. */
+function messageOf(event: GatewayEvent): string | undefined {
+  return event.type === "text_delta" || event.type === "assistant_message" ? event.payload.message_id : undefined;
 }
 
 function questionIn({ api }: Exchange, sessionKey: string): WaitingQuestion | undefined {

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { basename } from "node:path";
 import { addAbortSignal, PassThrough } from "node:stream";
 import { RequestError } from "../errors.js";
@@ -16,6 +17,8 @@ export const uploadRoutes: readonly Route[] = [
 ];
 
 const maxNameChars = 1000;
+/** What programs send where nobody named a type. */
+const sayNothing: ReadonlySet<string> = new Set(["application/octet-stream", "application/x-www-form-urlencoded"]);
 
 /** The body is the file. */
 async function upload(x: Exchange): Promise<void> {
@@ -41,7 +44,7 @@ async function upload(x: Exchange): Promise<void> {
 function filenameOf(header: string | readonly string[] | undefined): string {
   const encoded = typeof header === "string" ? header : "";
   try {
-    const name = decodeURIComponent(encoded);
+    const name = decodeURIComponent(fromUtf8(encoded));
     if (name.trim() !== "" && name.length <= maxNameChars) return name;
   } catch {
     // Told below.
@@ -52,14 +55,22 @@ function filenameOf(header: string | readonly string[] | undefined): string {
   });
 }
 
-/** What is said in earnest. @throws {RequestError} 415 for what would not be the file itself */
+/** Node reads headers as Latin-1, and programs that do not encode a name send UTF-8. */
+function fromUtf8(header: string): string {
+  const bytes = Buffer.from(header, "latin1");
+  return isUtf8(bytes) ? bytes.toString("utf8") : header;
+}
+
+/**
+ * What is said in earnest: curl calls every body a form's fields.
+ * @throws {RequestError} 415 for what would not be the file itself
+ */
 function mimeTypeOf(type: string | undefined, coding: string | undefined): string | undefined {
   const plain = type?.split(";")[0]?.trim().toLowerCase() ?? "";
-  const isForm = plain.startsWith("multipart/") || plain === "application/x-www-form-urlencoded";
-  if (isForm || (coding !== undefined && coding !== "identity"))
+  if (plain.startsWith("multipart/") || (coding !== undefined && coding !== "identity"))
     throw new RequestError("Send the file itself as the body: no form, not compressed.", {
       status: 415,
       code: "unsupported_media_type",
     });
-  return /^[\w.+-]{1,80}\/[\w.+-]{1,100}$/.test(plain) && plain !== "application/octet-stream" ? plain : undefined;
+  return /^[\w.+-]{1,80}\/[\w.+-]{1,100}$/.test(plain) && !sayNothing.has(plain) ? plain : undefined;
 }

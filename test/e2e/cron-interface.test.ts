@@ -59,6 +59,11 @@ test("jobs are made, changed, run and removed over HTTP, in the shapes of the Go
     [renamed.answer.title, renamed.answer.prompt, renamed.answer.schedule, renamed.answer.timeZone],
     ["Flowers", "look", "0 9 * * 1-5", "Europe/Berlin"],
   );
+  const number = await call("PUT", `/${id}`, { every: 120_000 });
+  assert.deepEqual([number.status, number.answer.schedule], [200, "120000"], "a JSON number is milliseconds, too");
+  const second = await call("POST", "", { prompt: "x", every: 7_200_000 });
+  assert.equal(Date.parse(second.answer.nextRun) - Date.parse(second.answer.createdAt), 7_200_000);
+  assert.equal((await call("DELETE", `/${second.answer.id}`)).status, 200);
   assert.equal((await call("POST", `/${id}/disable`)).answer.enabled, false);
   assert.equal((await call("POST", `/${id}/enable`)).answer.enabled, true);
   assert.deepEqual((await call("DELETE", `/${id}`)).answer, { ok: true });
@@ -70,6 +75,10 @@ test("jobs are made, changed, run and removed over HTTP, in the shapes of the Go
     ["POST", "", { prompt: "x" }, 400],
     ["POST", "", { prompt: "x", every: "1h", cron: "* * * * *" }, 400],
     ["POST", "", { prompt: "x", every: "1000" }, 400],
+    ["POST", "", { prompt: "x", every: 1000 }, 400],
+    ["POST", "", { prompt: "x", every: -120_000 }, 400],
+    ["POST", "", { prompt: "x", every: 1e21 }, 400],
+    ["POST", "", { prompt: "x", every: null }, 400],
     ["POST", "", { prompt: "x", every: "1h", sessionKey: "nowhere" }, 400],
     ["POST", "", { every: "1h" }, 400],
   ] as const) {

@@ -82,15 +82,64 @@ test("a streamed answer has the same text, in pieces, with what was said before 
   assert.equal((await t.gateway.gateway.api.getSession("openai:ann")).messages[0]?.content, "what is there?");
 });
 
-test("an answer that is not streamed has all of its text, too", async () => {
+test("an answer that is not streamed is the text of the last message, as everywhere else", async () => {
   await using t = await start([
     { text: "Let me look.", toolCalls: [{ id: "c", name: "list_dir", input: {} }] },
     { text: "It is empty." },
   ]);
   const body = { model: "maxclaw", messages: [user("what is there?")] };
   const { data: whole, response } = await t.client.chat.completions.create(body).withResponse();
-  assert.equal(whole.choices[0]?.message.content, "Let me look.\n\nIt is empty.");
+  assert.equal(whole.choices[0]?.message.content, "It is empty.");
   assert.equal(response.headers.get("x-should-retry"), "false", "its message is taken: again would be once more");
+});
+
+const diesOnce: AnswerScript = [{ text: ["half an ", "answ", "er"], cutAfter: 3 }, { text: "A whole answer." }];
+
+test("an attempt that the model has given up is no part of the answer", async () => {
+  await using t = await start(diesOnce);
+  const whole = await t.client.chat.completions.create({ model: "maxclaw", messages: [user("hi")] });
+  assert.equal(whole.choices[0]?.message.content, "A whole answer.");
+});
+
+test("in a stream, which takes nothing back, the next attempt is a new paragraph", async () => {
+  await using t = await start(diesOnce);
+  let text = "";
+  const body = { model: "maxclaw", messages: [user("hi")] };
+  for await (const { choices } of await t.client.chat.completions.create({ ...body, stream: true }))
+    text += choices[0]?.delta.content ?? "";
+  assert.equal(text, "half an answ\n\nA whole answer.");
+});
+
+const cut = "Once upon\n\n(The answer was cut at the model's limit of 50 tokens.)";
+
+test("an answer that was cut says so, wherever it is read", async () => {
+  const limits = { agents: { defaults: { model: "openai/test-model", maxTokens: 50 } } };
+  await using t = await start({ text: ["Once ", "upon"], stopReason: "max_tokens" }, limits);
+  const body = { model: "maxclaw", messages: [user("a story")] };
+  const whole = await t.client.chat.completions.create(body);
+  assert.deepEqual([whole.choices[0]?.message.content, whole.choices[0]?.finish_reason], [cut, "length"]);
+  let streamed = "";
+  for await (const { choices } of await t.client.chat.completions.create({ ...body, stream: true }))
+    streamed += choices[0]?.delta.content ?? "";
+  assert.equal(streamed, cut);
+
+  const url = `http://${t.gateway.gateway.address}/api/message`;
+  const message = JSON.stringify({ content: "a story", messageId: "story-0001" });
+  const post = async (path: string): Promise<string> => {
+    const answer = await fetch(url + path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: message,
+    });
+    return await answer.text();
+  };
+  assert.equal(JSON.parse(await post("")).response, cut);
+  assert.equal(JSON.parse(await post("")).response, cut, "also when it is asked for again");
+  const frames = (await post("?stream=1")).split("\n").flatMap((line) => /^data: (\{.*)/.exec(line)?.[1] ?? []);
+  assert.equal(frames.map((frame) => JSON.parse(frame).delta ?? "").join(""), cut, "a terminal shows these");
+  assert.equal(JSON.parse(frames.at(-1) ?? "{}").response, cut);
+  const heard = t.model.requests.map(({ bodyText }) => bodyText).join();
+  assert.ok(!heard.includes("cut at the model"), "the model does not read it");
 });
 
 // A question that nobody sees is waited for very long.

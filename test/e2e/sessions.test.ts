@@ -97,3 +97,27 @@ test("the end of a turn can be asked for long after it, also after a restart", a
   assert.deepEqual([(await again.outcome(first)).end, (await again.outcome(first)).response], ["complete", "ok"]);
   assert.equal((await again.outcome(stopped)).response, "Nothing is running.");
 });
+
+test("an id that another conversation has used is told, and the one that has used it is answered as before", async () => {
+  await using t = await start();
+  const post = async (sessionKey: string, query = "") => {
+    const answer = await fetch(`${t.url}/api/message${query}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ sessionKey, content: "hi", messageId: "abc-0001" }),
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const first = await post("webui:one");
+  assert.equal(first.status, 200);
+  for (const query of ["", "?stream=1"]) {
+    const other = await post("webui:other", query);
+    assert.equal(other.status, 409);
+    assert.match(
+      other.text,
+      /abc-0001 was used before, in another conversation.*unique over all conversations.*id_used/,
+    );
+  }
+  assert.deepEqual(await post("webui:one"), first);
+  await assert.rejects(t.api.getSession("webui:other"), /no session|not_found|There is/);
+});

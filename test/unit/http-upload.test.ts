@@ -83,6 +83,23 @@ test("a file goes in whole under a name of its own, and comes back as a download
   assert.match(back.headers.get("content-security-policy") ?? "", /sandbox/);
 });
 
+test("a file comes in as curl sends it: called a form's fields, and its name not encoded", async () => {
+  await using place = await openPlace();
+  const asForm = { "content-type": "application/x-www-form-urlencoded" };
+  const plain = await place.post("a=1", { ...asForm, "x-filename": "report.pdf" });
+  assert.equal(plain.status, 201);
+  const { filename, mimeType, path } = await fileOf(plain);
+  assert.deepEqual([filename, mimeType, await readFile(path, "utf8")], ["report.pdf", "application/pdf", "a=1"]);
+  for (const [sent, name] of [
+    [Buffer.from("周报.pdf").toString("latin1"), "周报.pdf"],
+    ["\u00fcber.pdf", "über.pdf"],
+    [Buffer.from("周%20报.pdf").toString("latin1"), "周 报.pdf"],
+  ] as const) {
+    const answer = await place.post("x", { ...asForm, "x-filename": sent });
+    assert.equal((await fileOf(answer)).filename, name);
+  }
+});
+
 test("names stay within what file systems take, and their ends with them", async () => {
   await using place = await openPlace();
   for (const [given, end] of [
@@ -108,7 +125,8 @@ test("no page from elsewhere can leave a file here, nor anybody without the toke
     // What a form can send, even where nobody names the page that it comes from.
     { "x-filename": "", "content-type": "text/plain" },
     { "content-type": "multipart/form-data; boundary=x" },
-    { "content-type": "application/x-www-form-urlencoded" },
+    { "x-filename": "", "content-type": "application/x-www-form-urlencoded" },
+    { origin: "https://evil.example", "content-type": "application/x-www-form-urlencoded" },
     { "content-encoding": "gzip" },
     { "x-filename": "%ff" },
   ];

@@ -43,6 +43,8 @@ export type TurnEnd =
       /** Id of the final `assistant_message`, or of the notice that stands in its place. */
       readonly messageId: string;
       readonly stopReason: Payload<"turn_execution_complete">["stop_reason"];
+      /** What people read below the answer, and no model. */
+      readonly remark?: string | undefined;
     }
   | ({ readonly end: "failed" } & Pick<
       Payload<"turn_execution_failed">,

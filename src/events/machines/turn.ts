@@ -168,6 +168,7 @@ function terminalOf(
           message_ids,
           message_id: outcome.messageId,
           stop_reason: outcome.stopReason,
+          ...(outcome.remark === undefined ? {} : { remark: outcome.remark }),
           iterations: summary.iterations,
           usage: summary.usage,
           ...(summary.costUsd === undefined ? {} : { cost_usd: summary.costUsd }),
