@@ -14,6 +14,7 @@ import { messageOf, RequestError } from "../errors.js";
 import { channelOf, chatOf } from "../events/session-key.js";
 import { listModels } from "../providers/list-models.js";
 import { presets } from "../providers/presets.js";
+import { withoutSlashes } from "../util/trim-where.js";
 import type { GatewayOptions } from "./options.js";
 import { tryChannel } from "./try-channel.js";
 
@@ -113,7 +114,7 @@ function presetOf(name: string) {
 }
 
 function withoutEnd(address: string | undefined): string | undefined {
-  return address?.replace(/\/+$/, "");
+  return address && withoutSlashes(address);
 }
 
 function withoutLogin(address: string): string {
