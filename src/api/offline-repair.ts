@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type MendedHomeLog, mendLogs } from "../engine/embedded/damage/mend-home.js";
-import { type TakenOver, takeOverFromLogs } from "../engine/embedded/damage/take-over.js";
-import { type JournalRepair, repairJournal } from "../engine/embedded/repair.js";
+import { completeFromLogs, type TakenOver, takeOverFromLogs } from "../engine/embedded/damage/take-over.js";
+import { type JournalRepair, type JournalRepairOptions, repairJournal } from "../engine/embedded/repair.js";
 import { systemKey } from "../events/session-key.js";
 import { type Logger, silentLog } from "../log.js";
 import { shownSequence } from "../sessions/document-file.js";
@@ -15,7 +15,7 @@ export type { JournalRepair } from "../engine/embedded/repair.js";
 
 export interface Repair {
   readonly journal: JournalRepair;
-  /** Undefined when the journal has lost nothing. */
+  /** Undefined when the journal was not damaged and has lost nothing. */
   readonly takenOver: TakenOver | undefined;
   /** The session logs that were damaged. */
   readonly logs: readonly MendedHomeLog[];
@@ -23,7 +23,7 @@ export interface Repair {
 
 /**
  * Mends the files of a home that no gateway holds: keeps every good transaction of a damaged journal, takes over what the
- * session logs prove beyond a journal that has lost its end, and mends the logs themselves. What was damaged is kept.
+ * session logs prove beyond a journal that was damaged or has lost its end, and mends the logs themselves. What was damaged is kept.
  *
  * @throws {EngineError} `locked` when a gateway runs
  */
@@ -42,8 +42,13 @@ export async function repairFiles(
     const assertHeld = (): void => {
       for (const lock of locks) lock.assertHeld();
     };
-    const journal = await repairJournal(home, { log, assertHeld });
-    const takenOver = await takeOverFromLogs({ home, logs, logPathOf, log, now: Date.now() });
+    const now = Date.now();
+    const completed: TakenOver[] = [];
+    const complete: JournalRepairOptions["complete"] = async (records, loss) => {
+      completed.push(await completeFromLogs(records, loss, { logs: logs(), now }));
+    };
+    const journal = await repairJournal(home, { log, assertHeld, complete });
+    const takenOver = completed[0] ?? (await takeOverFromLogs({ home, logs, logPathOf, log, now }));
     const mended = await mendLogs({ home, logs, logPathOf, shownSeq, log });
     return { journal, takenOver, logs: mended };
   } finally {

@@ -6,8 +6,8 @@ import { harmless } from "./output.js";
 /** A line for each problem, then one that sums up. */
 export function reportLines({ sessions, events, problems, problemCount }: EventReport): readonly string[] {
   const lines = problems.map(({ sessionKey, file, message }) => {
-    const where = sessionKey === undefined ? (file ?? "") : sessionKey;
-    return harmless(`${where}: ${message}`);
+    const where = sessionKey ?? file;
+    return harmless(where === undefined ? message : `${where}: ${message}`);
   });
   if (problemCount > problems.length) lines.push(`… and ${problemCount - problems.length} more`);
   const files = [...new Set(problems.flatMap(({ file }) => (file === undefined ? [] : [file])))].slice(0, 10);

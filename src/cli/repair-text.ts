@@ -27,7 +27,8 @@ function takenOverLines(taken: TakenOver): readonly string[] {
     ...(lost.length === 0 ? [] : ["Lost, and to be sent again:", ...lost.map((text) => `    ${text}`)]),
     ...(unsent.length === 0 ? [] : ["Replies that may not have arrived; look into the chat:"]),
     ...unsent.map(({ id, sessionKey }) => `    ${sessionKey}: ${id}`),
-    "Also gone may be pairings, approvals and messages that were accepted last: their senders have to repeat them.",
+    'Also gone may be pairings, approvals ("always" too), scheduled jobs, and accepted messages that no conversation tells of.',
+    "Their senders have to repeat those messages; look through your jobs and approvals.",
   ];
 }
 

@@ -41,7 +41,7 @@ export function tellOfDamage(
     const queuedEventId = derivedId("evt", damage.eventId, to.channel, to.chatId);
     // It belongs to the damaged conversation, whose log tells what was sent to whom.
     const message = { ...to, id: `${id}#1`, sessionKey: about, content, attachments: [] };
-    await messages.publishOutbound({ ...message, correlationId: id, queuedEventId }, damage.eventId);
+    await messages.publishOutbound({ ...message, queuedEventId }, damage.eventId);
   };
 
   const tell = async (key: string, damage: LogDamage): Promise<void> => {

@@ -31,7 +31,7 @@ export function tellOwnersOfQuestions(
       attachments: [],
     };
     const queuedEventId = derivedId("evt", payload.request_id, owner);
-    await core.messages.publishOutbound({ ...message, correlationId: id, queuedEventId }, event_id);
+    await core.messages.publishOutbound({ ...message, queuedEventId }, event_id);
   };
   return core.events.on("human_input_asked", (event) => {
     const { session_key, payload } = event;

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
+import { verifyEvents } from "../../src/api/offline-events.js";
 import { defineTool } from "../../src/tools/tool.js";
 import {
   answeredIn,
@@ -87,6 +88,9 @@ test("an owner hears in their own chat of what only they can allow in a chat of 
   assert.match(notice.text, new RegExp(`maxclaw answer ${open?.requestId}$`));
   await w.shown(/An owner of this assistant has to allow this\. Without an answer it counts as a no\./);
   assert.equal(w.telegram.sent.filter(({ text }) => text.startsWith("In the chat")).length, 1);
+  await w.gateway.gateway[Symbol.asyncDispose]();
+  const { problems } = await verifyEvents(w.gateway, undefined, { signal: new AbortController().signal });
+  assert.deepEqual(problems, []);
 });
 
 test("a guest's yes opens nothing that is shared, in whatever way it is said; an owner's on the page does", async () => {

@@ -152,6 +152,8 @@ export class SessionCheck {
 
   #rootOf(event: StoredEvent): Root {
     if (event.type === "user_message_queued") return { messageId: event.payload.message_id };
+    // The notices of damage follow from it, and answer nobody.
+    if (event.type === "session_log_mended") return "unknown";
     if (event.causation_id === undefined) return "other";
     return this.#roots.get(event.causation_id) ?? "unknown";
   }

@@ -16,6 +16,13 @@ export interface JournalRepair {
   readonly keptTransactions: number;
 }
 
+export interface JournalRepairOptions {
+  readonly log?: Logger;
+  readonly assertHeld?: () => void;
+  /** Adds to the records what others know beyond them, before they are written. `loss`: one sentence. */
+  readonly complete?: (records: LiveRecords, loss: string) => Promise<void>;
+}
+
 /**
  * Writes a new segment from every undamaged transaction of the journal, then sets the old files aside as
  * `<name>.damaged-<time>`. Changes nothing when nothing is damaged. No gateway may run on this home meanwhile:
@@ -25,7 +32,7 @@ export interface JournalRepair {
  */
 export async function repairJournal(
   home: string,
-  { log = silentLog, assertHeld = () => {} }: { readonly log?: Logger; readonly assertHeld?: () => void } = {},
+  { log = silentLog, assertHeld = () => {}, complete = async () => {} }: JournalRepairOptions = {},
 ): Promise<JournalRepair> {
   const folder = journalFolder(home);
   const all = (fs.existsSync(folder) ? listSegments(folder) : []).map((segment) => ({
@@ -60,17 +67,25 @@ export async function repairJournal(
   }
   // Which files of ids count may have stood in what is damaged; one too many does no harm.
   records.seen.replaceFiles(findSealed(seenFolder(folder)));
+  await complete(records, lossOf(folder, tx, mark));
   const time = new Date().toISOString().replaceAll(":", "-");
   const setAside = segments.map(({ path }) => `${path}.damaged-${time}`);
   assertHeld();
   // Linked first and unlinked last: at no moment is the journal without its files.
   for (const [index, { path }] of segments.entries()) fs.linkSync(path, setAside[index] ?? `${path}.damaged`);
-  await createSegment(folder, (all.at(-1)?.number ?? 0) + 1, tx, records);
+  // Never below the mark: what the damage has taken was there, and no later transaction may have its number.
+  const lastTx = Math.max(tx, mark);
+  await createSegment(folder, (all.at(-1)?.number ?? 0) + 1, lastTx, records);
   assertHeld();
   for (const { path } of all) fs.unlinkSync(path);
   await syncFolder(folder);
-  resetMark(home, tx);
+  resetMark(home, lastTx);
   return { setAside, lostBytes, keptTransactions };
+}
+
+function lossOf(folder: string, tx: number, mark: number): string {
+  if (tx >= mark) return `The journal in ${folder} was damaged.`;
+  return `The journal in ${folder} was damaged: what can be read ends with transaction ${tx}, and ${mark} were safe on the disk.`;
 }
 
 /** The number of the last one before the first damage. */

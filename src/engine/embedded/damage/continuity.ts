@@ -61,7 +61,7 @@ export async function assertWhole(journal: JournalToCheck, now: number): Promise
 }
 
 const goneDetails =
-  "Accepted messages that had no answer yet may be lost, and so are pairings, approvals and replies that were waiting to be sent.";
+  'Accepted messages that had no answer yet may be lost, and so are pairings, approvals ("always" too), scheduled jobs and replies that were waiting to be sent.';
 
 /** What a start would do wrong. */
 function detailsOf(evidence: Evidence): string {
@@ -74,7 +74,7 @@ function detailsOf(evidence: Evidence): string {
     countOf(unsent.length, "reply may not have been sent", "replies may not have been sent"),
   ].filter((line) => line !== "");
   const known = lines.length === 0 ? "" : `What the conversations tell: ${lines.join(", ")}. `;
-  return `${known}Messages that were accepted last may be lost without a trace.`;
+  return `${known}Messages that were accepted last may be lost without a trace, and so may pairings, approvals ("always" too) and scheduled jobs.`;
 }
 
 function countOf(count: number, one: string, many: string): string {

@@ -43,6 +43,8 @@ export async function gatherEvidence(records: LiveRecords, logs: readonly string
     if ((fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < since) continue;
     await readLog(path, note);
   }
+  // What has not come into the logs yet.
+  for (const { tail } of records.sessions.all()) for (const { event } of tail) note(event);
   const isKnown = (queue: "inbound" | "outbound", id: string): boolean =>
     records.work.item(queue, id) !== undefined || records.work.dead.has(id);
   return {

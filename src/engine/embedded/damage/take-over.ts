@@ -46,17 +46,8 @@ export async function takeOverFromLogs(options: TakeOverOptions): Promise<TakenO
   const loss = findLoss({ home, records: found?.records, tx: found?.tx ?? 0, mark, logs, logPathOf });
   if (loss === undefined) return undefined;
   const records = found?.records ?? new LiveRecords();
-  const evidence = await gatherEvidence(records, logs(), now);
-  const taken = {
-    loss,
-    restored: evidence.unanswered.filter(canBeRestored).map(messageText),
-    lost: evidence.unanswered.filter((event) => !canBeRestored(event)).map(messageText),
-    notAnsweredTwice: evidence.answered.length,
-    notSentTwice: evidence.sent.length,
-    unsent: evidence.unsent,
-  };
-  if (options.dryRun === true) return { ...taken, setAside: [] };
-  for (const operation of operationsFor(evidence)) records.apply(operation, { isDurable: true, bytes: 0, position: 0 });
+  const taken = await completeFromLogs(records, loss, { logs: logs(), now });
+  if (options.dryRun === true) return taken;
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const kept = segments.map(({ path }) => setAside(path));
   const tx = Math.max(mark ?? 0, found?.tx ?? 0);
@@ -65,6 +56,25 @@ export async function takeOverFromLogs(options: TakeOverOptions): Promise<TakenO
   await syncFolder(folder);
   resetMark(home, tx);
   return { ...taken, setAside: kept };
+}
+
+/** Adds to what could be read of a journal that was damaged, or has lost its end, what the session logs prove beyond it. */
+export async function completeFromLogs(
+  records: LiveRecords,
+  loss: string,
+  { logs, now }: { readonly logs: readonly string[]; readonly now: number },
+): Promise<TakenOver> {
+  const evidence = await gatherEvidence(records, logs, now);
+  for (const operation of operationsFor(evidence)) records.apply(operation, { isDurable: true, bytes: 0, position: 0 });
+  return {
+    loss,
+    restored: evidence.unanswered.filter(canBeRestored).map(messageText),
+    lost: evidence.unanswered.filter((event) => !canBeRestored(event)).map(messageText),
+    notAnsweredTwice: evidence.answered.length,
+    notSentTwice: evidence.sent.length,
+    unsent: evidence.unsent,
+    setAside: [],
+  };
 }
 
 function newestWhole(paths: readonly string[]): { readonly records: LiveRecords; readonly tx: number } | undefined {
