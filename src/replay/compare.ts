@@ -17,8 +17,8 @@ export interface Difference {
   readonly fields: readonly FieldDifference[];
 }
 
-/** Different each time, or by the config: prices are not in the log, nor who the owners are. */
-const ignored = new Set(["duration_ms", "queued_ms", "cost_usd", "by", "addresses", "visited"]);
+/** Different each time, or by the config: prices are not in the log, nor who the owners are, nor limits of the model. */
+const ignored = new Set(["duration_ms", "queued_ms", "cost_usd", "by", "addresses", "visited", "remark"]);
 const ownId = /^(?:evt|msg|turn|exe|out)_[0-9a-f]{20}(?:-n\d+)?(?:#\d+)?$/;
 const idFields = new Set(["message_id", "message_ids", "partial_message_id"]);
 
