@@ -1,9 +1,15 @@
-import type { Config } from "../config/schema.js";
 import { messageOf } from "../errors.js";
-import { problemsOfPolicy } from "../policy/policy.js";
+import { type PolicyOptions, problemsOfPolicy } from "../policy/policy.js";
 import { examineJournal } from "./offline-doctor.js";
 import type { GatewayFiles } from "./offline-events.js";
 import { holderOf } from "./running-gateway.js";
+
+/** The parts of the config that the policy is made of. */
+interface PolicyConfig {
+  readonly owners: readonly string[];
+  readonly channels: Readonly<Record<string, PolicyOptions["channels"][string] | undefined>>;
+  readonly policy: Pick<PolicyOptions, "rules">;
+}
 
 export interface OfflineStatus {
   /** One sentence each, with what to do. */
@@ -14,9 +20,11 @@ export interface OfflineStatus {
 }
 
 /** What the files tell of a gateway that does not run. Reads config and journal, and hardly anything of the logs. Changes nothing. */
-export async function readOfflineStatus(files: GatewayFiles, config: Config): Promise<OfflineStatus> {
+export async function readOfflineStatus(files: GatewayFiles, config: PolicyConfig): Promise<OfflineStatus> {
   const { owners, policy } = config;
-  const channels = Object.fromEntries(Object.entries(config.channels).filter(([, channel]) => channel !== undefined));
+  const channels = Object.fromEntries(
+    Object.entries(config.channels).flatMap(([name, channel]) => (channel === undefined ? [] : [[name, channel]])),
+  );
   const problems = [...problemsOfPolicy({ owners, channels, rules: policy.rules })];
   // One without HTTP writes at this moment.
   if ((await holderOf(files.home)) !== undefined) return { problems, inboundWaiting: 0, outboundWaiting: 0 };

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { canonicalJson } from "../util/canonical-json.js";
+import { visible } from "../util/visible.js";
 import { argumentOf, type BoundFile, isOpenCommand, type ToolUse } from "./access.js";
 import { followsFolder } from "./command-programs.js";
 import type { PairingRecords } from "./pairing.js";
@@ -44,6 +45,8 @@ export interface Grants {
   revoke(id: string): Promise<Grant | undefined>;
   /** All that were given in a chat that is deleted: they hold words of it. */
   forget(chat: string): Promise<void>;
+  /** What the gateway's own log says of it: never the words of a chat, which may be deleted. */
+  nameOf(grant: Grant): string;
 }
 
 export function createGrants(records: PairingRecords, options: { readonly now: () => number }): Grants {
@@ -75,15 +78,11 @@ export function createGrants(records: PairingRecords, options: { readonly now: (
       if (grant !== undefined) await records.delete(id);
       return grant;
     },
+    nameOf: ({ tool, id }) => visible(`${tool} (${id})`),
     async forget(chat) {
       for (const grant of list()) if (grant.chat === chat) await records.delete(grant.id);
     },
   };
-}
-
-/** What the gateway's own log says of it: never the words of a chat, which may be deleted. */
-export function grantName({ tool, id }: Pick<Grant, "tool" | "id">): string {
-  return `${tool} (${id})`;
 }
 
 type Scope = Readonly<Pick<Grant, "tool" | "kind" | "argument" | "chat" | "for">> & {
