@@ -109,6 +109,7 @@ const table: readonly Row[] = [
   },
   { files: "api/offline-session", may: [...base, "engine/embedded/*", "sessions/*"], types: ["events/**"] },
   { files: "api/skill-files", may: [...base, "api/skills-api", "skills/*"] },
+  { files: "api/offline-status", may: [...base, "api/*", "policy/policy"] },
   { files: "api/running-gateway", may: [...base, "engine/embedded/lock"] },
   {
     files: "api/**",

@@ -22,8 +22,9 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
     case "new": {
       await ports.keepOlderText(session, message);
       const { state } = session.document;
+      const unread = command.argument === "" ? "" : " I have not read the words after /new: send them by themselves.";
       return {
-        reply: "A fresh conversation. What was said before is out of my sight now.",
+        reply: `A fresh conversation. What was said before is out of my sight now.${unread}`,
         events: startsAfresh(log, state, state === "created" ? state : "idle"),
       };
     }

@@ -8,10 +8,12 @@ import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import type { ChosenModel } from "../providers/provider.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
+import type { DocumentMessage } from "../sessions/session.js";
 import { cutText } from "../util/cut-text.js";
 import { linked } from "../util/linked.js";
 import { trimEndWhere } from "../util/trim-where.js";
 import { askModel, canWrite } from "./ask-model.js";
+import { parseCommand } from "./chat-command.js";
 
 export interface TitlePorts {
   readonly bus: EventConsumer;
@@ -41,6 +43,8 @@ export function startTitles(ports: TitlePorts): AsyncDisposable {
 
   const unsubscribe = ports.bus.on("turn_execution_complete", (event) => {
     const key = event.session_key;
+    // What the gateway answers by itself, as /help, says nothing of what the conversation is about.
+    if (event.payload.iterations === 0) return;
     if (!clientChannels.has(channelOf(key)) || depthOf(key) > 0 || asked.has(key)) return;
     asked.add(key);
     const work = giveTitle(ports, key, stopping.signal)
@@ -76,9 +80,10 @@ async function titleByModel(
   try {
     const chosen = await ports.chooseModel(session.model, scope.signal);
     if (!canWrite(chosen) || !ports.budget.mayAsk()) return undefined;
-    const text = session.document
-      .toDocument()
-      .messages.slice(0, 2)
+    const { messages } = session.document.toDocument();
+    const from = Math.max(0, messages.findIndex(isForModel));
+    const text = messages
+      .slice(from, from + 2)
       .map(({ role, content }) => `${role}: ${cutText(content, readLength)}`)
       .join("\n\n");
     const answer = await askModel(chosen, { system, text, maxTokens: 500 }, scope.signal);
@@ -89,6 +94,11 @@ async function titleByModel(
       ports.log.info(`The model gave no title, the first words serve: ${messageOf(error)}`, { session: session.key });
     return undefined;
   }
+}
+
+function isForModel({ role, content }: DocumentMessage): boolean {
+  const command = parseCommand(content);
+  return role === "user" && (command === undefined || (command.name === "plan" && command.argument !== ""));
 }
 
 /** Undefined when the model said nothing that could be a title. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { findLoss } from "../engine/embedded/damage/continuity.js";
 import { readMark } from "../engine/embedded/damage/journal-mark.js";
-import { readStoredJournal } from "../engine/embedded/stored-files.js";
+import { readStoredJournal, type StoredJournal } from "../engine/embedded/stored-files.js";
 import { damageKind, damageSentence, isKept, parseLogDamage } from "../engine/log-damage.js";
 import { silentLog } from "../log.js";
 import { type EventReport, type GatewayFiles, logPaths, storedFiles, verifyEvents } from "./offline-events.js";
@@ -12,10 +12,11 @@ export interface Examination {
   readonly events: EventReport;
 }
 
-/** Looks for damage in the files of a gateway. Changes nothing. */
-export async function examineFiles(files: GatewayFiles, signal: AbortSignal): Promise<Examination> {
+/** What the journal of a home says, and what is wrong with it. Changes nothing. */
+export function examineJournal(files: GatewayFiles): StoredJournal & { readonly problems: readonly string[] } {
   const stored = storedFiles(files);
-  const { path, records, content } = readStoredJournal(stored);
+  const journal = readStoredJournal(stored);
+  const { path, records, content } = journal;
   const problems: string[] = [];
   if (files.segment === undefined) {
     const tx = (content?.lines ?? []).reduce((last, { line }) => ("tx" in line ? Math.max(last, line.tx) : last), 0);
@@ -33,5 +34,11 @@ export async function examineFiles(files: GatewayFiles, signal: AbortSignal): Pr
     const damage = parseLogDamage(value);
     if (damage !== undefined && isKept(damage)) problems.push(damageSentence(key, damage));
   }
+  return { ...journal, problems };
+}
+
+/** Looks for damage in the files of a gateway. Changes nothing. */
+export async function examineFiles(files: GatewayFiles, signal: AbortSignal): Promise<Examination> {
+  const { problems } = examineJournal(files);
   return { problems, events: await verifyEvents(files, undefined, { signal }) };
 }

@@ -132,6 +132,8 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     running.stop(key, "stop");
     // Its last commit tells everyone who waits for the turn; a tool that does not let go is fenced by the deletion.
     await endOfTurn(key);
+    // Before the session: a crash in between must leave none behind that nobody could delete any more.
+    await ports.grants.forget(key);
     // Also one that cannot be read any more can be deleted.
     const state = await sessions.open(key).then(
       ({ document }) => document.state,

@@ -2,7 +2,6 @@ import type { OpenQuestions } from "../agent/open-questions.js";
 import { RequestError } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
 import type { Grants } from "../policy/grants.js";
-import { visible } from "../util/visible.js";
 import type { AnswerOutcome, Answers } from "./answers.js";
 import type { GatewayApi, PolicyView } from "./gateway-api.js";
 
@@ -56,7 +55,7 @@ export function createPolicyOperations(
       const revoked = await grants.revoke(id);
       if (revoked === undefined)
         throw new RequestError(`There is no approval ${id}`, { status: 404, code: "not_found" });
-      const from = visible(`${revoked.tool} ${revoked.argument}`.trim());
+      const from = grants.nameOf(revoked);
       await tell(
         draft("settings_changed", { scope: "gateway", key: "allow_always", from, to: "" }, { source: "client" }),
       );

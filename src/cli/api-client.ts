@@ -26,6 +26,17 @@ export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
 
+/** The gateway answered with an error. */
+export class RequestRefused extends CommandError {
+  /** Of HTTP. */
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
 const answerMs = 30_000;
 
 /** `token` is sent when there is one. Calls end after 30 s without an answer; a stream may be silent for as long. */
@@ -125,7 +136,7 @@ function refusal(response: IncomingMessage, text: string): CommandError {
   } catch {
     // The status says it.
   }
-  return new CommandError(`${sentence}${hint}`);
+  return new RequestRefused(`${sentence}${hint}`, status);
 }
 
 function lost(address: string, error: unknown): ConnectionLost {

@@ -20,3 +20,10 @@ export async function openContext(configPath?: string): Promise<CommandContext> 
   });
   return { home, loaded };
 }
+
+/** The zone that times are shown in: of the config, else of this machine. */
+export async function timeZoneHere(): Promise<string> {
+  const { loaded } = await openContext();
+  const { ownTimeZone } = await import("../util/local-time.js");
+  return loaded.config.agents.defaults.timezone ?? ownTimeZone();
+}

@@ -1,4 +1,6 @@
 import { type Command, Option } from "commander";
+import { RequestRefused } from "./api-client.js";
+import { timeZoneHere } from "./context.js";
 import { CommandError, exitCodes } from "./exit.js";
 import { print, printJson } from "./output.js";
 import { withClient } from "./with-client.js";
@@ -34,7 +36,7 @@ export function addCronAdd(cron: Command, version: string): void {
     .option("-e, --every <time>", "again and again, e.g. 90m, 2h, 1d")
     .option("--cron <fields>", 'minute hour day month weekday, e.g. "0 9 * * 1-5"')
     .option("-n, --name <name>", "how lists call it")
-    .option("--time-zone <zone>", "e.g. Europe/Berlin; default: this machine's")
+    .option("--time-zone <zone>", "e.g. Europe/Berlin; default: the config's, else this machine's")
     .option("--chat <key>", "the chat that its answers go to, e.g. telegram:42; default: webui:scheduled")
     .option("--alone", "in a conversation of its own")
     .option("--skip-missed", "times that passed while no gateway ran are left out")
@@ -46,11 +48,17 @@ export function addCronAdd(cron: Command, version: string): void {
     .option("--json", "as JSON")
     .action(async (prompt: string | undefined, { json, ...flags }: AddFlags) => {
       const body = toJob(prompt, flags);
-      const answer = await withClient(version, (client) => client.post("/api/cron", body));
+      const answer = await withClient(version, (client) => client.post("/api/cron", body)).catch(asUsage);
       if (json) return printJson(answer);
       const { lineOfJob } = await import("./cron-text.js");
-      print(`Added ${lineOfJob(answer)}`);
+      print(`Added ${lineOfJob(answer, await timeZoneHere())}`);
     });
+}
+
+/** What the gateway refuses of such a command was wrong on the command line. */
+function asUsage(error: unknown): never {
+  if (!(error instanceof RequestRefused) || error.status !== 400) throw error;
+  throw new CommandError(error.message.replace(/`(at|every|cron)`/g, "--$1"), exitCodes.usage);
 }
 
 function toJob(prompt: string | undefined, flags: AddFlags): object {

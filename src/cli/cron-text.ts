@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { localTime } from "../util/local-time.js";
 import { print, printTable } from "./output.js";
 
 const job = z.object({
@@ -26,7 +27,7 @@ const records = z.object({
   ),
 });
 
-export function printJobs(answer: unknown): void {
+export function printJobs(answer: unknown, zone: string): void {
   const { jobs } = z.object({ jobs: z.array(job) }).parse(answer);
   if (jobs.length === 0) {
     print('Nothing is scheduled. Ask the assistant, or: maxclaw cron add "…" --cron "0 9 * * *"');
@@ -37,8 +38,8 @@ export function printJobs(answer: unknown): void {
     jobs.map((each) => [
       each.id,
       each.enabled ? "enabled" : "disabled",
-      when(each),
-      each.enabled ? minuteOf(each.nextRun) : "-",
+      when(each, zone),
+      each.enabled ? minuteOf(each.nextRun, zone) : "-",
       each.lastStatus ?? "-",
       each.sessionKey,
       each.title,
@@ -47,7 +48,10 @@ export function printJobs(answer: unknown): void {
 }
 
 /** In the words of the Go maxclaw, which scripts look for. */
-export function printCronStatus(answer: unknown, { isRunning, home }: { isRunning: boolean; home: unknown }): void {
+export function printCronStatus(
+  answer: unknown,
+  { isRunning, home, zone }: { isRunning: boolean; home: unknown; zone: string },
+): void {
   const { jobs } = z.object({ jobs: z.array(job) }).parse(answer);
   const enabled = jobs.filter((each) => each.enabled);
   const [next] = enabled.flatMap(({ nextRun }) => nextRun ?? []).sort();
@@ -55,16 +59,16 @@ export function printCronStatus(answer: unknown, { isRunning, home }: { isRunnin
   print(`  Running: ${isRunning}${isRunning ? "" : " (jobs run in the gateway: maxclaw gateway)"}`);
   print(`  Total Jobs: ${jobs.length}`);
   print(`  Enabled Jobs: ${enabled.length}`);
-  if (next !== undefined) print(`  Next Run: ${minuteOf(next)}`);
+  if (next !== undefined) print(`  Next Run: ${minuteOf(next, zone)}`);
   print(`  Store Path: ${join(z.object({ home: z.string() }).parse(home).home, "journal")}`);
 }
 
-export function lineOfJob(answer: unknown): string {
+export function lineOfJob(answer: unknown, zone: string): string {
   const each = job.parse(answer);
-  return `${each.id} "${each.title}": ${when(each)}, ${each.enabled ? `next ${minuteOf(each.nextRun)}` : "off"}`;
+  return `${each.id} "${each.title}": ${when(each, zone)}, ${each.enabled ? `next ${minuteOf(each.nextRun, zone)}` : "off"}`;
 }
 
-export function printRuns(answer: unknown): void {
+export function printRuns(answer: unknown, zone: string): void {
   const runs = records.parse(answer).records;
   if (runs.length === 0) {
     print("Nothing has run yet.");
@@ -73,7 +77,7 @@ export function printRuns(answer: unknown): void {
   printTable(
     ["DUE", "STATUS", "TOOK", "JOB", "RESULT"],
     runs.map(({ dueAt, status, durationMs, jobTitle, output, error }) => [
-      minuteOf(dueAt),
+      minuteOf(dueAt, zone),
       status,
       durationMs === 0 ? "-" : `${Math.ceil(durationMs / 1000)} s`,
       jobTitle,
@@ -82,10 +86,10 @@ export function printRuns(answer: unknown): void {
   );
 }
 
-function when({ scheduleType, schedule, timeZone }: z.infer<typeof job>): string {
+function when({ scheduleType, schedule, timeZone }: z.infer<typeof job>, zone: string): string {
   switch (scheduleType) {
     case "once":
-      return `once at ${minuteOf(schedule)}`;
+      return `once at ${minuteOf(schedule, zone)}`;
     case "every":
       return `every ${duration(Number(schedule))}`;
     case "cron":
@@ -105,6 +109,6 @@ function duration(ms: number): string {
   return `${ms / size} ${name}`;
 }
 
-function minuteOf(time: string | undefined): string {
-  return time === undefined ? "-" : `${time.slice(0, 16)}Z`;
+function minuteOf(time: string | undefined, zone: string): string {
+  return time === undefined ? "-" : localTime(time, zone);
 }

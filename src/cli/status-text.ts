@@ -76,6 +76,22 @@ export function printConfigured({ agents, channels }: Config): void {
   print(`Channels:  ${on.length === 0 ? "none is switched on" : on.join(", ")}`);
 }
 
+/** What the next start of the gateway does first. */
+export function waitingLines({
+  inboundWaiting,
+  outboundWaiting,
+}: {
+  readonly inboundWaiting: number;
+  readonly outboundWaiting: number;
+}): readonly string[] {
+  const line = (count: number, one: string, end: string): string[] =>
+    count === 0 ? [] : [`${count === 1 ? `1 ${one} waits` : `${count} ${one}s wait`} ${end}`];
+  return [
+    ...line(inboundWaiting, "message", "for the next start, to be answered"),
+    ...line(outboundWaiting, "outgoing message", "for the next start, to be sent"),
+  ];
+}
+
 function agoOf(moment: string): string {
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(moment)) / 1000));
   return seconds < 120 ? `${seconds} s ago` : `${Math.round(seconds / 60)} min ago`;

@@ -43,6 +43,10 @@ export interface Grants {
   add(use: ToolUse, grantedBy: string): Promise<Grant | undefined>;
   /** Undefined when there is none of this id. */
   revoke(id: string): Promise<Grant | undefined>;
+  /** All that were given in a chat that is deleted: they hold words of it. */
+  forget(chat: string): Promise<void>;
+  /** What the gateway's own log says of it: never the words of a chat, which may be deleted. */
+  nameOf(grant: Grant): string;
 }
 
 export function createGrants(records: PairingRecords, options: { readonly now: () => number }): Grants {
@@ -52,8 +56,9 @@ export function createGrants(records: PairingRecords, options: { readonly now: (
     const old = oldRecord.safeParse(value);
     return old.success ? { id, ...old.data, isOld: true } : undefined;
   };
+  const list = () => records.list().flatMap(({ id, value }) => read(id, value) ?? []);
   return {
-    list: () => records.list().flatMap(({ id, value }) => read(id, value) ?? []),
+    list,
     covers(use) {
       const scope = scopeOf(use);
       if (scope === undefined) return false;
@@ -73,12 +78,11 @@ export function createGrants(records: PairingRecords, options: { readonly now: (
       if (grant !== undefined) await records.delete(id);
       return grant;
     },
+    nameOf: ({ tool, id }) => visible(`${tool} (${id})`),
+    async forget(chat) {
+      for (const grant of list()) if (grant.chat === chat) await records.delete(grant.id);
+    },
   };
-}
-
-/** One line for people: `write_file /srv/notes.txt`. */
-export function grantText({ tool, argument }: Pick<Grant, "tool" | "argument">): string {
-  return visible(argument === "" ? `${tool}, whatever its input` : `${tool} ${argument}`);
 }
 
 type Scope = Readonly<Pick<Grant, "tool" | "kind" | "argument" | "chat" | "for">> & {

@@ -119,7 +119,7 @@ export function createPolicy(options: PolicyOptions): Policy {
     mayUseTool,
     mayCommand: commandLimit,
     outsideOf: zones.outsideOf,
-    problems: problemsOf(options),
+    problems: problemsOfPolicy(options),
   };
 }
 
@@ -152,7 +152,8 @@ function isChangeableName(id: string): boolean {
   return id.startsWith("@") && !id.includes(":");
 }
 
-function problemsOf(options: PolicyOptions): readonly string[] {
+/** What in the configuration can never match, as sentences for people. */
+export function problemsOfPolicy(options: Pick<PolicyOptions, "channels" | "owners" | "rules">): readonly string[] {
   const lists = Object.entries(options.channels).flatMap(([channel, { allowFrom }]) =>
     allowFrom
       .filter(isChangeableName)

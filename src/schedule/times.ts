@@ -1,5 +1,6 @@
 import type { Cron } from "croner";
 import { RequestError } from "../errors.js";
+import { localTime } from "../util/local-time.js";
 import type { JobWish, Schedule } from "./job.js";
 
 export type CronClass = typeof Cron;
@@ -47,15 +48,15 @@ export function createTimes(CronOf: CronClass, defaultTimeZone: string): Times {
   const parseMoment = (text: string, timeZone: string, now: number): number => {
     const trimmed = text.trim();
     const isMoment = /(?:Z|[+-]\d\d:?\d\d)$/i.test(trimmed);
-    const at = isMoment ? Date.parse(trimmed) : localTime(trimmed, timeZone);
+    const at = isMoment ? Date.parse(trimmed) : readLocalTime(trimmed, timeZone);
     if (Number.isNaN(at))
       throw wrong(`"${trimmed}" is no time. Write 2026-11-22T09:00, or with an offset 2026-11-22T09:00+01:00.`);
-    if (at <= now) throw wrong(`${new Date(at).toISOString()} has passed already.`);
+    if (at <= now) throw wrong(`${localTime(at, timeZone)} has passed already.`);
     if (at > now + farMs) throw wrong("That is more than 50 years away.");
     return at;
   };
 
-  const localTime = (text: string, timezone: string): number => {
+  const readLocalTime = (text: string, timezone: string): number => {
     const parts = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?$/.exec(text);
     if (parts === null) return Number.NaN;
     const [, year, month, day, hour = "00", minute = "00", second = "00"] = parts;
@@ -130,11 +131,11 @@ function parseDuration(text: string): number {
   return everyMs;
 }
 
-/** For people: `every 2 h`, `0 9 * * 1-5 (Europe/Berlin)`, `once at …`. */
-export function describeSchedule(schedule: Schedule): string {
+/** For people: `every 2 h`, `0 9 * * 1-5 (Europe/Berlin)`, `once at 2026-11-22 15:40 (Europe/Berlin)`, in the zone of whoever reads it. */
+export function describeSchedule(schedule: Schedule, timeZone: string): string {
   switch (schedule.kind) {
     case "at":
-      return `once at ${new Date(schedule.at).toISOString().slice(0, 16)}Z`;
+      return `once at ${localTime(schedule.at, timeZone)}`;
     case "every": {
       const unit = (["w", "d", "h", "m"] as const).find((name) => schedule.everyMs % (units[name] ?? 1) === 0) ?? "s";
       return `every ${schedule.everyMs / (units[unit] ?? 1)} ${unit}`;

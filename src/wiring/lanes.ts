@@ -12,7 +12,6 @@ import { channelOf, rootKeyOf, sessionKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import { isOpenCommand, type ToolUse } from "../policy/access.js";
 import { filesOfCommand } from "../policy/command-files.js";
-import { grantText } from "../policy/grants.js";
 import { isOfGuest } from "../sessions/history-entries.js";
 import { holdsText } from "../sessions/same-text.js";
 import { builtinTools } from "../tools/builtin.js";
@@ -238,7 +237,7 @@ function agentPorts(
     async allowAlways(use, responderId) {
       const grant = await grants.add(toToolUse(use, assistant), responderId);
       if (grant === undefined) return;
-      const to = `${grantText(grant)} (${grant.id})`;
+      const to = grants.nameOf(grant);
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
     outsideOf: policy.outsideOf,

@@ -9,6 +9,7 @@ import type { Scheduler } from "../schedule/scheduler.js";
 import { type ChatJobs, cronTool } from "../tools/schedule/cron.js";
 import type { Tool, ToolContext } from "../tools/tool.js";
 import { derivedId, newId } from "../util/ids.js";
+import { localTime, ownTimeZone } from "../util/local-time.js";
 import type { Releases } from "../util/releases.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
@@ -54,8 +55,9 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
     await state.opening?.catch(() => undefined);
     await state.running;
   });
-  const jobsOf = (place: JobPlace): ChatJobs => jobsOfChat(scheduler, place, person);
-  const tool = cronTool((context) => jobsOfChat(scheduler, context, context));
+  const zone = zoneOf(options);
+  const jobsOf = (place: JobPlace): ChatJobs => jobsOfChat(scheduler, zone, place, person);
+  const tool = cronTool((context) => jobsOfChat(scheduler, zone, context, context));
   return { scheduler, jobsOf, tool };
 }
 
@@ -72,10 +74,7 @@ async function openScheduler(
   return createScheduler({
     jobs: core.engine.records("cron"),
     runs: core.engine.records("cron_runs"),
-    times: createTimes(
-      Cron,
-      config.config.agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
-    ),
+    times: createTimes(Cron, zoneOf({ config })),
     async accept(messageId, job, isFailureTold) {
       const message = toMessage(messageId, job, now());
       await core.messages.publishInbound(isFailureTold ? { ...message, silence: { failures: true } } : message);
@@ -102,6 +101,10 @@ async function openScheduler(
     now,
     log,
   });
+}
+
+function zoneOf({ config: { config } }: Pick<GatewayOptions, "config">): string {
+  return config.agents.defaults.timezone ?? ownTimeZone();
 }
 
 function sessionOf(job: Job): string {
@@ -157,7 +160,7 @@ async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () =
 }
 
 /** A chat sees and changes its own jobs only. */
-function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace, origin: JobOrigin): ChatJobs {
+function jobsOfChat(scheduler: () => Promise<Scheduler>, zone: string, context: JobPlace, origin: JobOrigin): ChatJobs {
   const { channel, chatId, thread, senderId } = context;
   // What a sub-agent schedules is its chat's, and so is what a heartbeat or a job with a conversation of its own does.
   const root = rootKeyOf(context.sessionKey);
@@ -175,13 +178,13 @@ function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace, orig
         .list()
         .filter(({ owner }) => owner.sessionKey === sessionKey)
         .map((job) => {
-          const next = job.nextDue === undefined ? "off" : `next ${new Date(job.nextDue).toISOString().slice(0, 16)}Z`;
+          const next = job.nextDue === undefined ? "off" : `next ${localTime(job.nextDue, zone)}`;
           const last = job.lastRun === undefined ? "" : `, last run ${job.lastRun.status}`;
           const isOwn = job.owner.channel === channel && job.owner.senderId === senderId;
           return {
             id: job.id,
             isOwn,
-            line: `${job.id} "${job.name}": ${describeSchedule(job.schedule)}, ${next}${last}`,
+            line: `${job.id} "${job.name}": ${describeSchedule(job.schedule, zone)}, ${next}${last}`,
           };
         });
     },
@@ -190,8 +193,8 @@ function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace, orig
       const addresses = knownAddressesIn(wish.message, origin.knowsAddress);
       const whole = { ...wish, addresses, outside: [...new Set(origin.outside())] };
       const job = await (await scheduler()).add(whole, { channel, chatId, thread, senderId, sessionKey });
-      const next = job.nextDue === undefined ? "" : `, next ${new Date(job.nextDue).toISOString().slice(0, 16)}Z`;
-      return `Scheduled ${job.id} "${job.name}": ${describeSchedule(job.schedule)}${next}`;
+      const next = job.nextDue === undefined ? "" : `, next ${localTime(job.nextDue, zone)}`;
+      return `Scheduled ${job.id} "${job.name}": ${describeSchedule(job.schedule, zone)}${next}`;
     },
     async outside() {
       const opened = await scheduler();
@@ -208,7 +211,8 @@ function jobsOfChat(scheduler: () => Promise<Scheduler>, context: JobPlace, orig
       (await own(id))
         .history(id)
         .map(
-          ({ dueAt, status, result }) => `${dueAt.slice(0, 16)}Z ${status}${result === undefined ? "" : `: ${result}`}`,
+          ({ dueAt, status, result }) =>
+            `${localTime(dueAt, zone)} ${status}${result === undefined ? "" : `: ${result}`}`,
         ),
   };
 }

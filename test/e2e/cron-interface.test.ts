@@ -122,9 +122,35 @@ describe("maxclaw cron", () => {
       assert.equal((await cli.run(["cron", "remove", id])).stdout, `Removed ${id}\n`);
       const gone = await cli.run(["cron", "remove", id]);
       assert.deepEqual([gone.code, gone.stderr], [1, `maxclaw: There is no scheduled job ${id}.\n`]);
-      assert.match((await cli.run(["cron", "add", "x"])).stderr, /exactly one of/);
+      for (const [flags, sentence] of [
+        [[], /exactly one of --at, --every and --cron\.\n$/],
+        [["--every", "1h", "--at", "2060-01-01T09:00"], /exactly one of --at, --every and --cron\.\n$/],
+        [["--every", "30s"], /one minute/],
+        [["--every", "1h", "--chat", "nowhere"], /"nowhere" is/],
+      ] as const) {
+        const wrong = await cli.run(["cron", "add", "x", ...flags]);
+        assert.equal(wrong.code, 2, wrong.stderr);
+        assert.match(wrong.stderr, sentence);
+      }
     });
   }
+});
+
+test("times are shown in the zone of the config, with its name, on the command line and in the chat", async () => {
+  await using cli = await openCli();
+  await using _model = await withModel(cli, { text: "Done." }, { agents: { defaults: { timezone: "Asia/Shanghai" } } });
+  const added = await cli.run(["cron", "add", "x", "--at", "2060-01-01T09:00Z", "--chat", "webui:home"]);
+  assert.match(added.stdout, /once at 2060-01-01 17:00 \(Asia\/Shanghai\), next 2060-01-01 17:00 \(Asia\/Shanghai\)/);
+  const listed = await cli.run(["cron", "list"]);
+  assert.match(listed.stdout, /once at 2060-01-01 17:00 \(Asia\/Shanghai\) +2060-01-01 17:00 \(Asia\/Shanghai\)/);
+  assert.match((await cli.run(["cron", "status"])).stdout, /Next Run: 2060-01-01 17:00 \(Asia\/Shanghai\)/);
+  const gateway = await startCliGateway(cli);
+  const answer = await fetch(`${gateway.url}/api/message`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ sessionKey: "webui:home", content: "/cron" }),
+  });
+  assert.match(await answer.text(), /once at 2060-01-01 17:00 \(Asia\/Shanghai\), next 2060-01-01 17:00/);
 });
 
 test("a chat hears of the first of several runs that fail, and again when there is something new", async () => {

@@ -129,6 +129,9 @@ test("a gateway whose journal has lost its end does not start, says what is miss
     assert.match(refused.stderr, /The journal in .* is (gone|older than it was).*maxclaw repair/);
     const asked = await runMaxclaw(["doctor"], home);
     assert.deepEqual([asked.code, /The journal in .* is (gone|older)/.test(asked.stdout)], [1, true], asked.stdout);
+    const status = await runMaxclaw(["status"], home);
+    assert.equal(status.code, 1);
+    assert.match(status.stdout, /Problem: .*The journal in .* is (gone|older).* does not start.*maxclaw repair/);
     const repaired = await runMaxclaw(["repair"], home);
     assert.equal(repaired.code, 0, repaired.stderr);
     assert.match(repaired.stdout, /Taken over from the conversations:/);

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { createClient } from "../../src/client/node.js";
+import { callThenDone } from "../support/chat-world.js";
 import { runMaxclaw, startDaemon } from "../support/daemon.js";
 import { createEmailHarnesses } from "../support/email-harness.js";
 import { gate, until } from "../support/engine-kit.js";
@@ -117,6 +118,48 @@ test("one that is deleted while no gateway runs leaves none, nor does a backup t
   const file = join(await tempHome(), "backup.tar.gz");
   assert.equal((await runMaxclaw(["backup", file], home)).code, 0);
   assert.ok(!gunzipSync(readFileSync(file)).includes(word));
+});
+
+test("what was always allowed in a conversation goes with it: nothing tells of it, and the next life asks again", async () => {
+  const home = await tempHome();
+  const outside = join(home, "workspace", `${word}.txt`);
+  await using script = await startFakeOpenAI({
+    answer: callThenDone("write_file", { path: outside, content: "hello" }),
+  });
+  await using gateway = await startGateway({
+    config: openAIConfig(script.apiBase, {
+      agents: { defaults: { model: "openai/test-model", executionMode: "ask" } },
+    }),
+    home,
+  });
+  const { api } = gateway.gateway;
+  const asked = async (): Promise<void> => {
+    await until("it is asked", () => api.listQuestions().length === 1, 10_000);
+  };
+  const answer = async (text: string): Promise<void> => {
+    await asked();
+    for (const { sessionKey, requestId } of api.listQuestions())
+      await api.answerQuestion({ sessionKey, requestId, answer: text });
+  };
+  for (const key of ["webui:gone", "webui:stays"]) {
+    const done = gateway.ask("write it", { key });
+    await answer("allow_always");
+    await done;
+  }
+  await api.revokeGrant(api.policy().grants.find(({ chat }) => chat === "webui:stays")?.id ?? "");
+  await api.deleteSession("webui:stays");
+  assert.deepEqual(
+    api.policy().grants.map(({ chat }) => chat),
+    ["webui:gone"],
+  );
+  await api.deleteSession("webui:gone");
+  assert.deepEqual(api.policy().grants, []);
+  // The file itself is the workspace's.
+  rmSync(outside);
+  await assertGone(home);
+  const again = gateway.ask("write it", { key: "webui:gone" });
+  await answer("deny");
+  await again;
 });
 
 test("a chat of Telegram that is deleted after /new and in the middle of an answer leaves none", async () => {

@@ -62,6 +62,22 @@ test("a conversation is named by the model once, and a person's own title stays"
   assert.equal(t.model.requests.filter(({ bodyText }) => /Name this conversation/.test(bodyText)).length, 1);
 });
 
+test("a chat command asks for no title and is in none: the first words for the model are", async () => {
+  const answer = (request: RecordedRequest) =>
+    /Name this conversation/.test(request.bodyText) ? { text: "Tea" } : { text: "ok" };
+  await using t = await start(answer, { memory: { titles: "model" } });
+  await t.gateway.ask("/help");
+  await t.gateway.ask("/help");
+  await t.gateway.ask("let us talk about tea");
+  await t.gateway.waitForEvent(
+    (event) => event.type === "session_title_generated" && event.payload.generated_by === "model",
+  );
+  const asked = t.model.requests.flatMap(({ bodyText }) => (/Name this/.test(bodyText) ? [bodyText] : []));
+  assert.equal(asked.length, 1);
+  assert.match(asked[0] ?? "", /user: let us talk about tea.*assistant: ok/);
+  assert.doesNotMatch(asked[0] ?? "", /help|what you can type/);
+});
+
 test("a model that gives no title leaves the first words", async () => {
   const answer = (request: RecordedRequest) =>
     /Name this conversation/.test(request.bodyText) ? { status: 500 } : { text: "ok" };

@@ -6,7 +6,7 @@ import path from "node:path";
 import { test } from "node:test";
 import type { BoundFile, ToolAccess, ToolUse } from "../../src/policy/access.js";
 import { filesOfCommand } from "../../src/policy/command-files.js";
-import { createGrants, type Grants, grantText, scopeOf } from "../../src/policy/grants.js";
+import { createGrants, type Grants, scopeOf } from "../../src/policy/grants.js";
 
 function newGrants(stored: Readonly<Record<string, unknown>> = {}): Grants {
   const kept = new Map(Object.entries(stored));
@@ -118,11 +118,6 @@ test("what an earlier version has allowed allows nothing any more, is listed as 
   assert.equal((await grants.revoke("allow_00000000"))?.isOld, true);
   assert.equal(await grants.revoke("allow_00000000"), undefined);
   assert.equal(grants.list().length, 1);
-});
-
-test("the list of what is allowed shows what cannot be seen", () => {
-  const text = grantText({ tool: "exec", argument: "ls \u202egnp.sh\u200b\u001b[2J" });
-  assert.equal(text, "exec ls \\u{202e}gnp.sh\\u{200b}\\u{1b}[2J");
 });
 
 test("the files that a command names in the workspace are known by what they hold", async () => {

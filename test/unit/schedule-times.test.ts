@@ -107,8 +107,13 @@ test("people's words become times: local unless they say otherwise", () => {
   assert.equal(at("2026-11-22T09:00+05:30"), "2026-11-22T03:30");
   assert.equal(at("2026-12-24"), "2026-12-23T23:00");
   assert.deepEqual(times.parse({ every: "90m" }, now), { kind: "every", everyMs: 5_400_000, anchor: now });
-  assert.equal(describeSchedule(times.parse({ every: "86400" }, now)), "every 1 d");
-  assert.equal(describeSchedule(times.parse({ cron: " 0 9 * * 1 " }, now)), "0 9 * * 1 (Europe/Zurich)");
+  assert.equal(describeSchedule(times.parse({ every: "86400" }, now), "Asia/Shanghai"), "every 1 d");
+  assert.equal(
+    describeSchedule(times.parse({ cron: " 0 9 * * 1 " }, now), "Asia/Shanghai"),
+    "0 9 * * 1 (Europe/Zurich)",
+  );
+  const once = times.parse({ at: "2026-11-22T23:40Z" }, now);
+  assert.equal(describeSchedule(once, "Europe/Berlin"), "once at 2026-11-23 00:40 (Europe/Berlin)");
 });
 
 test("a single local time that does not exist is as much later, and one that comes twice is the first", () => {
@@ -137,7 +142,7 @@ test("what is no time is refused with a sentence that says what one looks like",
     [{ at: "2026-11-22T09:00", every: "2h" }, /exactly one/],
     [{ at: "tomorrow" }, /is no time/],
     [{ at: "2026-13-45T09:00" }, /is no time/],
-    [{ at: "2026-11-20T09:00" }, /has passed/],
+    [{ at: "2026-11-20T09:00" }, /2026-11-20 09:00 \(Europe\/Zurich\) has passed/],
     [{ at: "2026-11-22T09:00", timeZone: "Mars/Olympus" }, /is no time zone/],
     [{ every: "often" }, /is no length/],
     [{ every: "5s" }, /one minute/],

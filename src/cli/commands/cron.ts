@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { segment } from "../api-client.js";
+import { timeZoneHere } from "../context.js";
 import { addCronAdd } from "../cron-add.js";
 import { CommandError, exitCodes } from "../exit.js";
 import { print, printJson } from "../output.js";
@@ -15,7 +16,7 @@ export function addCronCommand(program: Command, version: string): void {
       const answer = await withClient(version, (client) => client.get("/api/cron"));
       if (json) return printJson(answer);
       const { printJobs } = await import("../cron-text.js");
-      printJobs(answer);
+      printJobs(answer, await timeZoneHere());
     });
   addCronAdd(cron, version);
   cron
@@ -27,7 +28,7 @@ export function addCronCommand(program: Command, version: string): void {
         await client.get("/api/cron"),
       ]);
       const { printCronStatus } = await import("../cron-text.js");
-      printCronStatus(answer, status);
+      printCronStatus(answer, { ...status, zone: await timeZoneHere() });
     });
   cron
     .command("remove")
@@ -45,7 +46,7 @@ export function addCronCommand(program: Command, version: string): void {
       .action(async (id: string) => {
         const answer = await withClient(version, (client) => client.post(`/api/cron/${segment(id)}/${action}`, {}));
         const { lineOfJob } = await import("../cron-text.js");
-        print(lineOfJob(answer));
+        print(lineOfJob(answer, await timeZoneHere()));
       });
   cron
     .command("run")
@@ -74,7 +75,7 @@ export function addCronCommand(program: Command, version: string): void {
       const answer = await withClient(version, (client) => client.get(`/api/cron/history?${query}`));
       if (json) return printJson(answer);
       const { printRuns } = await import("../cron-text.js");
-      printRuns(answer);
+      printRuns(answer, await timeZoneHere());
     });
 }
 

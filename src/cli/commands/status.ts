@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { print, printJson } from "../output.js";
+import type { CommandContext } from "../context.js";
+import { harmless, print, printJson } from "../output.js";
 
 export function addStatusCommand(program: Command, version: string): void {
   program
@@ -21,22 +22,38 @@ export function addStatusCommand(program: Command, version: string): void {
         const { printStatus } = await import("../status-text.js");
         return printStatus(status, client.address);
       }
-      const { home, loaded } = context;
-      const { config, problems, path } = loaded;
-      const { workspace } = config.agents.defaults;
-      if (problems.length > 0) process.exitCode = 1;
-      const { model, executionMode } = config.agents.defaults;
-      if (flags.json)
-        return printJson({ running: false, version, model, executionMode, home, workspace, config: path, problems });
-      const { printConfigured } = await import("../status-text.js");
-      print("maxclaw Status");
-      print(`maxclaw ${version}: no gateway runs. Start it with: maxclaw gateway`);
-      printConfigured(config);
-      print(`Home:      ${home}`);
-      print(`Config:    ${path ?? "none, defaults are in force. Write one with: maxclaw onboard"}`);
-      print(`Workspace: ${workspace}`);
-      for (const problem of problems) print(`Problem:   ${problem}`);
+      return printOffline(context, version, flags.json === true);
     });
+}
+
+async function printOffline({ home, loaded }: CommandContext, version: string, isJson: boolean): Promise<void> {
+  const { config, path } = loaded;
+  const { workspace, model, executionMode } = config.agents.defaults;
+  const { readOfflineStatus } = await import("../../api/offline-status.js");
+  const { problems: found, ...waiting } = await readOfflineStatus({ home, workspace }, config);
+  const problems = [...loaded.problems, ...found];
+  if (problems.length > 0) process.exitCode = 1;
+  if (isJson)
+    return printJson({
+      running: false,
+      version,
+      model,
+      executionMode,
+      home,
+      workspace,
+      config: path,
+      problems,
+      ...waiting,
+    });
+  const { printConfigured, waitingLines } = await import("../status-text.js");
+  print("maxclaw Status");
+  print(`maxclaw ${version}: no gateway runs. Start it with: maxclaw gateway`);
+  printConfigured(config);
+  print(`Home:      ${home}`);
+  print(`Config:    ${path ?? "none, defaults are in force. Write one with: maxclaw onboard"}`);
+  print(`Workspace: ${workspace}`);
+  for (const line of waitingLines(waiting)) print(`Waiting:   ${line}`);
+  for (const problem of problems) print(`Problem:   ${harmless(problem)}`);
 }
 
 function toObject(value: unknown): object {
