@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { linked } from "../util/linked.js";
+import { withoutSlashes } from "../util/trim-where.js";
 
 export interface ModelsAddress {
   readonly apiBase: string;
@@ -25,7 +26,7 @@ export async function listModels(
 ): Promise<readonly { readonly id: string; readonly name: string }[]> {
   const { apiKey } = address;
   const isAnthropic = address.apiFormat === "anthropic";
-  const base = address.apiBase.replace(/\/+$/, "");
+  const base = withoutSlashes(address.apiBase);
   const url = isAnthropic ? `${base.replace(/\/v1$/, "")}/v1/models?limit=1000` : `${base}/models`;
   const headers = new Headers(address.headers);
   if (isAnthropic) headers.set("anthropic-version", "2023-06-01");
