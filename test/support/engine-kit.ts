@@ -131,6 +131,8 @@ export async function openIn(home: string, options: Partial<EmbeddedEngineOption
     instanceId: "gw_test",
     log,
     ...options,
+    // Who was in work at two ends of the process would else wait for half a minute.
+    limits: { suspectMs: 1, ...options.limits },
   });
   return { engine, published, log };
 }
