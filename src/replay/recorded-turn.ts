@@ -1,7 +1,7 @@
-import type { Attachment, InboundMessage } from "../bus/messages.js";
+import type { InboundMessage } from "../bus/messages.js";
 import type { EventType, Payload } from "../events/catalogue.js";
-import { textOf } from "../events/content.js";
 import type { EventOf, StoredEvent } from "../events/event.js";
+import { messageIn } from "../events/queued-message.js";
 import { clientChannels, depthOf } from "../events/session-key.js";
 import { terminalTypes } from "../events/sets.js";
 import type { SessionLog } from "./find-turn.js";
@@ -129,28 +129,7 @@ function messagesOf(
   return { message: inbound(first), additions };
 }
 
-function toInbound(sessionKey: string, { payload, timestamp }: EventOf<"user_message_queued">): InboundMessage {
-  const attachments: Attachment[] = payload.content.flatMap((part) =>
-    part.type === "file"
-      ? [{ path: part.path, filename: part.filename, mimeType: part.mime_type, sizeBytes: part.size_bytes ?? 0 }]
-      : [],
-  );
-  return {
-    id: payload.message_id,
-    channel: payload.channel,
-    chatId: payload.chat_id,
-    thread: payload.thread,
-    senderId: payload.sender_id,
-    senderName: payload.sender_name,
-    sessionKey,
-    content: textOf(payload.content),
-    attachments,
-    platformMessageId: payload.platform_message_id,
-    quoted: payload.quoted,
-    change: payload.change,
-    // The log does not tell `next` from no mode at all; what was taken into a turn had none.
-    mode: undefined,
-    resultOf: payload.result_of,
-    receivedAt: Date.parse(timestamp),
-  };
+function toInbound(sessionKey: string, event: EventOf<"user_message_queued">): InboundMessage {
+  // The log does not tell `next` from no mode at all; what was taken into a turn had none.
+  return { ...messageIn(sessionKey, event), mode: undefined, resultOf: event.payload.result_of };
 }

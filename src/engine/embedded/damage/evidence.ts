@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import { open } from "node:fs/promises";
 import type { InboundMessage } from "../../../bus/messages.js";
-import { textOf } from "../../../events/content.js";
 import type { EventOf, StoredEvent } from "../../../events/event.js";
+import { messageIn } from "../../../events/queued-message.js";
 import { eachLogLine, run } from "../log-reading.js";
 import type { Operation } from "../operations.js";
 import { rememberedMs } from "../seen/seen-ids.js";
@@ -111,34 +111,7 @@ export function canBeRestored({ payload, source, session_key: key }: Accepted): 
 }
 
 /** The log does not tell what of it others wrote: so all of it counts as theirs. */
-function messageOf({ payload, session_key: sessionKey, timestamp }: Accepted): InboundMessage {
-  const attachments = payload.content.flatMap((part) =>
-    part.type === "file"
-      ? [
-          {
-            path: part.path,
-            filename: part.filename,
-            mimeType: part.mime_type,
-            sizeBytes: part.size_bytes ?? 0,
-          },
-        ]
-      : [],
-  );
-  return {
-    id: payload.message_id,
-    channel: payload.channel,
-    chatId: payload.chat_id,
-    thread: payload.thread,
-    senderId: payload.sender_id,
-    senderName: payload.sender_name,
-    sessionKey,
-    content: textOf(payload.content),
-    attachments,
-    platformMessageId: payload.platform_message_id,
-    quoted: payload.quoted,
-    change: payload.change,
-    mode: payload.mode,
-    outside: "a message that was brought back after damage",
-    receivedAt: Date.parse(timestamp),
-  };
+function messageOf(event: Accepted): InboundMessage {
+  const outside = "a message that was brought back after damage";
+  return { ...messageIn(event.session_key, event), mode: event.payload.mode, outside };
 }

@@ -1,0 +1,25 @@
+import { textOf } from "./content.js";
+import type { EventOf } from "./event.js";
+
+/** What the event of an accepted message tells of the message itself; who its sender was to us then is not in it. */
+export function messageIn(sessionKey: string, { payload, timestamp }: EventOf<"user_message_queued">) {
+  return {
+    id: payload.message_id,
+    channel: payload.channel,
+    chatId: payload.chat_id,
+    thread: payload.thread,
+    senderId: payload.sender_id,
+    senderName: payload.sender_name,
+    sessionKey,
+    content: textOf(payload.content),
+    attachments: payload.content.flatMap((part) =>
+      part.type === "file"
+        ? [{ path: part.path, filename: part.filename, mimeType: part.mime_type, sizeBytes: part.size_bytes ?? 0 }]
+        : [],
+    ),
+    platformMessageId: payload.platform_message_id,
+    quoted: payload.quoted,
+    change: payload.change,
+    receivedAt: Date.parse(timestamp),
+  };
+}
