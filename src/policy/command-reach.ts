@@ -35,7 +35,7 @@ export function reachOf(
       interpreters.test(programName(program)) &&
       rest.some((word) => /^(?:-[A-Za-z]*[ceEpr]|--eval|--print)/.test(word))
     )
-      return "that runs code without a sandbox that stands in the command";
+      return "that runs code that is written in the command itself, without a sandbox";
     // The program itself is no file that is read, unless it is one of the workspace's neighbours.
     const named = [...rest, ...targets, ".", ...(program.startsWith("/") || !program.includes("/") ? [] : [program])];
     for (const word of named)
