@@ -51,7 +51,8 @@ const redis: Program = {
   prepare: () => {},
   args: (folder, port) => [
     ...["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--requirepass", "secret-word"],
-    ...["--save", "", "--appendonly", "yes"],
+    // Otherwise Redis answers before it has written, while it syncs what came before: a kill then loses it.
+    ...["--save", "", "--appendonly", "yes", "--appendfsync", "always"],
   ],
   settings: (port, space) => ({
     driver: "redis",
