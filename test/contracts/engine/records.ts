@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import type { Engine } from "../../../src/engine/engine.js";
+import { answered, consuming, sessionOf, titled, until } from "../../support/engine/engine-kit.js";
+import { accept, type ContractTest, contractTest, other } from "./contract-test.js";
+
+export const recordsTests: readonly ContractTest[] = [
+  contractTest("keeps records by kind and id", async (engine, _published, reopen) => {
+    const pairing = engine.records("pairing");
+    await pairing.put("AB12", { sender: "7" });
+    await pairing.put("CD34", { sender: "8" });
+    await engine.records("approval").put("AB12", true);
+    await pairing.delete("CD34");
+    await pairing.delete("unknown");
+    const reopened = await reopen();
+    assert.deepEqual(reopened.records("pairing").get("AB12"), { sender: "7" });
+    assert.deepEqual(reopened.records("pairing").list(), [{ id: "AB12", value: { sender: "7" } }]);
+    assert.equal(reopened.records("pairing").get("CD34"), undefined);
+    assert.equal(reopened.records("approval").get("AB12"), true);
+  }),
+
+  contractTest(
+    "adds counts together with their events, once, and keeps the sums",
+    async (engine, _published, reopen) => {
+      const add = (times: number, usd: number) => [{ kind: "usage", id: "day", add: { times, usd } }];
+      const sum = (current: Engine) => current.records("usage").get("day");
+      await engine.append(sessionOf, [titled("a"), titled("b")], {
+        durable: true,
+        counts: [...add(1, 0.5), ...add(2, 0)],
+      });
+      assert.deepEqual(sum(engine), { times: 3, usd: 0.5 });
+      const again = titled("c");
+      await engine.append(sessionOf, [again], { durable: false, counts: add(1, 0.25) });
+      await engine.append(sessionOf, [again], { durable: false, counts: add(1, 0.25) });
+      await engine.append(other, [], { durable: false, counts: add(100, 100) });
+      assert.deepEqual(sum(engine), { times: 4, usd: 0.75 });
+      await accept(engine, "msg_1");
+      const consumer = consuming(engine, "inbound", async (delivery) => {
+        await delivery.append([titled("d")], { durable: false, counts: add(1, 0) });
+        await delivery.commit({ events: [answered(["msg_1"])], emit: [], counts: add(1, 1) });
+      });
+      await until("it is answered", () => engine.status().inboundWaiting === 0);
+      await consumer.stop();
+      const reopened = await reopen();
+      assert.deepEqual(sum(reopened), { times: 6, usd: 1.75 });
+      await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          reopened.append(`telegram:${n}`, [titled("e")], { durable: n % 2 === 0, counts: add(1, 0) }),
+        ),
+      );
+      assert.deepEqual(sum(reopened), { times: 26, usd: 1.75 });
+    },
+  ),
+];
