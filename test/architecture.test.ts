@@ -118,6 +118,7 @@ const table: readonly Row[] = [
     types: [
       "bus/*",
       "engine/engine",
+      "engine/held-files",
       "channels/channel",
       "policy/*",
       "sessions/*",
@@ -162,7 +163,7 @@ const table: readonly Row[] = [
     may: [...base, "events/**", "engine/embedded/**", "bus/*", "sessions/**", "agent/**", "budgets/*"],
     types: ["engine/engine", "providers/provider", "tools/tool"],
   },
-  // The composition root, in several files.
+  // The composition root, in several files. Only one of them opens the engine of files.
   { files: "gateway", may: ["**"] },
   // The config names a module.
   { files: "wiring/extensions/load", may: ["**"], computed: true },
@@ -174,6 +175,16 @@ const table: readonly Row[] = [
     types: ["wiring/options", "providers/provider", "sessions/*"],
   },
   { files: "index", may: ["**"] },
+];
+
+/** What only these may import from `engine/embedded/`: for all others there is the contract alone, with any engine behind it. */
+const ofEmbeddedEngine: readonly { readonly files: Pattern; readonly may: Pattern }[] = [
+  { files: "engine/embedded/**", may: "**" },
+  { files: "offline/**", may: "**" },
+  { files: "replay/**", may: "**" },
+  // Opens it, and hands what it has to do with files to who needs that.
+  { files: "wiring/core", may: "engine/embedded/open-home" },
+  { files: "wiring/options", may: "engine/embedded/open-home" },
 ];
 
 /** Packages that only these may import, in any way. */
@@ -282,6 +293,16 @@ function ownFolder(path: string, { files }: Row): string {
   return depth === 0 ? path : `${path.split("/").slice(0, depth).join("/")}/**`;
 }
 
+/** What a file knows of the embedded engine though the contract should be enough for it, each as `file → target`. */
+function leaksOfEngine({ path, imports }: Pick<SourceFile, "path" | "imports">): readonly string[] {
+  const allowed = ofEmbeddedEngine.filter(({ files }) => fits(path, files)).map(({ may }) => may);
+  return imports.flatMap(({ specifier }) => {
+    const target = targetOf(path, specifier);
+    if (target === undefined || !fits(target, "engine/embedded/**") || fitsAny(target, allowed)) return [];
+    return [`${path} → ${target}`];
+  });
+}
+
 /** What a file imports against the table, each as `file → target`. */
 function breaches(file: Pick<SourceFile, "path" | "imports">, rows: readonly Row[]): readonly string[] {
   const row = rows.find(({ files }) => fits(file.path, files));
@@ -299,6 +320,13 @@ describe("the source code", () => {
   test("imports only what the table allows", () => {
     assert.deepEqual(
       sources.flatMap((file) => breaches(file, table)),
+      [],
+    );
+  });
+
+  test("keeps the paths, locks and files of the embedded engine to itself", () => {
+    assert.deepEqual(
+      sources.flatMap((file) => leaksOfEngine(file)),
       [],
     );
   });
@@ -425,6 +453,12 @@ describe("the check itself", () => {
     assert.equal(wrong("events/a.ts", "const x = import(name);").length, 1);
     assert.deepEqual(wrong("nowhere/a.ts", ""), ["nowhere/a.ts has no row in the table"]);
     assert.deepEqual(wrong("gateway.ts", 'import { x } from "./engine/embedded/open.js";'), []);
+    const leaks = (path: string, code: string): number => leaksOfEngine({ path, imports: importsOf(code) }).length;
+    assert.equal(leaks("gateway.ts", 'import { x } from "./engine/embedded/open.js";'), 1);
+    assert.equal(leaks("wiring/core.ts", 'import { x } from "../engine/embedded/locking/lock.js";'), 1);
+    assert.equal(leaks("wiring/core.ts", 'import { x } from "../engine/embedded/open-home.js";'), 0);
+    assert.equal(leaks("sessions/a.ts", 'import type { x } from "../engine/embedded/options.js";'), 1);
+    assert.equal(leaks("sessions/a.ts", 'import type { x } from "../engine/engine.js";'), 0);
   });
 
   test("recognises each piece of code that is not allowed, and nothing that looks like it", () => {

@@ -86,7 +86,7 @@ async function answerCommand(
   signal: AbortSignal,
 ): Promise<void> {
   const message = delivery.work.body;
-  const log = commandLog(ports, options, delivery, session.agentId, session.queuedEvents.get(message.id));
+  const log = commandLog(options, delivery, session.agentId, session.queuedEvents.get(message.id));
   const { reply, events } = await runCommand(command, { ports, session, message, log, signal });
   const notice = noticeMessage(log, reply);
   const replies = ports.replies(message, log.turnId, reply, log.turnId);
@@ -110,16 +110,14 @@ function told(log: TurnLog, { stored }: MachineOutputs): readonly EventDraft[] {
 }
 
 function commandLog(
-  ports: AgentPorts,
   options: AgentOptions,
   delivery: Delivery<"inbound">,
   agentId: string,
   cause: string | undefined,
 ): TurnLog {
-  const { id, sessionKey } = delivery.work.body;
+  const { id } = delivery.work.body;
   return new TurnLog({
     delivery,
-    publish: (event) => void ports.engine.publish(sessionKey, event),
     identity: { turnId: newId("turn"), agentId, correlationId: id, cause },
     persistDetail: options.persistDetail,
     persistThoughts: options.persistThoughts,

@@ -1,6 +1,6 @@
 import type { Budgets, Conversation } from "../budgets/budgets.js";
 import type { Attachment, InboundMessage } from "../bus/messages.js";
-import type { Engine, Work } from "../engine/engine.js";
+import type { Work } from "../engine/engine.js";
 import type { Payload } from "../events/catalogue.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
@@ -145,7 +145,6 @@ export interface FileWriting {
 
 /** What the agent needs from the rest of the gateway. */
 export interface AgentPorts {
-  readonly engine: Pick<Engine, "publish" | "onAccepted" | "waiting">;
   /** `open` throws {@link EngineError} `corrupt` when the session's log is damaged. */
   readonly sessions: { open(key: string): Promise<ResidentSession> };
   readonly running: RunningTurns;
@@ -204,7 +203,7 @@ export interface AgentPorts {
     turnId: string,
   ): readonly Work<"outbound">[];
   /** One line about the gateway, for /status. */
-  statusLine(): string;
+  statusLine(): Promise<string>;
   sessionFolder(key: string): string;
   /** Why nothing more may be kept for the session with this folder, as the end of a sentence. */
   whyFull(folder: string): Promise<string | undefined>;

@@ -1,7 +1,8 @@
 import type { FileHandle } from "node:fs/promises";
 import type { BudgetUsage, UsageReport } from "../budgets/report.js";
 import type { Attachment, MessageMode } from "../bus/messages.js";
-import type { HeldFiles, LedgerEntry } from "../engine/engine.js";
+import type { LedgerEntry } from "../engine/engine.js";
+import type { HeldFiles } from "../engine/held-files.js";
 import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
@@ -205,7 +206,7 @@ export interface Subscription {
  * requests and {@link EngineError} when something cannot be stored.
  */
 export interface GatewayApi {
-  status(): GatewayStatus;
+  status(): Promise<GatewayStatus>;
   /** True once the gateway takes messages and the disk takes writes. */
   isReady(): boolean;
   /** One sentence why it is not ready; undefined when it is. */

@@ -4,7 +4,7 @@ import type { RunningTurns } from "../agent/turn/running-turns.js";
 import type { Budgets } from "../budgets/budgets.js";
 import type { Attachment } from "../bus/messages.js";
 import type { Channel } from "../channels/channel.js";
-import type { Engine, LedgerEntry } from "../engine/engine.js";
+import type { Engine } from "../engine/engine.js";
 import { EngineError, messageOf, RequestError } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
 import { channelOf, chatOf, isBelow } from "../events/session-key.js";
@@ -70,10 +70,11 @@ export interface OperationPorts {
   chooseModel(label: string, signal: AbortSignal): Promise<unknown>;
   /** True for a message that begins a fresh conversation. */
   readonly isFreshStart: (content: string) => boolean;
-  readonly status: () => GatewayStatus;
+  readonly status: () => Promise<GatewayStatus>;
+  readonly state: () => GatewayStatus["state"];
   /** One sentence while files cannot be reached at all. */
   readonly diskProblem: () => string | undefined;
-  readonly readLedger: () => Promise<readonly LedgerEntry[]>;
+  readonly holdFiles?: GatewayApi["holdFiles"] | undefined;
   /** The session of the gateway's own events. */
   readonly systemKey: string;
   readonly uploads: {
@@ -142,10 +143,10 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     await sessions.delete(key);
     // Not stored, for there is no log any more: for those who look at the session or wait for one of its messages.
     const deleted = { from: state, to: "deleted", reason: "client" };
-    engine.publish(key, draft("session_state_changed", deleted, { source: "client" }));
+    await engine.announce(key, draft("session_state_changed", deleted, { source: "client" }));
   };
   const whyNotReady = (): string | undefined => {
-    const { state } = ports.status();
+    const state = ports.state();
     if (state !== "ready") return `The gateway is ${state}.`;
     return engine.status().writable ? ports.diskProblem() : "The disk takes no writes.";
   };
@@ -368,8 +369,8 @@ export function createOperations(ports: OperationPorts): GatewayApi {
 
     skills: createSkillOperations(ports, (event) => append(systemKey, event)),
     cron: createCronOperations(ports.schedule.scheduler, ports.owners),
-    ledger: ports.readLedger,
-    ...(engine.holdFiles === undefined ? {} : { holdFiles: engine.holdFiles }),
+    ledger: () => engine.ledger(),
+    ...(ports.holdFiles === undefined ? {} : { holdFiles: ports.holdFiles }),
     metrics: ports.metrics,
   };
 }

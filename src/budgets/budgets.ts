@@ -101,7 +101,7 @@ export interface BudgetsOptions {
   readonly limits: BudgetLimits;
   /** Jobs with limits of their own, in the place of `limits.job`. */
   readonly jobs?: Readonly<Record<string, Limits>>;
-  readonly records: Records;
+  readonly records: Pick<Records, "get" | "list" | "delete">;
   readonly calendar: Calendar;
   readonly log: Logger;
   readonly now?: () => number;

@@ -70,7 +70,7 @@ export async function deliverOutbound(options: DeliveryOptions, signal: AbortSig
   );
   try {
     // The attempts are counted here, because those that showed nothing are not limited by their number alone.
-    const limits = { parallel: lanesAtWork, maxAttempts: Number.MAX_SAFE_INTEGER };
+    const limits = { parallel: lanesAtWork };
     await engine.consume(
       "outbound",
       limits,

@@ -31,7 +31,7 @@ export interface MessageBus {
   close(): void;
 }
 
-export function createMessageBus(engine: Pick<Engine, "accept" | "refuse" | "consume" | "waiting">): MessageBus {
+export function createMessageBus(engine: Pick<Engine, "accept" | "refuse" | "consume">): MessageBus {
   const state = { closed: false };
   const assertOpen = (): void => {
     if (state.closed) throw new EngineError("The message bus is closed: the gateway is stopping", { kind: "closed" });
@@ -39,10 +39,8 @@ export function createMessageBus(engine: Pick<Engine, "accept" | "refuse" | "con
   return {
     async publishInbound(message, { cursor, isUrgent = false } = {}) {
       assertOpen();
-      const position = engine.waiting("inbound", message.sessionKey).length;
-      const events = [queuedEvent(message, position)];
       return await engine.accept(inboundWork(message), {
-        events,
+        events: (ahead) => [queuedEvent(message, ahead)],
         isUrgent,
         ...(cursor === undefined ? {} : { cursor }),
       });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Engine } from "../engine/engine.js";
+import type { Engine, Records } from "../engine/engine.js";
 import { ChannelError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { linked } from "../util/async/linked.js";
@@ -55,11 +55,11 @@ interface State {
 }
 
 export function createPreviews(
-  engine: Pick<Engine, "waiting" | "records" | "status">,
+  engine: Pick<Engine, "waiting" | "status">,
+  records: Records,
   channels: ReadonlyMap<string, GrowingSender>,
   log: Logger,
 ): Previews {
-  const records = engine.records("preview");
   const states = new Map<string, State>();
   const end = { isClosed: false };
 
@@ -88,7 +88,9 @@ export function createPreviews(
     const isFirst = state.platformMessageId === undefined;
     // What is shown on a full disk could stand there for ever.
     if (isFirst && !engine.status().writable) return;
-    if (isFirst && engine.waiting("outbound", outboundWork(message).key).length > 0) return;
+    if (isFirst && (await engine.waiting("outbound", outboundWork(message).key)).length > 0) return;
+    // The final text may be on its way by now.
+    if (state.isClosed) return;
     state.showing = content;
     try {
       if (state.platformMessageId !== undefined) {

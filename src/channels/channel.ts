@@ -179,8 +179,8 @@ export interface ChannelRecords {
 /** What a channel gets beside its own options. */
 export interface ChannelContext {
   /** Reads a durable position, e.g. Telegram's offset. */
-  readonly cursor: (name: string) => string | undefined;
-  /** Of this channel alone; absent: it keeps what it must know in memory. */
+  readonly cursor: (name: string) => Promise<string | undefined>;
+  /** Of this channel alone, to be read once it runs; absent: it keeps what it must know in memory. */
   readonly records?: ChannelRecords | undefined;
   /** Takes a pressed button, without waiting for anything else that its chat has sent. Never rejects. */
   readonly press?: Press;

@@ -1,5 +1,5 @@
 import type { InboundMessage, OutboundMessage } from "../bus/messages.js";
-import type { EventDraft, GatewayEvent, StoredEvent } from "../events/event.js";
+import type { EventDraft, StoredEvent } from "../events/event.js";
 
 /** What each queue carries. */
 export interface QueueBodies {
@@ -38,7 +38,8 @@ export type Acceptance =
   | { readonly status: "duplicate" };
 
 export interface AcceptOptions {
-  readonly events: readonly EventDraft[];
+  /** A function is called with how much work is in the lane by then, in the same step that adds this work. */
+  readonly events: readonly EventDraft[] | ((ahead: number) => readonly EventDraft[]);
   /** Moves with the work or not at all, e.g. `telegram:offset`. */
   readonly cursor?: Cursor;
   /** Must act at once, e.g. `/stop`: let in where the lane has no room for other work. */
@@ -105,6 +106,18 @@ export interface Delivery<Q extends QueueName = QueueName> {
   append(events: readonly EventDraft[], options: DeliveryAppendOptions): Promise<readonly StoredEvent[]>;
 
   /**
+   * Publishes an event of the work's session that is never stored (stream layer, internal), after the session's last
+   * stored one. Does nothing once this attempt has ended.
+   */
+  publish(event: EventDraft): void;
+
+  /** Accepted work of this lane that {@link claim} would take now, oldest first. */
+  waiting(): Promise<readonly StoredWork<Q>[]>;
+
+  /** Calls back with each piece of work accepted in this lane from now on, until this attempt ends. Returns the undo. */
+  onAccepted(listener: (work: StoredWork<Q>) => void): () => void;
+
+  /**
    * Waits for `work` without holding one of the consumer's places, and takes a place again afterwards. The lane waits
    * as well. A crash meanwhile does not count as an attempt.
    */
@@ -136,7 +149,8 @@ export interface Delivery<Q extends QueueName = QueueName> {
 export interface ConsumeOptions {
   /** Lanes at work at the same time. */
   readonly parallel: number;
-  readonly maxAttempts: number;
+  /** Failed attempts before the work is exhausted. Without it the attempts have no end. */
+  readonly maxAttempts?: number | undefined;
 }
 
 export type Handler<Q extends QueueName> = (delivery: Delivery<Q>, signal: AbortSignal) => Promise<void>;
@@ -148,13 +162,31 @@ export interface DeadLetter {
   readonly buriedAt: number;
 }
 
-/** Small durable facts: pairing codes, allowed senders, approvals, and what was used per day. Values are JSON. */
+/**
+ * Small durable facts of one kind: pairing codes, allowed senders, approvals, and what was used per day. Values are JSON.
+ * `get` and `list` read a view that is kept fresh: it shows at once what this node has changed, and what other nodes have
+ * changed within two seconds. Who writes what it has read uses `update`.
+ */
 export interface Records {
   get(id: string): unknown;
   /** `isReceipt`: it notes what has happened outside already, for which a full disk has some room left. */
   put(id: string, value: unknown, options?: { readonly isReceipt?: boolean }): Promise<void>;
   delete(id: string): Promise<void>;
   list(): readonly { readonly id: string; readonly value: unknown }[];
+  /**
+   * Reads, changes and writes as one step, whatever other nodes do meanwhile. `change` gets the stored value (undefined:
+   * there is none) and returns the new one (undefined: delete it; the very same value: leave it as it is). It may be
+   * called again with a newer value, so it only computes. Resolves with the stored value once that is durable.
+   */
+  update(id: string, change: (value: unknown) => unknown): Promise<unknown>;
+}
+
+/** The right to do what only one node may do at a time, e.g. read one mailbox. Disposing gives it up. */
+export interface Lease extends AsyncDisposable {
+  /** A fencing number: above those of all earlier leases of this name. */
+  readonly epoch: number;
+  /** Aborts when another node may hold it by now, or when the engine closes: what is done under it must stop. */
+  readonly lost: AbortSignal;
 }
 
 /** How an accepted inbound message ended, for the ledger. */
@@ -167,6 +199,10 @@ export interface LedgerEntry {
   readonly endSeq?: number;
 }
 
+/**
+ * What a node knows of the engine without asking anybody: it shows at once what this node has done, and what other nodes
+ * have done within two seconds.
+ */
 export interface EngineStatus {
   /** False while the disk refuses writes. */
   readonly writable: boolean;
@@ -180,22 +216,14 @@ export interface EngineStatus {
   readonly problems?: readonly string[];
 }
 
-/** An engine's files as of one moment, for a copy or a check of them. */
-export interface HeldFiles extends AsyncDisposable {
-  /**
-   * The journal's segment, and how many of its bytes belong to the moment: whole transactions, all of them synced. More
-   * is appended meanwhile; the session logs stay as they are.
-   */
-  readonly segment: { readonly path: string; readonly bytes: number };
-  /** Aborts when the engine takes the files back: it closes, or they were held for too long. What was read is void. */
-  readonly lost: AbortSignal;
-}
-
 /**
  * Makes work durable and hands it out again, in order per lane, until it is acknowledged. The engine's single writer
  * gives each stored event its place in its session and alone publishes it, in that order, after it is in the file.
  */
 export interface Engine extends AsyncDisposable {
+  /** Names this process among all that work on the same messages. Another one at each start. */
+  readonly nodeId: string;
+
   /**
    * Resolves once the work is durable. Calls are ordered: work is accepted in the order of the calls. Waits while
    * 100 accepts are on their way to the disk, 10 s at most.
@@ -234,11 +262,11 @@ export interface Engine extends AsyncDisposable {
    */
   append(sessionKey: string, events: readonly EventDraft[], options: AppendOptions): Promise<readonly StoredEvent[]>;
 
-  /** Publishes an event that is never stored (stream layer, internal), after the session's last stored one. */
-  publish(sessionKey: string, event: EventDraft): GatewayEvent;
-
-  /** Calls back with each piece of inbound work accepted for this session from now on. Returns the undo. */
-  onAccepted(sessionKey: string, listener: (work: StoredWork<"inbound">) => void): () => void;
+  /**
+   * Publishes an event that is never stored and belongs to no delivery, after the session's last stored one: for those who
+   * follow the session, on all nodes.
+   */
+  announce(sessionKey: string, event: EventDraft): Promise<void>;
 
   /** Events with seq > afterSeq, oldest first, at most `limit`. `hasMore` is exact at the time of reading. */
   events(
@@ -249,41 +277,43 @@ export interface Engine extends AsyncDisposable {
   /** The session's last seq, 0 when it has none. */
   lastSequence(sessionKey: string): Promise<number>;
 
-  /**
-   * Sessions whose newest events the journal still holds: what a crash may have left without its document is among
-   * them. After an orderly stop there are none.
-   */
-  recentSessions(): readonly string[];
-
   /** Work of this lane that is accepted and not acknowledged, the running one included, oldest first. */
-  waiting<Q extends QueueName>(queue: Q, key: string): readonly StoredWork<Q>[];
+  waiting<Q extends QueueName>(queue: Q, key: string): Promise<readonly StoredWork<Q>[]>;
 
   /** Lanes of the inbound queue with at least so much in them. */
-  longLanes(least: number): readonly LongLane[];
+  longLanes(least: number): Promise<readonly LongLane[]>;
 
   /**
    * Drops the session's log and its waiting work. Nothing brings it back; a new life continues the sequence.
    */
   deleteSession(sessionKey: string): Promise<void>;
 
-  cursor(name: string): string | undefined;
-  records(kind: string): Records;
+  cursor(name: string): Promise<string | undefined>;
 
+  readonly records: {
+    /** Resolves once the view is filled. The same kind gives the same view. */
+    open(kind: string): Promise<Records>;
+  };
+
+  /**
+   * Resolves once this node holds the lease of this name. While another holder has it, also one in this process, it
+   * waits: in the order of the calls within a process.
+   *
+   * @throws {EngineError} `persistence`, `closed`; what `signal` aborts with
+   */
+  lease(name: string, signal: AbortSignal): Promise<Lease>;
+
+  /** How each accepted inbound message of a session that was not deleted ended. */
+  ledger(): Promise<readonly LedgerEntry[]>;
+
+  /** Work that was given up. Deleting a session drops what is its own. */
   readonly dead: {
-    list(): readonly DeadLetter[];
+    /** Oldest first. */
+    list(): Promise<readonly DeadLetter[]>;
     /** Puts it at the end of its lane again, with no attempts counted. False when the id is unknown. */
     redrive(id: string): Promise<boolean>;
     drop(id: string): Promise<boolean>;
   };
 
   status(): EngineStatus;
-
-  /** Writes what is in memory to the session logs and syncs everything. Disposing does this too. */
-  flush(): Promise<void>;
-
-  /**
-   * Only where the truth is files: brings them up to date and keeps them still, while messages go on being accepted and
-   * answered. One holder at a time; the next one waits.
-   */
-  holdFiles?(): Promise<HeldFiles>;
 }

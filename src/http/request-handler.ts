@@ -129,20 +129,19 @@ export function createRequestHandler(
 }
 
 /** For supervisors and load balancers, which have neither our name nor a token. */
-function answerProbe(path: string, api: GatewayApi, response: ServerResponse): void {
+async function answerProbe(path: string, api: GatewayApi, response: ServerResponse): Promise<void> {
+  if (path === "/health") return sendJson(response, 200, { status: "ok" });
+  const stuckChats = (await api.status()).stuckChats.length;
   const reason = api.whyNotReady();
-  const stuckChats = api.status().stuckChats.length;
-  if (path === "/health") sendJson(response, 200, { status: "ok" });
-  else
-    sendJson(
-      response,
-      reason === undefined ? 200 : 503,
-      // Which ones is not for everybody: status tells.
-      {
-        ...(reason === undefined ? { ready: true } : { ready: false, reason }),
-        ...(stuckChats > 0 ? { stuckChats } : {}),
-      },
-    );
+  sendJson(
+    response,
+    reason === undefined ? 200 : 503,
+    // Which ones is not for everybody: status tells.
+    {
+      ...(reason === undefined ? { ready: true } : { ready: false, reason }),
+      ...(stuckChats > 0 ? { stuckChats } : {}),
+    },
+  );
 }
 
 function answerPreflight(request: IncomingMessage, response: ServerResponse, isAllowedOrigin: boolean): void {

@@ -118,11 +118,10 @@ export function createIntake(ports: IntakePorts): Intake {
   };
 
   /** Whether an edit or a deletion is of any use now. */
-  const changesNothing = ({ change, sessionKey, platformMessageId, content }: InboundMessage): boolean => {
-    if (change === undefined) return false;
-    const waits = ports
-      .waiting("inbound", sessionKey)
-      .some(({ attempts, body }) => attempts === 0 && body.platformMessageId === platformMessageId);
+  const changesNothing = async (inbound: InboundMessage): Promise<boolean> => {
+    const { change, sessionKey, platformMessageId, content } = inbound;
+    const waiting = await ports.waiting("inbound", sessionKey);
+    const waits = waiting.some(({ attempts, body }) => attempts === 0 && body.platformMessageId === platformMessageId);
     if (change === "deleted") return !waits;
     return content === "" || recent.isSame(sessionKey, platformMessageId, content);
   };
@@ -130,7 +129,6 @@ export function createIntake(ports: IntakePorts): Intake {
   /** The outcome for what is not even looked at; undefined for all else. */
   const screen = (inbound: InboundMessage, received: ReceivedMessage, isOwner: boolean): PublishOutcome | undefined => {
     const { channel, sessionKey, senderId } = inbound;
-    if (changesNothing(inbound)) return silence;
     const refusal =
       inbound.change === "deleted"
         ? undefined
@@ -266,6 +264,15 @@ export function createIntake(ports: IntakePorts): Intake {
       const isOwner = decision.role === "owner";
       const inbound = routed(toInbound(channel, received, now()), isOwner);
       if (received.isLeftOut === true) return await leaveOut(inbound, received);
+      if (inbound.change !== undefined) {
+        const isAtOnce = isUrgent(inbound, received, isOwner);
+        const changed = isAtOnce ? { ...received, quotedFiles: [] } : received;
+        const admit = async (): Promise<PublishOutcome> => {
+          if (await changesNothing(inbound)) return silence;
+          return screen(inbound, changed, isOwner) ?? (await take(inbound, changed, signal));
+        };
+        return isAtOnce ? await admit() : await inOrder(inbound.sessionKey, true, admit);
+      }
       const refused = screen(inbound, received, isOwner);
       if (refused !== undefined) return refused;
       const { files: sent = [], quotedFiles = [] } = received;

@@ -18,7 +18,7 @@ export interface LiveAnswersOptions {
     messageId: string,
     turnId: string,
     text: string,
-  ) => OutboundMessage | undefined;
+  ) => Promise<OutboundMessage | undefined>;
   readonly log: Logger;
   /** From the first word to its showing: an answer that is over by then is sent as a whole. Default 300. */
   readonly firstMs?: number;
@@ -59,8 +59,8 @@ export function createLiveAnswersReactor(options: LiveAnswersOptions): Reactor {
         waitMs = live.everyMs * slowdown;
         if (live.text === "" || live.text === shown) break;
         const { text } = live;
-        const message = firstPiece(sessionKey, live.messageId, live.turnId, text);
-        if (message === undefined) return;
+        const message = await firstPiece(sessionKey, live.messageId, live.turnId, text);
+        if (message === undefined || signal.aborted) return;
         try {
           await previews.show(message, unhurried);
           shown = text;

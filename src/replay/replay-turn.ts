@@ -54,7 +54,9 @@ export async function replayTurn(turn: RecordedTurn): Promise<readonly StoredEve
         sessionLogPath: (key) => files.logPath(key),
       }),
     );
-    const sessions = releases.use(new SessionStore({ engine, bus: bus.asConsumer(), files, log: silentLog }));
+    const sessions = releases.use(
+      new SessionStore({ engine, bus: bus.asConsumer(), files, log: silentLog, recentSessions: () => [] }),
+    );
     await restore(engine, turn);
     return await run(turn, { engine, sessions, bus: bus.asConsumer() });
   } finally {
@@ -91,11 +93,11 @@ async function run(
   const context = playContext(turn);
   const budgets = createBudgets({
     limits: {},
-    records: engine.records(usageKind),
+    records: await engine.records.open(usageKind),
     calendar: createCalendar("UTC"),
     log: silentLog,
   });
-  const ports: AgentPorts = { engine, sessions, budgets, ...playedPorts(turn, messages), sources: context.sources };
+  const ports: AgentPorts = { sessions, budgets, ...playedPorts(turn, messages), sources: context.sources };
   const from = await engine.lastSequence(turn.sessionKey);
   const over = endOfTurn(bus, turn.message.id);
   await sessions.open(turn.sessionKey);
@@ -166,7 +168,7 @@ function playedPorts(
       keep: async () => ({ sentence: "a replay keeps nothing" }),
     },
     tasks: { of: () => noTasks, stop: async () => 0, conversationOf: async ({ spending }) => spending },
-    statusLine: () => noticeText,
+    statusLine: async () => noticeText,
     sessionFolder: () => "",
     whyFull: async () => undefined,
     workspace: "",

@@ -16,7 +16,7 @@ export interface HeartbeatPorts {
   /** memory/heartbeat.md as it is now. */
   readonly tasks: () => Promise<string | undefined>;
   /** The last beat, or what it may use today, leaves no room for another one. */
-  readonly isBusy: () => boolean;
+  readonly isBusy: () => Promise<boolean>;
   /** Accepts the beat of this moment (Unix ms), durable once it resolves; the same moment again changes nothing. */
   readonly accept: (due: number) => Promise<void>;
   /** The last moment that was dealt with, Unix ms; it outlives the process. */
@@ -51,7 +51,10 @@ async function beat(ports: HeartbeatPorts): Promise<void> {
   const last = lastDue.get();
   if (last !== undefined && due <= last) return;
   const isDue =
-    now() - due <= lateMs && isActive(due, activeHours, timeZone) && !ports.isBusy() && hasTasks(await ports.tasks());
+    now() - due <= lateMs &&
+    isActive(due, activeHours, timeZone) &&
+    !(await ports.isBusy()) &&
+    hasTasks(await ports.tasks());
   if (isDue) await ports.accept(due);
   await lastDue.set(due);
 }

@@ -34,10 +34,12 @@ const pageSize = 1000;
 const quietMs = 1000;
 
 export interface SessionStoreOptions {
-  readonly engine: Pick<Engine, "events" | "append" | "lastSequence" | "deleteSession" | "recentSessions">;
+  readonly engine: Pick<Engine, "events" | "append" | "lastSequence" | "deleteSession">;
   readonly bus: EventConsumer;
   readonly files: SessionFiles;
   readonly log: Logger;
+  /** Sessions whose documents a crash may have left behind, as far as the engine knows. */
+  readonly recentSessions: () => readonly string[];
   /** Where documents are; by default files beside the session logs. Closed with the store. */
   readonly storage?: StorageDriver | undefined;
   /** Tells this storage from every other one; none for the files. */
@@ -81,6 +83,7 @@ export class SessionStore implements AsyncDisposable {
       repository: this.#repository,
       mark: createStorageMark(files.dir, options.storageId),
       engine,
+      recentSessions: options.recentSessions,
       dir: files.dir,
       log,
       assertHeld: options.assertHeld,
@@ -368,7 +371,7 @@ export class SessionStore implements AsyncDisposable {
    */
   #freshen(): Promise<void> {
     this.#freshening ??= this.#documents
-      .freshen(new Set([...this.#stale.left, ...this.#options.engine.recentSessions()]))
+      .freshen(new Set([...this.#stale.left, ...this.#options.recentSessions()]))
       .then(() => {
         this.#isFresh = true;
         this.#forgetStale();

@@ -35,6 +35,7 @@ import { createSkillSource, type SkillSource } from "../skills/source.js";
 import { isTemplate } from "../templates/workspace.js";
 import { abortable } from "../util/async/abortable.js";
 import { shared } from "../util/async/shared.js";
+import { OpeningRecords } from "./channel-records.js";
 import type { Core } from "./core.js";
 import { createGuestProblems } from "./guest-problems.js";
 import type { GatewayOptions } from "./options.js";
@@ -84,7 +85,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   const { config } = options.config;
   const { workspace, enableGlobalSkills, executionMode } = config.agents.defaults;
   const { inbound } = config;
-  const grants = createGrants(core.engine.records("allow_always"), { now });
+  const grants = createGrants(await core.engine.records.open("allow_always"), { now });
   const policy = createPolicy({
     executionMode,
     workspace,
@@ -95,7 +96,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     rules: config.policy.rules,
     grants,
   });
-  const pairing = createPairing(core.engine.records("pairing"), { now });
+  const pairing = createPairing(await core.engine.records.open("pairing"), { now });
   const loader = createContextFiles(workspace, { isTemplate });
   const contextFiles = { load: shared(() => loader.load(), sharedMs) };
   const skills = createSkills({ workspace, bundled: bundledSkills, enableGlobalSkills });
@@ -111,7 +112,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   const stuck = new StuckChats(now);
   const intake = createIntake({
     bus: core.messages,
-    waiting: core.engine.waiting,
+    waiting: (queue, key) => core.engine.waiting(queue, key),
     isWritable: () => core.engine.status().writable,
     stuck,
     isCommand: (content) => parseCommand(content) !== undefined,
@@ -138,7 +139,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
     return decision.allowed && decision.role === "owner";
   };
-  const readers = openReadership(options, core, channels.keys(), isOwner);
+  const readers = await openReadership(options, core, channels.keys(), isOwner);
   return {
     policy,
     pairing,
@@ -152,7 +153,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     budgets: createBudgets({
       limits: config.budgets,
       jobs: { [heartbeatJob]: config.heartbeat.budget },
-      records: core.engine.records(usageKind),
+      records: await core.engine.records.open(usageKind),
       calendar: createCalendar(config.agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone),
       log,
       now,
@@ -170,7 +171,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     channels,
     shapes: await loadShapes(channels),
     channelFaults,
-    previews: createPreviews(core.engine, channels, log),
+    previews: createPreviews(core.engine, await core.engine.records.open("preview"), channels, log),
     isOwner,
   };
 }
@@ -232,13 +233,14 @@ async function openChannels(
   { engine, tell }: Core,
   intake: Intake,
 ): Promise<{ readonly channels: ReadonlyMap<string, Channel>; readonly channelFaults: ChannelFaults }> {
-  const cursor = (name: string): string | undefined => engine.cursor(name);
+  const cursor = (name: string): Promise<string | undefined> => engine.cursor(name);
+  const records = new OpeningRecords(engine);
   const own = new Set<string>();
   const forChannel = (name: string): OwnChannelContext => ({
     cursor,
     actsAtOnce: (message) => intake.actsAtOnce(name, message),
     press: (press) => intake.press(name, press),
-    records: engine.records(`channel_${name}`),
+    records: records.of(name),
     sendTimeoutMs,
   });
   // For channels that do not ask for a context of their own: whatever acts at once in a chat of this name does so in each.
@@ -294,5 +296,6 @@ async function openChannels(
         ),
       );
   }
+  await records.opened();
   return { channels, channelFaults: { off, problems } };
 }

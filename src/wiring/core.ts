@@ -3,8 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { restoreMarker } from "../backup/marker.js";
 import { createMessageBus, type MessageBus } from "../bus/message-bus.js";
-import { acquireLocks } from "../engine/embedded/locking/lock.js";
-import { openEmbeddedEngine } from "../engine/embedded/open.js";
+import { type OpenedHome, openHome } from "../engine/embedded/open-home.js";
 import type { Engine } from "../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../errors.js";
 import type { EventDraft } from "../events/event.js";
@@ -21,7 +20,6 @@ import { createWhyFull, type WhyFull } from "../tools/folder-usage.js";
 import type { Releases } from "../util/async/releases.js";
 import { newId } from "../util/ids.js";
 import { folderLimitsOf } from "./folder-limits.js";
-import { keepGatewayLogSmall } from "./gateway-log.js";
 import { openProvenance, type Provenance } from "./labels.js";
 import type { GatewayOptions } from "./options.js";
 import { type OpenedStorage, openStorage } from "./storage.js";
@@ -42,7 +40,8 @@ export interface Core {
   readonly whyFull: WhyFull;
   readonly messages: MessageBus;
   readonly instanceId: string;
-  readonly setAddress: (address: string) => Promise<void>;
+  readonly setAddress: (address: string) => void;
+  readonly holdFiles?: OpenedHome["holdFiles"];
   /** Adds to the gateway's own log. */
   readonly tell: (event: EventDraft) => void;
 }
@@ -54,53 +53,51 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     log,
     onBoundary,
     now,
-    openEngine = openEmbeddedEngine,
+    openEngine,
   } = options;
   const { workspace } = config.agents.defaults;
   const sessionsDir = join(workspace, ".sessions");
   await makeFolder(home);
   await makeFolder(sessionsDir);
-  const locks = await acquireLocks([join(home, "gateway.lock"), join(sessionsDir, ".lock")], log);
-  releases.defer(() => {
-    for (const lock of locks) lock.release();
-  }, "locks of the home and the workspace");
-  if (existsSync(join(home, restoreMarker)))
-    throw new EngineError(
-      `A restore of ${home} was cut off halfway. Run "maxclaw restore" again, with --force; what was there before is kept.`,
-      { kind: "corrupt" },
-    );
-  const assertHeld = (): void => {
-    for (const lock of locks) lock.assertHeld();
-  };
-
   const bus = createSystemBus({ log });
   releases.defer(() => bus.destroy(), "event bus");
   const events = bus.asConsumer();
   const files = createSessionFiles(sessionsDir);
   const instanceId = newId("gw");
   const gatewayLog = join(home, gatewayLogName);
-  const engine = releases.use(
-    await openEngine({
+  const opened = releases.use(
+    await openHome({
       home,
+      sessionsDir,
+      ownKey: gatewayKey,
+      openEngine,
+      onLocked: () => assertRestored(home),
       instanceId,
       log,
       publish: (event) => bus.emit(event),
-      assertHeld,
-      isTakenOver: locks.some(({ isFromLease }) => isFromLease),
       ...(onBoundary === undefined ? {} : { onBoundary }),
       ...(now === undefined ? {} : { now }),
       sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
       sessionLogs: () => [gatewayLog, ...logsIn(sessionsDir)],
       shownSeq: (key) => shownSequence(files.documentPath(key)),
     }),
-    "engine",
   );
-  releases.use(await keepGatewayLogSmall({ engine, key: gatewayKey, path: gatewayLog, log }));
+  const { engine, assertHeld, recentSessions, holdFiles } = opened;
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
   const { problem, ...storage } =
     options.storage === undefined ? await openStorage(config.storage) : ownStorage(options.storage, log);
   const sessions = releases.use(
-    new SessionStore({ engine, bus: events, files, log, onBoundary, assertHeld, ...dateOf(now), ...storage }),
+    new SessionStore({
+      engine,
+      bus: events,
+      files,
+      log,
+      recentSessions,
+      onBoundary,
+      assertHeld,
+      ...dateOf(now),
+      ...storage,
+    }),
     "sessions",
   );
   // A storage elsewhere may have been away when the last gateway stopped.
@@ -120,12 +117,21 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     snapshots,
     messages: createMessageBus(engine),
     instanceId,
-    setAddress: async (address) => locks[0]?.setAddress(address, instanceId),
+    setAddress: opened.setAddress,
+    holdFiles,
     tell: (event) =>
       void engine.append(gatewayKey, [event], { durable: false }).catch((error: unknown) => {
         log.warn(`The gateway's own log was not written: ${messageOf(error)}`);
       }),
   };
+}
+
+function assertRestored(home: string): void {
+  if (!existsSync(join(home, restoreMarker))) return;
+  throw new EngineError(
+    `A restore of ${home} was cut off halfway. Run "maxclaw restore" again, with --force; what was there before is kept.`,
+    { kind: "corrupt" },
+  );
 }
 
 function ownStorage(storage: StorageDriver, log: Logger): OpenedStorage {

@@ -16,14 +16,12 @@ import type { GatewayOptions } from "./options.js";
 const headEvents = 200;
 
 /** A sentence for each session log that was damaged, as long as the damaged file is there. */
-export function damagedLogs({ engine }: Pick<Core, "engine">): readonly string[] {
-  return engine
-    .records(damageKind)
-    .list()
-    .flatMap(({ id, value }) => {
-      const damage = parseLogDamage(value);
-      return damage === undefined || !isKept(damage) ? [] : [damageSentence(id, damage)];
-    });
+export async function damagedLogs({ engine }: Pick<Core, "engine">): Promise<readonly string[]> {
+  const records = await engine.records.open(damageKind);
+  return records.list().flatMap(({ id, value }) => {
+    const damage = parseLogDamage(value);
+    return damage === undefined || !isKept(damage) ? [] : [damageSentence(id, damage)];
+  });
 }
 
 /** Tells the people of a chat whose log was damaged, and the owners, once; also what an earlier run had no time for. */
@@ -33,7 +31,6 @@ export function tellOfDamage(
   assistant: Assistant,
 ): () => void {
   const { engine, events, messages, sessions } = core;
-  const records = engine.records(damageKind);
   const { channels, isOwner } = assistant;
 
   const send = async (to: Address, about: string, damage: LogDamage, content: string): Promise<void> => {
@@ -57,12 +54,15 @@ export function tellOfDamage(
   };
 
   const tellAll = async (): Promise<void> => {
+    const records = await engine.records.open(damageKind);
     for (const { id: key, value } of records.list()) {
       const damage = parseLogDamage(value);
       if (damage === undefined || damage.isTold) continue;
       await tell(key, damage);
-      const now = parseLogDamage(records.get(key));
-      if (now?.eventId === damage.eventId) await records.put(key, { ...now, isTold: true });
+      await records.update(key, (value) => {
+        const now = parseLogDamage(value);
+        return now?.eventId === damage.eventId ? { ...now, isTold: true } : value;
+      });
     }
   };
   let last: Promise<void> = Promise.resolve();

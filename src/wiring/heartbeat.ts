@@ -24,18 +24,18 @@ const maxFailures = 5;
 const keptMs = 30 * 24 * 3600 * 1000;
 
 /** Lets the assistant look through memory/heartbeat.md again and again, as the config says. */
-export function startHeartbeat(
+export async function startHeartbeat(
   options: GatewayOptions,
   core: Core,
   assistant: Assistant,
   api: Pick<GatewayApi, "deleteSession">,
   releases: Releases,
-): void {
+): Promise<void> {
   const { log, now = Date.now } = options;
   const { heartbeat, owners } = options.config.config;
   const { calendar } = assistant.budgets;
-  const records = core.engine.records("heartbeat");
-  const history = createRunHistory(core.engine.records("cron_runs"));
+  const records = await core.engine.records.open("heartbeat");
+  const history = createRunHistory(await core.engine.records.open("cron_runs"));
   const sessionAt = (due: number): string => `cron:${heartbeatJob}-${calendar.dayOf(due)}`;
   const stopping = new AbortController();
   const followed = new Set<Promise<unknown>>();
@@ -145,12 +145,12 @@ export function startHeartbeat(
         assistant.readers.ofSession(sessionAt(now())).audience === "owner"
           ? withoutTemplate((await assistant.contextFiles.load()).heartbeat)
           : undefined,
-      isBusy() {
+      async isBusy() {
         const used = assistant.budgets.measure({ sender: undefined, job: heartbeatJob }, undefined);
         const isUsedUp = findExceeded(used, { tokens: 0, usd: 0, turns: 1 }) !== undefined;
         const [last] = history.of(heartbeatJob);
         const isAtWork =
-          last !== undefined && core.engine.waiting("inbound", sessionAt(Date.parse(last.dueAt))).length > 0;
+          last !== undefined && (await core.engine.waiting("inbound", sessionAt(Date.parse(last.dueAt)))).length > 0;
         return isUsedUp || isAtWork;
       },
       accept,

@@ -219,7 +219,6 @@ function agentPorts(
   const { workspace } = config.agents.defaults;
   const { files, keepOlderText } = createChatContext(assistant, workspace, core.provenance.markForeign, log);
   return {
-    engine: core.engine,
     sessions: core.sessions,
     running,
     models,
@@ -266,8 +265,8 @@ function agentPorts(
       const question = { id: asked.request_id, content, choices };
       return questionRepliesOf(shapes.get(message.channel), message, question, turnId);
     },
-    statusLine() {
-      const now = status.read();
+    async statusLine() {
+      const now = await status.read();
       // The question itself is still among those that wait.
       const others = Math.max(0, now.inboundWaiting - 1);
       return `maxclaw ${version} is ${now.state}. Model: ${now.model}. Other messages waiting: ${others}.`;

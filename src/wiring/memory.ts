@@ -30,7 +30,12 @@ function forgetWithChats({ events, sessions }: Core, { readers, chatMemory }: As
 }
 
 /** What happens to conversations in the background: titles, and a summary of each day. */
-export function startMemory(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): void {
+export async function startMemory(
+  options: GatewayOptions,
+  core: Core,
+  assistant: Assistant,
+  releases: Releases,
+): Promise<void> {
   const { log } = options;
   const { agents, memory } = options.config.config;
   releases.defer(forgetWithChats(core, assistant, log));
@@ -42,7 +47,7 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
     releases.use(startTitles({ bus, engine, sessions, chooseModel, budget, log }));
   }
   if (memory.dailySummary === "off") return;
-  const records = core.engine.records("daily_summary");
+  const records = await core.engine.records.open("daily_summary");
   const stopping = new AbortController();
   const running = runDailySummaries(
     {

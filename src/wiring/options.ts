@@ -1,7 +1,6 @@
 import type { Channel, PlatformContext } from "../channels/channel.js";
 import type { LoadedConfig } from "../config/load.js";
-import type { EmbeddedEngineOptions, OnBoundary } from "../engine/embedded/options.js";
-import type { Engine } from "../engine/engine.js";
+import type { HomeOptions, OpenEngine } from "../engine/embedded/open-home.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
 import type { Provider } from "../providers/provider.js";
@@ -48,10 +47,10 @@ export interface GatewayOptions {
   /** Platforms beside those of the config. */
   readonly platforms?: ((context: PlatformContext) => readonly Channel[]) | undefined;
   /** Opens another engine than the embedded one. */
-  readonly openEngine?: ((options: EmbeddedEngineOptions) => Promise<Engine>) | undefined;
+  readonly openEngine?: OpenEngine | undefined;
   /**
    * Called with the name of each boundary of the engine and of the session documents that is passed, so that a test can
    * kill the process there.
    */
-  readonly onBoundary?: OnBoundary | undefined;
+  readonly onBoundary?: HomeOptions["onBoundary"] | undefined;
 }

@@ -18,14 +18,14 @@ export interface Readership {
 /** Also while they are off: their chats stay what they are. */
 const ownPlatforms: readonly string[] = ["telegram", "discord", "email", "websocket"];
 
-export function openReadership(
+export async function openReadership(
   { config: { config } }: GatewayOptions,
   { engine }: Pick<Core, "engine">,
   channels: Iterable<string>,
   isOwner: (channel: string, senderId: string) => boolean,
-): Readership {
+): Promise<Readership> {
   const { owners, heartbeat } = config;
-  const jobs = engine.records("cron");
+  const jobs = await engine.records.open("cron");
   const placeOfJob = (sessionKey: string): Heard | undefined => {
     const id = sessionKey.slice("cron:".length);
     if (id.startsWith(`${heartbeatJob}-`)) {

@@ -3,7 +3,6 @@ import { parseCommand } from "../agent/commands/chat-command.js";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { createOperations } from "../api/operations.js";
 import { repliesOf } from "../bus/replies.js";
-import { readLedger } from "../engine/embedded/inspect/ledger.js";
 import type { EventDraft } from "../events/event.js";
 import { rootKeyOf } from "../events/session-key.js";
 import { receivedFiles } from "../policy/places/zones.js";
@@ -77,7 +76,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const exec = openExec(options, core, releases);
     const mcp = openMcp(options, core, releases);
     const status = createStatus(options, core, assistant, { web, exec, mcp });
-    const tasks = openTasks(options, core, assistant, releases);
+    const tasks = await openTasks(options, core, assistant, releases);
     const artifacts = createArtifacts({
       keptOf: (key) => core.files.kept(rootKeyOf(key)),
       whyFull: core.whyFull,
@@ -98,8 +97,8 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       owners: config.owners,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
       status: status.read,
+      state: status.state,
       diskProblem: () => probe.problem(),
-      readLedger: () => readLedger(options.home, core.files.dir),
       systemKey: gatewayKey,
       policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
       workspace,
@@ -117,20 +116,20 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const settings = createSettings(options, operations);
     const api = { ...operations, mcp: mcp.api, ...(settings === undefined ? {} : { settings }) };
     startReactors(options, core, assistant, metrics, releases);
-    startMemory(options, core, assistant, releases);
+    await startMemory(options, core, assistant, releases);
     const forgetQuestions = tellOwnersOfQuestions(options, core, assistant);
     releases.defer(async () => forgetQuestions());
     const forgetDamage = tellOfDamage(options, core, assistant);
     releases.defer(async () => forgetDamage());
     if (config.heartbeat.enabled && options.work !== false) {
       const { startHeartbeat } = await import("./heartbeat.js");
-      startHeartbeat(options, core, assistant, api, releases);
+      await startHeartbeat(options, core, assistant, api, releases);
     }
     const stopping = new AbortController();
     const door =
       openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
     const address = door?.address ?? "";
-    await core.setAddress(address);
+    core.setAddress(address);
     const lanes = startLanes(options, core, assistant, status, {
       tools: [schedule.tool, messageTool(createChatDirectory(core, assistant)), ...web.tools, ...exec.tools],
       source: mcp.tools,
@@ -181,8 +180,8 @@ function startReactors(
   if (config.reactors.typing) reactors.push(createTypingReactor({ channels, log }));
   if (config.reactors.answers) reactors.push(createAnsweredReactor({ channels, engine, log }));
   if (config.reactors.live) {
-    const firstPiece = (key: string, messageId: string, turnId: string, text: string) => {
-      const work = engine.waiting("inbound", key).find(({ id }) => id === messageId);
+    const firstPiece = async (key: string, messageId: string, turnId: string, text: string) => {
+      const work = (await engine.waiting("inbound", key)).find(({ id }) => id === messageId);
       // What a sub-agent says reaches people through its parent alone.
       if (work === undefined || work.body.taskId !== undefined) return undefined;
       const begin = text.slice(0, mostOfFirstPiece);

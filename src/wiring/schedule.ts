@@ -47,7 +47,7 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
   if (options.work !== false)
     void takeOverJobs(options, core, scheduler)
       .then(async () => {
-        if (core.engine.records("cron").list().length > 0) await scheduler();
+        if ((await core.engine.records.open("cron")).list().length > 0) await scheduler();
       })
       .catch((error: unknown) => log.error(`Scheduled jobs do not run: ${messageOf(error)}`, { error }));
   releases.defer(async () => {
@@ -72,8 +72,8 @@ async function openScheduler(
     import("../schedule/scheduler.js"),
   ]);
   return createScheduler({
-    jobs: core.engine.records("cron"),
-    runs: core.engine.records("cron_runs"),
+    jobs: await core.engine.records.open("cron"),
+    runs: await core.engine.records.open("cron_runs"),
     times: createTimes(Cron, zoneOf({ config })),
     async accept(messageId, job, isFailureTold) {
       const message = toMessage(messageId, job, now());
@@ -133,7 +133,7 @@ function toMessage(id: string, job: Job, receivedAt: number): InboundMessage {
 
 /** The jobs of the Go maxclaw, and those that `maxclaw migrate` put beside them: each file once. */
 async function takeOverJobs(options: GatewayOptions, core: Core, scheduler: () => Promise<Scheduler>): Promise<void> {
-  const taken = core.engine.records("cron_import");
+  const taken = await core.engine.records.open("cron_import");
   const folder = join(options.config.config.agents.defaults.workspace, ".cron");
   const names = await readdir(folder).catch(() => []);
   for (const file of names.filter((name) => name === "jobs.json" || /^from-[\w-]+\.json$/.test(name)).sort()) {

@@ -40,7 +40,7 @@ export function createSettings(options: GatewayOptions, gateway: Gateway): Setti
     change: (sent, revision) => file.change(sent, revision),
     providers: async () => providersOf(await file.load()),
     models: (wanted, signal) => modelsOf(file, wanted, signal),
-    channels: async () => channelsOf(gateway.status().channels, (await file.read()).config.channels),
+    channels: async () => channelsOf((await gateway.status()).channels, (await file.read()).config.channels),
     senders: (query) => sendersOf(gateway, query),
     async testChannel(name, section, signal) {
       const { config: shown } = await file.read();

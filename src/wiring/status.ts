@@ -12,7 +12,8 @@ import { undeliveredProblems } from "./undelivered.js";
 import type { WebTools } from "./web-tools.js";
 
 export interface Status {
-  read(): GatewayStatus;
+  read(): Promise<GatewayStatus>;
+  state(): GatewayStatus["state"];
   enter(state: GatewayStatus["state"]): void;
   readonly channels: Map<string, ChannelStatus>;
 }
@@ -39,7 +40,8 @@ export function createStatus(
       core.tell(draft("gateway_state_changed", { from: state, to, version }, { source: "gateway" }));
       state = to;
     },
-    read() {
+    state: () => state,
+    async read() {
       const {
         writable,
         reason = "The disk refuses writes.",
@@ -62,8 +64,8 @@ export function createStatus(
         ...mcp.problems(),
         ...engineProblems,
       ];
-      problems.push(...undeliveredProblems(core.engine, options.now?.() ?? Date.now()));
-      problems.push(...damagedLogs(core));
+      problems.push(...(await undeliveredProblems(core.engine, options.now?.() ?? Date.now())));
+      problems.push(...(await damagedLogs(core)));
       if (!writable) problems.push(reason);
       const storageProblem = core.storageProblem();
       if (storageProblem !== undefined) problems.push(storageProblem);
@@ -87,7 +89,7 @@ export function createStatus(
         inboundWaiting,
         outboundWaiting,
         deadLetters,
-        stuckChats: stuckChats(core, assistant),
+        stuckChats: await stuckChats(core, assistant),
         rssBytes: process.memoryUsage.rss(),
         syncs,
       };

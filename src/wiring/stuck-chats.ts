@@ -9,15 +9,17 @@ const manyWaiting = 20;
 type Parts = Pick<Assistant, "questions" | "running" | "stuck">;
 
 /** The chats that do not get on, each with why. */
-export function stuckChats({ engine }: Pick<Core, "engine">, parts: Parts): readonly StuckChatStatus[] {
-  const broken = parts.stuck.list().map(({ sessionKey, since, reason }) => ({
-    sessionKey,
-    waiting: engine.waiting("inbound", sessionKey).length,
-    since: iso(since),
-    reason: `cannot take messages: ${reason}`,
-  }));
+export async function stuckChats({ engine }: Pick<Core, "engine">, parts: Parts): Promise<readonly StuckChatStatus[]> {
+  const broken = await Promise.all(
+    parts.stuck.list().map(async ({ sessionKey, since, reason }) => ({
+      sessionKey,
+      waiting: (await engine.waiting("inbound", sessionKey)).length,
+      since: iso(since),
+      reason: `cannot take messages: ${reason}`,
+    })),
+  );
   const isKnown = new Set(broken.map(({ sessionKey }) => sessionKey));
-  const long = engine.longLanes(manyWaiting).filter(({ key }) => !isKnown.has(key));
+  const long = (await engine.longLanes(manyWaiting)).filter(({ key }) => !isKnown.has(key));
   return [
     ...broken,
     ...long.map((lane) => ({

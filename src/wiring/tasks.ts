@@ -5,13 +5,18 @@ import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
 
 /** Sub-agents, which go on from where the last process left them as soon as turns run. */
-export function openTasks(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): Tasks {
+export async function openTasks(
+  options: GatewayOptions,
+  core: Core,
+  assistant: Assistant,
+  releases: Releases,
+): Promise<Tasks> {
   const { config, log, now = Date.now } = options;
   const { engine, sessions, events } = core;
   const { running, models, isOwner } = assistant;
   const tasks = new Tasks({
     engine,
-    records: engine.records("task"),
+    records: await engine.records.open("task"),
     sessions,
     running,
     models,

@@ -158,13 +158,13 @@ export function testChannelEndToEnd(name: string, openHarness: () => Promise<Cha
       for (let n = 0; n < 210; n += 1) await harness.write({ from: ann, text: `more ${n}` });
       await harness.write({ from: bob, text: "hello" });
       await world.seen(bob.chatId, "You said: hello");
-      const stuck = () => world.gateway.gateway.api.status().stuckChats;
-      await until("all of it waits", () => stuck()[0]?.waiting === 211, 15_000);
+      const stuck = async () => (await world.gateway.gateway.api.status()).stuckChats;
+      await until("all of it waits", async () => (await stuck())[0]?.waiting === 211, 15_000);
       assert.deepEqual(
-        stuck().map(({ sessionKey }) => sessionKey),
+        (await stuck()).map(({ sessionKey }) => sessionKey),
         [world.keyOf(ann)],
       );
-      assert.match(stuck()[0]?.reason ?? "", /has a turn running since/);
+      assert.match((await stuck())[0]?.reason ?? "", /has a turn running since/);
       await harness.write({ from: ann, text: "/stop" });
       await world.seen(ann.chatId, /Stopped\./);
     },

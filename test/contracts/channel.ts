@@ -16,7 +16,7 @@ import {
 /** A platform on loopback, as the contract needs it. */
 export interface FarSide extends AsyncDisposable {
   /** A channel of its own to this platform. `cursor` gives the durable positions. */
-  open(cursor?: (name: string) => string | undefined, actsAtOnce?: ChannelContext["actsAtOnce"]): Channel;
+  open(cursor?: ChannelContext["cursor"], actsAtOnce?: ChannelContext["actsAtOnce"]): Channel;
   openWithWrongSecret(): Channel;
   /** What must never be in an error. */
   readonly secrets: readonly string[];

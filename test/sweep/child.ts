@@ -93,11 +93,11 @@ async function look(of: Engine): Promise<Look> {
       key,
       events,
       lastSequence: await of.lastSequence(key),
-      inbound: of.waiting("inbound", key).map(({ id }) => id),
-      outbound: of.waiting("outbound", key).map(({ id }) => id),
+      inbound: (await of.waiting("inbound", key)).map(({ id }) => id),
+      outbound: (await of.waiting("outbound", key)).map(({ id }) => id),
     });
   }
-  return { chats, dead: of.dead.list().map(({ work }) => work.id) };
+  return { chats, dead: (await of.dead.list()).map(({ work }) => work.id) };
 }
 
 async function obey(order: Exclude<Order, { order: "goOn" }>): Promise<unknown> {

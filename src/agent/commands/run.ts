@@ -39,7 +39,7 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
     case "deny":
       return { reply: "Nothing waits for your approval here.", events: [] };
     case "status":
-      return { reply: ports.statusLine(), events: [] };
+      return { reply: await ports.statusLine(), events: [] };
     case "model":
       return await runModelCommand(command.argument, scope);
     case "usage":

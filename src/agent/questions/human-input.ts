@@ -50,7 +50,7 @@ export class HumanInput {
   #last: Promise<unknown> = Promise.resolve();
   #open: { readonly requestId: string; readonly handle: QuestionHandle } | undefined;
   /** Looks again at messages that were accepted after the given moment (Unix ms). */
-  reconsider: (sinceMs: number) => void = () => {};
+  reconsider: (sinceMs: number) => Promise<void> = async () => {};
 
   constructor(scope: HumanInputScope) {
     this.#scope = scope;
@@ -178,7 +178,7 @@ export class HumanInput {
     const outputs = machines.feed({ kind: "human_asked", requestId: asked.request_id });
     if (earlier !== undefined) {
       await log.tell(outputs);
-      this.reconsider(earlier.askedAt);
+      await this.reconsider(earlier.askedAt);
       return;
     }
     const message = delivery.work.body;

@@ -252,7 +252,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     const { engine } = this.#options;
     const { childKey } = task;
     if (isOver(task) || !this.#tasks.has(task.id)) return;
-    if (engine.waiting("inbound", childKey).length > 0) return;
+    if ((await engine.waiting("inbound", childKey)).length > 0) return;
     if (this.#below(childKey).some((each) => !isOver(each))) return;
     const read = await readOutcome(engine, childKey);
     const found = read ?? (otherwise === undefined ? undefined : { state: "failed" as const, error: otherwise });
@@ -281,10 +281,9 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
       const knowsAddress = (url: string): boolean => history.knowsAddress(url);
       const more = { outside: history.outside(), knowsAddress, receivedAt: now() };
       const result = reportMessage(task, message, outcome, more);
-      const position = engine.waiting("inbound", parentKey).length;
       await engine.accept(
         { queue: "inbound", id: result.id, key: parentKey, sessionKey: parentKey, body: result },
-        { events: [change, queuedEvent(result, position)] },
+        { events: (ahead) => [change, queuedEvent(result, ahead)] },
       );
     }
     this.#family.remove(childKey);

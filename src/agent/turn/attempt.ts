@@ -17,7 +17,7 @@ import { leaveStanding, noticeBeside } from "./standing-words.js";
 import { TurnLog } from "./turn-log.js";
 
 export function openTurnLog(
-  { ports, options, delivery, session }: BuryScope,
+  { options, delivery, session }: BuryScope,
   turnId: string,
   earlier: EarlierAttempts | undefined,
   budget?: TurnBudget,
@@ -25,7 +25,6 @@ export function openTurnLog(
   const message = delivery.work.body;
   return new TurnLog({
     delivery,
-    publish: (event) => void ports.engine.publish(message.sessionKey, event),
     identity: {
       turnId,
       agentId: session.agentId,

@@ -22,7 +22,7 @@ export interface Mailbox extends Disposable {
    */
   takeBurst(quiet: QuietTime, signal: AbortSignal): Promise<readonly InboundMessage[]>;
   /** Looks once more at what was accepted since the given moment (Unix ms): it may answer a question by now. */
-  reconsider(sinceMs: number): void;
+  reconsider(sinceMs: number): Promise<void>;
   /** Resolves once {@link messageIds} names everything that has been taken. */
   settled(): Promise<void>;
   /** Ids of all messages that the turn answers, its own first. */
@@ -30,7 +30,7 @@ export interface Mailbox extends Disposable {
 }
 
 export interface MailboxOptions {
-  readonly ports: Pick<AgentPorts, "engine" | "isOwner">;
+  readonly ports: Pick<AgentPorts, "isOwner">;
   readonly delivery: Delivery<"inbound">;
   /** Messages that an earlier attempt had taken into the turn. */
   readonly rejoined: readonly string[];
@@ -47,6 +47,8 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
   const messageIds = [own.id];
   const changes: InboundMessage[] = [];
   const listeners = new Set<() => void>();
+  /** Ids of what was accepted since this began. */
+  const heard = new Set<string>();
   let taking: Promise<void> = Promise.resolve();
   const claim = async (works: readonly InboundWork[]): Promise<readonly InboundMessage[]> => {
     if (works.length === 0) return [];
@@ -55,8 +57,6 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
     changes.push(...claimed.flatMap(({ body }) => (body.change === undefined ? [] : [body])));
     return claimed.map((work) => work.body);
   };
-  const others = (): readonly InboundWork[] =>
-    ports.engine.waiting("inbound", own.sessionKey).filter((work) => !messageIds.includes(work.id));
   const isOfSender = ({ channel, senderId }: InboundMessage): boolean =>
     channel === own.channel && senderId === own.senderId;
   const mayStop = (message: InboundMessage): boolean =>
@@ -84,7 +84,11 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
       else answer.cancel();
     });
   const onAccepted = (work: InboundWork): void => {
+    heard.add(work.id);
     for (const listener of listeners) listener();
+    consider(work);
+  };
+  const consider = (work: InboundWork): void => {
     const { body } = work;
     // What a sub-agent brings back neither stops nor answers anything.
     if (!mayStop(body) || body.resultOf !== undefined) return;
@@ -97,15 +101,15 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
     else if (asksToStop(body.content)) stopBy(work);
     else if (isOver || body.mode === "cancel") onStop("cancel");
   };
-  const undo = ports.engine.onAccepted(own.sessionKey, onAccepted);
-  await claim(others().filter((work) => rejoined.includes(work.id)));
+  const undo = delivery.onAccepted(onAccepted);
+  await claim((await delivery.waiting()).filter((work) => rejoined.includes(work.id)));
   // What was accepted before this turn listened counts as well.
-  for (const work of others()) onAccepted(work);
+  for (const work of await delivery.waiting()) if (!heard.has(work.id)) consider(work);
   await taking;
 
   /** What the sender wrote next, up to the first message that is not to join. */
-  const plainFollowUps = (): readonly InboundWork[] => {
-    const all = others();
+  const plainFollowUps = async (): Promise<readonly InboundWork[]> => {
+    const all = await delivery.waiting();
     const end = all.findIndex(
       ({ body }) =>
         !isOfSender(body) ||
@@ -117,7 +121,9 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
     );
     return end === -1 ? all : all.slice(0, end);
   };
-  const nextAccepted = async (ms: number, signal: AbortSignal): Promise<void> => {
+  /** Resolves at once when more than so many have been accepted by now. */
+  const nextAccepted = async (known: number, ms: number, signal: AbortSignal): Promise<void> => {
+    if (heard.size > known) return;
     using scope = linked(signal, ms);
     let listener = (): void => {};
     await new Promise<void>((resolve) => {
@@ -136,17 +142,18 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
       if (platformMessageId === undefined) return [];
       const isOfMessage = (body: InboundMessage): boolean =>
         body.change !== undefined && body.platformMessageId === platformMessageId && isOfSender(body);
-      await claim(others().filter(({ body }) => isOfMessage(body)));
+      await claim((await delivery.waiting()).filter(({ body }) => isOfMessage(body)));
       return changes.filter(isOfMessage);
     },
-    takeAdditions: () => claim(plainFollowUps()),
-    reconsider(sinceMs) {
-      for (const work of others()) if (work.body.receivedAt >= sinceMs) onAccepted(work);
+    takeAdditions: async () => await claim(await plainFollowUps()),
+    async reconsider(sinceMs) {
+      for (const work of await delivery.waiting()) if (work.body.receivedAt >= sinceMs) consider(work);
     },
     async takeBurst(quiet, signal) {
       const burst: InboundMessage[] = [own];
       while (!signal.aborted) {
-        const [next] = plainFollowUps();
+        const known = heard.size;
+        const [next] = await plainFollowUps();
         const last = burst.at(-1) ?? own;
         if (next !== undefined && continuesBurst(last, next.body, quiet)) {
           burst.push(...(await claim([next])));
@@ -154,7 +161,7 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
         }
         const leftMs = next === undefined ? quietLeftMs(burst, quiet, Date.now()) : 0;
         if (leftMs === 0) break;
-        await nextAccepted(leftMs, signal);
+        await nextAccepted(known, leftMs, signal);
       }
       return burst.slice(1);
     },

@@ -18,7 +18,6 @@ export interface TurnIdentity {
 
 export interface TurnLogOptions {
   readonly delivery: Delivery<"inbound">;
-  readonly publish: (event: EventDraft) => void;
   readonly identity: TurnIdentity;
   /** What earlier attempts have stored: a call that runs again after a crash tells nothing twice. */
   readonly earlier?: readonly StoredEvent[] | undefined;
@@ -129,7 +128,7 @@ export class TurnLog {
   }
 
   publish(drafted: EventDraft): void {
-    this.#options.publish(drafted.causation_id === undefined ? this.#caused(drafted) : drafted);
+    this.#options.delivery.publish(drafted.causation_id === undefined ? this.#caused(drafted) : drafted);
   }
 
   /** Ends the turn: its last events, its replies and the acknowledgement of its messages, all or nothing. */

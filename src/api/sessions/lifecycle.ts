@@ -54,7 +54,7 @@ export function createLifecycle(ports: LifecyclePorts): Lifecycle {
 
     async complete(key) {
       await mustExist(key);
-      const isBusy = engine.waiting("inbound", key).length > 0;
+      const isBusy = (await engine.waiting("inbound", key)).length > 0;
       const state = isBusy ? "active" : await stateOf(key);
       if (state !== "idle") throw wrongState(key, state, "only an idle one can be completed");
       await change(key, state, "completed");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ChannelRecords } from "../channel.js";
+import type { ChannelContext, ChannelRecords } from "../channel.js";
 import type { Where } from "./message.js";
 
 const record = z.object({
@@ -28,7 +28,7 @@ const writeAfter = 20;
 export class KnownChats {
   readonly #botId: string;
   readonly #records: ChannelRecords | undefined;
-  readonly #cursor: (name: string) => string | undefined;
+  readonly #cursor: (name: string) => Promise<string | undefined>;
   readonly #chats = new Map<string, ChatRecord>();
   readonly #roles = new Set<string>();
   /** Channels of direct chats, also of people who are not known. */
@@ -36,7 +36,11 @@ export class KnownChats {
   /** Dropped messages since the record was written. */
   readonly #unwritten = new Map<string, number>();
 
-  constructor(botId: string, records: ChannelRecords | undefined, cursor: (name: string) => string | undefined) {
+  private constructor(
+    botId: string,
+    records: ChannelRecords | undefined,
+    cursor: (name: string) => Promise<string | undefined>,
+  ) {
     this.#botId = botId;
     this.#records = records;
     this.#cursor = cursor;
@@ -52,10 +56,20 @@ export class KnownChats {
     }
   }
 
+  /** Reads what is known of this bot's chats. */
+  static async open(
+    botId: string,
+    { records, cursor }: Pick<ChannelContext, "records" | "cursor">,
+  ): Promise<KnownChats> {
+    const opened = new KnownChats(botId, records, cursor);
+    for (const [channelId, chat] of opened.#chats) chat.after = await opened.position(channelId);
+    return opened;
+  }
+
   /** Ids of all channels, by where something was heard last. */
   newestFirst(): readonly string[] {
     return [...this.#chats.keys()]
-      .map((id) => ({ id, position: BigInt(this.position(id)) }))
+      .map((id) => ({ id, position: BigInt(this.#chats.get(id)?.after ?? "0") }))
       .sort((a, b) => (a.position === b.position ? 0 : a.position > b.position ? -1 : 1))
       .map(({ id }) => id);
   }
@@ -95,8 +109,8 @@ export class KnownChats {
   }
 
   /** Everything in this channel up to this message is settled. */
-  position(channelId: string): string {
-    const cursor = this.#cursor(this.cursorName(channelId)) ?? "0";
+  async position(channelId: string): Promise<string> {
+    const cursor = (await this.#cursor(this.cursorName(channelId))) ?? "0";
     const after = this.#chats.get(channelId)?.after ?? "0";
     return /^\d+$/.test(cursor) && isNewer(cursor, after) ? cursor : after;
   }

@@ -69,16 +69,12 @@ export function createDiscordChannel(options: DiscordOptions, context: ChannelCo
     return opened;
   };
 
-  function become(botId: string): { readonly botId: string; readonly chats: KnownChats } {
-    if (self?.botId !== botId) self = { botId, chats: new KnownChats(botId, context.records, context.cursor) };
-    return self;
-  }
-
   async function identify(signal: AbortSignal): Promise<{ readonly botId: string; readonly chats: KnownChats }> {
     if (self !== undefined) return self;
     const rest = await open();
     const me = identity.parse(await rest.call({ method: "GET", path: "/users/@me" }, callMs, signal, callError));
-    return become(me.id);
+    self = { botId: me.id, chats: await KnownChats.open(me.id, context) };
+    return self;
   }
 
   async function parentOf(channelId: string, signal: AbortSignal): Promise<string | undefined> {

@@ -256,7 +256,7 @@ export class Intake {
   async #catchUpIn(channelId: string): Promise<void> {
     const { chats, fetchAfter, log } = this.#options;
     const isDirect = chats.where(channelId)?.chatType === "dm";
-    let after = chats.position(channelId);
+    let after = await chats.position(channelId);
     for (let isWhole = false; !isWhole && !this.#signal.aborted; ) {
       const from = after;
       let page: readonly unknown[];

@@ -231,7 +231,7 @@ export function createTelegramChannel(options: TelegramOptions, context: Channel
       try {
         const bot = await identify(signal);
         const cursorName = `telegram:${bot.id}:offset`;
-        const startOffset = resumeAt ?? parseOffset(context.cursor(cursorName));
+        const startOffset = resumeAt ?? parseOffset(await context.cursor(cursorName));
         const notify = (message: ReceivedMessage, text: string): void => {
           aside(tell(message, text, signal));
         };

@@ -70,7 +70,7 @@ async function runGateway(context: CommandContext, flags: GatewayFlags, version:
 
   const gateway = await open();
   print(`READY:127.0.0.1:${gateway.address.slice(gateway.address.lastIndexOf(":") + 1)}`);
-  const { model, provider, problems } = gateway.api.status();
+  const { model, provider, problems } = await gateway.api.status();
   tell(`Web page: ${gateway.pageUrl}`);
   tell(`Model:    ${model} (${provider})`);
   for (const problem of problems) log.warn(problem);

@@ -1,63 +1,85 @@
-import { EngineError } from "../../errors.js";
-import type { Engine, Records } from "../engine.js";
+import type { DeadLetter, Engine, Records } from "../engine.js";
 import { frozenCopy } from "./files.js";
 import type { Operation } from "./journal/operations.js";
 import type { Parts } from "./parts.js";
+import type { Store } from "./state.js";
 
-/** Makes one change durable. */
-export type Store = (operations: readonly Operation[], isReceipt?: boolean) => Promise<void>;
+/** Small durable facts of one kind. The memory of the one process is the view, and nothing comes between two of its steps. */
+export class FactRecords implements Records {
+  readonly #parts: Pick<Parts, "records" | "journal">;
+  readonly #kind: string;
+  readonly #store: Store;
 
-/** Small durable facts of one kind. */
-export function createRecords({ records }: Parts, kind: string, store: Store): Records {
-  return {
-    get: (id) => records.facts.get(kind)?.get(id),
-    async put(id, value, { isReceipt = false } = {}) {
-      const copy = frozenCopy(value);
-      if (copy === undefined) throw new TypeError(`The record ${kind}/${id} must be JSON`);
-      await store([{ o: "put", kind, id, value: copy }], isReceipt);
-    },
-    async delete(id) {
-      if (records.facts.get(kind)?.has(id) === true) await store([{ o: "remove", kind, id }]);
-    },
-    list: () => [...(records.facts.get(kind) ?? [])].map(([id, value]) => ({ id, value })),
-  };
-}
+  constructor(parts: Pick<Parts, "records" | "journal">, kind: string, store: Store) {
+    this.#parts = parts;
+    this.#kind = kind;
+    this.#store = store;
+  }
 
-/** Remembers the ids of work that is never taken. */
-export function createRefusal({ records, now }: Parts, store: Store): Engine["refuse"] {
-  return async (work, cursor) => {
-    if (records.hasSeen(work, now())) return false;
-    const { queue, id } = work;
-    const operations: Operation[] = [
-      { o: "work", work: frozenCopy(work), at: now() },
-      { o: "ack", queue, id },
-    ];
-    if (cursor !== undefined) operations.push({ o: "cursor", ...cursor });
-    await store(operations);
-    return true;
-  };
+  get(id: string): unknown {
+    return this.#facts?.get(id);
+  }
+
+  list(): readonly { readonly id: string; readonly value: unknown }[] {
+    return [...(this.#facts ?? [])].map(([id, value]) => ({ id, value }));
+  }
+
+  async put(id: string, value: unknown, { isReceipt = false } = {}): Promise<void> {
+    await this.#store([this.#toPut(id, value)], isReceipt);
+  }
+
+  async delete(id: string): Promise<void> {
+    if (this.#facts?.has(id) === true) await this.#store([{ o: "remove", kind: this.#kind, id }]);
+  }
+
+  async update(id: string, change: (value: unknown) => unknown): Promise<unknown> {
+    const before = this.get(id);
+    const after = change(before);
+    if (after !== before)
+      await this.#store([after === undefined ? { o: "remove", kind: this.#kind, id } : this.#toPut(id, after)]);
+    // Somebody else may be writing it down just now.
+    else await this.#parts.journal.sync(false);
+    return after === undefined ? undefined : frozenCopy(after);
+  }
+
+  get #facts(): ReadonlyMap<string, unknown> | undefined {
+    return this.#parts.records.facts.get(this.#kind);
+  }
+
+  #toPut(id: string, value: unknown): Operation {
+    const copy = frozenCopy(value);
+    if (copy === undefined) throw new TypeError(`The record ${this.#kind}/${id} must be JSON`);
+    return { o: "put", kind: this.#kind, id, value: copy };
+  }
 }
 
 /** What to do with buried work. */
-export function createDeadLetters({ records, lanes, now }: Parts, store: Store): Engine["dead"] {
-  return {
-    list: () => [...records.work.dead.values()],
-    async redrive(id) {
-      const letter = records.work.dead.get(id);
-      if (letter === undefined) return false;
-      await store([{ o: "redrive", id, at: now() }]);
-      const item = records.work.item(letter.work.queue, id);
-      if (item !== undefined) lanes.makeAvailable(item);
-      return true;
-    },
-    async drop(id) {
-      if (!records.work.dead.has(id)) return false;
-      await store([{ o: "drop", id }]);
-      return true;
-    },
-  };
-}
+export class DeadLetters implements Readonly<Engine["dead"]> {
+  readonly #parts: Pick<Parts, "records" | "lanes" | "now">;
+  readonly #store: Store;
 
-export function closedError(): EngineError {
-  return new EngineError("The engine is closed", { kind: "closed" });
+  constructor(parts: Pick<Parts, "records" | "lanes" | "now">, store: Store) {
+    this.#parts = parts;
+    this.#store = store;
+  }
+
+  async list(): Promise<readonly DeadLetter[]> {
+    return [...this.#parts.records.work.dead.values()];
+  }
+
+  async redrive(id: string): Promise<boolean> {
+    const { records, lanes, now } = this.#parts;
+    const letter = records.work.dead.get(id);
+    if (letter === undefined) return false;
+    await this.#store([{ o: "redrive", id, at: now() }]);
+    const item = records.work.item(letter.work.queue, id);
+    if (item !== undefined) lanes.makeAvailable(item);
+    return true;
+  }
+
+  async drop(id: string): Promise<boolean> {
+    if (!this.#parts.records.work.dead.has(id)) return false;
+    await this.#store([{ o: "drop", id }]);
+    return true;
+  }
 }

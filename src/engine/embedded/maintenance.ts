@@ -1,6 +1,6 @@
 import { EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
-import type { HeldFiles } from "../engine.js";
+import type { HeldFiles } from "../held-files.js";
 import type { Journal } from "./journal/journal.js";
 import type { QuietFlush } from "./logs/quiet-flush.js";
 import type { SessionLogs } from "./logs/session-logs.js";

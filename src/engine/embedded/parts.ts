@@ -1,13 +1,14 @@
+import type { Logger } from "../../log.js";
 import { knownLoss, tellDamage } from "./damage/damage-records.js";
 import { eventsInJournal } from "./damage/journal-events.js";
 import { JournalMark } from "./damage/journal-mark.js";
 import { Journal } from "./journal/journal.js";
 import type { LoadedJournal } from "./journal/load.js";
 import { journalFolder } from "./journal/segment.js";
-import { AcceptListeners } from "./lanes/accept-listeners.js";
 import { Admission } from "./lanes/admission.js";
 import { defaultLaneLimits, type LaneLimits } from "./lanes/lane-room.js";
 import { Lanes } from "./lanes/lanes.js";
+import { Leases } from "./leases.js";
 import { Publisher } from "./logs/publisher.js";
 import { QuietFlush } from "./logs/quiet-flush.js";
 import { SessionLogs } from "./logs/session-logs.js";
@@ -31,25 +32,55 @@ export interface Parts {
   readonly writer: Writer;
   readonly admission: Admission;
   readonly laneLimits: LaneLimits;
-  readonly listeners: AcceptListeners;
   readonly lanes: Lanes;
+  readonly leases: Leases;
 }
 
 /** Builds what an engine is made of and joins it. */
 export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJournal): Parts {
-  const { log, limits = {}, now = Date.now, quietMs = 1000, segmentBytes = 16 * 1024 * 1024 } = options;
+  const { log, limits = {}, now = Date.now, onBoundary: boundary = () => {} } = options;
   const { records } = loaded;
-  const boundary = options.onBoundary ?? (() => {});
+  const onFatal = options.onFatal ?? ((error: Error) => stopProcess(error, log));
   const journal: Journal = new Journal(loaded, {
     log,
     assertHeld: options.assertHeld,
-    onFatal: options.onFatal ?? stopProcess,
+    onFatal(error) {
+      leases.close(error);
+      onFatal(error);
+    },
     mark: new JournalMark(options.home, log),
-    onWritable: () => {
+    onWritable() {
       lanes.resume("inbound");
       lanes.resume("outbound");
     },
   });
+  const files = createFiles(options, { records, journal, now, boundary });
+  const { writer } = files;
+  const { acceptsWaiting = 100, waitMs = 10_000, pendingPerKey = defaultLaneLimits.pendingPerKey } = limits;
+  const lanes = new Lanes({ writer, journal, records, now, boundary, log });
+  const leases = new Leases(records, async (operations) => {
+    writer.write(operations);
+    await journal.sync();
+  });
+  return {
+    now,
+    boundary,
+    records,
+    journal,
+    ...files,
+    admission: new Admission({ acceptsWaiting, waitMs }),
+    laneLimits: { ...defaultLaneLimits, pendingPerKey },
+    lanes,
+    leases,
+  };
+}
+
+/** What writes the journal and the session logs, and moves events from one to the others. */
+function createFiles(
+  options: EmbeddedEngineOptions,
+  { records, journal, now, boundary }: Pick<Parts, "records" | "journal" | "now" | "boundary">,
+): Pick<Parts, "logs" | "quiet" | "maintenance" | "writer"> {
+  const { log, instanceId, quietMs = 1000, forgetMs = 1000, segmentBytes = 16 * 1024 * 1024 } = options;
   const logs = new SessionLogs(records.sessions, {
     pathOf: options.sessionLogPath,
     log,
@@ -74,19 +105,9 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     },
     sealAtLeast: options.sealAtLeast,
   });
-  const maintenance = new Maintenance({
-    journal,
-    records,
-    logs,
-    quiet,
-    seen,
-    log,
-    segmentBytes,
-    forgetMs: options.forgetMs ?? 1000,
-    boundary,
-  });
+  const maintenance = new Maintenance({ journal, records, logs, quiet, seen, log, segmentBytes, forgetMs, boundary });
   const publisher = new Publisher(options.publish, log);
-  const { instanceId } = options;
+  const onWritten = (): void => maintenance.check();
   const writer: Writer = new Writer({
     journal,
     records,
@@ -96,27 +117,12 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     instanceId,
     now,
     log,
-    onWritten: () => maintenance.check(),
+    onWritten,
   });
-  const { acceptsWaiting = 100, waitMs = 10_000, pendingPerKey = defaultLaneLimits.pendingPerKey } = limits;
-  const admission = new Admission({ acceptsWaiting, waitMs });
-  const laneLimits = { ...defaultLaneLimits, pendingPerKey };
-  const listeners = new AcceptListeners(log);
-  const lanes = new Lanes(
-    {
-      writer,
-      journal,
-      records,
-      now,
-      boundary,
-      log,
-    },
-    (item) => listeners.tell(item),
-  );
-  return { now, boundary, records, journal, logs, quiet, maintenance, writer, admission, laneLimits, listeners, lanes };
+  return { logs, quiet, maintenance, writer };
+}
 
-  function stopProcess(error: Error): void {
-    log.error(`the process stops and writes nothing more: ${error.message}`, { error });
-    process.exit(exitCode);
-  }
+function stopProcess(error: Error, log: Logger): void {
+  log.error(`the process stops and writes nothing more: ${error.message}`, { error });
+  process.exit(exitCode);
 }

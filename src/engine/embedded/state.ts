@@ -4,6 +4,9 @@ import { WorkTable } from "./lanes/work-table.js";
 import { SessionTable } from "./logs/session-table.js";
 import { SeenIds } from "./seen/seen-ids.js";
 
+/** Makes one change durable. */
+export type Store = (operations: readonly Operation[], isReceipt?: boolean) => Promise<void>;
+
 /** Everything that a checkpoint holds. Changed only by applying what stands in the journal. */
 export class LiveRecords {
   readonly work = new WorkTable();

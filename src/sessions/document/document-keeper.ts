@@ -16,7 +16,8 @@ const maxDelayMs = 30_000;
 export interface DocumentKeeperPorts {
   readonly repository: SessionRepository;
   readonly mark: StorageMark;
-  readonly engine: Pick<Engine, "events" | "lastSequence" | "recentSessions">;
+  readonly engine: Pick<Engine, "events" | "lastSequence">;
+  readonly recentSessions: () => readonly string[];
   /** Where the session logs are. */
   readonly dir: string;
   readonly log: Logger;
@@ -211,13 +212,13 @@ export class DocumentKeeper implements AsyncDisposable {
 
   /** Never rejects: a storage that is away is tried again, a session that cannot be read is told. */
   async #catchUp(): Promise<void> {
-    const { repository, engine, mark, dir, log } = this.#ports;
+    const { repository, recentSessions, mark, dir, log } = this.#ports;
     try {
       const wasCurrent = await mark.isCurrent();
       if (!wasCurrent) await this.#marked("clear");
       await repository.load();
       const { lines } = repository;
-      const keys = new Set([...engine.recentSessions(), ...(await unlisted(dir, lines))]);
+      const keys = new Set([...recentSessions(), ...(await unlisted(dir, lines))]);
       if (!wasCurrent) for (const key of lines.keys()) keys.add(key);
       for (const key of keys) {
         if (this.#isClosing || this.#trouble?.isAway) return;

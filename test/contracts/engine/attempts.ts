@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Delivery } from "../../../src/engine/engine.js";
 import { draft } from "../../../src/events/event.js";
 import { consuming, gate, outbound, sessionOf, titled, titlesOf, until } from "../../support/engine/engine-kit.js";
-import { accept, type ContractTest, contractTest, isError } from "./contract-test.js";
+import { accept, type ContractTest, contractTest, isError, other } from "./contract-test.js";
 
 export const attemptsTests: readonly ContractTest[] = [
   contractTest("a retried delivery keeps its place and comes with the next number", async (engine, published) => {
@@ -66,7 +66,7 @@ export const attemptsTests: readonly ContractTest[] = [
     await started.opened;
     await consumer.stop();
     assert.deepEqual(
-      engine.waiting("inbound", sessionOf).map(({ attempts }) => attempts),
+      (await engine.waiting("inbound", sessionOf)).map(({ attempts }) => attempts),
       [0],
     );
   }),
@@ -95,11 +95,11 @@ export const attemptsTests: readonly ContractTest[] = [
         [2, true],
       ]);
       assert.deepEqual(
-        engine.dead.list().map(({ work, reason }) => [work.id, reason]),
+        (await engine.dead.list()).map(({ work, reason }) => [work.id, reason]),
         [["poison", "boom"]],
       );
       assert.deepEqual(
-        engine.waiting("outbound", "telegram:42").map(({ id }) => id),
+        (await engine.waiting("outbound", "telegram:42")).map(({ id }) => id),
         ["told"],
       );
     },
@@ -117,7 +117,7 @@ export const attemptsTests: readonly ContractTest[] = [
         { parallel: 4, maxAttempts: 0 },
       );
       await accept(engine, "poison");
-      await until("it is buried", () => engine.dead.list().length === 1);
+      await until("it is buried", async () => (await engine.dead.list()).length === 1);
       await consumer.stop();
       const [told] = published.filter(({ type }) => type === "error_occurred");
       assert.equal(told?.correlation_id, "poison");
@@ -129,7 +129,7 @@ export const attemptsTests: readonly ContractTest[] = [
     const handled: string[][] = [];
     const consumer = consuming(engine, "inbound", async (delivery) => {
       if (delivery.work.id === "a")
-        await until("the others wait", () => engine.waiting("inbound", sessionOf).length === 3);
+        await until("the others wait", async () => (await engine.waiting("inbound", sessionOf)).length === 3);
       const claimed = await delivery.claim(["c", "nobody", delivery.work.id]);
       handled.push([delivery.work.id, ...claimed.map(({ id }) => id)]);
       await delivery.commit({ events: [], emit: [] });
@@ -144,7 +144,7 @@ export const attemptsTests: readonly ContractTest[] = [
     const handled: string[] = [];
     const consumer = consuming(engine, "inbound", async (delivery) => {
       if (delivery.work.id === "a" && delivery.attempt === 1) {
-        await until("the others wait", () => engine.waiting("inbound", sessionOf).length === 3);
+        await until("the others wait", async () => (await engine.waiting("inbound", sessionOf)).length === 3);
         assert.equal((await delivery.claim(["b"])).length, 1);
         assert.equal((await delivery.claim(["b"])).length, 0, "claimed once");
         return delivery.retry({ reason: "again", delayMs: 0 });
@@ -158,7 +158,7 @@ export const attemptsTests: readonly ContractTest[] = [
     assert.deepEqual(handled, ["a", "b", "c"]);
   }),
 
-  contractTest("an attempt that has ended can store nothing more", async (engine) => {
+  contractTest("an attempt that has ended can store nothing more", async (engine, published) => {
     let ended: Delivery<"inbound"> | undefined;
     const consumer = consuming(engine, "inbound", async (delivery) => {
       await delivery.commit({ events: [], emit: [] });
@@ -174,6 +174,8 @@ export const attemptsTests: readonly ContractTest[] = [
     await assert.rejects(async () => delivery.retry({ reason: "x", delayMs: 0 }), isError("fenced"));
     await assert.rejects(async () => delivery.bury({ events: [], emit: [], reason: "x" }), isError("fenced"));
     await assert.rejects(async () => delivery.claim(["msg_1"]), isError("fenced"));
+    delivery.publish(draft("text_delta", { message_id: "m", text: "x" }, { source: "agent" }));
+    assert.ok(!published.some(({ type }) => type === "text_delta"), "and publishes nothing");
     assert.equal(await engine.lastSequence(sessionOf), 1);
   }),
 
@@ -186,7 +188,7 @@ export const attemptsTests: readonly ContractTest[] = [
           .commit({ events: [titled("x"), never], emit: [outbound("r")] })
           .catch((error: unknown) => error);
         assert.deepEqual([await engine.lastSequence(sessionOf), engine.status().outboundWaiting], [1, 0]);
-        assert.equal(engine.waiting("inbound", sessionOf).length, 1);
+        assert.equal((await engine.waiting("inbound", sessionOf)).length, 1);
       }
       await delivery.commit({ events: [titled("y")], emit: [outbound("r")] });
     });
@@ -197,4 +199,57 @@ export const attemptsTests: readonly ContractTest[] = [
     const { events } = await engine.events(sessionOf, { afterSeq: 0, limit: 10 });
     assert.deepEqual([titlesOf(events), engine.status().outboundWaiting], [["y"], 1]);
   }),
+
+  contractTest(
+    "a delivery sees the work that waits in its lane, and what is accepted there meanwhile",
+    async (engine) => {
+      const heard: string[] = [];
+      const seen: (readonly string[])[] = [];
+      const begun = gate();
+      const goOn = gate();
+      await accept(engine, "own");
+      await accept(engine, "behind");
+      const consumer = consuming(engine, "inbound", async (delivery) => {
+        if (delivery.work.id !== "own") return void (await delivery.commit({ events: [], emit: [] }));
+        const look = async () => seen.push((await delivery.waiting()).map(({ id }) => id));
+        await look();
+        const looks: Promise<number>[] = [];
+        const undo = delivery.onAccepted(({ id, body }) => {
+          heard.push(`${id}: ${body.content}`);
+          looks.push(look());
+          if (id === "second") undo();
+        });
+        delivery.onAccepted(({ id }) => heard.push(`again ${id}`));
+        begun.open();
+        await goOn.opened;
+        await Promise.all(looks);
+        await delivery.claim(["behind"]);
+        await look();
+        await delivery.commit({ events: [], emit: [] });
+      });
+      await begun.opened;
+      await accept(engine, "first");
+      await accept(engine, "elsewhere", other);
+      await accept(engine, "second");
+      await accept(engine, "third");
+      goOn.open();
+      await until("all are done", () => engine.status().inboundWaiting === 0);
+      await accept(engine, "late");
+      await until("the late one is done as well", () => engine.status().inboundWaiting === 0);
+      await consumer.stop();
+      assert.deepEqual(heard, [
+        "first: text of first",
+        "again first",
+        "second: text of second",
+        "again second",
+        "again third",
+      ]);
+      assert.deepEqual(seen, [
+        ["behind"],
+        ["behind", "first"],
+        ["behind", "first", "second"],
+        ["first", "second", "third"],
+      ]);
+    },
+  ),
 ];

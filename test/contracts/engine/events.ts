@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Engine } from "../../../src/engine/engine.js";
-import { draft } from "../../../src/events/event.js";
-import { sessionOf, titled, titlesOf } from "../../support/engine/engine-kit.js";
-import { type ContractTest, contractTest, other } from "./contract-test.js";
+import { draft, type EventDraft } from "../../../src/events/event.js";
+import { answered, consuming, sessionOf, titled, titlesOf, until } from "../../support/engine/engine-kit.js";
+import { accept, type ContractTest, contractTest, other } from "./contract-test.js";
 
 export const eventsTests: readonly ContractTest[] = [
   contractTest(
@@ -49,7 +49,6 @@ export const eventsTests: readonly ContractTest[] = [
     async (engine) => {
       await engine.append(sessionOf, [titled("1")], { durable: false });
       await engine.append(sessionOf, [titled("2")], { durable: false });
-      engine.publish(sessionOf, draft("text_delta", { message_id: "m", text: "x" }, { source: "agent" }));
       const { events } = await engine.events(sessionOf, { afterSeq: 0, limit: 10 });
       assert.deepEqual(
         events.map(({ timestamp }) => timestamp),
@@ -59,21 +58,74 @@ export const eventsTests: readonly ContractTest[] = [
     { now: fallingClock(Date.parse("2026-01-01T00:00:10.000Z")) },
   ),
 
+  timesTest("also where events that are never stored lie between them", async (engine, at) => {
+    at(1);
+    await engine.append(sessionOf, [titled("1")], { durable: false });
+    at(9);
+    await engine.announce(sessionOf, delta("a"));
+    at(3);
+    await engine.announce(sessionOf, delta("b"));
+    at(5);
+    await engine.append(sessionOf, [titled("2")], { durable: true });
+    at(2);
+    await engine.announce(sessionOf, delta("c"));
+    await engine.append(sessionOf, [titled("3")], { durable: false });
+  }),
+
+  timesTest("and where a delivery stores and publishes them", async (engine, at) => {
+    at(4);
+    await accept(engine, "msg_1");
+    const consumer = consuming(engine, "inbound", async (delivery) => {
+      at(8);
+      delivery.publish(delta("a"));
+      at(5);
+      await delivery.append([titled("1")], { durable: false });
+      delivery.publish(delta("b"));
+      at(1);
+      await delivery.commit({ events: [answered(["msg_1"])], emit: [] });
+    });
+    await until("it is answered", () => engine.status().inboundWaiting === 0);
+    await consumer.stop();
+  }),
+
   contractTest(
     "publishes what is never stored behind the stored events before it, without a seq",
     async (engine, published) => {
       const storing = engine.append(sessionOf, [titled("stored")], { durable: true });
-      const delta = draft("text_delta", { message_id: "m", text: "hello" }, { source: "agent", delta_index: 4 });
-      const event = engine.publish(sessionOf, delta);
-      assert.deepEqual([event.seq, event.after_seq, event.delta_index], [null, 1, 4]);
-      await storing;
+      await Promise.all([engine.announce(sessionOf, { ...delta("hello"), delta_index: 4 }), storing]);
       assert.deepEqual(
-        published.map(({ type }) => type),
-        ["session_title_generated", "text_delta"],
+        published.map(({ type, seq, after_seq, delta_index }) => [type, seq, after_seq, delta_index]),
+        [
+          ["session_title_generated", 1, undefined, undefined],
+          ["text_delta", null, 1, 4],
+        ],
       );
       assert.equal(await engine.lastSequence(sessionOf), 1);
     },
   ),
+
+  contractTest("a delivery publishes what is never stored between what it stores", async (engine, published) => {
+    await accept(engine, "msg_1");
+    const consumer = consuming(engine, "inbound", async (delivery) => {
+      delivery.publish(delta("before"));
+      const appended = delivery.append([titled("stored")], { durable: true });
+      delivery.publish(delta("after"));
+      await appended;
+      await delivery.commit({ events: [answered(["msg_1"])], emit: [] });
+    });
+    await until("it is answered", () => engine.status().inboundWaiting === 0);
+    await consumer.stop();
+    assert.deepEqual(
+      published.map(({ type, session_key, seq, after_seq }) => [type, session_key, seq ?? `after ${after_seq}`]),
+      [
+        ["user_message_queued", sessionOf, 1],
+        ["text_delta", sessionOf, "after 1"],
+        ["session_title_generated", sessionOf, 2],
+        ["text_delta", sessionOf, "after 2"],
+        ["turn_execution_complete", sessionOf, 3],
+      ],
+    );
+  }),
 
   contractTest("reads ranges, and says exactly whether there is more", async (engine, _published, reopen) => {
     const titles = Array.from({ length: 25 }, (_, n) => `t${n + 1}`);
@@ -102,4 +154,25 @@ function fallingClock(start: number): () => number {
     time -= 1000;
     return time;
   };
+}
+
+function delta(text: string): EventDraft {
+  return draft("text_delta", { message_id: "m", text }, { source: "agent" });
+}
+
+/** `run` sets the clock, in seconds. */
+function timesTest(title: string, run: (engine: Engine, at: (seconds: number) => void) => Promise<void>): ContractTest {
+  const clock = { seconds: 0 };
+  return contractTest(
+    `a time that goes back leaves the session's times in order, ${title}`,
+    async (engine, published) => {
+      await run(engine, (seconds) => {
+        clock.seconds = seconds;
+      });
+      const times = published.filter(({ session_key }) => session_key === sessionOf).map(({ timestamp }) => timestamp);
+      assert.ok(new Set(times).size === 2 && times.length > 4, times.join());
+      assert.deepEqual(times, times.toSorted());
+    },
+    { now: () => Date.parse("2026-01-01T00:00:00.000Z") + 1000 * clock.seconds },
+  );
 }

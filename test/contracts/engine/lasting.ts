@@ -10,7 +10,7 @@ export const lastingTests: readonly ContractTest[] = [
     await engine.append(sessionOf, [titled("a title")], { durable: false });
     const reopened = await reopen();
     assert.deepEqual(
-      reopened.waiting("inbound", sessionOf).map(({ id }) => id),
+      (await reopened.waiting("inbound", sessionOf)).map(({ id }) => id),
       ["msg_1", "msg_2"],
     );
     const [event] = await reopened.append(sessionOf, [titled("later")], { durable: true });
@@ -33,7 +33,7 @@ export const lastingTests: readonly ContractTest[] = [
     await burying.stop();
     const reopened = await reopen();
     assert.deepEqual(
-      reopened.dead.list().map(({ work, reason }) => [work.id, work.attempts, reason]),
+      (await reopened.dead.list()).map(({ work, reason }) => [work.id, work.attempts, reason]),
       [
         ["a", 1, "broken"],
         ["b", 1, "broken"],
@@ -44,9 +44,9 @@ export const lastingTests: readonly ContractTest[] = [
     assert.equal(await reopened.dead.drop("nobody"), false);
     assert.equal(await reopened.dead.redrive("a"), true);
     assert.equal(await reopened.dead.drop("b"), true);
-    assert.deepEqual(reopened.dead.list(), []);
+    assert.deepEqual(await reopened.dead.list(), []);
     assert.deepEqual(
-      reopened.waiting("inbound", sessionOf).map(({ id, attempts }) => [id, attempts]),
+      (await reopened.waiting("inbound", sessionOf)).map(({ id, attempts }) => [id, attempts]),
       [
         ["c", 0],
         ["a", 0],
@@ -66,9 +66,9 @@ export const lastingTests: readonly ContractTest[] = [
       await giving.stop();
       await accept(engine, "msg_2");
       await engine.deleteSession(sessionOf);
-      assert.deepEqual(engine.waiting("inbound", sessionOf), []);
+      assert.deepEqual(await engine.waiting("inbound", sessionOf), []);
       assert.deepEqual(
-        engine.waiting("outbound", "telegram:42").map(({ id }) => id),
+        (await engine.waiting("outbound", "telegram:42")).map(({ id }) => id),
         ["r2"],
       );
       assert.deepEqual(await engine.events(sessionOf, { afterSeq: 0, limit: 10 }), { events: [], hasMore: false });

@@ -5,34 +5,34 @@ import { accept, type ContractTest, contractTest, other } from "./contract-test.
 
 export const recordsTests: readonly ContractTest[] = [
   contractTest("keeps records by kind and id", async (engine, _published, reopen) => {
-    const pairing = engine.records("pairing");
+    const pairing = await engine.records.open("pairing");
     await pairing.put("AB12", { sender: "7" });
     await pairing.put("CD34", { sender: "8" });
-    await engine.records("approval").put("AB12", true);
+    await (await engine.records.open("approval")).put("AB12", true);
     await pairing.delete("CD34");
     await pairing.delete("unknown");
     const reopened = await reopen();
-    assert.deepEqual(reopened.records("pairing").get("AB12"), { sender: "7" });
-    assert.deepEqual(reopened.records("pairing").list(), [{ id: "AB12", value: { sender: "7" } }]);
-    assert.equal(reopened.records("pairing").get("CD34"), undefined);
-    assert.equal(reopened.records("approval").get("AB12"), true);
+    assert.deepEqual((await reopened.records.open("pairing")).get("AB12"), { sender: "7" });
+    assert.deepEqual((await reopened.records.open("pairing")).list(), [{ id: "AB12", value: { sender: "7" } }]);
+    assert.equal((await reopened.records.open("pairing")).get("CD34"), undefined);
+    assert.equal((await reopened.records.open("approval")).get("AB12"), true);
   }),
 
   contractTest(
     "adds counts together with their events, once, and keeps the sums",
     async (engine, _published, reopen) => {
       const add = (times: number, usd: number) => [{ kind: "usage", id: "day", add: { times, usd } }];
-      const sum = (current: Engine) => current.records("usage").get("day");
+      const sum = async (current: Engine) => (await current.records.open("usage")).get("day");
       await engine.append(sessionOf, [titled("a"), titled("b")], {
         durable: true,
         counts: [...add(1, 0.5), ...add(2, 0)],
       });
-      assert.deepEqual(sum(engine), { times: 3, usd: 0.5 });
+      assert.deepEqual(await sum(engine), { times: 3, usd: 0.5 });
       const again = titled("c");
       await engine.append(sessionOf, [again], { durable: false, counts: add(1, 0.25) });
       await engine.append(sessionOf, [again], { durable: false, counts: add(1, 0.25) });
       await engine.append(other, [], { durable: false, counts: add(100, 100) });
-      assert.deepEqual(sum(engine), { times: 4, usd: 0.75 });
+      assert.deepEqual(await sum(engine), { times: 4, usd: 0.75 });
       await accept(engine, "msg_1");
       const consumer = consuming(engine, "inbound", async (delivery) => {
         await delivery.append([titled("d")], { durable: false, counts: add(1, 0) });
@@ -41,13 +41,13 @@ export const recordsTests: readonly ContractTest[] = [
       await until("it is answered", () => engine.status().inboundWaiting === 0);
       await consumer.stop();
       const reopened = await reopen();
-      assert.deepEqual(sum(reopened), { times: 6, usd: 1.75 });
+      assert.deepEqual(await sum(reopened), { times: 6, usd: 1.75 });
       await Promise.all(
         Array.from({ length: 20 }, (_, n) =>
           reopened.append(`telegram:${n}`, [titled("e")], { durable: n % 2 === 0, counts: add(1, 0) }),
         ),
       );
-      assert.deepEqual(sum(reopened), { times: 26, usd: 1.75 });
+      assert.deepEqual(await sum(reopened), { times: 26, usd: 1.75 });
     },
   ),
 ];

@@ -244,16 +244,16 @@ test("deleting a session takes its unsent replies and the sessions that it spawn
   await using t = await start({ channels });
   telegram.failNext({ method: "sendMessage", status: 500, times: 100 });
   telegram.pushText({ chatId: 9, userId: 9, text: "hello" });
-  await until("the reply waits", () => t.api.status().outboundWaiting === 1);
+  await until("the reply waits", async () => (await t.api.status()).outboundWaiting === 1);
   await t.gateway.ask("task", { key: "telegram:9:spawn:1" });
   await t.gateway.ask("thread", { key: "telegram:9:1" });
   await t.api.deleteSession("telegram:9");
   const keys = async (api: typeof t.api): Promise<readonly string[]> =>
     (await api.listSessions({ limit: 10, offset: 0 })).sessions.map((each) => each.key);
-  assert.deepEqual([t.api.status().outboundWaiting, await keys(t.api)], [0, ["telegram:9:1"]]);
+  assert.deepEqual([(await t.api.status()).outboundWaiting, await keys(t.api)], [0, ["telegram:9:1"]]);
   await using again = await t.gateway.restart();
   const { api } = again.gateway;
-  assert.deepEqual([api.status().outboundWaiting, await keys(api)], [0, ["telegram:9:1"]]);
+  assert.deepEqual([(await api.status()).outboundWaiting, await keys(api)], [0, ["telegram:9:1"]]);
   assert.equal((await again.ask("a new life", { key: "telegram:9" })).response, "ok");
   const { firstSequence } = await api.sessionStatus("telegram:9", { includeRecovery: false });
   assert.ok(firstSequence > 5);

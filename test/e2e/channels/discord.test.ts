@@ -159,8 +159,8 @@ test("an answer with an unknown end is looked up in its chat before it is sent a
   discord.failNext(sendCall, { kind: "cut", carriedOut: true });
   discord.write({ channelId: dm, author: ann, content: "once" });
   await w.shown(dm, "You said: once");
-  const idle = () => gateway.gateway.api.status().outboundWaiting === 0;
-  await until("it is known to be sent", () => idle() && discord.countCalls(/^GET .*\/messages$/) > 0);
+  const idle = async () => (await gateway.gateway.api.status()).outboundWaiting === 0;
+  await until("it is known to be sent", async () => (await idle()) && discord.countCalls(/^GET .*\/messages$/) > 0);
   assert.deepEqual(w.said(dm), ["You said: once"]);
 });
 
@@ -168,8 +168,8 @@ test("a missing intent is said in status, with the switch to set", async () => {
   await using w = await openDiscordWorld();
   w.discord.gateway.refuseIdentifyWith = 4014;
   await using gateway = await startGateway({ home: w.home });
-  const reason = () => JSON.stringify(gateway.gateway.api.status().channels);
-  await until("it is off", () => reason().includes("disconnected"), 10_000);
-  assert.match(reason(), /Message Content Intent/);
+  const reason = async () => JSON.stringify((await gateway.gateway.api.status()).channels);
+  await until("it is off", async () => (await reason()).includes("disconnected"), 10_000);
+  assert.match(await reason(), /Message Content Intent/);
   assert.equal(w.discord.gateway.identifies.length, 1, "it is not tried again");
 });

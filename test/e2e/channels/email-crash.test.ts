@@ -61,7 +61,7 @@ test("the status says why a mailbox is not read, and that senders are not checke
   };
   {
     await using world = await startGateway({ config: { channels: { email } } });
-    const { channels, problems } = world.gateway.api.status();
+    const { channels, problems } = await world.gateway.api.status();
     assert.deepEqual(
       channels.map(({ name, state }) => [name, state]),
       [["email", "off"]],
@@ -73,8 +73,12 @@ test("the status says why a mailbox is not read, and that senders are not checke
   await using world = await startGateway({
     config: { channels: { email: { ...harness.config, enabled: true, verifySender: "off" } } },
   });
-  assert.ok(world.gateway.api.status().problems.some((problem) => /verifySender is "off"/.test(problem)));
-  await until("it is connected", () => world.gateway.api.status().channels[0]?.state === "connected", 20_000);
+  assert.ok((await world.gateway.api.status()).problems.some((problem) => /verifySender is "off"/.test(problem)));
+  await until(
+    "it is connected",
+    async () => (await world.gateway.api.status()).channels[0]?.state === "connected",
+    20_000,
+  );
   const logged = () => readFile(join(world.home, "gateway.events.jsonl"), "utf8").catch(() => "");
   await until("the gateway's log says so", async () => /"channels.email.verifySender"/.test(await logged()), 20_000);
 });

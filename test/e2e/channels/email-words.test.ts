@@ -68,7 +68,7 @@ test("what an author writes above an answer of the assistant is theirs, and the 
     );
     const { gateway } = world.gateway;
     assert.deepEqual(askedIn(await world.gateway.events(world.keyOf({ chatId: ann, senderId: ann }))), []);
-    assert.equal(gateway.api.status().problems.length, 0);
+    assert.equal((await gateway.api.status()).problems.length, 0);
   });
 });
 

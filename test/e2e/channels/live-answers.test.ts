@@ -38,8 +38,8 @@ test("an answer grows in one message, each time by what came meanwhile, and ends
     assert.ok("One, two, three, four.".startsWith(text.trim()), text);
     assert.ok(index === 0 || text !== texts[index - 1], "nothing is shown twice");
   }
-  await until("all is sent", () => {
-    const { inboundWaiting, outboundWaiting } = w.gateway.gateway.api.status();
+  await until("all is sent", async () => {
+    const { inboundWaiting, outboundWaiting } = await w.gateway.gateway.api.status();
     return inboundWaiting + outboundWaiting === 0;
   });
   const events = await w.gateway.events("telegram:42");

@@ -20,7 +20,7 @@ for (const live of [false, true])
     assert.match(sent[3]?.text ?? "", /answer\.md holds all of it/);
     assert.equal(sent[4]?.file?.filename, "answer.md");
     assert.equal(sent[4]?.file?.bytes.toString("utf8"), long);
-    await until("all is done", () => w.gateway.gateway.api.status().outboundWaiting === 0);
+    await until("all is done", async () => (await w.gateway.gateway.api.status()).outboundWaiting === 0);
     assert.deepEqual(
       (await w.gateway.gateway.api.ledger()).map(({ end }) => end),
       ["answered"],

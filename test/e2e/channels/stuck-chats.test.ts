@@ -18,10 +18,10 @@ for (const [what, answer, reason] of [
     w.sayInGroup(42, "Ann", "begin");
     if (answer === asks) await w.shown("Which one?");
     else await w.gateway.waitForEvent((event) => event.type === "text_delta", group);
-    assert.deepEqual([api.status().stuckChats, await ready()], [[], { ready: true }]);
+    assert.deepEqual([(await api.status()).stuckChats, await ready()], [[], { ready: true }]);
     for (let n = 0; n < 24; n += 1) w.sayInGroup(43, "Bob", `more ${n}`);
-    await until("they wait", () => api.status().inboundWaiting >= 25);
-    const [stuck, ...others] = api.status().stuckChats;
+    await until("they wait", async () => (await api.status()).inboundWaiting >= 25);
+    const [stuck, ...others] = (await api.status()).stuckChats;
     assert.deepEqual([stuck?.sessionKey, stuck?.waiting, others], [group, 25, []]);
     assert.ok(stuck?.reason.startsWith(reason), stuck?.reason);
     assert.deepEqual(await ready(), { ready: true, stuckChats: 1 });

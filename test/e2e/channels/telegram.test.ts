@@ -57,12 +57,12 @@ async function start(
   return setup;
 }
 
-function channelOf(gateway: TestGateway) {
-  const [channel] = gateway.gateway.api.status().channels;
+async function channelOf(gateway: TestGateway) {
+  const [channel] = (await gateway.gateway.api.status()).channels;
   return channel ?? { name: "", state: "off" as const };
 }
 
-const isConnected = (gateway: TestGateway) => () => channelOf(gateway).state === "connected";
+const isConnected = (gateway: TestGateway) => async () => (await channelOf(gateway)).state === "connected";
 
 function deliveries(events: readonly StoredEvent[]): readonly string[] {
   return events.flatMap(({ type, payload }) =>
@@ -85,7 +85,7 @@ test("a message is answered in its chat, and only then is nothing left of it any
   await t.telegram.waitForSent(1);
   assert.deepEqual(t.texts(42), ["You said hello."]);
   await until("it is confirmed", () => t.telegram.pending === 0);
-  await until("the outbox is empty", () => t.gateway.gateway.api.status().outboundWaiting === 0);
+  await until("the outbox is empty", async () => (await t.gateway.gateway.api.status()).outboundWaiting === 0);
   const events = await t.gateway.events("telegram:42");
   assertSound(events);
   assert.deepEqual(deliveries(events), ["queued", "sending", "sent"]);
@@ -135,7 +135,7 @@ test("a chat with many messages behind a turn holds up no other, nor the offset,
   assert.deepEqual(t.texts(), ["You said free."]);
   hold.open();
   await t.telegram.waitForSent(2);
-  await until("all is done", () => t.gateway.gateway.api.status().inboundWaiting === 0, 15_000);
+  await until("all is done", async () => (await t.gateway.gateway.api.status()).inboundWaiting === 0, 15_000);
   assert.equal((await t.gateway.gateway.api.ledger()).length, count + 1);
   await assertNothingLost(t.gateway);
   const queued = (await t.gateway.events("telegram:42")).flatMap(({ type, payload }) =>
@@ -152,12 +152,12 @@ test("another program that polls with the token is named in status, and the gate
   await until("it is connected", isConnected(t.gateway));
   t.telegram.failNext({ method: "getUpdates", status: 409 });
   t.say(42, "say hello");
-  await until("it is said", () => channelOf(t.gateway).state === "reconnecting");
-  assert.match(channelOf(t.gateway).reason ?? "", /Another program polls Telegram with the same bot token/);
+  await until("it is said", async () => (await channelOf(t.gateway)).state === "reconnecting");
+  assert.match((await channelOf(t.gateway)).reason ?? "", /Another program polls Telegram with the same bot token/);
   await t.telegram.waitForSent(1);
   t.say(42, "say again");
   await t.telegram.waitForSent(2);
-  assert.equal(channelOf(t.gateway).state, "connected");
+  assert.equal((await channelOf(t.gateway)).state, "connected");
   assert.ok(t.gateway.log.lines.some(({ level, message }) => level === "warn" && /Another program/.test(message)));
 });
 
@@ -345,7 +345,7 @@ test("typing is shown while a slow model works, and no more once it has answered
   const shown = t.telegram.typing.length;
   t.say(43, "say quick");
   await t.telegram.waitForSent(2);
-  await until("the outbox is empty", () => t.gateway.gateway.api.status().outboundWaiting === 0);
+  await until("the outbox is empty", async () => (await t.gateway.gateway.api.status()).outboundWaiting === 0);
   assert.deepEqual(
     t.telegram.typing.slice(0, shown).map(({ chatId, action }) => [chatId, action]),
     Array.from({ length: shown }, () => ["42", "typing"]),
@@ -410,15 +410,15 @@ test("a bot that was blocked is a refusal: nothing is tried again, and the chat 
   t.say(42, "say lost");
   await until(
     "it is refused",
-    () => t.gateway.gateway.api.status().outboundWaiting === 0 && t.telegram.calls("sendMessage") === 1,
+    async () => (await t.gateway.gateway.api.status()).outboundWaiting === 0 && t.telegram.calls("sendMessage") === 1,
   );
   t.say(42, "say back");
   await t.telegram.waitForSent(1);
   assert.deepEqual(t.texts(), ["You said back."]);
-  await until("the outbox is empty", () => t.gateway.gateway.api.status().outboundWaiting === 0);
+  await until("the outbox is empty", async () => (await t.gateway.gateway.api.status()).outboundWaiting === 0);
   const told = deliveries(await t.gateway.events("telegram:42"));
   assert.deepEqual(told, ["queued", "sending", "refused", "queued", "sending", "sent"]);
-  assert.equal(t.gateway.gateway.api.status().deadLetters, 1);
+  assert.equal((await t.gateway.gateway.api.status()).deadLetters, 1);
 });
 
 test("answers of one chat stay in order when the first fails for a while; a chat that hangs holds up no other", async () => {
@@ -444,7 +444,7 @@ test("an answer whose sending was cut is sent again, and said to be there perhap
     t.telegram.cutNext({ method: "sendMessage", when, chatId: String(chat) });
     t.say(chat, "say hello");
     await until("it is shown", () => t.texts(chat).length === shown);
-    await until("the outbox is empty", () => t.gateway.gateway.api.status().outboundWaiting === 0);
+    await until("the outbox is empty", async () => (await t.gateway.gateway.api.status()).outboundWaiting === 0);
     assert.deepEqual(deliveries(await t.gateway.events(`telegram:${chat}`)), [
       "queued",
       "sending",
@@ -464,7 +464,7 @@ test("a stop sends what is committed", async () => {
   assert.deepEqual(t.texts(), []);
   await t.gateway.gateway.drain(5000);
   assert.deepEqual(t.texts(), ["You said hello."]);
-  assert.equal(t.gateway.gateway.api.status().outboundWaiting, 0);
+  assert.equal((await t.gateway.gateway.api.status()).outboundWaiting, 0);
 });
 
 test("a send that hangs does not hold up a stop for longer than its grace", async () => {
@@ -475,7 +475,7 @@ test("a send that hangs does not hold up a stop for longer than its grace", asyn
   const began = Date.now();
   await t.gateway.gateway.drain(2000);
   assert.ok(Date.now() - began < 3500, `${Date.now() - began} ms`);
-  assert.equal(t.gateway.gateway.api.status().outboundWaiting, 1);
+  assert.equal((await t.gateway.gateway.api.status()).outboundWaiting, 1);
   t.gateway = await t.gateway.restart();
   await t.telegram.waitForSent(1);
   assert.deepEqual(t.texts(), ["You said hung."]);
@@ -489,13 +489,13 @@ test("a channel that is switched off keeps its answers until it is on again", as
   t.say(42, "say one");
   await until("it hangs", () => t.telegram.calls("sendMessage") === 1);
   t.say(42, "say two");
-  await until("the second waits", () => t.gateway.gateway.api.status().outboundWaiting === 2);
+  await until("the second waits", async () => (await t.gateway.gateway.api.status()).outboundWaiting === 2);
   await t.configure({ enabled: false });
   const { home } = t.gateway;
   await t.gateway.gateway.drain(0);
   await t.gateway.gateway[Symbol.asyncDispose]();
   t.gateway = await startGateway({ home });
-  assert.equal(t.gateway.gateway.api.status().outboundWaiting, 2);
+  assert.equal((await t.gateway.gateway.api.status()).outboundWaiting, 2);
   assert.equal((await t.gateway.ask("say page")).response, "You said page.");
   await t.configure({});
   t.gateway = await t.gateway.restart();

@@ -33,7 +33,7 @@ async function start(
     home,
     model,
     gateway,
-    problems: () => gateway.gateway.api.status().problems,
+    problems: async () => (await gateway.gateway.api.status()).problems,
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
       await model[Symbol.asyncDispose]();
@@ -64,7 +64,7 @@ test("the tool rolls dice, and the machine says when there were many tools", asy
     ],
     rolls,
   );
-  assert.deepEqual(t.problems(), []);
+  assert.deepEqual(await t.problems(), []);
   assert.equal((await t.gateway.ask("roll three dice")).response, "Rolled.");
   assert.match(t.model.requests.at(-1)?.bodyText ?? "", /1, 1, 1 \(1 sides each\)/);
   const events = await t.gateway.events();
@@ -105,7 +105,7 @@ test("the channel takes lines and answers them, for people who may talk", async 
   };
   assert.equal(await talk("Ann"), "Hello Ann.\n");
   assert.match(await talk("Bob"), /maxclaw pair approve/);
-  const channel = t.gateway.gateway.api.status().channels.find(({ name }) => name === "tcp-chat");
+  const channel = (await t.gateway.gateway.api.status()).channels.find(({ name }) => name === "tcp-chat");
   assert.equal(channel?.state, "connected");
 });
 
@@ -154,14 +154,14 @@ test("what cannot be used is left out and told, and keeps nothing from starting"
   const modules = [...Object.keys(broken), "missing.mjs"].map((module) => ({ module }));
   await using t = await start([...modules, { module: "dice.mjs", options: { sides: 1 } }], rolls, files);
   assert.equal((await t.gateway.ask("roll three dice")).response, "Rolled.");
-  const told = (module: string): readonly string[] =>
-    t.problems().filter((problem) => problem.startsWith(`The extension ${module} is left out: `));
+  const told = async (module: string): Promise<readonly string[]> =>
+    (await t.problems()).filter((problem) => problem.startsWith(`The extension ${module} is left out: `));
   for (const [module, [, why]] of Object.entries(broken)) {
-    if (module === "stop.mjs") assert.deepEqual(told(module), []);
-    else assert.match(told(module).join("\n"), why, module);
+    if (module === "stop.mjs") assert.deepEqual(await told(module), []);
+    else assert.match((await told(module)).join("\n"), why, module);
   }
-  assert.match(told("missing.mjs").join(), /ENOENT/);
-  assert.deepEqual(told("dice.mjs"), []);
+  assert.match((await told("missing.mjs")).join(), /ENOENT/);
+  assert.deepEqual(await told("dice.mjs"), []);
 });
 
 test("what somebody else or the assistant could change is not loaded, also over links", async () => {
@@ -203,7 +203,7 @@ test("what somebody else or the assistant could change is not loaded, also over 
   await symlink(join(home, "fine.mjs"), join(home, "good.mjs"));
   const extensions = [...Object.keys(modules), "good.mjs"].map((module) => ({ module }));
   await using gateway = await startGateway({ home, config: { extensions } });
-  const { problems } = gateway.gateway.api.status();
+  const { problems } = await gateway.gateway.api.status();
   const told = (module: string): string =>
     problems.filter((problem) => problem.startsWith(`The extension ${module} is left out: `)).join("\n");
   for (const [module, [, why]] of Object.entries(modules)) assert.match(told(module), why, module);
@@ -219,7 +219,7 @@ test("a storage that fails is told, and costs no message", async () => {
     export default { storage: { name: "sad", get: no, getMany: no, set: no, delete: no, keys: no, change: no } }`;
   await using t = await start([{ module: "sad.mjs" }], { text: "Here." }, { "sad.mjs": content });
   assert.equal((await t.gateway.ask("hello")).response, "Here.");
-  await until("it is told", () => t.problems().some((problem) => problem.includes("no disk")));
+  await until("it is told", async () => (await t.problems()).some((problem) => problem.includes("no disk")));
 });
 
 test("what a tool gives that is no result fails that call and nothing after it", async () => {

@@ -20,8 +20,8 @@ async function replayed(w: ChatWorld): Promise<void> {
 }
 
 const atRest = (w: ChatWorld) =>
-  until("all is done", () => {
-    const { inboundWaiting, outboundWaiting } = w.gateway.gateway.api.status();
+  until("all is done", async () => {
+    const { inboundWaiting, outboundWaiting } = await w.gateway.gateway.api.status();
     return w.telegram.sent.length > 0 && inboundWaiting + outboundWaiting === 0;
   });
 

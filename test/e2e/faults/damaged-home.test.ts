@@ -49,7 +49,7 @@ test("a chat whose log is damaged goes on at once: its people and the owner are 
   assert.deepEqual(to("9").filter((text) => text === "ok").length, 2, "the message is answered");
   assert.equal(to("9").filter((text) => damagedText.test(text)).length, 1);
   assert.match(to("1").at(-1) ?? "", /^The log of telegram:9 was damaged .*Lost: event 2\./);
-  const [problem = ""] = again.gateway.api.status().problems.filter((text) => text.includes("telegram:9"));
+  const [problem = ""] = (await again.gateway.api.status()).problems.filter((text) => text.includes("telegram:9"));
   assert.match(problem, /The damaged file is kept as .*telegram_9\.events\.jsonl\.damaged-/);
   for (const text of ["/status", "/undo", "/new", "three"]) telegram.pushText({ chatId: 9, userId: 9, text });
   const later = (await telegram.waitForSent(10)).filter(({ chatId }) => chatId === "9").map(({ text }) => text);
@@ -66,10 +66,10 @@ test("a chat whose log is damaged goes on at once: its people and the owner are 
     2,
     "told once",
   );
-  assert.equal(third.gateway.api.status().problems.filter((text) => text.includes("telegram:9")).length, 1);
+  assert.equal((await third.gateway.api.status()).problems.filter((text) => text.includes("telegram:9")).length, 1);
   for (const name of readdirSync(join(gateway.workspace, ".sessions")))
     if (name.includes(".damaged-")) rmSync(join(gateway.workspace, ".sessions", name));
-  assert.equal(third.gateway.api.status().problems.filter((text) => text.includes("telegram:9")).length, 0);
+  assert.equal((await third.gateway.api.status()).problems.filter((text) => text.includes("telegram:9")).length, 0);
 });
 
 test("HTTP never says that nothing was stored of a message that was accepted", async () => {

@@ -93,7 +93,7 @@ test("a kill at any moment of a question: asked once, answered once, and what wa
     const ends = (await gateway.gateway.api.ledger()).map(({ messageId, end }) => `${messageId} ${end}`);
     assert.ok(ends.includes("message-1 answered"), `${where}: ${ends.join(", ")}`);
     assert.ok(!ends.some((end) => end.includes("lost")), where);
-    await until("nothing waits", () => gateway.gateway.api.status().inboundWaiting === 0);
+    await until("nothing waits", async () => (await gateway.gateway.api.status()).inboundWaiting === 0);
   }
   t.diagnostic(`${points.length} points, ${waiting} with an open question, ${interrupted} interrupted`);
   assert.ok(waiting > 0 && interrupted > 0);

@@ -125,7 +125,7 @@ test("a server that is not there yet is waited for 2 s, and the model is told; o
   assert.equal(firstDifference(turn.events, await replayTurn(turn), seqOffset(turn.before)), undefined);
   assert.match(w.model.requests[0]?.bodyText ?? "", /<missing_tools note=[^>]*>mute<\/missing_tools>/);
   assert.ok(toolsOf(w.model.requests[0]).includes("mcp_s_say"));
-  const { problems } = w.gateway.gateway.api.status();
+  const { problems } = await w.gateway.gateway.api.status();
   assert.ok(problems.some((one) => /^MCP server dead is not connected: .*the database is on fire$/.test(one)));
 });
 

@@ -49,7 +49,10 @@ async function run(reactors: Partial<Record<ReactorName, boolean>>): Promise<See
   for (const count of [1, 2]) {
     telegram.pushText({ chatId: 7, userId: 7, text: `message ${count}` });
     await telegram.waitForSent(count);
-    await until("it is at rest", () => api.status().inboundWaiting + api.status().outboundWaiting === 0);
+    await until(
+      "it is at rest",
+      async () => (await api.status()).inboundWaiting + (await api.status()).outboundWaiting === 0,
+    );
   }
   // Waits for what is still to be told.
   await gateway.gateway.drain(1000);

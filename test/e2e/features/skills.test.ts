@@ -245,11 +245,12 @@ test("a skill that was bad is no problem any more once it is deleted or mended",
   await writeFile(bad, "---\n{: nothing\n---\nx");
   await writeFile(worse, "---\n{: nothing\n---\nx");
   await t.gateway.ask("hello");
-  const problems = () => t.gateway.gateway.api.status().problems.filter((one) => /front matter/.test(one));
-  assert.equal(problems().length, 2);
+  const problems = async () =>
+    (await t.gateway.gateway.api.status()).problems.filter((one) => /front matter/.test(one));
+  assert.equal((await problems()).length, 2);
   await rm(bad);
   await writeFile(worse, "---\ndescription: y\n---\nx");
-  assert.deepEqual(problems(), []);
+  assert.deepEqual(await problems(), []);
   await t.gateway.ask("hello");
-  assert.deepEqual(problems(), []);
+  assert.deepEqual(await problems(), []);
 });

@@ -414,7 +414,7 @@ test("/usage tells what was used, what is not known, and what is left; others he
       "- Today: $0 of $5.00",
     ].join("\n"),
   );
-  const { problems } = t.gateway.gateway.api.status();
+  const { problems } = await t.gateway.gateway.api.status();
   assert.match(
     problems.join(),
     /The budgets in usd count nothing for openai\/test-model.* Set prices\.openai\/test-model/,
@@ -468,7 +468,7 @@ test("a kill at any boundary of a turn: the counters are the sum of the events, 
     const where = `point ${index}, ${name}`;
     await using gateway = await startGateway({ home: copy });
     const { api } = gateway.gateway;
-    const waiting = api.status().inboundWaiting;
+    const waiting = (await api.status()).inboundWaiting;
     const exists = (await api.listSessions({ limit: 10, offset: 0 })).total > 0;
     if (!exists) continue;
     const before = await sumOf(gateway, ["webui:test"]);

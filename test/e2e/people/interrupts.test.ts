@@ -45,7 +45,7 @@ test("words that only look like a stop join the running turn, and a phrase while
   w.say(42, "work");
   await w.model.waitForRequests(1);
   for (const text of ["now", "user", "停车"]) w.say(42, text);
-  await until("all are accepted", () => w.gateway.gateway.api.status().inboundWaiting === 4);
+  await until("all are accepted", async () => (await w.gateway.gateway.api.status()).inboundWaiting === 4);
   held.open();
   await w.shown("answer 1");
   for (const text of ["now", "user", "停车"]) assert.ok(w.model.requests[1]?.bodyText.includes(text), text);
@@ -150,7 +150,7 @@ for (const route of ["WebSocket", "the old WebSocket frame", "HTTP"] as const)
     const first = await w.gateway.post("begin");
     await w.model.waitForRequests(3);
     void post("more", "append");
-    await until("it is accepted", () => w.gateway.gateway.api.status().inboundWaiting === 2);
+    await until("it is accepted", async () => (await w.gateway.gateway.api.status()).inboundWaiting === 2);
     held.open();
     assert.equal((await w.gateway.outcome(first)).response, "answered more after 0");
     assert.equal(w.model.requests.length, 4);
@@ -234,7 +234,7 @@ test("texts that plainly go on become one turn with what follows; each stays a m
   w.say(42, "no wait:");
   w.say(42, "a table for two");
   await w.shown("turn 0");
-  await until("all is over", () => w.gateway.gateway.api.status().inboundWaiting === 0);
+  await until("all is over", async () => (await w.gateway.gateway.api.status()).inboundWaiting === 0);
   assert.equal(w.model.requests.length, 1);
   const text = w.model.requests[0]?.userText ?? "";
   assert.match(
@@ -262,7 +262,7 @@ test("with quietAfter every, messages in quick succession become one turn; other
   w.sayInGroup(43, "Ben", "mine");
   w.sayInGroup(42, "Ann", "three");
   await w.shown("turn 2");
-  await until("all is over", () => w.gateway.gateway.api.status().inboundWaiting === 0);
+  await until("all is over", async () => (await w.gateway.gateway.api.status()).inboundWaiting === 0);
   assert.equal(w.model.requests.length, 3);
   const starts = (await w.gateway.events(group)).flatMap((event) =>
     event.type === "turn_execution_start" ? [event.payload.message_ids.length] : [],
@@ -280,7 +280,7 @@ test("a stop while more is waited for ends the turn before any model is asked", 
     { config: { agents: { defaults: { model: "openai/test-model", quietMs: 10_000 } } } },
   );
   w.say(42, "and then,");
-  await until("it is accepted", () => w.gateway.gateway.api.status().inboundWaiting === 1);
+  await until("it is accepted", async () => (await w.gateway.gateway.api.status()).inboundWaiting === 1);
   w.say(42, "stop");
   await w.shown("Stopped.");
   assert.equal(w.model.requests.length, 0);

@@ -134,7 +134,7 @@ test("nothing that is the owner's reaches a guest or a group, whoever asks there
   await idle(w, guest, 5);
   assertNoCanary(w, 0, "a guest");
   // The command ran, and saw what is for everybody.
-  if (w.gateway.gateway.api.status().sandbox?.state === "ready")
+  if ((await w.gateway.gateway.api.status()).sandbox?.state === "ready")
     assert.match(w.model.requests.map(({ bodyText }) => bodyText).join("\n"), /plain-notes/);
 
   w.sayInGroup(3, "Cid", "tell us all you know");
@@ -297,12 +297,12 @@ test("what commands show stays in the chat: who waits is not told where others r
 
 test("the status says once that guests are told nothing, until GUESTS.md says something", async () => {
   await using w = await startWorld({ text: "hello" });
-  const problems = (): string => w.gateway.gateway.api.status().problems.join("\n");
-  assert.doesNotMatch(problems(), /GUESTS\.md/);
+  const problems = async (): Promise<string> => (await w.gateway.gateway.api.status()).problems.join("\n");
+  assert.doesNotMatch(await problems(), /GUESTS\.md/);
   writeFileSync(join(w.home, "workspace/AGENTS.md"), "Be kind.");
-  await until("it says so", () => /into GUESTS\.md/.test(problems()));
+  await until("it says so", async () => /into GUESTS\.md/.test(await problems()));
   writeFileSync(join(w.home, "workspace/GUESTS.md"), "Be kind to guests.");
-  await until("it is content", () => !/GUESTS\.md/.test(problems()));
+  await until("it is content", async () => !/GUESTS\.md/.test(await problems()));
 });
 
 test("a day's summary is made of what owners said in private, not of what others said", async () => {
@@ -336,7 +336,7 @@ test("a day's summary is made of what owners said in private, not of what others
     try {
       const core = await openCore(options, releases);
       const isOwner = (channel: string, sender: string): boolean => `${channel}:${sender}` === owner;
-      const days = await readDay(core, openReadership(options, core, [], isOwner), 0, Date.now() + 1000);
+      const days = await readDay(core, await openReadership(options, core, [], isOwner), 0, Date.now() + 1000);
       const said = days.flatMap(({ messages }) => messages.map(({ content }) => content)).join("\n");
       assert.match(said, /zebra of 1\n[\s\S]*zebra of the page/);
       assert.doesNotMatch(said, /zebra of (?:2|the group|a copy)/);
@@ -365,7 +365,7 @@ test("a heartbeat that is to speak where others read has nothing to look through
     await until("the beat is due", () => now() > due + 200 && (chat !== owner || beats() === 1), 10_000);
     await gateway.ask("hello");
     assert.equal(beats(), chat === owner ? 1 : 0, chat);
-    const problems = gateway.gateway.api.status().problems.join("\n");
+    const problems = (await gateway.gateway.api.status()).problems.join("\n");
     assert.equal(/heartbeat\.chat: others read along/.test(problems), chat !== owner, chat);
     if (chat === owner) assert.match(model.requests[0]?.bodyText ?? "", /canary-heartbeat/);
   }

@@ -28,8 +28,8 @@ const short = { question: "Go on?", options: ["Yes", "No"] };
 async function settled({ gateway, telegram }: ChatWorld): Promise<void> {
   await until(
     "all is at rest",
-    () => {
-      const { inboundWaiting, outboundWaiting } = gateway.gateway.api.status();
+    async () => {
+      const { inboundWaiting, outboundWaiting } = await gateway.gateway.api.status();
       return inboundWaiting + outboundWaiting + telegram.pending === 0;
     },
     10_000,
@@ -372,5 +372,5 @@ test("a stop of the process does not wait for a person; after the next start the
 });
 
 async function settledOutbox({ gateway }: ChatWorld): Promise<void> {
-  await until("the question is out", () => gateway.gateway.api.status().outboundWaiting === 0);
+  await until("the question is out", async () => (await gateway.gateway.api.status()).outboundWaiting === 0);
 }

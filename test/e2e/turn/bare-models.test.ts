@@ -16,7 +16,7 @@ async function answerOf(model: string, providers: Record<string, object>, mine: 
     modelRetryMs: 1,
   });
   const { response } = await gateway.ask("hi");
-  const { provider, providerReason = "" } = gateway.gateway.api.status();
+  const { provider, providerReason = "" } = await gateway.gateway.api.status();
   return { response, provider, providerReason, asked: server.requests[0]?.body.model };
 }
 
@@ -58,7 +58,7 @@ describe("a Go config with a bare model name", () => {
       config: { agents: { defaults: { model: "my-finetune" } }, providers: { openai: key, deepseek: key } },
     });
     assert.match(
-      gateway.gateway.api.status().problems.join(),
+      (await gateway.gateway.api.status()).problems.join(),
       /Write it with its provider, e\.g\. openai\/my-finetune/,
     );
   });

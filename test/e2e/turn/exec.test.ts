@@ -65,7 +65,7 @@ test("in the sandbox a command runs without a question, in the chat's own folder
   const { response } = await t.gateway.ask("work");
   assert.match(response, /^done: made\nmade\.txt\n[\s\S]*Connection refused[\s\S]*\[exit 1\]$/);
   assert.equal(readFileSync(join(t.gateway.home, folder, "made.txt"), "utf8"), "made\n");
-  const { sandbox } = t.gateway.gateway.api.status();
+  const { sandbox } = await t.gateway.gateway.api.status();
   assert.deepEqual(sandbox, {
     state: "ready",
     name: "bubblewrap",
@@ -153,7 +153,7 @@ test("in auto without a sandbox what is harmless runs, what names secrets or des
     assert.match((await t.gateway.outcome(turn)).response, /the person did not allow it/);
   }
   assert.ok(existsSync(config));
-  assert.equal(api.status().sandbox?.bare, "unasked");
+  assert.equal((await api.status()).sandbox?.bare, "unasked");
   const { stdout } = await runMaxclaw(["status"], t.gateway.home);
   assert.match(stdout, /^Sandbox: {3}off, and mode auto runs commands without asking\. Only those whose words name/m);
 });

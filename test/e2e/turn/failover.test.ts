@@ -123,7 +123,7 @@ test("a wait that the server names is not waited for while another model can ans
   assert.equal((await t.gateway.ask("and again", { key: "webui:other" })).response, "at once");
   assert.equal(t.one.requests.length, 1, "it rests for all chats");
   assert.match(
-    t.gateway.gateway.api.status().problems.join(),
+    (await t.gateway.gateway.api.status()).problems.join(),
     /one\/claude-haiku-4-5 is asked after .* for another (29|30) s/,
   );
 });
@@ -161,6 +161,6 @@ test("a stand-in that the config does not know is a problem and nothing else", a
     providers: { acme: { apiKey: "key-of-acme", apiBase: model.apiBase } },
   };
   await using gateway = await startGateway({ config });
-  assert.match(gateway.gateway.api.status().problems.join(), /No configured provider has the model nobody\/b/);
+  assert.match((await gateway.gateway.api.status()).problems.join(), /No configured provider has the model nobody\/b/);
   assert.equal((await gateway.ask("hi")).response, "c");
 });

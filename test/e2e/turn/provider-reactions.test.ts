@@ -90,9 +90,9 @@ for (const [apiFormat, startFake] of [
       for (const { kind, isAskedAgain, isStoodInFor, restSeconds, code } of rows) {
         assert.equal(await ask(kind), isStoodInFor ? "stand-in answers" : code, kind);
         assert.equal(requestsFor(server, kind), isAskedAgain ? 3 : 1, `${kind}: attempts`);
-        const told = gateway.gateway.api
-          .status()
-          .problems.find((problem) => problem.startsWith(`acme/${kind} is asked`));
+        const told = (await gateway.gateway.api.status()).problems.find((problem) =>
+          problem.startsWith(`acme/${kind} is asked`),
+        );
         const rest = Number(/for another (\d+) s/.exec(told ?? "")?.[1] ?? 0);
         assert.ok(rest <= restSeconds && rest > restSeconds - 30, `${kind}: rests ${rest} s`);
         if (!isStoodInFor) continue;

@@ -255,9 +255,9 @@ test("a call with an effect is on the disk before it runs; one that only reads w
     return request.index === 0 ? look("a") : { toolCalls: [{ id: "b", name: "edit_file", input: edit }] };
   });
   const syncsOf = async (text: string): Promise<number> => {
-    const before = t.gateway.gateway.api.status().syncs ?? 0;
+    const before = (await t.gateway.gateway.api.status()).syncs ?? 0;
     await t.gateway.ask(text);
-    return (t.gateway.gateway.api.status().syncs ?? 0) - before;
+    return ((await t.gateway.gateway.api.status()).syncs ?? 0) - before;
   };
   await t.gateway.ask("/help", { key: "webui:other" });
   assert.deepEqual([await syncsOf("look"), await syncsOf("edit")], [2, 3]);

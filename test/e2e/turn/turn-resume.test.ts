@@ -59,11 +59,11 @@ function isEnd(event: StoredEvent): boolean {
 const chat = "telegram:9";
 
 async function settled(gateway: TestGateway, telegram: { readonly pending: number }): Promise<void> {
-  const status = () => gateway.gateway.api.status();
+  const status = async () => await gateway.gateway.api.status();
   for (const end = Date.now() + 10_000; ; ) {
-    const { inboundWaiting, outboundWaiting } = status();
+    const { inboundWaiting, outboundWaiting } = await status();
     if (inboundWaiting + outboundWaiting + telegram.pending === 0) return;
-    if (Date.now() > end) throw new Error(`Not at rest: ${JSON.stringify(status())}`);
+    if (Date.now() > end) throw new Error(`Not at rest: ${JSON.stringify(await status())}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -24,9 +24,9 @@ const callReadFile = (path: string, id = "call_1") => ({ toolCalls: [{ id, name:
 test("a simple turn writes exactly the documented events, waits for two syncs, and its reply leads back to the message", async () => {
   await using t = await start({ text: ["Hel", "lo!"], usage: { input: 12, output: 3 } });
   await t.gateway.ask("warm up", { key: "webui:other" });
-  const before = t.gateway.gateway.api.status().syncs ?? 0;
+  const before = (await t.gateway.gateway.api.status()).syncs ?? 0;
   const outcome = await t.gateway.ask("hi");
-  assert.equal((t.gateway.gateway.api.status().syncs ?? 0) - before, 2);
+  assert.equal(((await t.gateway.gateway.api.status()).syncs ?? 0) - before, 2);
   assert.deepEqual([outcome.end, outcome.response], ["complete", "Hello!"]);
   const events = await t.gateway.events();
   assert.deepEqual(

@@ -23,7 +23,7 @@ describe("channels on the web page", { timeout: 60_000, skip: withoutChromium() 
     await using telegram = await startFakeTelegram({ token: "4242:right" });
     const channel = { enabled: true, token: "4242:wrong", apiRoot: telegram.url };
     await using gateway = await startGateway({ config: { channels: { telegram: channel } } });
-    const lost = () => gateway.gateway.api.status().channels[0]?.state === "disconnected";
+    const lost = async () => (await gateway.gateway.api.status()).channels[0]?.state === "disconnected";
     await until("the token is refused", lost);
     const page = await browser.newPage();
     try {

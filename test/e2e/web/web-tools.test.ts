@@ -18,7 +18,7 @@ test("tools that cannot work or are switched off are not offered, and status say
   const look = async (tools: unknown) => {
     await using gateway = await startGateway({ config: openAIConfig(model.apiBase, { tools }) });
     await gateway.ask("hello");
-    const { missing, problems } = gateway.gateway.api.status();
+    const { missing, problems } = await gateway.gateway.api.status();
     return { names: webToolsIn(model.requests.at(-1)), missing: missing.join("\n"), problems: problems.join("\n") };
   };
   const nowhere = await look({ browser: { executablePath: "/nowhere/chromium" } });

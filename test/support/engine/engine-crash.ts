@@ -79,14 +79,15 @@ export async function checkAfterCrash(
 }
 
 async function checkTransactions(engine: Engine, crash: Crash, hasCounted: boolean): Promise<void> {
-  const waiting = new Set(sessions.flatMap((key) => engine.waiting("inbound", key).map(({ id }) => id)));
-  const unsent = new Set(engine.waiting("outbound", "telegram:42").map(({ id }) => id));
+  const lanes = await Promise.all(sessions.map((key) => engine.waiting("inbound", key)));
+  const waiting = new Set(lanes.flatMap((lane) => lane.map(({ id }) => id)));
+  const unsent = new Set((await engine.waiting("outbound", "telegram:42")).map(({ id }) => id));
   const ended = new Set<string>();
   const accepted = new Set<string>();
   const logs = await Promise.all(sessions.map((key) => allEvents(engine, key)));
   for (const what of hasCounted ? ["tool", "end", "sent"] : []) {
     const told = logs.flatMap(titlesOf).filter((title) => title.startsWith(what)).length;
-    const value = engine.records("counted").get(what) ?? { times: 0 };
+    const value = (await engine.records.open("counted")).get(what) ?? { times: 0 };
     assert.deepEqual(value, { times: told }, `${what} is counted as often as it is told`);
   }
   for (const events of logs) {
@@ -114,7 +115,8 @@ async function checkTransactions(engine: Engine, crash: Crash, hasCounted: boole
   for (const id of crash.committed) assert.ok(ended.has(id), `${id} was committed and is not`);
   for (const id of accepted) assert.ok(waiting.has(id) !== ended.has(id), `${id} either waits or has ended`);
   for (const id of waiting) assert.ok(accepted.has(id), `${id} waits without its event`);
-  if (accepted.size > 0) assert.ok(accepted.has(engine.cursor("offset") ?? ""), "the cursor moved with the work");
+  if (accepted.size > 0)
+    assert.ok(accepted.has((await engine.cursor("offset")) ?? ""), "the cursor moved with the work");
 }
 
 async function finish(engine: Engine, crash: Crash): Promise<void> {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { InboundMessage, OutboundMessage } from "../../../src/bus/messages.js";
+import type { EmbeddedEngine } from "../../../src/engine/embedded/embedded-engine.js";
 import { openEmbeddedEngine } from "../../../src/engine/embedded/open.js";
 import type { EmbeddedEngineOptions } from "../../../src/engine/embedded/options.js";
 import type { Count, Delivery, Engine, QueueName, Work } from "../../../src/engine/engine.js";
@@ -112,7 +113,7 @@ export function recordingLog(): Logger & {
 }
 
 export interface OpenedEngine {
-  readonly engine: Engine;
+  readonly engine: EmbeddedEngine;
   readonly published: GatewayEvent[];
   readonly log: ReturnType<typeof recordingLog>;
 }

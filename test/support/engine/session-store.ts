@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import type { EmbeddedEngine } from "../../../src/engine/embedded/embedded-engine.js";
 import { openEmbeddedEngine } from "../../../src/engine/embedded/open.js";
-import type { Engine } from "../../../src/engine/engine.js";
 import { createSystemBus } from "../../../src/events/system-bus.js";
 import { createSessionFiles, type SessionFiles } from "../../../src/sessions/file-names.js";
 import { SessionStore, type SessionStoreOptions } from "../../../src/sessions/session-store.js";
@@ -8,7 +8,7 @@ import { keepLog } from "../log.js";
 
 export interface OpenedStore extends AsyncDisposable {
   readonly store: SessionStore;
-  readonly engine: Engine;
+  readonly engine: EmbeddedEngine;
   readonly files: SessionFiles;
   readonly log: ReturnType<typeof keepLog>;
 }
@@ -25,7 +25,15 @@ export async function openStore(home: string, options: Partial<SessionStoreOptio
     instanceId: "gw_test",
     log,
   });
-  const store = new SessionStore({ engine, bus: bus.asConsumer(), files, log, quietMs: 5, ...options });
+  const store = new SessionStore({
+    engine,
+    bus: bus.asConsumer(),
+    files,
+    log,
+    recentSessions: () => engine.recentSessions(),
+    quietMs: 5,
+    ...options,
+  });
   return {
     store,
     engine,

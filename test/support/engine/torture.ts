@@ -104,13 +104,13 @@ async function workload(engine: Engine, name: string): Promise<void> {
     } else await delivery.bury({ events, emit: [], reason: "poison" });
   });
   await retried.opened;
-  await until("the others have ended", () => engine.waiting("inbound", key("again")).length === 0);
-  await until("all are told", () => engine.dead.list().length >= 2);
+  await until("the others have ended", async () => (await engine.waiting("inbound", key("again"))).length === 0);
+  await until("all are told", async () => (await engine.dead.list()).length >= 2);
   await handling.stop();
   await engine.dead.redrive(id("again"));
-  await engine.records("pairing").put(id("fact"), { nested: ["ü", 1, null] });
-  await engine.records("pairing").put(id("gone"), "x");
-  await engine.records("pairing").delete(id("gone"));
+  await (await engine.records.open("pairing")).put(id("fact"), { nested: ["ü", 1, null] });
+  await (await engine.records.open("pairing")).put(id("gone"), "x");
+  await (await engine.records.open("pairing")).delete(id("gone"));
   await engine.append(key("deleted"), [titled("1"), titled("2")], { durable: false });
   await engine.deleteSession(key("deleted"));
   await accept("waiting", "waiting");

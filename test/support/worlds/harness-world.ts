@@ -74,8 +74,8 @@ export async function openHarnessWorld(
     quiet: () =>
       until(
         "nothing waits",
-        () => {
-          const { inboundWaiting, outboundWaiting } = world.gateway.gateway.api.status();
+        async () => {
+          const { inboundWaiting, outboundWaiting } = await world.gateway.gateway.api.status();
           return inboundWaiting + outboundWaiting === 0;
         },
         limitMs,

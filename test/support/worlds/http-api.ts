@@ -140,7 +140,7 @@ export function createMemoryGateway(): MemoryGateway {
     refuseSend: undefined,
     isReady: true,
     api: {
-      status: () => ({
+      status: async () => ({
         version: "0.0.0",
         state: "ready",
         instanceId: "gw_test",

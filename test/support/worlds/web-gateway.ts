@@ -45,7 +45,7 @@ export async function startBackend(options: BackendOptions = {}): Promise<Backen
   return {
     url: running.gateway.pageUrl,
     home,
-    problems: running.gateway.api.status().problems,
+    problems: (await running.gateway.api.status()).problems,
     async stop() {
       await running[Symbol.asyncDispose]();
       await model[Symbol.asyncDispose]();

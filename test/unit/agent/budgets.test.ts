@@ -4,7 +4,7 @@ import { createBudgets } from "../../../src/budgets/budgets.js";
 import { createCalendar } from "../../../src/budgets/calendar.js";
 import { countsOf, usageKind } from "../../../src/budgets/counters.js";
 import { type BudgetLimits, findExceeded, nothing } from "../../../src/budgets/limits.js";
-import type { Engine } from "../../../src/engine/engine.js";
+import type { Engine, Records } from "../../../src/engine/engine.js";
 import { noUsage } from "../../../src/events/content.js";
 import { draft } from "../../../src/events/event.js";
 import { silentLog } from "../../../src/log.js";
@@ -85,6 +85,7 @@ const fresh = { usage: noUsage, costUsd: 0, turns: 0 };
 
 interface World {
   readonly engine: Engine;
+  readonly usage: Records;
   readonly clock: { now: number };
   open(limits: BudgetLimits): ReturnType<typeof createBudgets>;
 }
@@ -92,13 +93,15 @@ interface World {
 async function world(folder: string): Promise<World & AsyncDisposable> {
   const { engine } = await openIn(folder);
   const clock = { now: Date.parse("2026-11-21T12:00:00Z") };
+  const usage = await engine.records.open(usageKind);
   return {
     engine,
+    usage,
     clock,
     open: (limits) =>
       createBudgets({
         limits,
-        records: engine.records(usageKind),
+        records: usage,
         calendar: createCalendar("Europe/Berlin"),
         log: silentLog,
         now: () => clock.now,
@@ -180,11 +183,7 @@ describe("budgets", () => {
       await w.engine.append(sessionOf, said, { durable: false, counts: budget.counts(said) });
       assert.equal(budgets.open({ ...turn, sender: "x:1" }).begin()?.scope, "day");
     }
-    const ids = () =>
-      w.engine
-        .records(usageKind)
-        .list()
-        .map(({ id }) => id);
+    const ids = () => w.usage.list().map(({ id }) => id);
     await until("senders of long ago are forgotten", () => ids().filter((id) => id.startsWith("sender")).length === 1);
     const report = budgets.report(50);
     assert.deepEqual(

@@ -32,7 +32,7 @@ function setUp(more: { activeHours?: string; timeZone?: string } = {}) {
         activeHours: more.activeHours,
         timeZone: more.timeZone ?? "UTC",
         tasks: async () => state.tasks,
-        isBusy: () => state.busy,
+        isBusy: async () => state.busy,
         async accept(due) {
           if (state.refuses-- > 0) throw new Error("the disk is full");
           const id = new Date(due).toISOString();
@@ -173,7 +173,6 @@ test("a job with a budget of its own has that one in the place of the jobs' budg
     jobs: { heartbeat: { turns: 3 }, free: {} },
     records: {
       get: (id) => (id.startsWith("job:") ? { turns: 2 } : undefined),
-      put: async () => undefined,
       delete: async () => undefined,
       list: () => [],
     },

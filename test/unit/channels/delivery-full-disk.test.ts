@@ -143,7 +143,12 @@ test("an answer does not begin to grow on a full disk, and one that stands is kn
   const there = platform(async (content) => {
     if (content === "first") await fill(disk, engine);
   });
-  const previews = createPreviews(engine, new Map([["telegram", there.sender]]), silentLog);
+  const previews = createPreviews(
+    engine,
+    await engine.records.open("preview"),
+    new Map([["telegram", there.sender]]),
+    silentLog,
+  );
   const { signal } = new AbortController();
   const message = (id: string, content: string) => ({ ...reply("42", content), id, channel: "telegram" });
   await previews.show(message("turn_1#1", "first"), signal);
@@ -153,7 +158,7 @@ test("an answer does not begin to grow on a full disk, and one that stands is kn
   const copy = tempFolder(t);
   fs.cpSync(home, copy, { recursive: true });
   const after = await openIn(copy);
-  assert.deepEqual(after.engine.records("preview").get("turn_1#1"), { platformMessageId: "1" });
+  assert.deepEqual((await after.engine.records.open("preview")).get("turn_1#1"), { platformMessageId: "1" });
   await after.engine[Symbol.asyncDispose]();
   makeRoom(disk);
   await until("the disk takes writes", () => engine.status().writable);

@@ -113,7 +113,7 @@ test("replies of one chat go out in order, also when one fails for a while and o
   const ends = await Promise.all(ids.map(async (id) => (await statuses(engine, id)).at(-1)));
   assert.deepEqual(ends, ["sent 1", "sent 4", "refused 1", "sent 1"]);
   assert.deepEqual(
-    engine.dead.list().map(({ work, reason }) => [work.id, reason]),
+    (await engine.dead.list()).map(({ work, reason }) => [work.id, reason]),
     [[ids[2], "Refused."]],
   );
   await work.stop();
@@ -191,7 +191,7 @@ test("what may have arrived is marked from then on, and buried when it stays unc
   assert.deepEqual((await statuses(engine, always)).slice(-2), ["unknown 3 maybe twice", "dead_letter 3 maybe twice"]);
   assert.deepEqual(there.shown, ["once", "after"], "a dead letter never blocks its chat");
   assert.deepEqual(
-    engine.dead.list().map(({ work: { id }, reason }) => [id, reason]),
+    (await engine.dead.list()).map(({ work: { id }, reason }) => [id, reason]),
     [[always, "Cut."]],
   );
   await work.stop();
@@ -229,7 +229,7 @@ test("a file that the platform refuses is told by name and reason, to people in 
   );
   assert.match(said[0]?.content ?? "", /^\[Note: report\.pdf did not reach this chat\. .*413/);
   assert.deepEqual(
-    engine.dead.list().map(({ work: { id } }) => id),
+    (await engine.dead.list()).map(({ work: { id } }) => id),
     ["out_file#1"],
   );
 });
@@ -402,7 +402,7 @@ test("after a week without its channel a reply becomes a dead letter, which neve
   const off = deliver(engine, {});
   await until("it is buried", () => engine.status().deadLetters === 1);
   assert.deepEqual(await statuses(engine, id), ["queued 0", "dead_letter 1"]);
-  assert.match(engine.dead.list()[0]?.reason ?? "", /telegram is not configured any more, or is off/);
+  assert.match((await engine.dead.list())[0]?.reason ?? "", /telegram is not configured any more, or is off/);
   await off.stop();
 });
 

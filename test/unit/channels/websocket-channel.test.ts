@@ -24,7 +24,7 @@ async function open(options: Partial<WebSocketOptions> = {}, gateway = recordPub
       log: silentLog,
       ...options,
     },
-    { cursor: () => undefined, sendTimeoutMs: 200 },
+    { cursor: async () => undefined, sendTimeoutMs: 200 },
   );
   const running = startChannel(channel, gateway.publish);
   await until("it listens", () => running.connections() > 0);
@@ -111,7 +111,7 @@ test("lets in who shows the token, no web page but the allowed ones, and only to
 test("without a token only this machine is listened to", async () => {
   const channel = createWebSocketChannel(
     { host: "0.0.0.0", port: 0, path: "/ws", allowOrigins: [], log: silentLog },
-    { cursor: () => undefined },
+    { cursor: async () => undefined },
   );
   await using running = startChannel(channel, recordPublish().publish);
   assert.match(String(await running.ended), /channels\.websocket\.token/);

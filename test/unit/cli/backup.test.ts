@@ -145,10 +145,10 @@ test("a restored home goes on: messages wait, and replies that may have been sen
   const files = createSessionFiles(join(home, "workspace", ".sessions"));
   const { engine } = await openIn(home, { sessionLogPath: (key) => files.logPath(key) });
   assert.deepEqual(
-    engine.waiting("inbound", sessionOf).map(({ id }) => id),
+    (await engine.waiting("inbound", sessionOf)).map(({ id }) => id),
     ["msg_1"],
   );
-  const [reply] = engine.waiting("outbound", "telegram:42");
+  const [reply] = await engine.waiting("outbound", "telegram:42");
   assert.deepEqual([reply?.id, reply?.attempts], ["reply#1", 1]);
   const { events } = await engine.events(sessionOf, { afterSeq: 3, limit: 10 });
   assert.deepEqual(

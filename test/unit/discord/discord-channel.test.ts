@@ -19,7 +19,7 @@ const bob = { id: "100000000000000043", username: "bob", global_name: "Bob B." }
 function channelOf(discord: FakeDiscord, options: Partial<DiscordOptions> = {}, context: Partial<ChannelContext> = {}) {
   return createDiscordChannel(
     { token: discord.token, apiRoot: discord.url, identifyGapMs: 0, busyRetryMs: 20, log: silentLog, ...options },
-    { cursor: () => undefined, sendTimeoutMs: 2000, ...context },
+    { cursor: async () => undefined, sendTimeoutMs: 2000, ...context },
   );
 }
 
@@ -166,7 +166,7 @@ test("after a restart with a new place only what was not settled is read again, 
   await using discord = await startFakeDiscord({ token: "t" });
   const records = keepRecords();
   const cursors = new Map<string, string>();
-  const context = { records, cursor: (name: string) => cursors.get(name) };
+  const context = { records, cursor: async (name: string) => cursors.get(name) };
   const take = () =>
     recordPublish(({ cursor, content }) => {
       if (content === "too much") return { status: "refused" };
@@ -391,6 +391,7 @@ test("where somebody spoke last is read first: of two positions of a channel the
   const records = keepRecords();
   for (const [id, after] of Object.entries({ "1:11": "900", "1:12": "1000", "1:13": "5" }))
     await records.put(id, { after });
-  const chats = new KnownChats("1", records, (name) => (name === "discord:1:13" ? "10000" : undefined));
+  const cursor = async (name: string) => (name === "discord:1:13" ? "10000" : undefined);
+  const chats = await KnownChats.open("1", { records, cursor });
   assert.deepEqual(chats.newestFirst(), ["13", "12", "11"]);
 });

@@ -12,7 +12,7 @@ testChannelContract("discord", async () => {
   const discord = await startFakeDiscord({ token: "contract-secret" });
   const open = (
     token: string,
-    cursor: (name: string) => string | undefined = () => undefined,
+    cursor: (name: string) => Promise<string | undefined> = async () => undefined,
     more: Partial<ChannelContext> = {},
   ) =>
     createDiscordChannel(

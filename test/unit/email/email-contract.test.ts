@@ -28,7 +28,7 @@ testChannelContract(
     const validity = mailbox.client.mailbox === false ? "" : String(mailbox.client.mailbox.uidValidity);
     const open = (
       password: string,
-      cursor: (name: string) => string | undefined = () => undefined,
+      cursor: (name: string) => Promise<string | undefined> = async () => undefined,
       actsAtOnce?: ChannelContext["actsAtOnce"],
     ) => {
       const options = emailOptions(server, name, silentLog, {

@@ -63,7 +63,7 @@ async function openWorld() {
       gateway.messages.filter((message, at, all) => all.findIndex(({ dedupId }) => dedupId === message.dedupId) === at),
     cursor: () => cursor,
     open: (more: Partial<EmailOptions> = {}) =>
-      createEmailChannel({ ...options, ...more }, { cursor: () => cursor, records }),
+      createEmailChannel({ ...options, ...more }, { cursor: async () => cursor, records }),
     mail: (mail: Partial<TestMail> = {}) => writeMail({ from: ann, to: bot, ...mail }),
     /** Puts a signed mail into the mailbox. */
     async write(mail: Partial<TestMail> = {}) {
@@ -119,7 +119,10 @@ mailTest("what is in a mailbox that was never read before is left alone, also at
   await world.mailbox.put(await signed(world.mail({ text: "old", messageId: "1@x" })), { date: before });
   const records = createRecords();
   const open = () =>
-    createEmailChannel(emailOptions(world.server, world.name, world.log), { cursor: world.cursor, records });
+    createEmailChannel(emailOptions(world.server, world.name, world.log), {
+      cursor: async () => world.cursor(),
+      records,
+    });
   {
     await using running = startChannel(open(), world.gateway.publish);
     await until("it is connected", () => running.connections() > 0, 20_000);

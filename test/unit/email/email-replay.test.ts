@@ -59,7 +59,7 @@ async function fates(
   for (const [text, each] of Object.entries(cases)) await put(text, typeof each === "function" ? each(bot) : each);
   await put("the end", { change: last });
   const gateway = recordPublish(() => accepted);
-  const channel = createEmailChannel(options, { cursor: () => undefined, records });
+  const channel = createEmailChannel(options, { cursor: async () => undefined, records });
   await using _running = startChannel(channel, gateway.publish);
   const find = (text: string) => gateway.messages.find(({ content }) => content.endsWith(text));
   await until("the last mail came", () => find("the end") !== undefined, 20_000);

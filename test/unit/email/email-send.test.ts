@@ -49,7 +49,7 @@ async function openWorld() {
   const validity = mailbox.client.mailbox === false ? "" : String(mailbox.client.mailbox.uidValidity);
   await records.put(`position:${accountOf(options)}`, { validity, uid: 0 });
   const open = (more: Partial<EmailOptions> = {}) =>
-    createEmailChannel({ ...options, ...more }, { cursor: () => undefined, records });
+    createEmailChannel({ ...options, ...more }, { cursor: async () => undefined, records });
   return {
     server,
     ann,

@@ -114,7 +114,7 @@ test("both servers are logged in at with renewed tokens; one that they refuse is
       smtpPassword: undefined,
       tokens: createTokens(login, file),
     },
-    { cursor: () => undefined },
+    { cursor: async () => undefined },
   );
   const refused = await startChannel(channel, recordPublish().publish).ended;
   assert.ok(refused instanceof ChannelError && refused.retryable, String(refused));
@@ -144,7 +144,7 @@ test("a stop waits for no token endpoint that hangs", { skip }, async (t) => {
   const tokens = createTokens(login, join(tempFolder(t), "email-auth.json"));
   const channel = createEmailChannel(
     { ...emailOptions(server, "bot", keepLog()), tokens },
-    { cursor: () => undefined },
+    { cursor: async () => undefined },
   );
   const running = startChannel(channel, recordPublish().publish);
   await until("it is asked", () => asked > 0, 10_000);
@@ -160,7 +160,7 @@ test("a mail waits while its login is refused for good", { skip }, async (t) => 
   assert.ok(server !== undefined);
   const { login, file } = await openEndpoint(t, [[400, { error: "invalid_grant" }]]);
   const options = { ...emailOptions(server, "bot", keepLog()), tokens: createTokens(login, file) };
-  const channel = createEmailChannel(options, { cursor: () => undefined });
+  const channel = createEmailChannel(options, { cursor: async () => undefined });
   const failure = await failureOf(channel.send(reply(server.addBox("ann"), "x"), never));
   assert.deepEqual([failure.outcome, failure.retryable], ["refused", true]);
   const stopped = await startChannel(channel, recordPublish().publish).ended;

@@ -35,7 +35,7 @@ test("an attempt that the process did not survive is counted, and neither exhaus
   const home = tempFolder(t);
   for (let run = 0; run < 3; run += 1) await runChild(home, { killAt: "attempt:started", messages: 1 });
   const { engine } = await openIn(home, { limits: { suspectMs: 1 } });
-  const [first] = engine.waiting("inbound", "telegram:0");
+  const [first] = await engine.waiting("inbound", "telegram:0");
   assert.equal(first?.attempts, 3);
   const seen: unknown[] = [];
   const consumer = consuming(engine, "inbound", async (delivery) => {

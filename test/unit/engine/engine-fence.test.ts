@@ -37,7 +37,7 @@ test("who lost the lock writes nothing more: no message, no event, no session lo
   await assert.rejects(engine.append(sessionOf, [queued("msg_3")], { durable: true }));
   await assert.rejects(engine.flush());
   await assert.rejects(engine.deleteSession(sessionOf));
-  await assert.rejects(engine.records("kind").put("id", { value: 1 }));
+  await assert.rejects((await engine.records.open("kind")).put("id", { value: 1 }));
   await engine[Symbol.asyncDispose]();
   assert.deepEqual(filesIn(home), before);
   assert.equal(fatal.length, 1);

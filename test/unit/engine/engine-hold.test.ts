@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import type { Engine, HeldFiles } from "../../../src/engine/engine.js";
+import type { EmbeddedEngine } from "../../../src/engine/embedded/embedded-engine.js";
+import type { HeldFiles } from "../../../src/engine/held-files.js";
 import { EngineError } from "../../../src/errors.js";
 import { checkAfterCrash } from "../../support/engine/engine-crash.js";
 import {
@@ -19,10 +20,8 @@ import {
   until,
 } from "../../support/engine/engine-kit.js";
 
-async function hold(engine: Engine): Promise<HeldFiles> {
-  const held = await engine.holdFiles?.();
-  assert.ok(held !== undefined);
-  return held;
+function hold(engine: EmbeddedEngine): Promise<HeldFiles> {
+  return engine.holdFiles();
 }
 
 test("files that are held are those of one moment, while messages go on being accepted and answered", async (t) => {

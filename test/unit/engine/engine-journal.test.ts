@@ -125,7 +125,7 @@ test("repairing keeps every undamaged transaction and sets the damaged file asid
   assert.match(repair.setAside[0] ?? "", /00000001\.log\.damaged-/);
   const { engine } = await openIn(home);
   assert.deepEqual(
-    engine.waiting("inbound", sessionOf).map(({ id }) => id),
+    (await engine.waiting("inbound", sessionOf)).map(({ id }) => id),
     ["msg_1", "msg_3", "msg_4"],
   );
   const [event] = await engine.append(sessionOf, [titled("after")], { durable: true });
@@ -143,7 +143,7 @@ test("repairing a damaged segment beside one that was not finished takes nothing
   fs.writeFileSync(join(home, "journal", "00000002.log"), head.subarray(0, head.lastIndexOf(10, head.length - 2) + 1));
   assert.equal((await repairJournal(home)).setAside.length, 2);
   const repaired = await openIn(home);
-  const ids = repaired.engine.waiting("inbound", sessionOf).map(({ id }) => id);
+  const ids = (await repaired.engine.waiting("inbound", sessionOf)).map(({ id }) => id);
   assert.deepEqual(ids.toSorted(), ["msg_1", "msg_2", "msg_3"]);
   const { events } = await repaired.engine.events(sessionOf, { afterSeq: 0, limit: 10 });
   assert.deepEqual(new Set(events.map(({ seq }) => seq)).size, events.length);
@@ -237,7 +237,7 @@ test("a simple turn waits for two fdatasyncs: accepting and the commit", async (
   await engine.accept(inbound("msg_1"), { events: [queued("msg_1")] });
   await until(
     "it is done",
-    () => engine.status().inboundWaiting === 0 && engine.waiting("outbound", "telegram:42").length === 1,
+    async () => engine.status().inboundWaiting === 0 && (await engine.waiting("outbound", "telegram:42")).length === 1,
   );
   assert.equal(engine.status().syncs, 2);
   await consumer.stop();

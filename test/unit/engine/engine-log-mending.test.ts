@@ -66,8 +66,8 @@ function setAside(home: string): readonly string[] {
   return fs.readdirSync(join(home, "sessions")).filter((name) => name.includes(".damaged-"));
 }
 
-function damageOf({ engine }: OpenedEngine) {
-  return parseLogDamage(engine.records(damageKind).get(sessionOf));
+async function damageOf({ engine }: OpenedEngine) {
+  return parseLogDamage((await engine.records.open(damageKind)).get(sessionOf));
 }
 
 const own = (events: readonly StoredEvent[]): readonly StoredEvent[] =>
@@ -106,7 +106,7 @@ test("a flipped bit in any line of a log costs nothing: the log is mended, the d
     assert.deepEqual(own(read), events, `line ${index + 1}`);
     const next = await opened.engine.append(sessionOf, [titled("next")], { durable: true });
     assert.ok((next[0]?.seq ?? 0) > events.length);
-    const damage = damageOf(opened);
+    const damage = await damageOf(opened);
     assert.ok(damage !== undefined);
     assert.deepEqual([lostEvents(damage), damage.restored, damage.isTold], [0, 1, false]);
     assert.ok(opened.log.lines.some(({ level, message }) => level === "error" && message.includes("damaged")));
@@ -192,7 +192,7 @@ for (const { name, make, lost } of damages) {
     const expected = made.events.filter(({ seq }) => !lost.includes(seq));
     const read = await allEvents(engine, sessionOf);
     assert.deepEqual(own(read), expected);
-    const damage = damageOf(opened);
+    const damage = await damageOf(opened);
     const numbers = (damage?.lost ?? []).flatMap(({ from_seq: from, to_seq: to }) =>
       Array.from({ length: to - from + 1 }, (_, n) => from + n),
     );
@@ -212,7 +212,7 @@ for (const { name, make, lost } of damages) {
     assert.equal(again.published.length, 0, "nothing is told a second time");
     await again.engine.deleteSession(sessionOf);
     assert.deepEqual(setAside(home), [], "what is deleted is gone everywhere");
-    assert.equal(damageOf(again), undefined);
+    assert.equal(await damageOf(again), undefined);
     await again.engine[Symbol.asyncDispose]();
   });
 }

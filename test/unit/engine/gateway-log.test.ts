@@ -4,10 +4,10 @@ import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { keepLogSmall } from "../../../src/engine/embedded/logs/small-log.js";
 import { openEmbeddedEngine } from "../../../src/engine/embedded/open.js";
 import { draft } from "../../../src/events/event.js";
 import { silentLog } from "../../../src/log.js";
-import { keepGatewayLogSmall } from "../../../src/wiring/gateway-log.js";
 
 const key = "system:local";
 const event = () =>
@@ -26,11 +26,11 @@ test("a full gateway log is kept beside the new one, which goes on with the next
   const options = { engine, key, path, log: silentLog, maxBytes: 500 };
   await engine.append(key, [event()], { durable: true });
   await engine.flush();
-  using _small = await keepGatewayLogSmall(options);
+  using _small = await keepLogSmall(options);
   assert.equal(existsSync(`${path}.1`), false, "a small log stays");
   await engine.append(key, [event(), event()], { durable: true });
   await engine.flush();
-  using _full = await keepGatewayLogSmall(options);
+  using _full = await keepLogSmall(options);
   assert.equal((await readFile(`${path}.1`, "utf8")).trimEnd().split("\n").length, 3);
   const [next] = await engine.append(key, [event()], { durable: true });
   assert.equal(next?.seq, 4);

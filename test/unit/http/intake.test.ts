@@ -49,14 +49,14 @@ async function openIntake(
     owners: [],
     channels: { telegram: { allowFrom } },
   });
-  const pairing = createPairing(engine.records("pairing"), { now: Date.now });
+  const pairing = createPairing(await engine.records.open("pairing"), { now: Date.now });
   const questions = new OpenQuestions();
   const stuck = new StuckChats(now);
   const sessions = { exists: async () => false, open: () => Promise.reject(new Error("no session")) };
   const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
   const intake = createIntake({
     bus,
-    waiting: engine.waiting,
+    waiting: (queue, key) => engine.waiting(queue, key),
     isWritable: () => engine.status().writable,
     stuck,
     isCommand: (content) => parseCommand(content) !== undefined,
@@ -93,22 +93,22 @@ function received(content: string, more: Partial<ReceivedMessage> = {}): Receive
   };
 }
 
-const waitingIn = (engine: { waiting: Awaited<ReturnType<typeof openIn>>["engine"]["waiting"] }, key: string) =>
-  engine.waiting("inbound", key).map(({ body }) => body.content);
+const waitingIn = async (engine: { waiting: Awaited<ReturnType<typeof openIn>>["engine"]["waiting"] }, key: string) =>
+  (await engine.waiting("inbound", key)).map(({ body }) => body.content);
 
 test("a message is stored under the session of its chat and thread, with an id and a time of our own", async (t) => {
   const { engine, intake } = await openIntake(t);
   const cursor = { name: "telegram:offset", value: "8" };
   const outcome = await intake.receive("telegram", received("hi", { thread: "5", dedupId: "d:1", cursor }));
   assert.deepEqual(outcome, { status: "accepted" });
-  const [work] = engine.waiting("inbound", "telegram:42:5");
+  const [work] = await engine.waiting("inbound", "telegram:42:5");
   assert.match(work?.body.id ?? "", /^msg_/);
   assert.ok(Math.abs((work?.body.receivedAt ?? 0) - Date.now()) < 5000);
-  assert.equal(engine.cursor("telegram:offset"), "8");
+  assert.equal(await engine.cursor("telegram:offset"), "8");
   assert.deepEqual(await intake.receive("telegram", received("hi", { thread: "5", dedupId: "d:1" })), {
     status: "duplicate",
   });
-  assert.equal(engine.waiting("inbound", "telegram:42:5").length, 1);
+  assert.equal((await engine.waiting("inbound", "telegram:42:5")).length, 1);
 });
 
 test("messages keep their order while the past of their session is still being read", async (t) => {
@@ -123,7 +123,7 @@ test("messages keep their order while the past of their session is still being r
   read.open();
   await Promise.all(all);
   assert.equal(reads, 4);
-  assert.deepEqual(waitingIn(engine, "telegram:42"), ["message 1", "message 2", "message 3", "message 4"]);
+  assert.deepEqual(await waitingIn(engine, "telegram:42"), ["message 1", "message 2", "message 3", "message 4"]);
 });
 
 test("a session that cannot be read does not keep its messages from being stored", async (t) => {
@@ -133,7 +133,7 @@ test("a session that cannot be read does not keep its messages from being stored
     },
   });
   assert.deepEqual(await intake.receive("telegram", received("hi")), { status: "accepted" });
-  assert.deepEqual(waitingIn(engine, "telegram:42"), ["hi"]);
+  assert.deepEqual(await waitingIn(engine, "telegram:42"), ["hi"]);
   assert.ok(log.lines.some(({ level, message }) => level === "warn" && message.includes("damaged")));
 });
 
@@ -170,7 +170,7 @@ test("what a full chat cannot take is refused for good, told once, and its neigh
   assert.match(full.status === "refused" ? (full.reply ?? "") : "", /left out until I have caught up/);
   assert.deepEqual(await intake.receive("telegram", received("three")), { status: "refused" }, "told once");
   assert.equal((await intake.receive("telegram", received("one", { chatId: "43" }))).status, "accepted");
-  assert.equal(engine.cursor("telegram:offset"), "9");
+  assert.equal(await engine.cursor("telegram:offset"), "9");
   await engine.deleteSession("telegram:42");
   // Its platform gives it once more: who was told that it is left out must not get an answer.
   assert.deepEqual(await intake.receive("telegram", received("two", { dedupId: "d:2" })), { status: "duplicate" });
@@ -200,7 +200,7 @@ test("commands, stop phrases and what may answer an open question are taken by a
     async () => {},
   );
   assert.equal((await intake.receive("telegram", received("yes"))).status, "accepted");
-  assert.equal(engine.waiting("inbound", "telegram:42").length, 5);
+  assert.equal((await engine.waiting("inbound", "telegram:42")).length, 5);
 });
 
 test("a chat whose log fails is tried for some seconds, and refused then, with a word and a name in the status", async (t) => {
@@ -223,7 +223,7 @@ test("a chat whose log fails is tried for some seconds, and refused then, with a
   assert.deepEqual(await intake.receive("telegram", first), { status: "duplicate" });
   assert.equal((await intake.receive("telegram", received("three"))).status, "accepted");
   assert.deepEqual(stuck.list(), []);
-  assert.deepEqual(waitingIn(engine, "telegram:42"), ["three"]);
+  assert.deepEqual(await waitingIn(engine, "telegram:42"), ["three"]);
 });
 
 test("who wants a turn stopped does not wait for a file that is still being fetched", async (t) => {
@@ -235,7 +235,7 @@ test("who wants a turn stopped does not wait for a file that is still being fetc
   };
   const first = intake.receive("telegram", received("look", { files: [fileOf("slow", { read })] }));
   assert.equal((await intake.receive("telegram", received("/stop"))).status, "accepted");
-  assert.deepEqual(waitingIn(engine, "telegram:42"), ["/stop"]);
+  assert.deepEqual(await waitingIn(engine, "telegram:42"), ["/stop"]);
   fetched.open();
   await first;
 });
@@ -268,11 +268,11 @@ test("what follows a file in its chat waits for it, other chats do not", async (
   const first = intake.receive("telegram", received("with a file", { files: [slow], dedupId: "d:1" }));
   const second = intake.receive("telegram", received("after it", { dedupId: "d:2" }));
   await intake.receive("telegram", received("elsewhere", { chatId: "43", senderId: "43" }));
-  assert.deepEqual(waitingIn(engine, "telegram:42"), []);
-  assert.deepEqual(waitingIn(engine, "telegram:43"), ["elsewhere"]);
+  assert.deepEqual(await waitingIn(engine, "telegram:42"), []);
+  assert.deepEqual(await waitingIn(engine, "telegram:43"), ["elsewhere"]);
   fetched.open();
   await Promise.all([first, second]);
-  assert.deepEqual(waitingIn(engine, "telegram:42"), ["with a file", "after it"]);
+  assert.deepEqual(await waitingIn(engine, "telegram:42"), ["with a file", "after it"]);
 });
 
 test("no byte of a stranger's file is fetched, and a name from outside leads nowhere else", async (t) => {
@@ -288,7 +288,7 @@ test("no byte of a stranger's file is fetched, and a name from outside leads now
   await intake.receive("telegram", received("", { files: [file] }));
   assert.equal(reads, 0);
   await intake.receive("telegram", received("", { files: [file], senderId: "7", dedupId: "d:9" }));
-  const [work] = engine.waiting("inbound", "telegram:42");
+  const [work] = await engine.waiting("inbound", "telegram:42");
   const path = work?.body.attachments[0]?.path ?? "";
   assert.match(path, /\/received\/[0-9a-f]{8}-_authorized_keys$/);
   assert.ok(path.startsWith(join(home, "received")));
@@ -305,7 +305,7 @@ test("a file that cannot be had for a moment is asked for again; a stop leaves t
     },
   });
   await intake.receive("telegram", received("one", { files: [shaky] }));
-  assert.deepEqual([reads, engine.waiting("inbound", "telegram:42")[0]?.body.attachments.length], [3, 1]);
+  assert.deepEqual([reads, (await engine.waiting("inbound", "telegram:42"))[0]?.body.attachments.length], [3, 1]);
   const stop = new AbortController();
   const hanging = fileOf("", {
     read: (_most, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
@@ -313,17 +313,17 @@ test("a file that cannot be had for a moment is asked for again; a stop leaves t
   const outcome = intake.receive("telegram", received("two", { files: [hanging] }), stop.signal);
   setImmediate(() => stop.abort());
   assert.deepEqual(await outcome, { status: "busy", reply: "" });
-  assert.deepEqual(waitingIn(engine, "telegram:42"), ["one"]);
+  assert.deepEqual(await waitingIn(engine, "telegram:42"), ["one"]);
 });
 
 test("a voice message that cannot be written down is kept, and its sender is told", async (t) => {
   const transcribe = () => Promise.reject(new Error("no server there"));
   const { engine, intake, log } = await openIntake(t, { transcribe });
   await intake.receive("telegram", received("", { files: [fileOf("OggS", { filename: "voice.ogg", isVoice: true })] }));
-  const [work] = engine.waiting("inbound", "telegram:42");
+  const [work] = await engine.waiting("inbound", "telegram:42");
   assert.match(work?.body.content ?? "", /^\[a voice message, which could not be written down.*its sender was told\]$/);
   assert.equal(work?.body.attachments.length, 1);
-  const [told] = engine.waiting("outbound", "telegram:42");
+  const [told] = await engine.waiting("outbound", "telegram:42");
   assert.match(told?.body.content ?? "", /^I could not listen to the voice message/);
   assert.ok(log.lines.some(({ level, message }) => level === "warn" && message.includes("no server there")));
 });
@@ -335,7 +335,7 @@ test("files of the message that is answered come behind its own, and what is sai
   const answering = { files: [fileOf("own")], quoted, quotedFiles: [voice], replyTo: "5" };
   await intake.receive("telegram", received("what does she say?", { ...answering, dedupId: "d:1" }));
   await intake.receive("telegram", received("really?", { quoted, quotedFiles: [voice], replyTo: "5", dedupId: "d:2" }));
-  const [first, second] = engine.waiting("inbound", "telegram:42").map(({ body }) => body);
+  const [first, second] = (await engine.waiting("inbound", "telegram:42")).map(({ body }) => body);
   assert.equal(first?.content, "what does she say?");
   assert.deepEqual(first?.quoted, { text: "[voice.ogg]\n[spoken] obey me", by: "other" });
   assert.equal(first?.attachments.length, 2);
@@ -345,7 +345,7 @@ test("files of the message that is answered come behind its own, and what is sai
 test("a voice message without a server for it is kept and told", async (t) => {
   const { engine, intake } = await openIntake(t);
   await intake.receive("telegram", received("", { files: [fileOf("OggS", { filename: "voice.ogg", isVoice: true })] }));
-  const [work] = engine.waiting("inbound", "telegram:42");
+  const [work] = await engine.waiting("inbound", "telegram:42");
   assert.match(work?.body.content ?? "", /^\[a voice message, which is not written down here/);
   assert.equal(work?.body.attachments.length, 1);
 });
@@ -387,7 +387,7 @@ test("an edit that says the same, and a deletion of what is not waiting, are not
   assert.deepEqual(await change({ content: "three eggs" }), { status: "accepted" });
   assert.deepEqual(await change({ change: "deleted", content: "", platformMessageId: "6" }), { status: "refused" });
   assert.deepEqual(await change({ change: "deleted", content: "" }), { status: "accepted" });
-  assert.equal(engine.waiting("inbound", "telegram:42").length, 3);
+  assert.equal((await engine.waiting("inbound", "telegram:42")).length, 3);
 });
 
 // What waits for nothing
@@ -444,10 +444,10 @@ test("stops, answers and what will be refused pass what their chat is still send
   assert.equal((await intake.receive("telegram", received("/approve"))).status, "accepted");
   const pointing = received("/stop", { quotedFiles: [slow], replyTo: "3" });
   assert.equal((await intake.receive("telegram", pointing)).status, "accepted");
-  assert.deepEqual(waitingIn(engine, "telegram:42"), ["/approve", "/stop"]);
+  assert.deepEqual(await waitingIn(engine, "telegram:42"), ["/approve", "/stop"]);
   fetched.open();
   await Promise.all([first, second]);
-  assert.deepEqual(waitingIn(engine, "telegram:42"), ["/approve", "/stop", "look", "something else"]);
+  assert.deepEqual(await waitingIn(engine, "telegram:42"), ["/approve", "/stop", "look", "something else"]);
 });
 
 test("what its channel cannot keep is refused for good and told once, and nothing of it is stored", async (t) => {
@@ -464,7 +464,7 @@ test("what its channel cannot keep is refused for good and told once, and nothin
   const taken = { dedupId: "d:3" };
   assert.equal((await intake.receive("telegram", received("taken", taken))).status, "accepted");
   assert.deepEqual(await leave(taken), { status: "duplicate" }, "who was heard is not told the contrary");
-  assert.deepEqual(waitingIn(engine, "telegram:42"), ["taken"]);
+  assert.deepEqual(await waitingIn(engine, "telegram:42"), ["taken"]);
 });
 
 test("who sends what cannot be read is told, once an hour for each kind, and a stranger is not", async (t) => {
@@ -477,5 +477,5 @@ test("who sends what cannot be read is told, once an hour for each kind, and a s
   });
   assert.deepEqual(await send(), { status: "refused" });
   assert.deepEqual(await send({ senderId: "66", chatId: "-5", chatType: "group" }), { status: "refused" });
-  assert.equal(engine.waiting("inbound", "telegram:42").length, 0);
+  assert.equal((await engine.waiting("inbound", "telegram:42")).length, 0);
 });

@@ -77,6 +77,6 @@ test("an option that cannot be read leads to no other storage, and passwords in 
 
 test("a gateway with a storage that cannot be used runs on files and says why in its status", async () => {
   await using gateway = await startGateway({ config: { storage: { driver: "reddis" } } });
-  const problems = gateway.gateway.api.status().problems.join();
+  const problems = (await gateway.gateway.api.status()).problems.join();
   assert.match(problems, /there is no driver "reddis"; did you mean "redis"\?/);
 });

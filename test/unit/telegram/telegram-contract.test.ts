@@ -10,7 +10,7 @@ testChannelContract("telegram", async () => {
   const telegram = await startFakeTelegram({ token: "4242:contract-secret" });
   const open = (
     token: string,
-    cursor: (name: string) => string | undefined = () => undefined,
+    cursor: (name: string) => Promise<string | undefined> = async () => undefined,
     more: Partial<ChannelContext> = {},
   ) =>
     createTelegramChannel(

@@ -57,7 +57,7 @@ class Process {
   }
 
   readonly context: ChannelContext = {
-    cursor: () => this.#disk.cursor,
+    cursor: async () => this.#disk.cursor,
     actsAtOnce: ({ content }) => content === "/stop",
     records: {
       get: (id) => this.#disk.records.get(id),

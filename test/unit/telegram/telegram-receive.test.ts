@@ -19,7 +19,7 @@ function open(telegram: FakeTelegram, more: Partial<TelegramOptions> = {}, curso
   const channel = createTelegramChannel(
     { token, apiRoot: telegram.url, pollTimeoutSeconds: 0.2, busyRetryMs: 10, log, ...more },
     {
-      cursor(name) {
+      async cursor(name) {
         cursors.push(name);
         return cursor;
       },

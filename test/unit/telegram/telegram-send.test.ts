@@ -16,7 +16,10 @@ const unparsable = {
 };
 
 const open = (telegram: FakeTelegram, sendTimeoutMs = 20_000) =>
-  createTelegramChannel({ token, apiRoot: telegram.url, log: silentLog }, { cursor: () => undefined, sendTimeoutMs });
+  createTelegramChannel(
+    { token, apiRoot: telegram.url, log: silentLog },
+    { cursor: async () => undefined, sendTimeoutMs },
+  );
 
 test("Markdown is shown as Telegram's HTML", async () => {
   await using telegram = await startFakeTelegram({ token });

@@ -16,7 +16,7 @@ async function open(gateway = recordPublish()) {
   const port = await freePort();
   const webhook = { url: "https://bot.example/hook", secret, host: "127.0.0.1", port };
   const options = { token, apiRoot: telegram.url, webhook, busyRetryMs: 20, log: silentLog };
-  const running = startChannel(createTelegramChannel(options, { cursor: () => undefined }), gateway.publish);
+  const running = startChannel(createTelegramChannel(options, { cursor: async () => undefined }), gateway.publish);
   let updateId = 100;
   const post = async (body: unknown, headers: Record<string, string> = {}, path = "/hook"): Promise<number> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
@@ -137,7 +137,10 @@ test("an address that is taken is said with the key's name", async () => {
   const { port } = new URL(first.telegram.url);
   const webhook = { url: "https://bot.example/hook", secret, host: "127.0.0.1", port: Number(port) };
   const options = { token, apiRoot: first.telegram.url, webhook, log: silentLog };
-  const second = startChannel(createTelegramChannel(options, { cursor: () => undefined }), recordPublish().publish);
+  const second = startChannel(
+    createTelegramChannel(options, { cursor: async () => undefined }),
+    recordPublish().publish,
+  );
   const failure = await second.ended;
   assert.ok(failure instanceof ChannelError);
   assert.match(failure.message, /channels\.telegram\.webhook: 127\.0\.0\.1:\d+ cannot be listened on/);

@@ -65,7 +65,7 @@ for (const [name, failsIn] of [
     const { length } = published;
     await assert.rejects(engine.accept(inbound("late"), { events: [queued("late")] }), isPoisoned);
     await assert.rejects(engine.append(sessionOf, [titled("late")], { durable: false }), isPoisoned);
-    await assert.rejects(engine.records("pairing").put("late", 1), isPoisoned);
+    await assert.rejects((await engine.records.open("pairing")).put("late", 1), isPoisoned);
     assert.deepEqual([engine.status().writable, published.length, fatal.length], [false, length, 1]);
     await handling.stop();
     await engine[Symbol.asyncDispose]();
@@ -109,7 +109,7 @@ test("a process whose disk does not sync any more ends with code 74, says why, a
   assert.match(stderr, /the process stops.*could not be synced.*EIO/);
   assert.equal(stdout, "");
   const { engine } = await openIn(home);
-  const waiting = engine.waiting("inbound", sessionOf).map(({ id }) => id);
+  const waiting = (await engine.waiting("inbound", sessionOf)).map(({ id }) => id);
   assert.equal(waiting[0], "msg_1");
   assert.ok(fs.existsSync(join(home, "journal")));
   await until("what waits can be worked on", () => engine.status().writable);

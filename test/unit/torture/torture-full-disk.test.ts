@@ -101,7 +101,7 @@ test("a full disk refuses a start in words, takes nothing away, and starts once 
   fs.rmSync(join(disk, "ballast"));
   lock.release();
   const again = await openIn(home);
-  assert.equal(again.engine.waiting("inbound", "telegram:42").length, 1);
+  assert.equal((await again.engine.waiting("inbound", "telegram:42")).length, 1);
   await again.engine[Symbol.asyncDispose]();
   await (await openIn(empty)).engine[Symbol.asyncDispose]();
 });

@@ -68,7 +68,7 @@ test("a journal segment whose name a killed process had not synced is safe befor
   const second = await openIn(killed.root);
   await second.engine.accept(inbound("msg_2"), { events: [queued("msg_2")] });
   const third = await openIn(killed.cut(worst));
-  const waiting = third.engine.waiting("inbound", sessionOf).map(({ id }) => id);
+  const waiting = (await third.engine.waiting("inbound", sessionOf)).map(({ id }) => id);
   assert.deepEqual(waiting, ["msg_1", "msg_2"]);
   await third.engine[Symbol.asyncDispose]();
   await second.engine[Symbol.asyncDispose]();
@@ -94,7 +94,7 @@ test("a power cut during the start after a kill in the middle of a new segment l
   assert.ok(images.length > 20);
   for (const home of images) {
     const { engine } = await openIn(home);
-    assert.equal(engine.waiting("inbound", sessionOf).length, 1);
+    assert.equal((await engine.waiting("inbound", sessionOf)).length, 1);
     await engine[Symbol.asyncDispose]();
   }
 });

@@ -12,7 +12,7 @@ export interface Positions {
   /** The durable position that moves with each accepted mail. */
   readonly cursorName: string;
   /** Those that are known, the one of the last accepted mail and the one behind mails that nobody took. */
-  read(): readonly Position[];
+  read(): Promise<readonly Position[]>;
   /** Keeps where reading goes on, as long as no accepted mail has moved it. */
   keep(position: Position): Promise<void>;
 }
@@ -28,16 +28,16 @@ export function createPositions(account: string, context: ChannelContext, record
     const { data } = record.safeParse(records.get(recordId));
     return data === undefined ? [] : [data];
   };
-  const accepted = (): readonly Position[] => {
-    const [, validity, uid] = /^(\d+):(\d+)$/.exec(context.cursor(cursorName) ?? "") ?? [];
+  const accepted = async (): Promise<readonly Position[]> => {
+    const [, validity, uid] = /^(\d+):(\d+)$/.exec((await context.cursor(cursorName)) ?? "") ?? [];
     return validity === undefined ? [] : [{ validity, uid: Number(uid) }];
   };
-  const read = (): readonly Position[] => [...accepted(), ...kept()];
+  const read = async (): Promise<readonly Position[]> => [...(await accepted()), ...kept()];
   return {
     cursorName,
     read,
     async keep({ validity, uid }) {
-      if (read().some((known) => known.validity === validity && known.uid >= uid)) return;
+      if ((await read()).some((known) => known.validity === validity && known.uid >= uid)) return;
       await records.put(recordId, { validity, uid });
     },
   };
@@ -53,8 +53,8 @@ export interface Start {
 }
 
 /** Where to go on reading a mailbox, given the UID that its next mail will have. */
-export function readStart(positions: Positions, validity: string, uidNext: number): Start {
-  const known = positions.read();
+export async function readStart(positions: Positions, validity: string, uidNext: number): Promise<Start> {
+  const known = await positions.read();
   const here = known.filter((each) => each.validity === validity).map(({ uid }) => uid);
   if (here.length > 0) return { uid: Math.max(...here), isFirst: false };
   if (known.length === 0) return { uid: Math.max(0, uidNext - 1), isFirst: true };

@@ -70,7 +70,7 @@ export async function receive(ports: ReceivePorts, signal: AbortSignal): Promise
   using connection = await openImap(options, signal);
   const mailbox = await connection.command((client) => client.mailboxOpen(options.imapMailbox));
   const validity = String(mailbox.uidValidity);
-  const start = readStart(positions, validity, mailbox.uidNext);
+  const start = await readStart(positions, validity, mailbox.uidNext);
   const startUid = start.isFirst ? await firstUid(connection, ports.openedAt, start.uid) : start.uid;
   if (start.isFirst) await positions.keep({ validity, uid: startUid });
   if (start.since !== undefined)

@@ -37,10 +37,19 @@ interface Account {
  * How each accepted message ended, read from the journal and the session logs alone; changes nothing. A gateway may be
  * at work meanwhile. Reads the logs as streams, so their size does not matter. Damaged lines are logged and skipped.
  */
-export async function readLedger(
+export function readLedger(
   home: string,
   sessionsDir: string,
   log: Logger = silentLog,
+): Promise<readonly LedgerEntry[]> {
+  return readLedgerOf(home, () => listLogs(sessionsDir), log);
+}
+
+/** The same for logs that lie elsewhere. */
+export async function readLedgerOf(
+  home: string,
+  sessionLogs: () => readonly string[],
+  log: Logger,
 ): Promise<readonly LedgerEntry[]> {
   const accounts = new Map<string, Account>();
   const ends = new Map<string, Ended>();
@@ -52,7 +61,7 @@ export async function readLedger(
     const records = readRecords(home);
     const note = (event: StoredEvent): void => noteEvent(event, pass, { accounts, ends, undelivered });
     for (const session of records.sessions.all()) for (const { event } of session.tail) note(event);
-    for (const path of listLogs(sessionsDir)) await readLog(path, note, undelivered, log);
+    for (const path of sessionLogs()) await readLog(path, note, undelivered, log);
     entries = [];
     for (const [id, account] of accounts) {
       const entry = settle(account, endOf(ends.get(id), undelivered.get(id)), records);

@@ -1,5 +1,6 @@
 import { EngineError } from "../../../errors.js";
 import type { LinkedAbort } from "../../../util/async/linked.js";
+import type { StoredWork } from "../../engine.js";
 import type { Place } from "./place.js";
 import type { Lane, WorkItem } from "./work-table.js";
 
@@ -13,6 +14,8 @@ export interface Attempt {
   readonly isExhausted: boolean;
   /** Waiting for a person it keeps no suspect out of work. */
   readonly onPause: () => void;
+  /** Called with new work of its lane. */
+  readonly listeners: Set<(work: StoredWork) => void>;
   /** Acknowledged, given back or fenced: it can store nothing more. */
   isEnded: boolean;
 }
@@ -30,4 +33,5 @@ export function endAttempt(attempt: Attempt): void {
   attempt.isEnded = true;
   for (const item of attempt.claimed) if (item.takenBy === attempt) item.takenBy = undefined;
   attempt.claimed.clear();
+  attempt.listeners.clear();
 }

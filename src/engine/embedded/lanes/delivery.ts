@@ -1,5 +1,13 @@
 import type { EventDraft, StoredEvent } from "../../../events/event.js";
-import type { AppendOptions, Commit, Delivery, QueueName, StoredWork, Work } from "../../engine.js";
+import type {
+  AppendOptions,
+  Commit,
+  Delivery,
+  DeliveryAppendOptions,
+  QueueName,
+  StoredWork,
+  Work,
+} from "../../engine.js";
 import type { Journal } from "../journal/journal.js";
 import type { Operation } from "../journal/operations.js";
 import type { Writer, Written } from "../logs/writer.js";
@@ -7,7 +15,7 @@ import type { OnBoundary } from "../options.js";
 import type { LiveRecords } from "../state.js";
 import { type Attempt, assertCurrent, endAttempt } from "./attempt.js";
 import { progressOf } from "./suspects.js";
-import { toStored } from "./work-table.js";
+import { toStored, type WorkItem } from "./work-table.js";
 
 export interface DeliveryParts {
   readonly writer: Writer;
@@ -20,106 +28,151 @@ export interface DeliveryParts {
 }
 
 /** What a handler gets for one attempt. */
-export function createDelivery(parts: DeliveryParts, attempt: Attempt): Delivery<QueueName> {
-  const { writer, journal, records, boundary } = parts;
-  const { item, lane, place, isExhausted } = attempt;
-  const target = { queue: item.work.queue, id: item.work.id };
-  const work = toStored(item);
-  // A message that is sent is sent: its end is written also when the disk is full for everything else.
-  const isReceipt = work.queue === "outbound";
+export class LaneDelivery implements Delivery<QueueName> {
+  readonly #parts: DeliveryParts;
+  readonly #attempt: Attempt;
+  readonly #target: { readonly queue: QueueName; readonly id: string };
+  readonly work: StoredWork;
 
-  /** Ends the attempt in one durable transaction. */
-  async function finish(
-    commit: Commit,
-    ending: readonly Operation[],
-    how: "commit" | "bury",
-  ): Promise<readonly StoredEvent[]> {
-    assertCurrent(attempt);
-    const emitted = newWork(parts, commit.emit);
-    boundary(`${how}:before-write`, work.queue);
-    const operations = [...toOperations(emitted, parts), ...ending];
-    const written = writer.writeEvents(item.work.sessionKey, commit.events, operations, commit.counts, { isReceipt });
-    endAttempt(attempt);
-    boundary(`${how}:after-write`, work.queue);
+  constructor(parts: DeliveryParts, attempt: Attempt) {
+    const { work } = attempt.item;
+    this.#parts = parts;
+    this.#attempt = attempt;
+    this.#target = { queue: work.queue, id: work.id };
+    this.work = toStored(attempt.item);
+  }
+
+  get attempt(): number {
+    return this.work.attempts;
+  }
+
+  get exhausted(): boolean {
+    return this.#attempt.isExhausted;
+  }
+
+  async append(events: readonly EventDraft[], options: DeliveryAppendOptions): Promise<readonly StoredEvent[]> {
+    const { writer, journal, boundary, release } = this.#parts;
+    const { sessionKey } = this.work;
+    const { emit = [], counts } = options;
+    assertCurrent(this.#attempt);
+    const progress = progressOf(this.#attempt.item, events);
+    if (emit.length === 0) return storeEvents(this.#parts, sessionKey, events, options, progress);
+    const emitted = newWork(this.#parts, emit);
+    const operations = [...toOperations(emitted, this.#parts), ...progress];
+    const written = writer.writeEvents(sessionKey, events, operations, counts);
+    boundary("append:after-write");
     await journal.sync();
-    boundary(`${how}:after-sync`, work.queue);
+    boundary("append:after-sync");
     await written.publish();
-    parts.release(emitted);
+    release(emitted);
     return written.events();
   }
 
-  return {
-    work,
-    attempt: work.attempts,
-    exhausted: isExhausted,
+  publish(event: EventDraft): void {
+    if (!this.#attempt.isEnded) this.#parts.writer.publish(this.work.sessionKey, event);
+  }
 
-    async append(events, options) {
-      const { emit = [], counts } = options;
-      assertCurrent(attempt);
-      const progress = progressOf(item, events);
-      if (emit.length === 0) return storeEvents(parts, item.work.sessionKey, events, options, progress);
-      const emitted = newWork(parts, emit);
-      const operations = [...toOperations(emitted, parts), ...progress];
-      const written = writer.writeEvents(item.work.sessionKey, events, operations, counts);
-      parts.boundary("append:after-write");
-      await journal.sync();
-      parts.boundary("append:after-sync");
-      await written.publish();
-      parts.release(emitted);
-      return written.events();
-    },
+  async waiting(): Promise<readonly StoredWork[]> {
+    return this.#free().map(toStored);
+  }
 
-    async pause(work) {
-      assertCurrent(attempt);
-      writer.write([{ o: "attempt", ...target, attempts: item.attempts - 1 }]);
-      place.leave();
-      attempt.onPause();
-      try {
-        return await work();
-      } finally {
-        await place.retake();
-        if (!attempt.isEnded) writer.write([{ o: "attempt", ...target, attempts: item.attempts + 1, run: {} }]);
-      }
-    },
+  onAccepted(listener: (work: StoredWork) => void): () => void {
+    const { listeners } = this.#attempt;
+    // Of its own, so that the same function can listen twice.
+    const own = (work: StoredWork): void => listener(work);
+    listeners.add(own);
+    return () => listeners.delete(own);
+  }
 
-    async claim(ids) {
-      assertCurrent(attempt);
-      if (isExhausted) throw new Error(`${item.work.id} is used up: it may only be buried`);
-      const wanted = new Set(ids);
-      const claimed: StoredWork[] = [];
-      for (const each of records.work.lane(lane.queue, lane.key)?.items ?? []) {
-        if (!wanted.has(each.work.id) || !each.isDurable || each.takenBy !== undefined) continue;
-        each.takenBy = attempt;
-        attempt.claimed.add(each);
-        claimed.push(toStored(each));
-      }
-      return claimed;
-    },
+  async pause<T>(work: () => Promise<T>): Promise<T> {
+    const { writer } = this.#parts;
+    const { item, place, onPause } = this.#attempt;
+    assertCurrent(this.#attempt);
+    writer.write([{ o: "attempt", ...this.#target, attempts: item.attempts - 1 }]);
+    place.leave();
+    onPause();
+    try {
+      return await work();
+    } finally {
+      await place.retake();
+      if (!this.#attempt.isEnded)
+        writer.write([{ o: "attempt", ...this.#target, attempts: item.attempts + 1, run: {} }]);
+    }
+  }
 
-    commit(commit) {
-      const done = [item, ...attempt.claimed].map(({ work: { queue, id } }) => ({ o: "ack" as const, queue, id }));
-      return finish(commit, done, "commit");
-    },
+  async claim(ids: readonly string[]): Promise<readonly StoredWork[]> {
+    this.#assertMayGoOn();
+    const wanted = new Set(ids);
+    const claimed: StoredWork[] = [];
+    for (const each of this.#free()) {
+      if (!wanted.has(each.work.id)) continue;
+      each.takenBy = this.#attempt;
+      this.#attempt.claimed.add(each);
+      claimed.push(toStored(each));
+    }
+    return claimed;
+  }
 
-    async retry({ reason, delayMs, events = [] }) {
-      assertCurrent(attempt);
-      if (isExhausted) throw new Error(`${item.work.id} is used up: it may only be buried`);
-      const retry = { o: "retry" as const, ...target, ...waitFor(delayMs, parts.now()), reason };
-      const written = writer.writeEvents(item.work.sessionKey, events, [retry], [], { isReceipt });
-      endAttempt(attempt);
-      await written.publish();
-    },
+  commit(commit: Commit): Promise<readonly StoredEvent[]> {
+    const done = [this.#attempt.item, ...this.#attempt.claimed];
+    const acknowledged = done.map(({ work: { queue, id } }) => ({ o: "ack" as const, queue, id }));
+    return this.#finish(commit, acknowledged, "commit");
+  }
 
-    async release() {
-      assertCurrent(attempt);
-      writer.write([{ o: "attempt", ...target, attempts: item.attempts - 1 }]);
-      endAttempt(attempt);
-    },
+  async retry({ reason, delayMs, events = [] }: Parameters<Delivery["retry"]>[0]): Promise<void> {
+    const { writer, now } = this.#parts;
+    this.#assertMayGoOn();
+    const retry = { o: "retry" as const, ...this.#target, ...waitFor(delayMs, now()), reason };
+    const written = writer.writeEvents(this.work.sessionKey, events, [retry], [], { isReceipt: this.#isReceipt });
+    endAttempt(this.#attempt);
+    await written.publish();
+  }
 
-    bury({ reason, ...commit }) {
-      return finish(commit, [{ o: "bury", ...target, reason, at: parts.now() }], "bury");
-    },
-  };
+  async release(): Promise<void> {
+    assertCurrent(this.#attempt);
+    this.#parts.writer.write([{ o: "attempt", ...this.#target, attempts: this.#attempt.item.attempts - 1 }]);
+    endAttempt(this.#attempt);
+  }
+
+  bury({ reason, ...commit }: Parameters<Delivery["bury"]>[0]): Promise<readonly StoredEvent[]> {
+    return this.#finish(commit, [{ o: "bury", ...this.#target, reason, at: this.#parts.now() }], "bury");
+  }
+
+  /** Ends the attempt in one durable transaction. */
+  async #finish(commit: Commit, ending: readonly Operation[], how: "commit" | "bury"): Promise<readonly StoredEvent[]> {
+    const { writer, journal, boundary, release } = this.#parts;
+    const { sessionKey, queue } = this.work;
+    assertCurrent(this.#attempt);
+    const emitted = newWork(this.#parts, commit.emit);
+    boundary(`${how}:before-write`, queue);
+    const operations = [...toOperations(emitted, this.#parts), ...ending];
+    const options = { isReceipt: this.#isReceipt };
+    const written = writer.writeEvents(sessionKey, commit.events, operations, commit.counts, options);
+    endAttempt(this.#attempt);
+    boundary(`${how}:after-write`, queue);
+    await journal.sync();
+    boundary(`${how}:after-sync`, queue);
+    await written.publish();
+    release(emitted);
+    return written.events();
+  }
+
+  /** A message that is sent is sent: its end is written also when the disk is full for everything else. */
+  get #isReceipt(): boolean {
+    return this.work.queue === "outbound";
+  }
+
+  /** The lane's work that no attempt has. */
+  #free(): readonly WorkItem[] {
+    const { queue, key } = this.#attempt.lane;
+    const items = this.#parts.records.work.lane(queue, key)?.items ?? [];
+    return items.filter((each) => each.isDurable && each.takenBy === undefined);
+  }
+
+  #assertMayGoOn(): void {
+    assertCurrent(this.#attempt);
+    if (this.exhausted) throw new Error(`${this.work.id} is used up: it may only be buried`);
+  }
 }
 
 /** A wait as it is written down: its end, and its length for a clock that goes back meanwhile. */

@@ -5,11 +5,11 @@ import type { Logger } from "../../../log.js";
 import { linked } from "../../../util/async/linked.js";
 import type { ConsumeOptions, Handler, QueueName } from "../../engine.js";
 import { type Attempt, endAttempt } from "./attempt.js";
-import { createDelivery, type DeliveryParts, waitFor } from "./delivery.js";
+import { type DeliveryParts, LaneDelivery, waitFor } from "./delivery.js";
 import { Place } from "./place.js";
 import { SuspectGate } from "./suspect-gate.js";
 import { isCondemned, outlives } from "./suspects.js";
-import type { Lane, WorkItem } from "./work-table.js";
+import { type Lane, laneId, toStored, type WorkItem } from "./work-table.js";
 
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
@@ -17,6 +17,7 @@ const longestTimerMs = 2 ** 31 - 1;
 
 interface Consumer {
   readonly queue: QueueName;
+  /** Without end: infinite. */
   readonly maxAttempts: number;
   readonly handler: Handler<QueueName>;
   readonly signal: AbortSignal;
@@ -50,12 +51,9 @@ export class Lanes {
   readonly #refusals = new WeakMap<WorkItem, number>();
   /** For the present wait of each piece of work, its end by the monotonic clock. */
   readonly #waits = new WeakMap<WorkItem, { readonly notBefore: number; readonly until: number }>();
-  readonly #onAvailable: (item: WorkItem) => void;
 
-  /** `onAvailable` hears of each piece of work before it is handed out. */
-  constructor(options: LanesOptions, onAvailable: (item: WorkItem) => void) {
+  constructor(options: LanesOptions) {
     this.#options = options;
-    this.#onAvailable = onAvailable;
   }
 
   async consume(
@@ -66,7 +64,7 @@ export class Lanes {
   ): Promise<void> {
     if (signal.aborted) return;
     const places = new PQueue({ concurrency: options.parallel });
-    const { maxAttempts } = options;
+    const { maxAttempts = Number.POSITIVE_INFINITY } = options;
     const consumer: Consumer = { queue, maxAttempts, handler, signal, places, running: new Set() };
     this.#consumers.add(consumer);
     await new Promise<void>((resolve) => {
@@ -126,7 +124,7 @@ export class Lanes {
     const { work } = this.#options.records;
     item.isDurable = true;
     if (!work.has(item)) return;
-    this.#onAvailable(item);
+    this.#tellAttempt(item);
     this.#offerAgain(item.work);
   }
 
@@ -148,6 +146,20 @@ export class Lanes {
     this.#timers.clear();
     this.#suspects.close();
     for (const attempt of this.#running.values()) if (!attempt.isEnded) fence(attempt, "the engine is closed");
+  }
+
+  /** The attempt that works in the lane of new work sees it first. */
+  #tellAttempt(item: WorkItem): void {
+    const attempt = this.#running.get(laneId(item.work.queue, item.work.key));
+    if (attempt === undefined) return;
+    for (const listener of [...attempt.listeners]) {
+      try {
+        listener(toStored(item));
+      } catch (error) {
+        const { sessionKey } = item.work;
+        this.#options.log.error("a listener for accepted work failed", { session: sessionKey, error });
+      }
+    }
   }
 
   #isReady(lane: Lane): boolean {
@@ -201,11 +213,12 @@ export class Lanes {
       place,
       isExhausted: isCondemned(item) || failuresOf(item) > consumer.maxAttempts,
       onPause: () => this.#suspects.leave(item),
+      listeners: new Set(),
       isEnded: false,
     };
     item.takenBy = attempt;
     this.#running.set(lane.id, attempt);
-    const delivery = createDelivery({ ...this.#options, release: (work) => this.#release(work) }, attempt);
+    const delivery = new LaneDelivery({ ...this.#options, release: (work) => this.#release(work) }, attempt);
     try {
       await consumer.handler(delivery, abort.signal);
       if (!attempt.isEnded)
@@ -291,7 +304,7 @@ export class Lanes {
       { code: "UNKNOWN", category: "runtime", message: reason, recoverable: false, scope: work.queue },
       { source: "gateway", correlation_id: work.id },
     );
-    const delivery = createDelivery({ ...this.#options, release: (emitted) => this.#release(emitted) }, attempt);
+    const delivery = new LaneDelivery({ ...this.#options, release: (emitted) => this.#release(emitted) }, attempt);
     await delivery.bury({ events: [told], emit: [], reason });
   }
 

@@ -1,5 +1,5 @@
 import { EngineError } from "../../../errors.js";
-import type { EventDraft, GatewayEvent, StoredEvent } from "../../../events/event.js";
+import type { EventDraft, StoredEvent } from "../../../events/event.js";
 import type { Logger } from "../../../log.js";
 import type { Count } from "../../engine.js";
 import { totalsOf } from "../counts.js";
@@ -91,8 +91,8 @@ export class Writer {
     return { publish, events: () => this.#collect(sessionKey, events, seqs) };
   }
 
-  /** An event that is not stored, in its place among the session's stored ones. */
-  publish(sessionKey: string, draft: EventDraft): GatewayEvent {
+  /** An event that is not stored, in its place among the session's stored ones. Resolves once it is out. */
+  publish(sessionKey: string, draft: EventDraft): Promise<void> {
     const session = this.#parts.logs.open(sessionKey);
     session.lastTime = Math.max(session.lastTime, this.#parts.now());
     const event = toEvent(draft, {
@@ -102,8 +102,7 @@ export class Writer {
       time: session.lastTime,
       instanceId: this.#parts.instanceId,
     });
-    void this.#parts.publisher.enqueue(session, [event])();
-    return event;
+    return this.#parts.publisher.enqueue(session, [event])();
   }
 
   async #collect(

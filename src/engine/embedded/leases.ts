@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { createGate } from "../../util/async/gate.js";
+import { linked } from "../../util/async/linked.js";
+import { untilAborted } from "../../util/async/until-aborted.js";
+import type { Lease } from "../engine.js";
+import type { LiveRecords, Store } from "./state.js";
+
+const kind = "lease";
+const leaseRecord = z.object({ epoch: z.number() });
+
+/** What is held by name. The lock on the home keeps other processes out, so holders within this one take turns. */
+export class Leases {
+  readonly #records: LiveRecords;
+  readonly #store: Store;
+  /** The last of those who hold or wait for each name. */
+  readonly #tails = new Map<string, Promise<void>>();
+  readonly #closing = new AbortController();
+
+  constructor(records: LiveRecords, store: Store) {
+    this.#records = records;
+    this.#store = store;
+  }
+
+  async take(name: string, signal: AbortSignal): Promise<Lease> {
+    this.#closing.signal.throwIfAborted();
+    signal.throwIfAborted();
+    const before = this.#tails.get(name);
+    const given = createGate();
+    // Who gives up waiting leaves the ones behind it where they are.
+    const tail = Promise.all([before, given.opened]).then(() => {
+      if (this.#tails.get(name) === tail) this.#tails.delete(name);
+    });
+    this.#tails.set(name, tail);
+    try {
+      if (before !== undefined) await this.#wait(before, signal);
+      const lost = linked(this.#closing.signal);
+      return { epoch: await this.#nextEpoch(name), lost: lost.signal, [Symbol.asyncDispose]: () => giveUp(lost) };
+    } catch (error) {
+      given.open();
+      throw error;
+    }
+
+    async function giveUp(lost: Disposable): Promise<void> {
+      lost[Symbol.dispose]();
+      given.open();
+    }
+  }
+
+  /** Nothing is held any more, and nobody waits. */
+  close(why: Error): void {
+    this.#closing.abort(why);
+  }
+
+  async #wait(before: Promise<void>, signal: AbortSignal): Promise<void> {
+    using either = linked(signal);
+    const onClose = (): void => either.abort(this.#closing.signal.reason);
+    this.#closing.signal.addEventListener("abort", onClose, { once: true });
+    try {
+      await untilAborted(before, either.signal);
+    } finally {
+      this.#closing.signal.removeEventListener("abort", onClose);
+    }
+  }
+
+  async #nextEpoch(name: string): Promise<number> {
+    const last = leaseRecord.safeParse(this.#records.facts.get(kind)?.get(name)).data?.epoch ?? 0;
+    const epoch = last + 1;
+    await this.#store([{ o: "put", kind, id: name, value: { epoch } }]);
+    return epoch;
+  }
+}
