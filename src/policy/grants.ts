@@ -70,12 +70,18 @@ export function createGrants(records: PairingRecords, options: { readonly now: (
       if (scope === undefined) return undefined;
       const id = idOf(scope);
       const grant = { ...scope, files: [...scope.files], grantedBy, grantedAt: new Date(options.now()).toISOString() };
-      await records.put(id, grant);
-      return { id, ...grant, isOld: false };
+      const stored = await records.update(id, (value) => {
+        const same = read(id, value);
+        return same !== undefined && !same.isOld && textOf(same) === textOf(scope) ? value : grant;
+      });
+      return read(id, stored);
     },
     async revoke(id) {
-      const grant = read(id, records.get(id));
-      if (grant !== undefined) await records.delete(id);
+      let grant: Grant | undefined;
+      await records.update(id, (value) => {
+        grant = read(id, value);
+        return grant === undefined ? value : undefined;
+      });
       return grant;
     },
     nameOf: ({ tool, id }) => visible(`${tool} (${id})`),

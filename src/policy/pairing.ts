@@ -7,6 +7,8 @@ export interface PairingRecords {
   get(id: string): unknown;
   put(id: string, value: unknown): Promise<void>;
   delete(id: string): Promise<void>;
+  /** One step, whatever other nodes do: `change` gets the stored value and only computes. Undefined: none. Resolves with what is stored. */
+  update(id: string, change: (value: unknown) => unknown): Promise<unknown>;
   list(): readonly { readonly id: string; readonly value: unknown }[];
 }
 
@@ -126,19 +128,29 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
         ? { ...earlier, askedAt: now() }
         : { code: newCode(), channel, senderId, ...nameOf(senderName), createdAt: now(), askedAt: now() };
     await makeRoom(channel);
-    await records.put(id, entry);
+    const stored = await records.update(id, (value) => {
+      const first = waitingRecord.safeParse(value).data;
+      return first !== undefined && isValid(first) ? value : entry;
+    });
     dropped.delete(id);
-    return { code: entry.code, isNew: entry.code !== earlier?.code };
+    // Another node may have been asked at the same time: then that one tells the code.
+    const code = waitingRecord.safeParse(stored).data?.code ?? entry.code;
+    return { code, isNew: code === entry.code && code !== earlier?.code };
   };
 
   /** When wrong codes were tried lately, Unix ms. */
-  const wrongLately = (): readonly number[] =>
-    (wrongRecord.safeParse(records.get(wrongId)).data ?? []).filter((at) => at > now() - validMs);
+  const wrongLately = (value: unknown): readonly number[] =>
+    (wrongRecord.safeParse(value).data ?? []).filter((at) => at > now() - validMs);
 
-  const assertTriesLeft = (): void => {
-    const wrong = wrongLately();
-    const [oldest] = wrong;
-    if (oldest === undefined || wrong.length < wrongTries) return;
+  /** Counts a try before it is compared, so that nodes together allow no more. @throws {RequestError} 429 */
+  const takeTry = async (at: number): Promise<void> => {
+    let oldest: number | undefined;
+    await records.update(wrongId, (value) => {
+      const wrong = wrongLately(value);
+      oldest = wrong.length < wrongTries ? undefined : wrong[0];
+      return oldest === undefined ? [...wrong, at] : value;
+    });
+    if (oldest === undefined) return;
     const retryAfterMs = oldest + validMs - now();
     const minutes = Math.ceil(retryAfterMs / 60_000);
     throw new RequestError(`Too many wrong codes were tried. Try again in ${minutes} minutes.`, {
@@ -148,15 +160,21 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
     });
   };
 
+  const giveTryBack = async (at: number): Promise<void> => {
+    await records.update(wrongId, (value) => {
+      const wrong = wrongLately(value);
+      const own = wrong.lastIndexOf(at);
+      return own === -1 ? value : wrong.toSpliced(own, 1);
+    });
+  };
+
   const approve = async (code: string): Promise<PairedSender | undefined> => {
-    assertTriesLeft();
+    const at = now();
+    await takeTry(at);
     const wanted = digest(code.toUpperCase().replace(/[\s-]/g, ""));
     // Every entry is compared, so that the time taken says nothing about how close a guess was.
     const [match] = waiting().filter((entry) => timingSafeEqual(digest(entry.code), wanted) && isValid(entry));
-    if (match === undefined) {
-      await records.put(wrongId, [...wrongLately(), now()]);
-      return undefined;
-    }
+    if (match === undefined) return undefined;
     const paired: PairedSender = {
       channel: match.channel,
       senderId: match.senderId,
@@ -165,6 +183,7 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
     };
     await records.put(pairedId(match.channel, match.senderId), paired);
     await records.delete(waitingId(match));
+    await giveTryBack(at);
     return paired;
   };
 
@@ -174,9 +193,12 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
     revoke: (channel, senderId) =>
       inOrder(async () => {
         const id = pairedId(channel, senderId);
-        if (records.get(id) === undefined) return false;
-        await records.delete(id);
-        return true;
+        let wasPaired = false;
+        await records.update(id, (value) => {
+          wasPaired = value !== undefined;
+          return undefined;
+        });
+        return wasPaired;
       }),
     isPaired: (channel, senderId) => pairedRecord.safeParse(records.get(pairedId(channel, senderId))).success,
     list: () => ({

@@ -33,24 +33,27 @@ export interface RunHistory {
 }
 
 export function createRunHistory(records: ScheduleRecords): RunHistory {
-  const of = (jobId: string): readonly Run[] => runs.safeParse(records.get(jobId)).data ?? [];
+  const parse = (value: unknown): readonly Run[] => runs.safeParse(value).data ?? [];
+  const of = (jobId: string): readonly Run[] => parse(records.get(jobId));
   return {
     of,
     async begin(jobId, run) {
-      const known = of(jobId);
-      if (known.some(({ messageId }) => messageId === run.messageId)) return false;
-      await records.put(jobId, [run, ...known].slice(0, kept));
-      return true;
+      let isNew = false;
+      await records.update(jobId, (value) => {
+        const known = parse(value);
+        isNew = known.every(({ messageId }) => messageId !== run.messageId);
+        return isNew ? [run, ...known].slice(0, kept) : value;
+      });
+      return isNew;
     },
     async end(jobId, messageId, end) {
-      const known = of(jobId);
-      const run = known.find((one) => one.messageId === messageId);
-      if (run === undefined || run.status !== "running") return undefined;
-      const ended: Run = { ...run, ...end, result: cutText(end.result, resultLength) };
-      await records.put(
-        jobId,
-        known.map((one) => (one === run ? ended : one)),
-      );
+      let ended: Run | undefined;
+      await records.update(jobId, (value) => {
+        const known = parse(value);
+        const run = known.find((one) => one.messageId === messageId && one.status === "running");
+        ended = run && { ...run, ...end, result: cutText(end.result, resultLength) };
+        return ended === undefined ? value : known.map((one) => (one === run ? ended : one));
+      });
       return ended;
     },
     forget: (jobId) => records.delete(jobId),

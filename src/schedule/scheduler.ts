@@ -94,18 +94,29 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
       if (!parsed.success) log.warn(`The scheduled job ${id} cannot be read and is left alone`);
       return parsed.success ? [parsed.data] : [];
     });
-  const find = (id: string): Job => {
-    const parsed = jobSchema.safeParse(ports.jobs.get(id));
+  const parse = (id: string, value: unknown): Job => {
+    const parsed = jobSchema.safeParse(value);
     if (!parsed.success) throw new RequestError(`There is no scheduled job ${id}.`, { status: 404, code: "not_found" });
     return parsed.data;
   };
+  const find = (id: string): Job => parse(id, ports.jobs.get(id));
   const forget = async (id: string): Promise<void> => {
     await ports.jobs.delete(id);
     await history.forget(id);
   };
-  const store = async (job: Job): Promise<void> => {
-    await ports.jobs.put(job.id, job);
+  /** Changes the job as it is stored now. Resolves with what is stored then; undefined when it is gone. */
+  const change = async (id: string, next: (job: Job) => Job): Promise<Job | undefined> => {
+    const stored = await ports.jobs.update(id, (value) => {
+      const parsed = jobSchema.safeParse(value);
+      return parsed.success ? next(parsed.data) : value;
+    });
+    return jobSchema.safeParse(stored).data;
+  };
+  /** @throws {RequestError} 404 */
+  const store = async (id: string, next: (job: Job) => Job): Promise<Job> => {
+    const stored = await change(id, next);
     wake.abort(changed);
+    return parse(id, stored);
   };
   const stateOf = (job: Job): JobState => ({
     ...job,
@@ -163,20 +174,24 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
       ports.tell({ job, dueAt, status: "missed" });
     }
     // Somebody may have removed it or switched it off meanwhile.
-    const current = jobSchema.safeParse(ports.jobs.get(job.id));
-    if (current.success)
-      await ports.jobs.put(job.id, {
-        ...current.data,
-        lastDue: due,
-        enabled: current.data.enabled && job.schedule.kind !== "at",
-      });
+    await change(job.id, (current) => ({
+      ...current,
+      lastDue: due,
+      enabled: current.enabled && job.schedule.kind !== "at",
+    }));
   };
 
   /** A job that only ever fails would go on costing money and saying so. */
   const restAfterFailures = async (job: Job): Promise<void> => {
     const newest = history.of(job.id).slice(0, maxFailures);
     if (!job.enabled || newest.length < maxFailures || newest.some(({ status }) => status !== "failed")) return;
-    await store({ ...job, enabled: false });
+    let isNews = false;
+    await change(job.id, (current) => {
+      isNews = current.enabled;
+      return isNews ? { ...current, enabled: false } : current;
+    });
+    wake.abort(changed);
+    if (!isNews) return;
     log.warn(`The scheduled job ${job.name} failed ${maxFailures} times and is off now`, { job: job.id });
     await ports.alert(
       job,
@@ -213,14 +228,12 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
         createdAt,
         ...provenanceOf(wish),
       };
-      await store(job);
-      return stateOf(job);
+      const stored = await ports.jobs.update(id, (value) => (jobSchema.safeParse(value).success ? value : job));
+      wake.abort(changed);
+      return stateOf(parse(id, stored));
     },
     async update(id, wish) {
-      const job = find(id);
-      const next = changedJob(job, wish, times, now());
-      await store(next);
-      return stateOf(next);
+      return stateOf(await store(id, (job) => changedJob(job, wish, times, now())));
     },
     async remove(id) {
       find(id);
@@ -228,11 +241,10 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
       wake.abort(changed);
     },
     async enable(id, isEnabled) {
-      const job = find(id);
       // What passed while it was off is not made up for.
-      const next =
-        isEnabled && !job.enabled ? { ...job, enabled: true, lastDue: now() } : { ...job, enabled: isEnabled };
-      await store(next);
+      const next = await store(id, (job) =>
+        isEnabled && !job.enabled ? { ...job, enabled: true, lastDue: now() } : { ...job, enabled: isEnabled },
+      );
       return stateOf(next);
     },
     async runNow(id) {

@@ -6,27 +6,18 @@ import { Cron } from "croner";
 import { silentLog } from "../../../src/log.js";
 import { readGoJobs } from "../../../src/schedule/import-jobs.js";
 import type { Job, JobOwner } from "../../../src/schedule/job.js";
-import type { ScheduleRecords } from "../../../src/schedule/records.js";
 import { createScheduler } from "../../../src/schedule/scheduler.js";
 import { createTimes } from "../../../src/schedule/times.js";
 import { tempFolder, until } from "../../support/engine/engine-kit.js";
+import { shareRecords } from "../../support/engine/shared-records.js";
 
 const hour = 3_600_000;
 const owner: JobOwner = { channel: "telegram", chatId: "7", senderId: "7", sessionKey: "telegram:7" };
 
-function records(): ScheduleRecords {
-  const kept = new Map<string, unknown>();
-  return {
-    get: (id) => kept.get(id),
-    put: async (id, value) => void kept.set(id, structuredClone(value)),
-    delete: async (id) => void kept.delete(id),
-    list: () => [...kept].map(([id, value]) => ({ id, value })),
-  };
-}
-
 /** A gateway's schedule whose clock is set by hand; what it keeps outlives it. */
 function setUp() {
-  const kept = { jobs: records(), runs: records() };
+  const shared = { jobs: shareRecords(), runs: shareRecords() };
+  const kept = { jobs: shared.jobs.node(), runs: shared.runs.node() };
   const state = {
     now: Date.parse("2026-11-21T12:00:00Z"),
     accepted: [] as string[],
@@ -37,10 +28,10 @@ function setUp() {
   type End = { readonly status: "completed" | "failed"; readonly result: string };
   const ends = new Map<string, End>();
   const waiting = new Set<() => void>();
-  const open = () => {
+  const open = (own = kept) => {
     const stop = new AbortController();
     const scheduler = createScheduler({
-      ...kept,
+      ...own,
       times: createTimes(Cron, "UTC"),
       async accept(messageId, job: Job, isFailureTold) {
         state.silent.push(isFailureTold);
@@ -83,7 +74,9 @@ function setUp() {
     await until("the end is kept", isKept, 200).catch(look);
     assert.ok(isKept(), messageId);
   };
-  return { state, kept, look, end, scheduler };
+  /** Another node, which sees what is stored now. */
+  const openNode = () => open({ jobs: shared.jobs.node(), runs: shared.runs.node() }).scheduler;
+  return { state, shared, kept, look, end, scheduler, openNode };
 }
 
 test("each time runs once, however often the gateway is started", async () => {
@@ -311,4 +304,32 @@ test("a job for one moment leaves the list when its run is over, and what it did
   t.state.now += 40 * 24 * hour;
   await t.scheduler.add({ message: "next", every: "1h" }, owner);
   assert.throws(() => t.scheduler.get(id), /no scheduled job/);
+});
+
+test("a node that has not seen yet what another one changed of a job does not undo it", async () => {
+  const t = setUp();
+  const { id } = await t.scheduler.add({ message: "tick", every: "1h" }, owner);
+  const other = t.openNode();
+  await other.update(id, { message: "tock" });
+  const changed = await t.scheduler.enable(id, false);
+  assert.deepEqual([changed.message, changed.enabled], ["tock", false]);
+  t.shared.jobs.refresh();
+  await Promise.all([other.update(id, { message: "both" }), t.scheduler.update(id, { name: "clock" })]);
+  t.shared.jobs.refresh();
+  const { message, name, enabled } = other.get(id);
+  assert.deepEqual([message, name, enabled], ["both", "clock", false]);
+  await other.remove(id);
+  await assert.rejects(t.scheduler.enable(id, true), /There is no scheduled job/);
+  t.shared.jobs.refresh();
+  assert.deepEqual(t.scheduler.all(), [], "and it is not there again");
+});
+
+test("runs that two nodes begin at once are both kept, and the same one once", async () => {
+  const t = setUp();
+  const { id } = await t.scheduler.add({ message: "tick", every: "1h" }, owner);
+  const other = t.openNode();
+  const runs = await Promise.all([t.scheduler.runNow(id), other.runNow(id)]);
+  t.shared.runs.refresh();
+  const known = other.history(id).map(({ messageId }) => messageId);
+  assert.deepEqual(known.sort(), runs.map(({ messageId }) => messageId).sort());
 });

@@ -7,15 +7,11 @@ import { test } from "node:test";
 import type { BoundFile, ToolAccess, ToolUse } from "../../../src/policy/access.js";
 import { filesOfCommand } from "../../../src/policy/commands/command-files.js";
 import { createGrants, type Grants, scopeOf } from "../../../src/policy/grants.js";
+import { shareRecords } from "../../support/engine/shared-records.js";
 
-function newGrants(stored: Readonly<Record<string, unknown>> = {}): Grants {
-  const kept = new Map(Object.entries(stored));
-  const records = {
-    get: (id: string) => kept.get(id),
-    put: async (id: string, value: unknown) => void kept.set(id, JSON.parse(JSON.stringify(value))),
-    delete: async (id: string) => void kept.delete(id),
-    list: () => [...kept].map(([id, value]) => ({ id, value })),
-  };
+async function newGrants(stored: Readonly<Record<string, unknown>> = {}): Promise<Grants> {
+  const records = shareRecords().node();
+  for (const [id, value] of Object.entries(stored)) await records.put(id, value);
   return createGrants(records, { now: () => Date.UTC(2026, 10, 22) });
 }
 
@@ -37,7 +33,7 @@ const command = (text: string, more: Partial<Extract<ToolAccess, { kind: "comman
 });
 
 test("an always holds for the same thing, the same contents, the same chat and the same person, and for nothing else", async () => {
-  const grants = newGrants();
+  const grants = await newGrants();
   await grants.add(base, "telegram:1");
   assert.ok(grants.covers(base));
   assert.ok(grants.covers({ ...base, files: [...(base.files ?? [])] }));
@@ -60,7 +56,7 @@ test("an always holds for the same thing, the same contents, the same chat and t
 });
 
 test("an always for a call holds for its whole input, in whatever order its fields come", async () => {
-  const grants = newGrants();
+  const grants = await newGrants();
   const tool = { name: "mcp_x_do", effect: "write", risk: "call" } as const;
   const call = (input: unknown): ToolUse => ({ ...base, tool, access: { kind: "call", input }, files: undefined });
   const grant = await grants.add(call({ b: [{ y: 1, x: 2 }], a: "1" }), "telegram:1");
@@ -71,7 +67,7 @@ test("an always for a call holds for its whole input, in whatever order its fiel
 });
 
 test("what cannot be told again cannot be allowed for always", async () => {
-  const grants = newGrants();
+  const grants = await newGrants();
   const unbound: readonly Partial<ToolUse>[] = [
     { files: undefined },
     { chat: undefined },
@@ -104,7 +100,10 @@ test("what an earlier version has allowed allows nothing any more, is listed as 
     grantedBy: "telegram:1",
     grantedAt: "2026-11-01T00:00:00.000Z",
   };
-  const grants = newGrants({ allow_00000000: old, allow_11111111: { ...old, kind: "command", argument: "sh run.sh" } });
+  const grants = await newGrants({
+    allow_00000000: old,
+    allow_11111111: { ...old, kind: "command", argument: "sh run.sh" },
+  });
   const tool = { name: "mcp_x_do", effect: "write", risk: "call" } as const;
   assert.ok(!grants.covers({ ...base, tool, access: { kind: "call", input: {} } }));
   assert.ok(!grants.covers(base));
@@ -171,4 +170,15 @@ test("the files that a command names in the workspace are known by what they hol
   } finally {
     rmSync(root, { recursive: true });
   }
+});
+
+test("of two nodes that take a grant back at once one has done it, and the same yes on both is one grant", async () => {
+  const shared = shareRecords();
+  const times = [Date.UTC(2026, 10, 22), Date.UTC(2026, 10, 23)];
+  const nodes = times.map((at) => createGrants(shared.node(), { now: () => at }));
+  const given = await Promise.all(nodes.map((node) => node.add(base, "telegram:1")));
+  assert.deepEqual(given[0], given[1]);
+  shared.refresh();
+  const revoked = await Promise.all(nodes.map((node) => node.revoke(given[0]?.id ?? "")));
+  assert.equal(revoked.filter((grant) => grant !== undefined).length, 1);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPairing, type PairingRecords } from "../../../src/policy/pairing.js";
+import { shareRecords } from "../../support/engine/shared-records.js";
 
 const minute = 60_000;
 
@@ -26,6 +27,13 @@ function createRecords(): PairingRecords & { failNext: boolean } {
       values.delete(id);
     },
     list: () => [...values].map(([id, json]) => ({ id, value: JSON.parse(json) as unknown })),
+    async update(id: string, change: (value: unknown) => unknown): Promise<unknown> {
+      const before = records.get(id);
+      const after = change(before);
+      if (after === undefined) await records.delete(id);
+      else if (after !== before) await records.put(id, after);
+      return records.get(id);
+    },
   };
   return records;
 }
@@ -168,4 +176,52 @@ test("a name that a stranger chose is one short line, and damaged records are le
   assert.deepEqual(others, []);
   assert.equal(pairing.isPaired("telegram", "7"), false);
   assert.deepEqual(pairing.list().paired, []);
+});
+
+/** Two nodes that do not know yet what the other one has written. */
+function setUpNodes() {
+  const shared = shareRecords();
+  const now = (): number => Date.parse("2026-01-01T00:00:00Z");
+  const nodes = [createPairing(shared.node(), { now }), createPairing(shared.node(), { now })] as const;
+  return { ...shared, nodes };
+}
+
+test("a stranger who writes to two nodes at once gets one code, and is told it once", async () => {
+  const { nodes, refresh } = setUpNodes();
+  const asked = await Promise.all(nodes.map((node) => node.request("telegram", "42")));
+  assert.equal(new Set(asked.map(({ code }) => code)).size, 1);
+  assert.deepEqual(asked.map(({ isNew }) => isNew).sort(), [false, true]);
+  refresh();
+  assert.equal((await nodes[0].approve(asked[0]?.code ?? ""))?.senderId, "42");
+});
+
+test("wrong codes count together on all nodes, and a right one counts nothing", async () => {
+  const { nodes, refresh } = setUpNodes();
+  const { code } = await nodes[0].request("telegram", "42");
+  refresh();
+  const tries = await Promise.allSettled(
+    Array.from({ length: 14 }, (_, n) => nodes[n % 2 === 0 ? 0 : 1].approve("WRONGONE")),
+  );
+  assert.equal(tries.filter(({ status }) => status === "fulfilled").length, 10);
+  refresh();
+  await assert.rejects(nodes[1].approve(code), /Too many wrong codes/);
+  const { nodes: others, ...second } = setUpNodes();
+  const asked = await others[0].request("telegram", "7");
+  second.refresh();
+  for (let n = 0; n < 9; n += 1) await others[1].approve("WRONGONE");
+  second.refresh();
+  assert.ok(await others[0].approve(asked.code));
+  second.refresh();
+  assert.equal(await others[1].approve("WRONGONE"), undefined, "the tenth wrong one, the eleventh in all");
+  second.refresh();
+  await assert.rejects(others[0].approve("WRONGONE"), /Too many wrong codes/);
+});
+
+test("of two nodes that take a pairing back at once one has done it", async () => {
+  const { nodes, refresh } = setUpNodes();
+  const { code } = await nodes[0].request("telegram", "42");
+  await nodes[0].approve(code);
+  refresh();
+  const revoked = await Promise.all(nodes.map((node) => node.revoke("telegram", "42")));
+  assert.deepEqual(revoked.sort(), [false, true]);
 });
