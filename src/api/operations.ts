@@ -36,6 +36,7 @@ import { createLifecycle } from "./session-lifecycle.js";
 import { toSessionUsage } from "./session-usage.js";
 import { createSkillOperations } from "./skill-operations.js";
 import { assertOwnId, waitForTurn } from "./wait-for-turn.js";
+import { checkWorkingFolder } from "./working-folder.js";
 
 export interface OperationPorts {
   readonly engine: Engine;
@@ -170,6 +171,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       checkKey(key);
       if (await sessions.exists(key)) return { key, reused: true };
       if (model !== undefined) await checkModel(model);
+      if (cwd !== undefined) await checkWorkingFolder(cwd, ports.workspace);
       await sessions.open(key);
       const events = [
         draft("session_state_changed", { from: "none", to: "created", reason: "client" }, { source: "client" }),
