@@ -81,6 +81,7 @@ const table: readonly Row[] = [
   {
     files: "api/offline-repair",
     may: [
+      "api/offline-short-logs",
       ...base,
       "events/**",
       "api/offline-files",
@@ -89,7 +90,14 @@ const table: readonly Row[] = [
       "sessions/file-names",
     ],
   },
-  { files: "api/offline-doctor", may: [...base, "api/offline-events", "engine/embedded/**", "engine/log-damage"] },
+  {
+    files: "api/offline-doctor",
+    may: [...base, "api/offline-events", "api/offline-short-logs", "engine/embedded/**", "engine/log-damage"],
+  },
+  {
+    files: "api/offline-short-logs",
+    may: [...base, "api/offline-events", "engine/embedded/**", "sessions/document-file", "sessions/file-names"],
+  },
   { files: "backup/**", may: base },
   { files: "api/offline-files", may: [...base, "engine/embedded/lock"] },
   { files: "api/offline-backup", may: [...base, "api/offline-files", "backup/**"], types: ["api/offline-events"] },
