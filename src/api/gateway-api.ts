@@ -7,6 +7,7 @@ import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
 import type { CronApi } from "./cron-api.js";
+import type { DeadLettersApi } from "./dead-letters.js";
 import type { GatewayStatus } from "./gateway-status.js";
 import type { McpApi } from "./mcp-api.js";
 import type { SettingsApi } from "./settings/settings-api.js";
@@ -344,6 +345,8 @@ export interface GatewayApi {
   readonly settings?: SettingsApi;
 
   ledger(): Promise<readonly LedgerEntry[]>;
+  /** Messages and replies that were given up. */
+  readonly dead: DeadLettersApi;
   /** Keeps the gateway's files as they are until the result is disposed, for a copy or a check by a command. */
   holdFiles?(): Promise<HeldFiles>;
   /** Counters in the text format of Prometheus; empty when they are switched off. */

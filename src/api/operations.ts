@@ -20,6 +20,7 @@ import type { SessionStore } from "../sessions/session-store.js";
 import { linked } from "../util/async/linked.js";
 import { cutText } from "../util/text/cut-text.js";
 import { createCronOperations } from "./cron-operations.js";
+import { createDeadLetters } from "./dead-letters.js";
 import type {
   ArtifactContent,
   GatewayApi,
@@ -372,6 +373,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     skills: createSkillOperations(ports, (event) => append(systemKey, event)),
     cron: createCronOperations(ports.schedule.scheduler, ports.owners),
     ledger: () => engine.ledger(),
+    dead: createDeadLetters(engine),
     ...(ports.holdFiles === undefined ? {} : { holdFiles: ports.holdFiles }),
     metrics: ports.metrics,
   };

@@ -9,6 +9,7 @@ import { addRepairCommands } from "./commands/care/repair.js";
 import { addReplayCommand } from "./commands/care/replay.js";
 import { addRestoreCommand } from "./commands/care/restore.js";
 import { addCronCommand } from "./commands/cron.js";
+import { addDeadCommand } from "./commands/dead.js";
 import { addGatewayCommand } from "./commands/gateway.js";
 import { addMcpCommand } from "./commands/mcp.js";
 import { addOnboardCommand } from "./commands/onboard.js";
@@ -47,6 +48,7 @@ export function createProgram(): Command {
   addMcpCommand(program, version);
   addUsageCommand(program, version);
   addLedgerCommand(program);
+  addDeadCommand(program, version);
   addEventsCommand(program);
   addDoctorCommand(program);
   addRepairCommands(program);

@@ -9,6 +9,7 @@ import type { Guard } from "./guard.js";
 import { requireJsonIfBody } from "./json.js";
 import type { HttpSettings } from "./options.js";
 import { cronRoutes } from "./routes/cron.js";
+import { deadRoutes } from "./routes/dead.js";
 import { filesRoutes } from "./routes/files.js";
 import { gatewayRoutes } from "./routes/gateway.js";
 import { mcpRoutes } from "./routes/mcp.js";
@@ -42,6 +43,7 @@ export const allRoutes: readonly Route[] = [
   ...messageRoutes,
   ...mcpRoutes,
   ...policyRoutes,
+  ...deadRoutes,
   ...cronRoutes,
   ...skillRoutes,
   ...filesRoutes,

@@ -24,6 +24,7 @@ import type { Core } from "./core.js";
 import { memoryTools } from "./memory-tools.js";
 import type { GatewayOptions } from "./options.js";
 import type { Status } from "./status.js";
+import { underLease } from "./under-lease.js";
 
 type ChatCommands = Pick<AgentPorts, "mayCommand" | "operate">;
 
@@ -85,7 +86,7 @@ export function startLanes(
   const turns = startPart(log, "turns", !working.signal.aborted, () =>
     messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, working.signal),
   );
-  const receive = (channel: Channel): Promise<void> => {
+  const receive = (channel: Channel, signal: AbortSignal): Promise<void> => {
     const { name } = channel;
     status.channels.set(name, { name, state: "connecting" });
     return superviseChannel(
@@ -108,11 +109,17 @@ export function startLanes(
           core.tell(draft("connection_state_changed", payload, { source: `channel:${name}` }));
         },
       },
-      receiving.signal,
+      signal,
     );
   };
+  // Two that poll one account would take each other's messages.
+  const receiveAlone = (channel: Channel): Promise<void> =>
+    underLease(engine, `channel:${channel.name}`, (signal) => receive(channel, signal), {
+      signal: receiving.signal,
+      log,
+    });
   const connections = [...(options.channels === false ? [] : channels.values())].map((channel) =>
-    startPart(log, `channel ${channel.name}`, true, () => receive(channel)),
+    startPart(log, `channel ${channel.name}`, true, () => receiveAlone(channel)),
   );
 
   const drain = async (totalMs: number): Promise<void> => {

@@ -5,9 +5,20 @@ import type { OpenEngine } from "./engine/contract-test.js";
 import { eventsTests } from "./engine/events.js";
 import { lanesTests } from "./engine/lanes.js";
 import { lastingTests } from "./engine/lasting.js";
+import { leasesTests } from "./engine/leases.js";
+import { racesTests } from "./engine/races.js";
 import { recordsTests } from "./engine/records.js";
 
-const rooms = [acceptingTests, lanesTests, attemptsTests, eventsTests, recordsTests, lastingTests];
+const rooms = [
+  acceptingTests,
+  lanesTests,
+  attemptsTests,
+  eventsTests,
+  recordsTests,
+  lastingTests,
+  leasesTests,
+  racesTests,
+];
 
 /** What every engine promises. */
 export function testEngineContract(name: string, open: OpenEngine): void {

@@ -59,7 +59,8 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
   const { acceptsWaiting = 100, waitMs = 10_000, pendingPerKey = defaultLaneLimits.pendingPerKey } = limits;
   const lanes = new Lanes({ writer, journal, records, now, boundary, log });
   const leases = new Leases(records, async (operations) => {
-    writer.write(operations);
+    // Also on a full disk: whoever writes to the gateway then is told so.
+    writer.write(operations, true);
     await journal.sync();
   });
   return {

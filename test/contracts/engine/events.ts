@@ -26,8 +26,8 @@ export const eventsTests: readonly ContractTest[] = [
       );
       const [first] = events;
       assert.deepEqual(
-        [first?.schema_version, first?.session_key, first?.source, typeof first?.metadata.instance_id],
-        ["1.0", sessionOf, "agent", "string"],
+        [first?.schema_version, first?.session_key, first?.source, first?.metadata.instance_id],
+        ["1.0", sessionOf, "agent", engine.nodeId],
       );
     },
   ),

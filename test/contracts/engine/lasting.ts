@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
-import type { Delivery } from "../../../src/engine/engine.js";
-import { consuming, gate, outbound, sessionOf, titled, titlesOf, until } from "../../support/engine/engine-kit.js";
+import type { Delivery, Engine } from "../../../src/engine/engine.js";
+import {
+  answered,
+  consuming,
+  gate,
+  outbound,
+  sessionOf,
+  titled,
+  titlesOf,
+  until,
+} from "../../support/engine/engine-kit.js";
 import { accept, type ContractTest, contractTest, isError, other } from "./contract-test.js";
 
 export const lastingTests: readonly ContractTest[] = [
@@ -117,5 +126,56 @@ export const lastingTests: readonly ContractTest[] = [
       engine.consume("inbound", { parallel: 1, maxAttempts: 1 }, async () => {}, new AbortController().signal),
       isError("closed"),
     );
+  }),
+
+  contractTest(
+    "tells of each accepted message how it ended, also after a restart",
+    async (engine, _published, reopen) => {
+      const ends = async (current: Engine) =>
+        Object.fromEntries(
+          (await current.ledger()).map(({ messageId, sessionKey, end }) => [`${sessionKey} ${messageId}`, end]),
+        );
+      assert.deepEqual(await ends(engine), {});
+      const consumer = consuming(engine, "inbound", async (delivery) => {
+        const { id } = delivery.work;
+        if (id === "bad") return void (await delivery.bury({ events: [], emit: [], reason: "broken" }));
+        await delivery.commit({ events: [answered([id])], emit: [] });
+      });
+      await accept(engine, "good");
+      await accept(engine, "bad", other);
+      await until("both are over", () => engine.status().inboundWaiting === 0);
+      await consumer.stop();
+      await accept(engine, "late");
+      const expected = {
+        [`${sessionOf} good`]: "answered",
+        [`${other} bad`]: "refused",
+        [`${sessionOf} late`]: "pending",
+      };
+      assert.deepEqual(await ends(engine), expected);
+      const again = await reopen();
+      assert.deepEqual(await ends(again), expected);
+      await again.deleteSession(other);
+      assert.equal((await ends(again))[`${other} bad`], undefined);
+    },
+  ),
+
+  contractTest("work with attempts without end is never used up", async (engine) => {
+    const attempts: [number, boolean][] = [];
+    const controller = new AbortController();
+    const running = engine.consume(
+      "inbound",
+      { parallel: 1 },
+      async (delivery) => {
+        attempts.push([delivery.attempt, delivery.exhausted]);
+        if (attempts.length < 30) return delivery.retry({ reason: "again", delayMs: 0 });
+        await delivery.commit({ events: [], emit: [] });
+      },
+      controller.signal,
+    );
+    await accept(engine, "msg_1");
+    await until("it is done", () => engine.status().inboundWaiting === 0);
+    controller.abort();
+    await running;
+    assert.deepEqual(attempts.at(-1), [30, false]);
   }),
 ];

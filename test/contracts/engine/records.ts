@@ -50,4 +50,69 @@ export const recordsTests: readonly ContractTest[] = [
       assert.deepEqual(await sum(reopened), { times: 26, usd: 1.75 });
     },
   ),
+
+  contractTest(
+    "changes a record in one step, however many change it at the same time",
+    async (engine, _published, reopen) => {
+      const views = await Promise.all([engine.records.open("counter"), engine.records.open("counter")]);
+      const add = (value: unknown) => ({ times: timesOf(value) + 1 });
+      const stored = await Promise.all(Array.from({ length: 50 }, (_, n) => views[n % 2]?.update("a", add)));
+      assert.deepEqual(
+        stored.map(timesOf).toSorted((a, b) => a - b),
+        Array.from({ length: 50 }, (_, n) => n + 1),
+      );
+      for (const view of views) assert.deepEqual(view.get("a"), { times: 50 });
+      assert.deepEqual((await (await reopen()).records.open("counter")).get("a"), { times: 50 });
+    },
+  ),
+
+  contractTest(
+    "of many who take something once one gets it, and a change can delete or leave as it is",
+    async (engine, _published, reopen) => {
+      const records = await engine.records.open("code");
+      await records.put("AB12", { free: true });
+      const got: number[] = [];
+      const take = async (who: number): Promise<void> => {
+        let mine = false;
+        await records.update("AB12", (value) => {
+          mine = value !== undefined;
+          return undefined;
+        });
+        if (mine) got.push(who);
+      };
+      await Promise.all([1, 2, 3, 4, 5].map(take));
+      assert.equal(got.length, 1);
+      assert.deepEqual([records.get("AB12"), records.list()], [undefined, []]);
+      assert.equal(await records.update("AB12", (value) => value), undefined);
+      const first = await records.update("CD34", (value) => value ?? { by: "first" });
+      assert.deepEqual(await records.update("CD34", (value) => value ?? { by: "second" }), first);
+      await assert.rejects(
+        records.update("CD34", () => {
+          throw new Error("no");
+        }),
+        /no/,
+      );
+      await assert.rejects(
+        records.update("CD34", () => () => 1),
+        TypeError,
+      );
+      assert.deepEqual((await (await reopen()).records.open("code")).list(), [{ id: "CD34", value: { by: "first" } }]);
+    },
+  ),
+
+  contractTest("a view that is open shows what counts and others change", async (engine) => {
+    const view = await engine.records.open("usage");
+    assert.deepEqual(view.list(), []);
+    await engine.append(sessionOf, [titled("a")], {
+      durable: false,
+      counts: [{ kind: "usage", id: "day", add: { times: 2 } }],
+    });
+    await until("it shows the count", () => timesOf(view.get("day")) === 2);
+    await (await engine.records.open("usage")).update("day", (value) => ({ times: timesOf(value) + 1 }));
+    await until("it shows the change", () => timesOf(view.get("day")) === 3);
+  }),
 ];
+
+function timesOf(value: unknown): number {
+  return typeof value === "object" && value !== null && "times" in value ? Number(value.times) : 0;
+}

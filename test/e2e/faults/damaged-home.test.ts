@@ -216,7 +216,7 @@ for (const [name, spoil] of [
       messages.slice(0, before.length).map(({ content }) => content),
       before.map(({ content }) => content),
     );
-    assert.equal(again.gateway.api.status().problems.filter((text) => text.includes("telegram:9")).length, 1);
+    assert.equal((await again.gateway.api.status()).problems.filter((text) => text.includes("telegram:9")).length, 1);
   });
 
 function lineEnd(path: string, line: number): number {

@@ -332,6 +332,14 @@ export function createMemoryGateway(): MemoryGateway {
         run: () => Promise.reject(noJobs()),
         history: async () => [],
       },
+      dead: {
+        list: async () => [],
+        show: async (id) => {
+          throw new RequestError(`There is no dead letter ${id}.`, { status: 404, code: "not_found" });
+        },
+        redrive: async () => undefined,
+        drop: async () => undefined,
+      },
       ledger: async () => [{ messageId: "msg_1", sessionKey: "webui:1", acceptedSeq: 1, end: "answered", endSeq: 9 }],
     },
   };

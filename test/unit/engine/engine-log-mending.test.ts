@@ -249,7 +249,7 @@ for (const [name, spoil, from] of [
     const shownSeq = (key: string): number => (key === sessionOf ? 12 : 0);
     const opened = await openIn(home, { shownSeq });
     await opened.engine.accept(inbound("msg_1"), { events: [queued("msg_1")] });
-    assert.deepEqual(damageOf(opened)?.lost, [{ from_seq: from, to_seq: 12 }]);
+    assert.deepEqual((await damageOf(opened))?.lost, [{ from_seq: from, to_seq: 12 }]);
     const events = await allEvents(opened.engine, sessionOf);
     assert.deepEqual(own(events), made.events.slice(0, from - 1));
     assert.ok(events.slice(from - 1).every(({ seq }) => seq > 12));
