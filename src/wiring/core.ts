@@ -79,7 +79,8 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
       ...(now === undefined ? {} : { now }),
       sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
       sessionLogs: () => [gatewayLog, ...logsIn(sessionsDir)],
-      shownSeq: (key) => shownSequence(files.documentPath(key)),
+      // The gateway itself has no document.
+      shownSeq: (key) => (key === gatewayKey ? 0 : shownSequence(files.documentPath(key))),
     }),
   );
   const { engine, assertHeld, recentSessions, holdFiles } = opened;

@@ -14,6 +14,6 @@ export async function undeliveredProblems({ dead }: Pick<Engine, "dead">, now: n
     const newest = own.reduce((a, b) => (b.buriedAt >= a.buriedAt ? b : a));
     const count = own.length === 1 ? "One message" : `${own.length} messages`;
     const last = own.length === 1 ? `It was for chat ${newest.chat}` : `The last one was for chat ${newest.chat}`;
-    return `${count} of the last week could not be delivered on ${name}. ${last}: ${newest.reason}`;
+    return `${count} of the last week could not be delivered on ${name}. ${last}: ${newest.reason} (maxclaw dead list)`;
   });
 }

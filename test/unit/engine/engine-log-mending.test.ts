@@ -261,7 +261,7 @@ for (const [name, spoil, from] of [
     await again.engine[Symbol.asyncDispose]();
     const after = await openIn(home, { shownSeq });
     assert.deepEqual(await allEvents(after.engine, sessionOf), []);
-    assert.equal(damageOf(after), undefined, "an older life of the session is no loss");
+    assert.equal(await damageOf(after), undefined, "an older life of the session is no loss");
     await after.engine[Symbol.asyncDispose]();
   });
 
