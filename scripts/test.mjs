@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** The test files that take longest, longest first: they begin first, so that no core is idle while the last one runs. */
-const longest = ["sweep-scenarios", "sweep", "attack"];
+const longest = ["sweep-scenarios", "sweep", "attack", "mcp-conformance", "web"];
 /** One more than there are cores: many tests wait for clocks and processes. */
 const atOnce = Math.min(8, availableParallelism() + 1);
 
