@@ -9,7 +9,7 @@ import { z } from "zod";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tools/tool.js";
-import { cutText } from "../util/cut-text.js";
+import { cutText } from "../util/text/cut-text.js";
 import { inputOf } from "./check-input.js";
 import { toolNames } from "./names.js";
 import { MoreLoginNeeded } from "./oauth.js";

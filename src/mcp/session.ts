@@ -9,10 +9,10 @@ import {
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf } from "../errors.js";
-import { cutText } from "../util/cut-text.js";
-import { linked } from "../util/linked.js";
-import { sleep } from "../util/sleep.js";
-import { untilAborted } from "../util/until-aborted.js";
+import { linked } from "../util/async/linked.js";
+import { sleep } from "../util/async/sleep.js";
+import { untilAborted } from "../util/async/until-aborted.js";
+import { cutText } from "../util/text/cut-text.js";
 import { LoginNeeded, MoreLoginNeeded } from "./oauth.js";
 import type { McpServerSettings } from "./settings.js";
 import { StdioTransport } from "./stdio-transport.js";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
-import { sleep } from "../util/sleep.js";
+import { sleep } from "../util/async/sleep.js";
 import { serverEnvironment } from "./environment.js";
 import { createFloodGuard, type FloodGuard } from "./flood.js";
 import { createLineReader } from "./lines.js";
