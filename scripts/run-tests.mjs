@@ -1,5 +1,6 @@
 // Runs compiled test files, several at a time, in the order given: `node scripts/run-tests.mjs <at once> <files>`.
 // `node --test` would sort them by name, and end with one core idle while the last long file runs.
+import { relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 
@@ -22,6 +23,6 @@ const told = results.compose(new spec());
 told.pipe(process.stdout);
 told.once("end", () => {
   const longest = [...seconds].toSorted(([, a], [, b]) => b - a).slice(0, shown);
-  const lines = longest.map(([file, took]) => `${took.toFixed(1).padStart(6)} s ${file}`);
+  const lines = longest.map(([file, took]) => `${took.toFixed(1).padStart(6)} s ${relative("", file)}`);
   console.log(`The longest files:\n${lines.join("\n")}`);
 });
