@@ -171,7 +171,8 @@ const table: readonly Row[] = [
 
 /** Packages that only these may import, in any way. */
 const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
-  "@modelcontextprotocol/sdk": ["mcp/**"],
+  "@modelcontextprotocol/client": ["mcp/**"],
+  "@modelcontextprotocol/server": ["mcp/**"],
   grammy: ["channels/telegram/**"],
   json5: ["migrate/json5"],
   imapflow: ["channels/email/*"],
@@ -201,7 +202,8 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
 
 /** Loaded only by those who switch on what needs them. */
 const heavyPackages = [
-  "@modelcontextprotocol/sdk",
+  "@modelcontextprotocol/client",
+  "@modelcontextprotocol/server",
   "unstorage",
   "grammy",
   "imapflow",

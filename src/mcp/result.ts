@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { ContentBlock, EmbeddedResource } from "@modelcontextprotocol/sdk/types.js";
+import type { ContentBlock, EmbeddedResource } from "@modelcontextprotocol/client";
 import { outsideResults } from "../policy/zones.js";
 import { keepFile } from "../tools/keep-file.js";
 import type { ToolContext, ToolImage, ToolResult } from "../tools/tool.js";

@@ -1,37 +1,29 @@
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import {
   type CallToolResult,
-  CallToolResultSchema,
-  ListToolsResultSchema,
+  Client,
+  type RequestOptions,
+  StreamableHTTPClientTransport,
   type Tool as ToolInfo,
-  ToolListChangedNotificationSchema,
-} from "@modelcontextprotocol/sdk/types.js";
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { messageOf } from "../errors.js";
-import { cutText } from "../util/cut-text.js";
 import { linked } from "../util/linked.js";
 import { sleep } from "../util/sleep.js";
 import { untilAborted } from "../util/until-aborted.js";
-import { LoginNeeded, MoreLoginNeeded } from "./oauth.js";
+import { CallTime, CallTimeout } from "./call-time.js";
+import { readCatalog, type ServerCatalog } from "./catalog.js";
+import { followChanges } from "./changes.js";
+import { clauseOf, explain, isFatal, isUnknownHere } from "./explain.js";
+import { LoginNeeded } from "./oauth.js";
+import { type Agreement, negotiationOf, nextAgreement } from "./revision.js";
 import type { McpServerSettings } from "./settings.js";
 import { StdioTransport } from "./stdio-transport.js";
 import { createTransport, kindsOf, type TransportKind, type TransportOptions } from "./transports.js";
 
-const maxTools = 1000;
-const maxPages = 50;
-/** Of one tool with its schemas. */
-const maxToolChars = 64_000;
 const pingMs = 5000;
 
-/** What a server offers. */
-export interface ServerCatalog {
-  readonly tools: readonly ToolInfo[];
-  /** Names of tools that are too large to be offered. */
-  readonly tooLarge: readonly string[];
-  readonly hasResources: boolean;
-  readonly hasPrompts: boolean;
-}
+/** What a request of one call is made with. Its time is limited by the signal, so the client's own limit is none. */
+export type CallOptions = Required<Pick<RequestOptions, "signal" | "timeout">>;
 
 /** One connection to a server, initialised, its tools listed. */
 export interface McpSession {
@@ -42,7 +34,11 @@ export interface McpSession {
   readonly closed: Promise<string | undefined>;
   readonly isClosed: boolean;
   readonly pid: number | undefined;
-  callTool(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
+  /** It speaks none of the revisions that begin without `initialize`. */
+  readonly isOlder: boolean;
+  /** Runs one call, as long as the server may take for it. @throws {CallTimeout} */
+  call<T>(work: (options: CallOptions) => Promise<T>, signal: AbortSignal): Promise<T>;
+  callTool(tool: ToolInfo, input: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
   /** Lists the tools again. */
   refresh(): Promise<ServerCatalog>;
   /** False: it does not even answer that it is there. */
@@ -52,6 +48,8 @@ export interface McpSession {
 
 export interface SessionOptions extends TransportOptions {
   readonly version: string;
+  /** It is known to speak older revisions alone. */
+  readonly isOlder?: boolean | undefined;
   /** The server says that its tools have changed. */
   readonly onChanged: () => void;
 }
@@ -87,159 +85,158 @@ async function openBy(
   options: SessionOptions,
   signal: AbortSignal,
 ): Promise<McpSession> {
-  const { limits } = options;
-  const transport = await createTransport(kind, server, options);
-  const client = new Client({ name: "maxclaw", version: options.version });
-  let lost: string | undefined;
-  let isClosed = false;
-  const closed = new Promise<string | undefined>((resolve) => {
-    client.onclose = () => {
-      isClosed = true;
-      resolve(reasonOf(transport) ?? lost);
+  const first: Agreement = kind === "sse" || options.isOlder === true ? "older" : "either";
+  const connection = new Connection(kind, server, options, first);
+  try {
+    return await connection.open(signal);
+  } catch (error) {
+    const next = signal.aborted ? undefined : nextAgreement(first, error, connection.endedItself);
+    if (next === undefined) throw error;
+    return await new Connection(kind, server, options, next).open(signal).catch((second: unknown) => {
+      throw error instanceof LoginNeeded ? error : second;
+    });
+  }
+}
+
+class Connection implements McpSession {
+  readonly kind: TransportKind;
+  readonly client: Client;
+  readonly closed: Promise<string | undefined>;
+  readonly #server: McpServerSettings;
+  readonly #options: SessionOptions;
+  readonly #transport: Transport;
+  readonly #ended = new AbortController();
+  #signal: AbortSignal = this.#ended.signal;
+  #catalog: ServerCatalog | undefined;
+  #lost: string | undefined;
+
+  constructor(kind: TransportKind, server: McpServerSettings, options: SessionOptions, agreement: Agreement) {
+    this.kind = kind;
+    this.#server = server;
+    this.#options = options;
+    this.#transport = createTransport(kind, server, options);
+    this.client = new Client(
+      { name: "maxclaw", version: options.version },
+      { versionNegotiation: negotiationOf(agreement, options.limits) },
+    );
+    this.closed = new Promise((resolve) => {
+      this.client.onclose = () => {
+        this.#ended.abort();
+        resolve(this.#reason ?? this.#lost);
+      };
+    });
+    this.client.onerror = (error) => {
+      this.#lost = clauseOf(error);
+      if (isFatal(this.#lost)) void this.client.close();
     };
-  });
-  client.onerror = (error) => {
-    lost = clauseOf(error);
-    if (isFatal(lost)) void client.close();
-  };
-  client.setNotificationHandler(ToolListChangedNotificationSchema, () => options.onChanged());
-  const close = async (): Promise<void> => {
+    this.client.setNotificationHandler("notifications/tools/list_changed", () => options.onChanged());
+  }
+
+  get catalog(): ServerCatalog {
+    if (this.#catalog === undefined) throw new Error("the server has not been asked for its tools");
+    return this.#catalog;
+  }
+
+  get isClosed(): boolean {
+    return this.#ended.signal.aborted;
+  }
+
+  get isOlder(): boolean {
+    return this.client.getProtocolEra() === "legacy";
+  }
+
+  get pid(): number | undefined {
+    return this.#transport instanceof StdioTransport ? this.#transport.pid : undefined;
+  }
+
+  /** Its process ended of itself. */
+  get endedItself(): boolean {
+    return this.#transport instanceof StdioTransport && this.#transport.endedItself;
+  }
+
+  get #reason(): string | undefined {
+    return this.#transport instanceof StdioTransport ? this.#transport.reason : undefined;
+  }
+
+  async open(signal: AbortSignal): Promise<this> {
+    const { limits, onChanged } = this.#options;
+    this.#signal = signal;
+    try {
+      await this.#within(limits.initialiseMs, "initialising", () =>
+        this.client.connect(this.#transport, { timeout: limits.initialiseMs }),
+      );
+      this.#catalog = await this.refresh();
+      if (!this.isOlder && this.client.getServerCapabilities()?.tools?.listChanged === true)
+        void followChanges(this, { limits, onChanged, signal: this.#ended.signal });
+      return this;
+    } catch (error) {
+      // A transport that never got to its start is not closed by its client.
+      await Promise.allSettled([this.close(), this.#transport.close()]);
+      throw error;
+    }
+  }
+
+  async refresh(): Promise<ServerCatalog> {
+    const { listMs } = this.#options.limits;
+    return await this.#within(listMs, "listing its tools", (limit) => readCatalog(this.client, listMs, limit));
+  }
+
+  async call<T>(work: (options: CallOptions) => Promise<T>, signal: AbortSignal): Promise<T> {
+    using time = new CallTime(this.#server.callMs, signal);
+    try {
+      return await work({ signal: time.signal, timeout: endless });
+    } catch (error) {
+      // The client would say it in its own words.
+      if (time.signal.reason instanceof CallTimeout) throw time.signal.reason;
+      throw error;
+    }
+  }
+
+  async callTool(
+    { name, inputSchema }: ToolInfo,
+    input: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<CallToolResult> {
+    // Without the schema of its output: no result is checked, and no validator is kept for each tool.
+    const toolDefinition = { name, inputSchema };
+    return await this.call(
+      (options) => this.client.callTool({ name, arguments: input }, { ...options, toolDefinition }),
+      signal,
+    );
+  }
+
+  async answers(): Promise<boolean> {
+    const options = { timeout: pingMs };
+    const asked: Promise<unknown> = this.isOlder ? this.client.ping(options) : this.client.discover(options);
+    return await asked.then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async close(): Promise<void> {
+    const transport = this.#transport;
     // So that the server need not keep what nobody comes back to.
     if (transport instanceof StreamableHTTPClientTransport && transport.sessionId !== undefined)
-      await Promise.race([transport.terminateSession(), timeout(limits.stopMs)]).catch(() => undefined);
-    await client.close().catch(() => undefined);
-  };
-  const within = async <T>(ms: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+      await Promise.race([transport.terminateSession(), timeout(this.#options.limits.stopMs)]).catch(() => undefined);
+    await this.client.close().catch(() => undefined);
+  }
+
+  async #within<T>(ms: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const signal = this.#signal;
     using limit = linked(signal, ms);
     try {
       return await untilAborted(work(limit.signal), limit.signal);
     } catch (error) {
-      throw explain(error, transport, lost, { what, ms, timedOut: limit.signal.aborted && !signal.aborted });
+      const timedOut = limit.signal.aborted && !signal.aborted;
+      throw explain(error, this.#reason, this.#lost, { what, ms, timedOut });
     }
-  };
-  const list = async (): Promise<ServerCatalog> =>
-    await within(limits.listMs, "listing its tools", (limit) => readCatalog(client, limits.listMs, limit));
-  try {
-    await within(limits.initialiseMs, "initialising", () =>
-      client.connect(transport, { timeout: limits.initialiseMs }),
-    );
-    const catalog = await list();
-    return {
-      kind,
-      catalog,
-      client,
-      closed,
-      get isClosed() {
-        return isClosed;
-      },
-      pid: transport instanceof StdioTransport ? transport.pid : undefined,
-      refresh: list,
-      close,
-      // Not `client.callTool`: that would check results, and keep a validator for each tool.
-      callTool: async (name, input, callSignal) =>
-        await client.request({ method: "tools/call", params: { name, arguments: input } }, CallToolResultSchema, {
-          timeout: server.callMs,
-          signal: callSignal,
-        }),
-      answers: () =>
-        client.ping({ timeout: pingMs }).then(
-          () => true,
-          () => false,
-        ),
-    };
-  } catch (error) {
-    // A transport that never got to its start is not closed by its client.
-    await Promise.allSettled([close(), transport.close()]);
-    throw error;
   }
 }
 
-async function readCatalog(client: Client, timeout: number, signal: AbortSignal): Promise<ServerCatalog> {
-  const capabilities = client.getServerCapabilities() ?? {};
-  const tools: ToolInfo[] = [];
-  const tooLarge: string[] = [];
-  const seen = new Set<string>();
-  let cursor: string | undefined;
-  for (let page = 0; capabilities.tools !== undefined && page < maxPages && tools.length < maxTools; page++) {
-    const params = cursor === undefined ? {} : { cursor };
-    const result = await client.request({ method: "tools/list", params }, ListToolsResultSchema, { timeout, signal });
-    const fresh = result.tools.filter(({ name }) => !seen.has(name) && seen.add(name));
-    for (const tool of fresh) {
-      if (isTooLarge(tool)) tooLarge.push(cutText(tool.name, 80));
-      else if (tool.execution?.taskSupport !== "required") tools.push(tool);
-    }
-    cursor = result.nextCursor;
-    // Some servers give the first page for every cursor.
-    if (cursor === undefined || fresh.length === 0) break;
-  }
-  return {
-    tools: tools.slice(0, maxTools),
-    tooLarge: tooLarge.slice(0, 10),
-    hasResources: capabilities.resources !== undefined,
-    hasPrompts: capabilities.prompts !== undefined,
-  };
-}
-
-function isTooLarge(tool: ToolInfo): boolean {
-  try {
-    return JSON.stringify(tool).length > maxToolChars;
-  } catch {
-    // Nested deeper than can be written again, which would fail each request that offers it.
-    return true;
-  }
-}
-
-interface Phase {
-  readonly what: string;
-  readonly ms: number;
-  readonly timedOut: boolean;
-}
-
-/** What a person can make something of: the process' own end says more than the client's "connection closed". */
-function explain(error: unknown, transport: Transport, lost: string | undefined, { what, ms, timedOut }: Phase): Error {
-  if (error instanceof LoginNeeded || isUnknownHere(error)) return error;
-  if (error instanceof MoreLoginNeeded) return new LoginNeeded(error.message);
-  if (error instanceof StreamableHTTPError && (error.code === 401 || error.code === 403))
-    return new LoginNeeded(`it answered with HTTP ${error.code}`);
-  if (/\b401\b|unauthorized/i.test(messageOf(error))) return new LoginNeeded(messageOf(error));
-  const reason = reasonOf(transport);
-  if (reason !== undefined) return new Error(reason, { cause: error });
-  if (timedOut || /timed out/i.test(messageOf(error)))
-    return new Error(`${what} took more than ${ms / 1000} s`, { cause: error });
-  return new Error(causeOf(error) ?? lost ?? clauseOf(error), { cause: error });
-}
+/** More than a timer takes would be none at all. */
+const endless = 2 ** 31 - 1;
 
 function timeout(ms: number): Promise<void> {
   return sleep(ms, new AbortController().signal);
-}
-
-/** Only a new session helps: the SDK has given up on the stream, or, with SSE, comes back as somebody else, or it is too much. */
-function isFatal(reason: string): boolean {
-  return /^Maximum reconnection attempts|^SSE error|the server sent a message of more than/.test(reason);
-}
-
-/** An error in one clause, whatever page of HTML or list of problems it holds. */
-export function clauseOf(error: unknown): string {
-  const text = messageOf(error).replace(/^Streamable HTTP error: (Error POSTing to endpoint: )?/, "");
-  const isNone = error instanceof SyntaxError || (error instanceof Error && error.name.endsWith("ZodError"));
-  if (isNone) return "what it answers is not MCP";
-  const isAnswer = error instanceof StreamableHTTPError && (error.code ?? 0) > 0;
-  return cutText(isAnswer ? `it answered with HTTP ${error.code}: ${text}` : text, 300);
-}
-
-/** `fetch failed` says nothing; its cause does. */
-export function causeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const { cause } = error;
-  if (cause instanceof Error && cause.message !== "") return cause.message;
-  return cause instanceof Error && "code" in cause ? String(cause.code) : undefined;
-}
-
-/** The server does not know this transport, so that the older one may be tried. */
-function isUnknownHere(error: unknown): error is Error {
-  return error instanceof StreamableHTTPError && [400, 404, 405, 406].includes(error.code ?? 0);
-}
-
-function reasonOf(transport: Transport): string | undefined {
-  return transport instanceof StdioTransport ? transport.reason : undefined;
 }

@@ -114,6 +114,15 @@ describe("the answer of an authorization server", () => {
     assert.equal(await w.login(), true);
   });
 
+  it("does not count when it goes by the name of a login server elsewhere", async () => {
+    await using w = await start({ issuer: "https://login.example" });
+    await assert.rejects(
+      w.login(),
+      /The login server at http:\/\/127\.0\.0\.1:\d+\/? says that it is https:\/\/login\.example/,
+    );
+    assert.deepEqual(w.oauth.seen, [], "it is neither registered with nor asked");
+  });
+
   for (const [iss, why] of [
     ["wrong", /refused: the answer is from https:\/\/other\.example, and http:\/\/127\.0\.0\.1:\d+ was asked/],
     ["absent", /refused: the answer does not say which login server it is from/],
