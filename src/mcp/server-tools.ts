@@ -10,6 +10,7 @@ import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tools/tool.js";
 import { cutText } from "../util/cut-text.js";
+import { createAsker } from "./asking/ask.js";
 import { CallTimeout } from "./call-time.js";
 import { inputOf } from "./check-input.js";
 import { causeOf, clauseOf } from "./explain.js";
@@ -17,7 +18,7 @@ import { toolNames } from "./names.js";
 import { MoreLoginNeeded } from "./oauth.js";
 import { type ServerContent, toResult } from "./result.js";
 import { type McpServer, NotConnected } from "./server.js";
-import type { CallOptions, McpSession } from "./session.js";
+import type { Caller, CallOptions, McpSession } from "./session.js";
 
 /** A description is the server's own words in every request: no more of them than a model needs. */
 const maxDescription = 400;
@@ -68,8 +69,8 @@ function calledTool(server: McpServer, info: ToolInfo, name: string, log: Logger
     risk: "call",
     origin: "mcp",
     run: (input, context) =>
-      answerOf(server, name, context, async (session) => {
-        const result = await session.callTool(info, input, context.signal);
+      answerOf(server, name, context, async (session, caller) => {
+        const result = await session.callTool(info, input, caller);
         return { content: result.content, structured: result.structuredContent, isError: result.isError === true };
       }),
   });
@@ -156,6 +157,10 @@ interface Outcome {
   readonly isError: boolean;
 }
 
+function declined(why: string): string {
+  return `[The server wanted to ask a person something in this call. That was declined: ${why}.]`;
+}
+
 /** The same for a request that the client knows how to make. */
 function askedOf(
   server: McpServer,
@@ -163,13 +168,28 @@ function askedOf(
   context: ToolContext,
   work: (client: Client, options: CallOptions) => Promise<Outcome>,
 ): Promise<ToolResult> {
-  return answerOf(server, tool, context, (session) =>
-    session.call((options) => work(session.client, options), context.signal),
+  return answerOf(server, tool, context, (session, caller) =>
+    session.call((options) => work(session.client, options), caller),
   );
 }
 
 /** Runs one request; whatever goes wrong is a sentence for the model. */
 async function answerOf(
+  server: McpServer,
+  tool: string,
+  context: ToolContext,
+  work: (session: McpSession, caller: Caller) => Promise<Outcome>,
+): Promise<ToolResult> {
+  const { name } = server.settings;
+  const notes = new Set<string>();
+  const onDeclined = (why: string): void => void notes.add(declined(why));
+  const asker = createAsker({ server: name, tool, ask: context.ask, onDeclined });
+  const caller = { signal: context.signal, onDeclined, asker };
+  const result = await runFor(server, tool, context, (session) => work(session, caller));
+  return notes.size === 0 ? result : { ...result, text: [...notes, result.text].join("\n\n") };
+}
+
+async function runFor(
   server: McpServer,
   tool: string,
   context: ToolContext,
@@ -208,7 +228,9 @@ async function answerOf(
     // The server's own answer shows that it is there; anything else may mean that it knows nobody any more.
     if (used !== undefined && !(error instanceof ProtocolError)) void server.suspect(used);
     const said = error instanceof ProtocolError ? cutText(messageOf(error), 1000) : (causeOf(error) ?? clauseOf(error));
-    const text = server.said(said);
+    // The client's own words for it are a page long.
+    const isOdd = said.startsWith("Invalid elicitation request");
+    const text = isOdd ? "it wanted to ask a person something in a form that the protocol does not know" : server.said(said);
     return { ...failed(`${tool} failed: ${text}`, `${tool} failed`), outside };
   }
 }

@@ -165,7 +165,7 @@ export class McpServer {
       const isOlder = this.#isOlder;
       // Found out again, should that have failed because of it.
       this.#isOlder = false;
-      session = await openSession(settings, { ...this.#options, auth, onChanged, isOlder }, signal);
+      session = await openSession(settings, { ...this.#options, auth, onChanged, isOlder, asks: true }, signal);
       // Over HTTP asking costs little. Here a server may end of it, or make everybody wait.
       this.#isOlder = session.kind === "stdio" && session.isOlder;
     } catch (error) {

@@ -1,6 +1,8 @@
 import {
   type CallToolResult,
   Client,
+  type ElicitRequest,
+  type ElicitResult,
   type RequestOptions,
   StreamableHTTPClientTransport,
   type Tool as ToolInfo,
@@ -10,6 +12,7 @@ import { messageOf } from "../errors.js";
 import { linked } from "../util/linked.js";
 import { sleep } from "../util/sleep.js";
 import { untilAborted } from "../util/until-aborted.js";
+import type { Asker } from "./asking/ask.js";
 import { CallTime, CallTimeout } from "./call-time.js";
 import { readCatalog, type ServerCatalog } from "./catalog.js";
 import { followChanges } from "./changes.js";
@@ -25,6 +28,14 @@ const pingMs = 5000;
 /** What a request of one call is made with. Its time is limited by the signal, so the client's own limit is none. */
 export type CallOptions = Required<Pick<RequestOptions, "signal" | "timeout">>;
 
+/** For whom a call is made. */
+export interface Caller {
+  readonly signal: AbortSignal;
+  readonly asker: Asker;
+  /** What the server wanted to ask was declined: why, as a clause. */
+  readonly onDeclined: (why: string) => void;
+}
+
 /** One connection to a server, initialised, its tools listed. */
 export interface McpSession {
   readonly kind: TransportKind;
@@ -37,8 +48,8 @@ export interface McpSession {
   /** It speaks none of the revisions that begin without `initialize`. */
   readonly isOlder: boolean;
   /** Runs one call, as long as the server may take for it. @throws {CallTimeout} */
-  call<T>(work: (options: CallOptions) => Promise<T>, signal: AbortSignal): Promise<T>;
-  callTool(tool: ToolInfo, input: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
+  call<T>(work: (options: CallOptions) => Promise<T>, caller: Caller): Promise<T>;
+  callTool(tool: ToolInfo, input: Record<string, unknown>, caller: Caller): Promise<CallToolResult>;
   /** Lists the tools again. */
   refresh(): Promise<ServerCatalog>;
   /** False: it does not even answer that it is there. */
@@ -50,6 +61,8 @@ export interface SessionOptions extends TransportOptions {
   readonly version: string;
   /** It is known to speak older revisions alone. */
   readonly isOlder?: boolean | undefined;
+  /** People can be asked in calls. */
+  readonly asks?: boolean | undefined;
   /** The server says that its tools have changed. */
   readonly onChanged: () => void;
 }
@@ -98,6 +111,11 @@ async function openBy(
   }
 }
 
+interface RunningCall {
+  readonly time: CallTime;
+  readonly caller: Caller;
+}
+
 class Connection implements McpSession {
   readonly kind: TransportKind;
   readonly client: Client;
@@ -106,6 +124,7 @@ class Connection implements McpSession {
   readonly #options: SessionOptions;
   readonly #transport: Transport;
   readonly #ended = new AbortController();
+  readonly #calls = new Set<RunningCall>();
   #signal: AbortSignal = this.#ended.signal;
   #catalog: ServerCatalog | undefined;
   #lost: string | undefined;
@@ -117,8 +136,13 @@ class Connection implements McpSession {
     this.#transport = createTransport(kind, server, options);
     this.client = new Client(
       { name: "maxclaw", version: options.version },
-      { versionNegotiation: negotiationOf(agreement, options.limits) },
+      {
+        versionNegotiation: negotiationOf(agreement, options.limits),
+        capabilities: options.asks === true ? { elicitation: { form: {}, url: {} } } : {},
+      },
     );
+    if (options.asks === true)
+      this.client.setRequestHandler("elicitation/create", ({ params }, { mcpReq }) => this.#ask(params, mcpReq.signal));
     this.closed = new Promise((resolve) => {
       this.client.onclose = () => {
         this.#ended.abort();
@@ -181,27 +205,31 @@ class Connection implements McpSession {
     return await this.#within(listMs, "listing its tools", (limit) => readCatalog(this.client, listMs, limit));
   }
 
-  async call<T>(work: (options: CallOptions) => Promise<T>, signal: AbortSignal): Promise<T> {
-    using time = new CallTime(this.#server.callMs, signal);
+  async call<T>(work: (options: CallOptions) => Promise<T>, caller: Caller): Promise<T> {
+    using time = new CallTime(this.#server.callMs, caller.signal);
+    const running = { time, caller };
+    this.#calls.add(running);
     try {
       return await work({ signal: time.signal, timeout: endless });
     } catch (error) {
       // The client would say it in its own words.
       if (time.signal.reason instanceof CallTimeout) throw time.signal.reason;
       throw error;
+    } finally {
+      this.#calls.delete(running);
     }
   }
 
   async callTool(
     { name, inputSchema }: ToolInfo,
     input: Record<string, unknown>,
-    signal: AbortSignal,
+    caller: Caller,
   ): Promise<CallToolResult> {
     // Without the schema of its output: no result is checked, and no validator is kept for each tool.
     const toolDefinition = { name, inputSchema };
     return await this.call(
       (options) => this.client.callTool({ name, arguments: input }, { ...options, toolDefinition }),
-      signal,
+      caller,
     );
   }
 
@@ -220,6 +248,26 @@ class Connection implements McpSession {
     if (transport instanceof StreamableHTTPClientTransport && transport.sessionId !== undefined)
       await Promise.race([transport.terminateSession(), timeout(this.#options.limits.stopMs)]).catch(() => undefined);
     await this.client.close().catch(() => undefined);
+  }
+
+  /** Where more than one call runs nobody can say in which chat the question belongs. */
+  async #ask(request: ElicitRequest["params"], signal: AbortSignal): Promise<ElicitResult> {
+    const [only, ...others] = this.#calls;
+    if (only === undefined) return { action: "decline" };
+    if (others.length > 0) {
+      const why =
+        "other calls were running on the same server, so it was not clear whom to ask; make one call at a time";
+      for (const { caller } of [only, ...others]) caller.onDeclined(why);
+      return { action: "decline" };
+    }
+    using asking = linked(signal);
+    const leave = (): void => asking.abort();
+    for (const one of [this.#ended.signal, only.time.signal]) one.addEventListener("abort", leave, { once: true });
+    try {
+      return await only.time.rest(() => only.caller.asker(request, asking.signal));
+    } finally {
+      for (const one of [this.#ended.signal, only.time.signal]) one.removeEventListener("abort", leave);
+    }
   }
 
   async #within<T>(ms: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -70,7 +70,6 @@ function assertExpected(failed: ReadonlyMap<string, string>, expected: Readonly<
 }
 
 const notAsClient: Readonly<Record<string, string>> = {
-  "elicitation-sep1034-client-defaults": "servers cannot ask people yet: maxclaw does not say that they could",
   "auth/basic-cimd": "a gateway at home has no web address that could name it as a client: it registers itself",
   "auth/client-credentials-jwt": "a login without a person is not offered: a token of one's own goes into `headers`",
   "auth/client-credentials-basic": "a login without a person is not offered: a token of one's own goes into `headers`",
