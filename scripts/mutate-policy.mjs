@@ -3,7 +3,7 @@
 // the quickest tests alone. `--named`: those alone that name the test which has to notice them, and by that one.
 import { spawn } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { transformWithOxc } from "vite";
@@ -21,8 +21,10 @@ const tests = [
 ];
 
 function named(folder, pattern) {
-  const files = readdirSync(join(root, "dist", "test", folder)).filter((file) => file.endsWith(".test.js"));
-  return files.filter((file) => pattern.test(file)).map((file) => join(folder, file));
+  const files = readdirSync(join(root, "dist", "test", folder), { recursive: true, encoding: "utf8" });
+  return files
+    .filter((file) => file.endsWith(".test.js") && pattern.test(basename(file)))
+    .map((file) => join(folder, file));
 }
 
 /** Of one mutation: the source with it, or why it cannot be applied. */

@@ -5,26 +5,26 @@ const access = "src/policy/access.ts";
 const approvers = "src/policy/approvers.ts";
 const audience = "src/policy/audience.ts";
 const grants = "src/policy/grants.ts";
-const paths = "src/policy/paths.ts";
+const paths = "src/policy/places/paths.ts";
 const rules = "src/policy/rules.ts";
 const names = "src/policy/rule-names.ts";
-const commands = "src/policy/allowed-command.ts";
-const programs = "src/policy/command-programs.ts";
-const words = "src/policy/shell-words.ts";
+const commands = "src/policy/commands/allowed-command.ts";
+const programs = "src/policy/commands/command-programs.ts";
+const words = "src/policy/commands/shell-words.ts";
 const limits = "src/policy/tool-limits.ts";
-const places = "src/policy/place-limits.ts";
-const zones = "src/policy/zones.ts";
-const approvals = "src/agent/approvals.ts";
-const harm = "src/policy/harmful-commands.ts";
-const reach = "src/policy/command-reach.ts";
-const commandPlaces = "src/policy/command-places.ts";
+const places = "src/policy/places/place-limits.ts";
+const zones = "src/policy/places/zones.ts";
+const approvals = "src/agent/calls/approvals.ts";
+const harm = "src/policy/commands/harmful-commands.ts";
+const reach = "src/policy/commands/command-reach.ts";
+const commandPlaces = "src/policy/commands/command-places.ts";
 const sights = "src/tools/exec/bare-sights.ts";
 const exec = "src/tools/exec/exec.ts";
 const registry = "src/tools/registry.ts";
-const provenance = "src/agent/provenance.ts";
-const ruleTest = "e2e/policy-rules";
-const harmTest = "unit/policy-harm";
-const bareTest = "e2e/provenance-bare";
+const provenance = "src/agent/calls/provenance.ts";
+const ruleTest = "e2e/people/policy-rules";
+const harmTest = "unit/policy/policy-harm";
+const bareTest = "e2e/people/provenance-bare";
 
 export const mutations = [
   // Who may talk.
@@ -110,10 +110,10 @@ export const mutations = [
   ],
   [limits, `access.of === "chat" || isPrivate(speaker)`, `access.of === "chat" || speaker.role === "owner"`],
   // Rules.
-  [rules, `compile(rule, index, places)).reverse();`, `compile(rule, index, places));`, "unit/policy-matrix"],
+  [rules, `compile(rule, index, places)).reverse();`, `compile(rule, index, places));`, "unit/policy/policy-matrix"],
   [rules, `(rule.role === undefined || rule.role === speaker.role) &&`, ``],
   [rules, `(rule.chat === undefined || rule.chat === speaker.chatType)`, `true`],
-  [rules, `if (verdict !== "allow") {`, `if (verdict === undefined) {`, "unit/policy-matrix"],
+  [rules, `if (verdict !== "allow") {`, `if (verdict === undefined) {`, "unit/policy/policy-matrix"],
   // What a rule says of a call's input, and what is left to the parts of the call.
   [rules, `!(isLeft && rule.mayMeanPart(access))`, `!isLeft`, ruleTest],
   [rules, `(one.verdict === "allow" || !one.isForAll)`, `one.verdict === "allow"`, ruleTest],
@@ -137,8 +137,8 @@ export const mutations = [
   [sights, `origin !== undefined && !isOwnUpload(target)`, `origin !== undefined`, bareTest],
   [commandPlaces, `places.add(path.resolve(start, one))`, `places.add(path.resolve(cwd, one))`, bareTest],
   // Whose a file is, and what a call may hold.
-  [provenance, `return by !== undefined && isOwner(`, `return by !== undefined || !isOwner(`, "e2e/own-uploads"],
-  [registry, `if (parsed.success && strange.length === 0)`, `if (parsed.success)`, "unit/tools-registry"],
+  [provenance, `return by !== undefined && isOwner(`, `return by !== undefined || !isOwner(`, "e2e/people/own-uploads"],
+  [registry, `if (parsed.success && strange.length === 0)`, `if (parsed.success)`, "unit/tools/tools-registry"],
   [names, `.normalize("NFKC").toUpperCase()`, `.toUpperCase()`],
   [commands, `return !isOpen || !opensMore(`, `return true || !opensMore(`],
   [commands, `if (isOpen && runsAnything(program))`, `if (program === "")`],

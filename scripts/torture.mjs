@@ -18,7 +18,7 @@ const run = (args) => {
 };
 
 run([join("scripts", "build.mjs")]);
-const folder = join("dist", "test", "unit");
+const folder = join("dist", "test", "unit", "torture");
 const files = readdirSync(join(root, folder))
   .filter((name) => name.startsWith("torture-") && name.endsWith(".test.js"))
   .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))

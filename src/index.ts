@@ -117,4 +117,4 @@ export {
   type ToolTasks,
   type ToolTraits,
 } from "./tools/tool.js";
-export type { Extension, ExtensionContext, ExtensionFactory } from "./wiring/extension.js";
+export type { Extension, ExtensionContext, ExtensionFactory } from "./wiring/extensions/extension.js";

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSegment, loadJournal } from "../../src/engine/embedded/load.js";
+import { createSegment, loadJournal } from "../../src/engine/embedded/journal/load.js";
+import { journalFolder } from "../../src/engine/embedded/journal/segment.js";
 import { seenFolder } from "../../src/engine/embedded/seen/format.js";
 import { SeenKeeper } from "../../src/engine/embedded/seen/seen-keeper.js";
-import { journalFolder } from "../../src/engine/embedded/segment.js";
 import type { LiveRecords } from "../../src/engine/embedded/state.js";
 import { silentLog } from "../../src/log.js";
 

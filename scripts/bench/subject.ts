@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type FakeTelegram, startFakeTelegram } from "../../test/support/fake-telegram.js";
+import { type FakeTelegram, startFakeTelegram } from "../../test/support/fakes/fake-telegram.js";
 import type { FakeModel } from "./fake-model.js";
 
 /** One program under measurement, with a Bot API of its own. */

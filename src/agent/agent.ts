@@ -5,16 +5,16 @@ import type { EventDraft } from "../events/event.js";
 import { createMachines, type MachineOutputs, type Machines } from "../events/machines/run-machines.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
 import { newId } from "../util/ids.js";
-import { type ChatCommand, commandOf } from "./chat-command.js";
-import { runCommand } from "./commands.js";
-import { planOpening } from "./plan-command.js";
+import { type ChatCommand, commandOf } from "./commands/chat-command.js";
+import { planOpening } from "./commands/plan.js";
+import { runCommand } from "./commands/run.js";
+import { watchStreamTiming } from "./model/stream-timing.js";
 import type { AgentOptions, AgentPorts } from "./ports.js";
-import { watchStreamTiming } from "./stream-timing.js";
-import { runTurn } from "./turn.js";
-import { buryTurn, cancelTurn } from "./turn-attempt.js";
-import { noticeMessage, queuedReplies } from "./turn-end.js";
-import { TurnLog } from "./turn-log.js";
-import type { BuryScope, TurnScope } from "./turn-scope.js";
+import { buryTurn, cancelTurn } from "./turn/attempt.js";
+import { noticeMessage, queuedReplies } from "./turn/end.js";
+import type { BuryScope, TurnScope } from "./turn/scope.js";
+import { runTurn } from "./turn/turn.js";
+import { TurnLog } from "./turn/turn-log.js";
 
 /**
  * What the inbound queue is consumed with: takes each accepted message to exactly one end. Stopping the process leaves

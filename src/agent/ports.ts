@@ -5,15 +5,15 @@ import type { Payload } from "../events/catalogue.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
 import type { BoundFile, ToolDecision } from "../policy/access.js";
-import type { CommandAct } from "../policy/commands.js";
+import type { CommandAct } from "../policy/commands/commands.js";
 import type { ChosenModel, ModelChain, ToolDeclaration } from "../providers/provider.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
 import type { Tool, ToolAccess, ToolContext, ToolResult, ToolRun, ToolTasks } from "../tools/tool.js";
-import type { Compaction } from "./compaction.js";
-import type { ContextFiles, ListedSkill, SelectedSkill } from "./context.js";
-import type { OpenQuestions } from "./open-questions.js";
-import type { QuietTime } from "./quiet-time.js";
-import type { RunningTurns } from "./running-turns.js";
+import type { Compaction } from "./model/compaction.js";
+import type { ContextFiles, ListedSkill, SelectedSkill } from "./model/context.js";
+import type { OpenQuestions } from "./questions/open-questions.js";
+import type { QuietTime } from "./questions/quiet-time.js";
+import type { RunningTurns } from "./turn/running-turns.js";
 
 /** The tools on offer. */
 export interface Toolbox {

@@ -1,6 +1,6 @@
 import type { EventDraft } from "../events/event.js";
 import { isClosed } from "../events/session-state.js";
-import type { TurnLog } from "./turn-log.js";
+import type { TurnLog } from "./turn/turn-log.js";
 
 /** A turn begins: nothing, where the session is at work already, or is over. */
 export function becomesActive(log: TurnLog, state: string): EventDraft[] {

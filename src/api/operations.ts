@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { OpenQuestions } from "../agent/open-questions.js";
-import type { RunningTurns } from "../agent/running-turns.js";
+import type { OpenQuestions } from "../agent/questions/open-questions.js";
+import type { RunningTurns } from "../agent/turn/running-turns.js";
 import type { Budgets } from "../budgets/budgets.js";
 import type { Attachment } from "../bus/messages.js";
 import type { Channel } from "../channels/channel.js";
@@ -10,14 +10,15 @@ import { draft, type EventDraft } from "../events/event.js";
 import { channelOf, chatOf, isBelow } from "../events/session-key.js";
 import type { StreamSnapshots } from "../events/stream-snapshots.js";
 import type { EventConsumer } from "../events/system-bus.js";
+import type { Answers } from "../inbound/answers.js";
+import type { Intake } from "../inbound/intake.js";
 import type { Logger } from "../log.js";
 import type { Grants } from "../policy/grants.js";
 import type { Pairing } from "../policy/pairing.js";
 import type { Scheduler } from "../schedule/scheduler.js";
 import type { SessionStore } from "../sessions/session-store.js";
-import { cutText } from "../util/cut-text.js";
-import { linked } from "../util/linked.js";
-import type { Answers } from "./answers.js";
+import { linked } from "../util/async/linked.js";
+import { cutText } from "../util/text/cut-text.js";
 import { createCronOperations } from "./cron-operations.js";
 import type {
   ArtifactContent,
@@ -28,14 +29,13 @@ import type {
   UploadRequest,
 } from "./gateway-api.js";
 import type { GatewayStatus } from "./gateway-status.js";
-import type { Intake } from "./intake.js";
 import { createPolicyOperations } from "./policy-operations.js";
 import { checkKey, checkSend, toInbound } from "./send-request.js";
-import { openSessionFeed } from "./session-feed.js";
-import { createLifecycle } from "./session-lifecycle.js";
-import { toSessionUsage } from "./session-usage.js";
+import { openSessionFeed } from "./sessions/feed.js";
+import { createLifecycle } from "./sessions/lifecycle.js";
+import { toSessionUsage } from "./sessions/usage.js";
+import { assertOwnId, waitForTurn } from "./sessions/wait-for-turn.js";
 import { createSkillOperations } from "./skill-operations.js";
-import { assertOwnId, waitForTurn } from "./wait-for-turn.js";
 
 export interface OperationPorts {
   readonly engine: Engine;

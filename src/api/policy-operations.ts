@@ -1,8 +1,8 @@
-import type { OpenQuestions } from "../agent/open-questions.js";
+import type { OpenQuestions } from "../agent/questions/open-questions.js";
 import { RequestError } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
+import type { AnswerOutcome, Answers } from "../inbound/answers.js";
 import type { Grants } from "../policy/grants.js";
-import type { AnswerOutcome, Answers } from "./answers.js";
 import type { GatewayApi, PolicyView } from "./gateway-api.js";
 
 export interface PolicyPorts {

@@ -4,7 +4,7 @@ import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { EngineError, messageOf } from "../errors.js";
-import { openReal, readOnly } from "../util/real-path.js";
+import { openReal, readOnly } from "../util/files/real-path.js";
 import { archiveRoot, backupVersion, type Manifest, manifestPath } from "./manifest.js";
 import { type BackupPlan, isAfterMoment, isMissing, otherSources, type Source, stateSources } from "./sources.js";
 import { encodeHeader, endOfArchive, padding } from "./tar.js";

@@ -2,7 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { EngineError, messageOf } from "../errors.js";
-import { withoutSlashes } from "../util/trim-where.js";
+import { withoutSlashes } from "../util/text/trim-where.js";
 import { blockBytes, decodeHeader, parsePax, type RawHeader, type TarEntry } from "./tar.js";
 
 const mostPaxBytes = 1024 * 1024;

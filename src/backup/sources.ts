@@ -1,6 +1,6 @@
 import { readlink, realpath } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { HeldFolder } from "../util/held-folder.js";
+import { HeldFolder } from "../util/files/held-folder.js";
 
 /** Something that goes into a backup. */
 export interface Source {

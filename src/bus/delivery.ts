@@ -4,7 +4,7 @@ import { ChannelError, EngineError, messageOf } from "../errors.js";
 import type { DeliveryStatus } from "../events/catalogue.js";
 import { draft, type EventDraft, type StoredEvent } from "../events/event.js";
 import type { Logger } from "../log.js";
-import { sleep } from "../util/sleep.js";
+import { sleep } from "../util/async/sleep.js";
 import type { OutboundMessage } from "./messages.js";
 import { type GrowingSender, type Previews, replacePreview } from "./previews.js";
 import { refusedFile } from "./refused-file.js";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Engine } from "../engine/engine.js";
 import { ChannelError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
-import { linked } from "../util/linked.js";
+import { linked } from "../util/async/linked.js";
 import { outboundWork } from "./message-bus.js";
 import type { OutboundMessage } from "./messages.js";
 

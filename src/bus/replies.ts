@@ -1,7 +1,7 @@
 import type { Work } from "../engine/engine.js";
 import { clientChannels } from "../events/session-key.js";
-import { cutText } from "../util/cut-text.js";
 import { newId } from "../util/ids.js";
+import { cutText } from "../util/text/cut-text.js";
 import { cutReply } from "./long-reply.js";
 import { outboundWork } from "./message-bus.js";
 import type { Attachment, InboundMessage } from "./messages.js";

@@ -1,7 +1,7 @@
 import { ChannelError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
-import { linked } from "../util/linked.js";
-import { sleep } from "../util/sleep.js";
+import { linked } from "../util/async/linked.js";
+import { sleep } from "../util/async/sleep.js";
 import type { Channel, Publish } from "./channel.js";
 
 /** What is known of a channel's connection. */

@@ -1,9 +1,9 @@
 import { type Command, Option } from "commander";
-import { RequestRefused } from "./api-client.js";
 import { timeZoneHere } from "./context.js";
 import { CommandError, exitCodes } from "./exit.js";
-import { print, printJson } from "./output.js";
-import { withClient } from "./with-client.js";
+import { RequestRefused } from "./gateway/api-client.js";
+import { withClient } from "./gateway/with-client.js";
+import { print, printJson } from "./text/output.js";
 
 interface Times {
   readonly at?: string;
@@ -50,7 +50,7 @@ export function addCronAdd(cron: Command, version: string): void {
       const body = toJob(prompt, flags);
       const answer = await withClient(version, (client) => client.post("/api/cron", body)).catch(asUsage);
       if (json) return printJson(answer);
-      const { lineOfJob } = await import("./cron-text.js");
+      const { lineOfJob } = await import("./text/cron.js");
       print(`Added ${lineOfJob(answer, await timeZoneHere())}`);
     });
 }

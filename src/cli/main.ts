@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { exitCodeOf, exitCodes, sentenceOf } from "./exit.js";
-import { tell } from "./output.js";
 import { createProgram } from "./program.js";
+import { tell } from "./text/output.js";
 
 /** Runs one command line, without the program's own name, and ends the process with its exit code. */
 export async function main(args: readonly string[]): Promise<never> {

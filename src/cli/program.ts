@@ -1,27 +1,27 @@
 import { Command } from "commander";
 import { readVersion } from "../util/version.js";
-import { addAgentCommand } from "./commands/agent.js";
-import { addAnswerCommand } from "./commands/answer.js";
-import { addAttachCommand } from "./commands/attach.js";
-import { addBackupCommand } from "./commands/backup.js";
+import { addBackupCommand } from "./commands/care/backup.js";
+import { addDoctorCommand } from "./commands/care/doctor.js";
+import { addEventsCommand } from "./commands/care/events.js";
+import { addLedgerCommand } from "./commands/care/ledger.js";
+import { addMigrateCommand } from "./commands/care/migrate.js";
+import { addRepairCommands } from "./commands/care/repair.js";
+import { addReplayCommand } from "./commands/care/replay.js";
+import { addRestoreCommand } from "./commands/care/restore.js";
 import { addCronCommand } from "./commands/cron.js";
-import { addDoctorCommand } from "./commands/doctor.js";
-import { addEventsCommand } from "./commands/events.js";
 import { addGatewayCommand } from "./commands/gateway.js";
-import { addLedgerCommand } from "./commands/ledger.js";
 import { addMcpCommand } from "./commands/mcp.js";
-import { addMigrateCommand } from "./commands/migrate.js";
 import { addOnboardCommand } from "./commands/onboard.js";
 import { addPairCommand } from "./commands/pair.js";
 import { addPolicyCommand } from "./commands/policy.js";
-import { addRepairCommands } from "./commands/repair.js";
-import { addReplayCommand } from "./commands/replay.js";
-import { addRestoreCommand } from "./commands/restore.js";
-import { addSessionsCommand } from "./commands/sessions.js";
 import { addSkillsCommand } from "./commands/skills.js";
 import { addStatusCommand } from "./commands/status.js";
+import { addAgentCommand } from "./commands/talk/agent.js";
+import { addAnswerCommand } from "./commands/talk/answer.js";
+import { addAttachCommand } from "./commands/talk/attach.js";
+import { addSessionsCommand } from "./commands/talk/sessions.js";
 import { addUsageCommand } from "./commands/usage.js";
-import { print } from "./output.js";
+import { print } from "./text/output.js";
 
 /** All commands. What a command needs is loaded when it runs: this costs nothing but commander. */
 export function createProgram(): Command {

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { validateAt } from "../api/skill-files.js";
-import { connectRunning } from "./connect.js";
 import { openContext } from "./context.js";
 import { CommandError } from "./exit.js";
-import { print } from "./output.js";
-import { withClient } from "./with-client.js";
+import { connectRunning } from "./gateway/connect.js";
+import { withClient } from "./gateway/with-client.js";
+import { print } from "./text/output.js";
 
 const status = z.object({ workspace: z.string() });
 const list = z.object({ skills: z.array(z.object({ name: z.string(), path: z.string() })) });

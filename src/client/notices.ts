@@ -1,6 +1,6 @@
 import type { EventType } from "../events/catalogue.js";
 import type { EventOf, GatewayEvent } from "../events/event.js";
-import { visibleJson } from "../util/visible.js";
+import { visibleJson } from "../util/text/visible.js";
 
 export type Tone = "plain" | "warning" | "error";
 

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
-import { replaceFile } from "../util/replace-file.js";
+import { replaceFile } from "../util/files/replace-file.js";
 import { findJsonFault } from "./json-place.js";
 import { isObject } from "./substitute.js";
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
-import { replaceFile } from "../util/replace-file.js";
+import { replaceFile } from "../util/files/replace-file.js";
 import { isObject, type JsonObject } from "./substitute.js";
 
 /**

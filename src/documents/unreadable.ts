@@ -1,4 +1,4 @@
-import { trimEndWhere } from "../util/trim-where.js";
+import { trimEndWhere } from "../util/text/trim-where.js";
 /** Why a document has no text to give. The message goes on from the file's name. */
 export class UnreadableError extends Error {}
 

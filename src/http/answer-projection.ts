@@ -1,7 +1,7 @@
 import type { Payload } from "../events/catalogue.js";
 import { textOf } from "../events/content.js";
 import type { GatewayEvent } from "../events/event.js";
-import { visibleInput } from "../util/visible.js";
+import { visibleInput } from "../util/text/visible.js";
 
 /** One frame of the answer stream that `POST /api/message` gives; the Go maxclaw's fields. Absent where empty. */
 export interface AnswerFrame {

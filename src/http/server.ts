@@ -7,7 +7,7 @@ import type { FaultReply } from "./faults.js";
 import { createGuard, isLoopbackHost } from "./guard.js";
 import { type HttpOptions, withDefaults } from "./options.js";
 import { createRequestHandler } from "./request-handler.js";
-import { createWebSockets, refuse } from "./websocket.js";
+import { createWebSockets, refuse } from "./websocket/websocket.js";
 
 /** The gateway's one HTTP server, while it listens. */
 export interface HttpServer {

@@ -1,9 +1,9 @@
 import { chmod, lstat, readdir, readlink, utimes } from "node:fs/promises";
 import path from "node:path";
-import { keptNames } from "../policy/zones.js";
-import { shownName } from "../util/file-name.js";
+import { keptNames } from "../policy/places/zones.js";
+import { shownName } from "../util/files/file-name.js";
 import { newId } from "../util/ids.js";
-import { namesOf } from "../util/untrusted.js";
+import { namesOf } from "../util/text/untrusted.js";
 import { LabelLog, type LabelRecord } from "./label-log.js";
 
 /** Kernels take the time of files from a clock that moves in steps. */

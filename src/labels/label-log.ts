@@ -1,7 +1,7 @@
 import { appendFile, mkdir, open, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { replaceFile } from "../util/replace-file.js";
+import { replaceFile } from "../util/files/replace-file.js";
 
 /** One line of a label file. Times are Unix ms. */
 export const labelRecord = z.discriminatedUnion("kind", [

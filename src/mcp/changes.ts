@@ -1,5 +1,5 @@
 import { type Client, ProtocolError, SdkError } from "@modelcontextprotocol/client";
-import { sleep } from "../util/sleep.js";
+import { sleep } from "../util/async/sleep.js";
 import type { McpLimits } from "./settings.js";
 
 interface Followed {

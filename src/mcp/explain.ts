@@ -1,6 +1,6 @@
 import { SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
 import { messageOf } from "../errors.js";
-import { cutText } from "../util/cut-text.js";
+import { cutText } from "../util/text/cut-text.js";
 import { LoginNeeded, MoreLoginNeeded } from "./oauth.js";
 import { causesOf } from "./revision.js";
 

@@ -10,8 +10,8 @@ import {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { ConfigError } from "../errors.js";
-import { linked } from "../util/linked.js";
-import { untilAborted } from "../util/until-aborted.js";
+import { linked } from "../util/async/linked.js";
+import { untilAborted } from "../util/async/until-aborted.js";
 import { type Challenge, challengedFetch, joinScopes } from "./auth/challenge.js";
 import { issuerProblem, type LoginCallback, openLoginCallback } from "./auth/login-callback.js";
 import { boundedFetch } from "./bounded-fetch.js";

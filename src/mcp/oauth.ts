@@ -8,7 +8,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { ConfigError, messageOf } from "../errors.js";
-import { replaceFile } from "../util/replace-file.js";
+import { replaceFile } from "../util/files/replace-file.js";
 import type { McpServerSettings } from "./settings.js";
 
 /** A person has to log in before the server can be used. */

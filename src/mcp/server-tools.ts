@@ -9,7 +9,7 @@ import { z } from "zod";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tools/tool.js";
-import { cutText } from "../util/cut-text.js";
+import { cutText } from "../util/text/cut-text.js";
 import { createAsker } from "./asking/ask.js";
 import { CallTimeout } from "./call-time.js";
 import { inputOf } from "./check-input.js";
@@ -230,7 +230,9 @@ async function runFor(
     const said = error instanceof ProtocolError ? cutText(messageOf(error), 1000) : (causeOf(error) ?? clauseOf(error));
     // The client's own words for it are a page long.
     const isOdd = said.startsWith("Invalid elicitation request");
-    const text = isOdd ? "it wanted to ask a person something in a form that the protocol does not know" : server.said(said);
+    const text = isOdd
+      ? "it wanted to ask a person something in a form that the protocol does not know"
+      : server.said(said);
     return { ...failed(`${tool} failed: ${text}`, `${tool} failed`), outside };
   }
 }

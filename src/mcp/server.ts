@@ -1,8 +1,8 @@
 import { SdkHttpError } from "@modelcontextprotocol/client";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
-import { createGate } from "../util/gate.js";
-import { sleep } from "../util/sleep.js";
+import { createGate } from "../util/async/gate.js";
+import { sleep } from "../util/async/sleep.js";
 import type { ServerCatalog } from "./catalog.js";
 import { LoginNeeded, MoreLoginNeeded } from "./oauth.js";
 import { type McpSession, openSession, type SessionOptions } from "./session.js";

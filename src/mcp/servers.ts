@@ -1,6 +1,6 @@
 import type { Logger } from "../log.js";
 import type { Tool } from "../tools/tool.js";
-import { sleep } from "../util/sleep.js";
+import { sleep } from "../util/async/sleep.js";
 import { joinScopes } from "./auth/challenge.js";
 import { createAuth, createLoginStore, type LoginStore } from "./oauth.js";
 import { createOffer, type Offer } from "./offer.js";

@@ -9,9 +9,9 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { messageOf } from "../errors.js";
-import { linked } from "../util/linked.js";
-import { sleep } from "../util/sleep.js";
-import { untilAborted } from "../util/until-aborted.js";
+import { linked } from "../util/async/linked.js";
+import { sleep } from "../util/async/sleep.js";
+import { untilAborted } from "../util/async/until-aborted.js";
 import type { Asker } from "./asking/ask.js";
 import { CallTime, CallTimeout } from "./call-time.js";
 import { readCatalog, type ServerCatalog } from "./catalog.js";

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
-import { sleep } from "../util/sleep.js";
+import { sleep } from "../util/async/sleep.js";
 import { serverEnvironment } from "./environment.js";
 import { createFloodGuard, type FloodGuard } from "./flood.js";
 import { withoutLargeTools } from "./large-tools.js";

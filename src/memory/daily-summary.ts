@@ -1,7 +1,7 @@
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
-import { cutText } from "../util/cut-text.js";
-import { sleep } from "../util/sleep.js";
+import { sleep } from "../util/async/sleep.js";
+import { cutText } from "../util/text/cut-text.js";
 import { appendOwnFile, type OwnFile, readOwnFile } from "./own-file.js";
 import { type MarkForeign, paragraphsOf } from "./paragraphs.js";
 

@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import path from "node:path";
 import { messageOf } from "../errors.js";
-import { cutText } from "../util/cut-text.js";
+import { cutText } from "../util/text/cut-text.js";
 import { isMissing, type OwnFile, openOwnFile } from "./own-file.js";
 
 /** What people wrote about the assistant, themselves and the past. A file that is missing, empty or still the template is absent. */

@@ -1,6 +1,6 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { replaceFile } from "../util/replace-file.js";
+import { replaceFile } from "../util/files/replace-file.js";
 import { type OwnFile, readOwnFile } from "./own-file.js";
 
 export type NoteChange =

@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
-import { cutText } from "../util/cut-text.js";
-import { replaceFile } from "../util/replace-file.js";
+import { replaceFile } from "../util/files/replace-file.js";
+import { cutText } from "../util/text/cut-text.js";
 import { type OwnFile, openOwnFile } from "./own-file.js";
 import { type MarkForeign, paragraphsOf } from "./paragraphs.js";
 

@@ -7,7 +7,7 @@ import { editConfig, readRaw } from "../config/edit.js";
 import { messageOf } from "../errors.js";
 import { createSessionFiles } from "../sessions/file-names.js";
 import { isTemplate } from "../templates/workspace.js";
-import { replaceFile } from "../util/replace-file.js";
+import { replaceFile } from "../util/files/replace-file.js";
 import { filesBelow, isSameFile } from "./compare.js";
 import { isObject } from "./json5.js";
 import type { FoundNote, FoundSetting, Problem, Source } from "./source.js";

@@ -1,4 +1,4 @@
-import { presets } from "../providers/presets.js";
+import { presets } from "../providers/catalogue/presets.js";
 import type { JsonObject } from "./json5.js";
 
 /** What others call a provider that we know under another name. */

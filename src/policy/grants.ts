@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { canonicalJson } from "../util/canonical-json.js";
-import { visible } from "../util/visible.js";
+import { visible } from "../util/text/visible.js";
 import { argumentOf, type BoundFile, isOpenCommand, type ToolUse } from "./access.js";
-import { followsFolder } from "./command-programs.js";
+import { followsFolder } from "./commands/command-programs.js";
+import { parseWords } from "./commands/shell-words.js";
 import type { PairingRecords } from "./pairing.js";
-import { parseWords } from "./shell-words.js";
 
 const common = {
   tool: z.string(),

@@ -1,14 +1,14 @@
 import { homedir } from "node:os";
-import { namesOf } from "../util/untrusted.js";
-import { visible } from "../util/visible.js";
+import { namesOf } from "../util/text/untrusted.js";
+import { visible } from "../util/text/visible.js";
 import { type ExecutionMode, isCallOfParts, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
 import { approverOf } from "./approvers.js";
 import { ownerChannels } from "./audience.js";
-import { type CommandUse, commandLimit } from "./commands.js";
+import { type CommandUse, commandLimit } from "./commands/commands.js";
 import { type Grants, scopeOf } from "./grants.js";
+import { createZones } from "./places/zones.js";
 import { createRules, type PolicyRule, problemsOfRules } from "./rules.js";
 import { createToolLimits } from "./tool-limits.js";
-import { createZones } from "./zones.js";
 
 export interface PolicyOptions {
   readonly executionMode: ExecutionMode;

@@ -1,9 +1,9 @@
 import path from "node:path";
 import { domainToASCII, domainToUnicode } from "node:url";
-import { type Glob, globOf, matchesGlob } from "../util/glob.js";
-import { trimEndWhere, withoutSlashes } from "../util/trim-where.js";
+import { type Glob, globOf, matchesGlob } from "../util/files/glob.js";
+import { trimEndWhere, withoutSlashes } from "../util/text/trim-where.js";
 import { argumentOf, type ToolAccess } from "./access.js";
-import { parseWords } from "./shell-words.js";
+import { parseWords } from "./commands/shell-words.js";
 
 /** How rules know places: what a path below the workspace is called, and where it truly is. */
 export interface PlaceNames {

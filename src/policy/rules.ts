@@ -1,6 +1,6 @@
-import { globOf, matchesGlob } from "../util/glob.js";
+import { globOf, matchesGlob } from "../util/files/glob.js";
 import { isCallOfParts, type ToolAccess, type ToolUse } from "./access.js";
-import { allowedCommand } from "./allowed-command.js";
+import { allowedCommand } from "./commands/allowed-command.js";
 import { exactNames, matchesWidely, type PlaceNames } from "./rule-names.js";
 
 /** One entry of `policy.rules`. What is absent matches everything; `*` stands for any text, `?` for one character. */

@@ -1,9 +1,9 @@
-import { visible, visibleAddress } from "../util/visible.js";
+import { visible, visibleAddress } from "../util/text/visible.js";
 import { type ExecutionMode, isOpenCommand, type ToolAccess, type ToolUse, unknownAccess } from "./access.js";
-import { reachOf } from "./command-reach.js";
-import { type CommandGround, harmOf } from "./harmful-commands.js";
-import { createPlaceLimits, inPrivate, isPrivate, onlyOwners, type PlaceLimits } from "./place-limits.js";
-import type { Zones } from "./zones.js";
+import { reachOf } from "./commands/command-reach.js";
+import { type CommandGround, harmOf } from "./commands/harmful-commands.js";
+import { createPlaceLimits, inPrivate, isPrivate, onlyOwners, type PlaceLimits } from "./places/place-limits.js";
+import type { Zones } from "./places/zones.js";
 
 /** What is denied whatever rules say, and what is risky. */
 export interface ToolLimits {

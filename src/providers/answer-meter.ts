@@ -1,7 +1,7 @@
 import type { Usage } from "../events/content.js";
 import { noUsage } from "../events/content.js";
 import type { NamedUsage, ProviderChunk } from "./provider.js";
-import { sizes } from "./sizes.js";
+import { sizes } from "./request/sizes.js";
 
 /** Measures an answer while it comes, and cuts it where it is longer than is taken. */
 export class AnswerMeter {

@@ -1,10 +1,10 @@
 import { isAbortError } from "../errors.js";
 import { AnswerMeter } from "./answer-meter.js";
-import { isErrorBody } from "./error-body.js";
-import { errorInBody, type FailureContext, garbage, toProviderError } from "./errors.js";
 import type { ModelRequest, NamedUsage, ProviderChunk } from "./provider.js";
-import { openWatch, type TimeLimits, type Watch } from "./timeouts.js";
-import { readWire } from "./wire-events.js";
+import { isErrorBody } from "./wire/error-body.js";
+import { errorInBody, type FailureContext, garbage, toProviderError } from "./wire/errors.js";
+import { openWatch, type TimeLimits, type Watch } from "./wire/timeouts.js";
+import { readWire } from "./wire/wire-events.js";
 
 /** What every provider behind an HTTP address is made from. */
 export interface HttpProviderOptions {

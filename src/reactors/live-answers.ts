@@ -3,7 +3,7 @@ import { ChannelError, messageOf } from "../errors.js";
 import { channelOf } from "../events/session-key.js";
 import type { Unsubscribe } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
-import { sleep } from "../util/sleep.js";
+import { sleep } from "../util/async/sleep.js";
 import type { Reactor } from "./reactor.js";
 
 export interface LiveAnswersOptions {

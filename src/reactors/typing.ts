@@ -2,8 +2,8 @@ import { messageOf } from "../errors.js";
 import { channelOf, chatOf } from "../events/session-key.js";
 import type { Unsubscribe } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
-import { linked } from "../util/linked.js";
-import { sleep } from "../util/sleep.js";
+import { linked } from "../util/async/linked.js";
+import { sleep } from "../util/async/sleep.js";
 import type { Reactor } from "./reactor.js";
 
 /** The part of a channel that shows a typing sign. */

@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { readRecords } from "../engine/embedded/ledger.js";
-import { parseEventLine } from "../engine/embedded/log-reading.js";
+import { readRecords } from "../engine/embedded/inspect/ledger.js";
+import { parseEventLine } from "../engine/embedded/logs/log-reading.js";
 import type { StoredEvent } from "../events/event.js";
 import { createSessionFiles, logSuffix } from "../sessions/file-names.js";
 

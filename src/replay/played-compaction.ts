@@ -1,4 +1,4 @@
-import type { Compaction } from "../agent/compaction.js";
+import type { Compaction } from "../agent/model/compaction.js";
 import type { Payload } from "../events/catalogue.js";
 import type { Playhead } from "./played-tools.js";
 import type { RecordedTurn } from "./recorded-turn.js";

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { missingToolsMark } from "../agent/context.js";
+import { missingToolsMark } from "../agent/model/context.js";
 import type { Toolbox } from "../agent/ports.js";
 import { textOf } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
 import type { PlanRequest, Tool, ToolContext, ToolResult } from "../tools/tool.js";
-import { sleep } from "../util/sleep.js";
+import { sleep } from "../util/async/sleep.js";
 import type { RecordedTurn } from "./recorded-turn.js";
 
 /** How far the model has come, by its calls. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { sessionKeyOf } from "../events/session-key.js";
-import { readOnly } from "../util/real-path.js";
+import { readOnly } from "../util/files/real-path.js";
 import type { JobOwner, JobWish } from "./job.js";
 
 /** `.cron/jobs.json` of the Go maxclaw. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cutText } from "../util/cut-text.js";
+import { cutText } from "../util/text/cut-text.js";
 import type { Run } from "./job.js";
 import type { ScheduleRecords } from "./records.js";
 

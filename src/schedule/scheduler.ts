@@ -1,7 +1,7 @@
 import { messageOf, RequestError } from "../errors.js";
 import type { Logger } from "../log.js";
+import { sleep } from "../util/async/sleep.js";
 import { newId } from "../util/ids.js";
-import { sleep } from "../util/sleep.js";
 import { type Job, type JobChange, type JobOwner, type JobWish, job as jobSchema, type Run } from "./job.js";
 import type { ScheduleRecords } from "./records.js";
 import { createRunHistory } from "./run-history.js";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { channelOf, chatOf } from "../events/session-key.js";
-import { readOnly } from "../util/real-path.js";
+import { readOnly } from "../util/files/real-path.js";
 
 /** How the file names of a session's document and log end. */
 export const documentSuffix = ".json";

@@ -1,14 +1,14 @@
 import type { AgentState } from "../events/catalogue.js";
 import type { StoredEvent } from "../events/event.js";
 import { newId } from "../util/ids.js";
-import { DocumentFold } from "./document.js";
-import { DocumentPace } from "./document-pace.js";
-import { History } from "./history.js";
-import { PlanTrail } from "./plan-trail.js";
+import { DocumentFold } from "./document/document.js";
+import { DocumentPace } from "./document/document-pace.js";
+import { History } from "./history/history.js";
+import { PlanTrail } from "./history/plan-trail.js";
+import { TurnTrail } from "./history/turn-trail.js";
 import type { SessionSummary } from "./session.js";
 import type { StoredSession } from "./session-repository.js";
 import { Spending } from "./spending.js";
-import { TurnTrail } from "./turn-trail.js";
 
 /** A session in memory: everything in it is a fold over its events, kept up to date while it lives here. */
 export interface ResidentSession {

@@ -2,7 +2,7 @@ import type { Engine } from "../engine/engine.js";
 import type { Payload } from "../events/catalogue.js";
 import { draft, type StoredEvent } from "../events/event.js";
 import type { Logger } from "../log.js";
-import type { DocumentReading } from "./document-file.js";
+import type { DocumentReading } from "./document/document-file.js";
 import type { DocumentMessage } from "./session.js";
 
 export interface RestorePorts {

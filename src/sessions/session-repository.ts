@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { roleOf } from "./document.js";
+import { roleOf } from "./document/document.js";
 import type { SessionFiles } from "./file-names.js";
+import { isSessionLine, type SessionLine } from "./list/session-line.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
-import { isSessionLine, type SessionLine } from "./session-line.js";
 import { kindPrefixes, recordKey } from "./storage/keys.js";
 import type { StorageDriver } from "./storage/storage.js";
 

@@ -6,12 +6,15 @@ import { draft, type GatewayEvent, isStored } from "../events/event.js";
 import type { PlanState } from "../events/plan.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
-import { removeFolder } from "../util/held-folder.js";
-import { resolveReal } from "../util/real-path.js";
-import { readDocument } from "./document-file.js";
-import { DocumentKeeper } from "./document-keeper.js";
+import { removeFolder } from "../util/files/held-folder.js";
+import { resolveReal } from "../util/files/real-path.js";
+import { readDocument } from "./document/document-file.js";
+import { DocumentKeeper } from "./document/document-keeper.js";
+import { openStaleNotes, type StaleNotes } from "./document/stale-notes.js";
+import { takeOverDocument } from "./document/take-over-document.js";
 import type { SessionFiles } from "./file-names.js";
-import { readPlanFile, writePlanFile } from "./plan-file.js";
+import { readPlanFile, writePlanFile } from "./history/plan-file.js";
+import { newestFirst } from "./list/session-index.js";
 import {
   apply,
   type MutableSession,
@@ -22,13 +25,10 @@ import {
 } from "./resident-session.js";
 import { LostEvents, restoreMessages } from "./restore-messages.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
-import { newestFirst } from "./session-index.js";
 import { SessionRepository, type StoredSession } from "./session-repository.js";
-import { openStaleNotes, type StaleNotes } from "./stale-notes.js";
 import { createFileStorage } from "./storage/file.js";
 import { createStorageMark } from "./storage/mark.js";
 import type { StorageDriver } from "./storage/storage.js";
-import { takeOverDocument } from "./take-over-document.js";
 
 const pageSize = 1000;
 const quietMs = 1000;

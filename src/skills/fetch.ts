@@ -3,7 +3,7 @@ import { copyFile, mkdir, readdir, stat } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { messageOf, RequestError } from "../errors.js";
-import { linked } from "../util/linked.js";
+import { linked } from "../util/async/linked.js";
 import { programEnvironment } from "../util/program-environment.js";
 import { type TakeLimits, unzip } from "./unzip.js";
 

@@ -1,10 +1,10 @@
 import { lstat, mkdir, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { RequestError } from "../errors.js";
+import { readOnly } from "../util/files/real-path.js";
+import { replaceFile } from "../util/files/replace-file.js";
 import { newId } from "../util/ids.js";
-import { readOnly } from "../util/real-path.js";
-import { replaceFile } from "../util/replace-file.js";
-import { trimEndWhere } from "../util/trim-where.js";
+import { trimEndWhere } from "../util/text/trim-where.js";
 import { fetchOrigin, parseOrigin } from "./fetch.js";
 import { parseSkill } from "./parse.js";
 import { isSkillName, validateSkill } from "./validate.js";

@@ -1,5 +1,5 @@
 import { messageOf } from "../errors.js";
-import { cutText } from "../util/cut-text.js";
+import { cutText } from "../util/text/cut-text.js";
 import { maxSkillCharacters } from "./skill.js";
 
 export interface ParsedSkill {

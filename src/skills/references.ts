@@ -1,4 +1,4 @@
-import { trimEndWhere } from "../util/trim-where.js";
+import { trimEndWhere } from "../util/text/trim-where.js";
 import { foldName, type Skill } from "./skill.js";
 
 /** What a text asks for: `@skill:<name>`, `$<name>`, and the words `all` and `none` in their place. */

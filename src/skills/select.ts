@@ -1,4 +1,4 @@
-import { cutText } from "../util/cut-text.js";
+import { cutText } from "../util/text/cut-text.js";
 import { findByName } from "./find.js";
 import { findReferences, type References } from "./references.js";
 import type { Skill, SkillSummary } from "./skill.js";

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { shared } from "../util/shared.js";
+import { shared } from "../util/async/shared.js";
 import type { LoadedSkill, SkillProblem, Skills } from "./find.js";
 import { type DefaultSelector, selectSkills } from "./select.js";
 import type { SkillSummary } from "./skill.js";

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
-import { readOnly } from "../util/real-path.js";
+import { readOnly } from "../util/files/real-path.js";
 import { parseSkill } from "./parse.js";
 import { foldName } from "./skill.js";
 

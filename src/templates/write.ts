@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { readOnly } from "../util/real-path.js";
+import { readOnly } from "../util/files/real-path.js";
 import { workspaceTemplates } from "./workspace.js";
 
 /**

@@ -1,7 +1,7 @@
 import path from "node:path";
-import { keptFolderOf } from "../policy/zones.js";
-import { PathChangedError, resolveReal } from "../util/real-path.js";
-import { writeReal } from "../util/write-real.js";
+import { keptFolderOf } from "../policy/places/zones.js";
+import { PathChangedError, resolveReal } from "../util/files/real-path.js";
+import { writeReal } from "../util/files/write-real.js";
 import type { ToolContext } from "./tool.js";
 
 /**

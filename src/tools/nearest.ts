@@ -1,4 +1,4 @@
-import { cutText } from "../util/cut-text.js";
+import { cutText } from "../util/text/cut-text.js";
 
 /** The candidate that is most like `name`, if one is like it at all. */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
-import { outsideResults } from "../policy/zones.js";
-import { cutText } from "../util/cut-text.js";
+import { outsideResults } from "../policy/places/zones.js";
+import { cutText } from "../util/text/cut-text.js";
 import { keepFile } from "./keep-file.js";
 import type { ToolContext, ToolResult } from "./tool.js";
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { messageOf } from "../errors.js";
 import { type Logger, silentLog } from "../log.js";
-import { cutText } from "../util/cut-text.js";
-import { untilAborted } from "../util/until-aborted.js";
-import { fenceUntrusted } from "../util/untrusted.js";
+import { untilAborted } from "../util/async/until-aborted.js";
+import { cutText } from "../util/text/cut-text.js";
+import { fenceUntrusted } from "../util/text/untrusted.js";
 import { nearest } from "./nearest.js";
 import { cutResult } from "./overflow.js";
 import { inputProblem, toInputSchema, unknownFields } from "./schema.js";

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { sleep } from "./sleep.js";
+import { sleep } from "./async/sleep.js";
 
 /** How a wrong token is answered. */
 export interface WrongAnswer {

@@ -5,13 +5,13 @@ import type { ArtifactContent } from "../api/gateway-api.js";
 import { messageOf, RequestError } from "../errors.js";
 import { contentTypeOf } from "../http/content-types.js";
 import type { Logger } from "../log.js";
-import { artifactFiles } from "../policy/zones.js";
+import { artifactFiles } from "../policy/places/zones.js";
 import type { WhyFull } from "../tools/folder-usage.js";
-import { plainName } from "../util/file-name.js";
-import { HeldFolder } from "../util/held-folder.js";
-import { mayHaveTwin } from "../util/noted-file.js";
-import { LinkedFileError, openReal, PathChangedError, resolveReal } from "../util/real-path.js";
-import { writeReal } from "../util/write-real.js";
+import { plainName } from "../util/files/file-name.js";
+import { HeldFolder } from "../util/files/held-folder.js";
+import { mayHaveTwin } from "../util/files/noted-file.js";
+import { LinkedFileError, openReal, PathChangedError, resolveReal } from "../util/files/real-path.js";
+import { writeReal } from "../util/files/write-real.js";
 
 /** What a platform's people are sent at once has a limit everywhere; this is Telegram's. */
 const maxMegabytes = 50;

@@ -1,8 +1,8 @@
+import { runCronCommand } from "../agent/commands/cron.js";
+import { runPairCommand } from "../agent/commands/pair.js";
+import { runSkillsCommand, type SkillShelf } from "../agent/commands/skills.js";
 import type { AgentPorts } from "../agent/ports.js";
 import type { GatewayApi } from "../api/gateway-api.js";
-import { runCronCommand } from "../commands/cron.js";
-import { runPairCommand } from "../commands/pair.js";
-import { runSkillsCommand, type SkillShelf } from "../commands/skills.js";
 import { ConfigError } from "../errors.js";
 import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";

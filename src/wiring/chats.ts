@@ -3,7 +3,7 @@ import { channelOf, chatOf, clientChannels, sessionKeyOf } from "../events/sessi
 import type { ChatDirectory } from "../tools/chat/message.js";
 import type { ToolChat } from "../tools/tool.js";
 import { derivedId } from "../util/ids.js";
-import { namesOf } from "../util/untrusted.js";
+import { namesOf } from "../util/text/untrusted.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
 

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Channel, ChannelContext } from "../channels/channel.js";
+import type { OAuthLogin } from "../channels/email/auth/tokens.js";
 import type { EmailOptions } from "../channels/email/options.js";
-import type { OAuthLogin } from "../channels/email/tokens.js";
 import type { EmailConfig } from "../config/email-schema.js";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
@@ -27,7 +27,7 @@ export async function openEmail(
   if (typeof found === "string") return { off: found, problems: [`channels.email is off: ${found}`] };
   const [{ createEmailChannel, loadMailPackages }, { createTokens }] = await Promise.all([
     import("../channels/email/email.js"),
-    import("../channels/email/tokens.js"),
+    import("../channels/email/auth/tokens.js"),
   ]);
   try {
     await loadMailPackages();
@@ -52,9 +52,9 @@ export async function logIn(
 ): Promise<void> {
   const found = toOptions(config, scope.home, scope.log);
   if (typeof found === "string") throw new Error(found);
-  const { openImap } = await import("../channels/email/imap.js");
+  const { openImap } = await import("../channels/email/receiving/imap.js");
   const { login, ...options } = found;
-  const { createTokens } = await import("../channels/email/tokens.js");
+  const { createTokens } = await import("../channels/email/auth/tokens.js");
   const tokens = login === undefined ? undefined : createTokens(login, join(scope.home, "email-auth.json"));
   using connection = await openImap({ ...options, tokens }, signal);
   await connection.command((client) => client.noop());

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { messageOf } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
-import { createZones } from "../policy/zones.js";
+import { createZones } from "../policy/places/zones.js";
 import { execTool } from "../tools/exec/exec.js";
 import { createSandbox } from "../tools/exec/find-sandbox.js";
 import { createLimits, type Limits } from "../tools/exec/limits.js";
@@ -9,7 +9,7 @@ import { processTool } from "../tools/exec/process.js";
 import type { SandboxState } from "../tools/exec/sandbox.js";
 import { Terminals } from "../tools/exec/terminals.js";
 import type { Tool } from "../tools/tool.js";
-import type { Releases } from "../util/releases.js";
+import type { Releases } from "../util/async/releases.js";
 import type { Core } from "./core.js";
 import { folderLimitsOf } from "./folder-limits.js";
 import type { GatewayOptions } from "./options.js";

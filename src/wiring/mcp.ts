@@ -6,8 +6,8 @@ import { placeProblems } from "../mcp/server-folder.js";
 import type { Servers } from "../mcp/servers.js";
 import { defaultLimits, endpointOf, type McpServerSettings, toServerSettings } from "../mcp/settings.js";
 import type { ToolSource } from "../tools/registry.js";
-import { createGate } from "../util/gate.js";
-import type { Releases } from "../util/releases.js";
+import { createGate } from "../util/async/gate.js";
+import type { Releases } from "../util/async/releases.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
 

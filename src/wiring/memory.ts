@@ -1,11 +1,11 @@
-import { askModel, canWrite } from "../agent/ask-model.js";
-import { startTitles } from "../agent/titles.js";
+import { askModel, canWrite } from "../agent/model/ask.js";
+import { startTitles } from "../agent/model/titles.js";
 import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
 import { depthOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import { type DayOfSession, runDailySummaries } from "../memory/daily-summary.js";
-import type { Releases } from "../util/releases.js";
+import type { Releases } from "../util/async/releases.js";
 import type { Assistant } from "./assistant.js";
 import { type Core, gatewayKey } from "./core.js";
 import type { GatewayOptions } from "./options.js";

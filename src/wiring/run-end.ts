@@ -1,4 +1,4 @@
-import { waitForTurn } from "../api/wait-for-turn.js";
+import { waitForTurn } from "../api/sessions/wait-for-turn.js";
 import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
 import type { RunChange } from "../schedule/scheduler.js";

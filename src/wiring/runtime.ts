@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { parseCommand } from "../agent/chat-command.js";
+import { parseCommand } from "../agent/commands/chat-command.js";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { createOperations } from "../api/operations.js";
 import { repliesOf } from "../bus/replies.js";
-import { readLedger } from "../engine/embedded/ledger.js";
+import { readLedger } from "../engine/embedded/inspect/ledger.js";
 import type { EventDraft } from "../events/event.js";
 import { rootKeyOf } from "../events/session-key.js";
-import { receivedFiles } from "../policy/zones.js";
+import { receivedFiles } from "../policy/places/zones.js";
 import { createAnsweredReactor } from "../reactors/answered-questions.js";
 import { createLiveAnswersReactor } from "../reactors/live-answers.js";
 import { createLogReactor } from "../reactors/log-events.js";
@@ -14,7 +14,7 @@ import { createMetricsReactor } from "../reactors/metrics.js";
 import type { Reactor } from "../reactors/reactor.js";
 import { createTypingReactor } from "../reactors/typing.js";
 import { messageTool } from "../tools/chat/message.js";
-import { Releases } from "../util/releases.js";
+import { Releases } from "../util/async/releases.js";
 import { createArtifacts } from "./artifacts.js";
 import { type Assistant, openAssistant } from "./assistant.js";
 import { chatCommands } from "./chat-commands.js";
@@ -159,7 +159,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
 }
 
 async function withExtensions(options: GatewayOptions, releases: Releases): Promise<GatewayOptions> {
-  const { loadExtensions } = await import("./extensions.js");
+  const { loadExtensions } = await import("./extensions/load.js");
   return await loadExtensions(options, releases);
 }
 

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { knownAddressesIn } from "../agent/provenance.js";
+import { knownAddressesIn } from "../agent/calls/provenance.js";
 import type { InboundMessage } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
 import { channelOf, clientChannels, rootKeyOf, sessionKeyOf } from "../events/session-key.js";
@@ -8,9 +8,9 @@ import type { Job } from "../schedule/job.js";
 import type { Scheduler } from "../schedule/scheduler.js";
 import { type ChatJobs, cronTool } from "../tools/schedule/cron.js";
 import type { Tool, ToolContext } from "../tools/tool.js";
+import type { Releases } from "../util/async/releases.js";
 import { derivedId, newId } from "../util/ids.js";
 import { localTime, ownTimeZone } from "../util/local-time.js";
-import type { Releases } from "../util/releases.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
 import { endOfRun, tellRun } from "./run-end.js";

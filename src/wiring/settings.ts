@@ -12,9 +12,9 @@ import { WorkspaceFiles } from "../config/settings/workspace-files.js";
 import { isObject, type JsonObject } from "../config/substitute.js";
 import { messageOf, RequestError } from "../errors.js";
 import { channelOf, chatOf } from "../events/session-key.js";
-import { listModels } from "../providers/list-models.js";
-import { presets } from "../providers/presets.js";
-import { withoutSlashes } from "../util/trim-where.js";
+import { listModels } from "../providers/catalogue/list-models.js";
+import { presets } from "../providers/catalogue/presets.js";
+import { withoutSlashes } from "../util/text/trim-where.js";
 import type { GatewayOptions } from "./options.js";
 import { tryChannel } from "./try-channel.js";
 

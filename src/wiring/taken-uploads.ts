@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { readOnly } from "../util/real-path.js";
+import { readOnly } from "../util/files/real-path.js";
 
 const noteName = /^\.taken-[0-9a-f]{12}$/;
 const uploadName = /^([0-9a-f]{12})-(.+)$/s;

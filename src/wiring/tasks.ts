@@ -1,5 +1,5 @@
-import { Tasks } from "../agent/tasks.js";
-import type { Releases } from "../util/releases.js";
+import { Tasks } from "../agent/tasks/tasks.js";
+import type { Releases } from "../util/async/releases.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../config/load.js";
 import { messageOf, RequestError } from "../errors.js";
 import type { Logger } from "../log.js";
-import { linked } from "../util/linked.js";
+import { linked } from "../util/async/linked.js";
 
 const limitMs = 15_000;
 

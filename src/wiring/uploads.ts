@@ -2,14 +2,14 @@ import { randomBytes } from "node:crypto";
 import { lstat, mkdir, readdir, realpath, rm } from "node:fs/promises";
 import { basename, dirname, extname, join, sep } from "node:path";
 import type { ArtifactContent, UploadRequest } from "../api/gateway-api.js";
-import { receivedName } from "../api/received-files.js";
 import type { Attachment } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
 import { contentTypeOf } from "../http/content-types.js";
+import { receivedName } from "../inbound/received-files.js";
 import type { Logger } from "../log.js";
-import { plainName } from "../util/file-name.js";
-import { openReal, PathChangedError, resolveReal } from "../util/real-path.js";
-import { writeReal } from "../util/write-real.js";
+import { plainName } from "../util/files/file-name.js";
+import { openReal, PathChangedError, resolveReal } from "../util/files/real-path.js";
+import { writeReal } from "../util/files/write-real.js";
 import { TakenUploads } from "./taken-uploads.js";
 
 /** Files that people give to the gateway before the message that they belong to: `<id>-<name>` in one folder. */

@@ -1,4 +1,4 @@
-import { articlePage, startSite, type WebSite } from "../support/web-site.js";
+import { articlePage, startSite, type WebSite } from "../support/fakes/web-site.js";
 
 /** A request that reached the world outside. */
 export interface Visit {

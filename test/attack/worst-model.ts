@@ -1,4 +1,4 @@
-import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
+import type { RecordedRequest, ScriptedAnswer } from "../support/worlds/model-script.js";
 
 /**
  * What a request shows of the turn it belongs to. Every message of a person carries a mark `#<chat>.<n>`; texts that the

@@ -1,10 +1,10 @@
 // maxclaw as the client of a conformance scenario: `client.js <server address>`. A gateway whose model calls each tool of the
 // server once, and a person who logs in with `maxclaw mcp login` whenever the gateway says so.
 import { z } from "zod";
-import { spawnMaxclaw } from "../support/daemon.js";
-import { until } from "../support/engine-kit.js";
-import { startFakeOpenAI } from "../support/fake-openai.js";
-import { openAIConfig, startGateway, type TestGateway } from "../support/gateway.js";
+import { until } from "../support/engine/engine-kit.js";
+import { startFakeOpenAI } from "../support/fakes/fake-openai.js";
+import { spawnMaxclaw } from "../support/worlds/daemon.js";
+import { openAIConfig, startGateway, type TestGateway } from "../support/worlds/gateway.js";
 
 const server = "suite";
 const context = z.object({ client_id: z.string().optional(), client_secret: z.string().optional() });

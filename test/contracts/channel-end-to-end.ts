@@ -4,19 +4,19 @@ import { link, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
-import { keptFolderOf } from "../../src/policy/zones.js";
+import { keptFolderOf } from "../../src/policy/places/zones.js";
 import { defineTool } from "../../src/tools/tool.js";
-import type { ChannelHarness } from "../support/channel-harness.js";
-import { gate, until } from "../support/engine-kit.js";
-import { startFakeTranscription } from "../support/fake-transcription.js";
-import { assertSound } from "../support/gateway.js";
+import { gate, until } from "../support/engine/engine-kit.js";
+import { startFakeTranscription } from "../support/fakes/fake-transcription.js";
+import type { ChannelHarness } from "../support/worlds/channel-harness.js";
+import { assertSound } from "../support/worlds/gateway.js";
 import {
   echo,
   type HarnessWorld,
   type HarnessWorldOptions,
   openHarnessWorld,
   wordsOf,
-} from "../support/harness-world.js";
+} from "../support/worlds/harness-world.js";
 
 const pixel = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==",

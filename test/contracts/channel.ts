@@ -2,8 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Channel, ChannelContext, PressOutcome, ReceivedPress } from "../../src/channels/channel.js";
 import { ChannelError } from "../../src/errors.js";
-import { accepted, failureOf, never, recordPublish, reply, startChannel, textsOf } from "../support/channel-kit.js";
-import { gate, until } from "../support/engine-kit.js";
+import { gate, until } from "../support/engine/engine-kit.js";
+import {
+  accepted,
+  failureOf,
+  never,
+  recordPublish,
+  reply,
+  startChannel,
+  textsOf,
+} from "../support/worlds/channel-kit.js";
 
 /** A platform on loopback, as the contract needs it. */
 export interface FarSide extends AsyncDisposable {

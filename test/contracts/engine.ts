@@ -14,7 +14,7 @@ import {
   titled,
   titlesOf,
   until,
-} from "../support/engine-kit.js";
+} from "../support/engine/engine-kit.js";
 
 export interface ContractOptions {
   readonly limits?: {

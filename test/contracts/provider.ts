@@ -7,8 +7,8 @@ import { inspect } from "node:util";
 import { isAbortError, ProviderError, type ProviderErrorKind } from "../../src/errors.js";
 import type { HttpProviderOptions } from "../../src/providers/model-call.js";
 import type { ModelRequest, Provider, ProviderChunk } from "../../src/providers/provider.js";
-import type { TimeLimits } from "../../src/providers/timeouts.js";
-import type { AnswerScript, FakeModelServer, ScriptedAnswer } from "../support/model-script.js";
+import type { TimeLimits } from "../../src/providers/wire/timeouts.js";
+import type { AnswerScript, FakeModelServer, ScriptedAnswer } from "../support/worlds/model-script.js";
 
 export const testKey = "test-key-0123456789abcdef";
 

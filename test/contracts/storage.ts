@@ -4,8 +4,8 @@ import { StorageError } from "../../src/errors.js";
 import { sessionFileName } from "../../src/sessions/file-names.js";
 import { recordKey } from "../../src/sessions/storage/keys.js";
 import type { Change, StorageDriver } from "../../src/sessions/storage/storage.js";
-import { until } from "../support/engine-kit.js";
-import type { StorageServer } from "../support/storage-servers.js";
+import { until } from "../support/engine/engine-kit.js";
+import type { StorageServer } from "../support/fakes/storage-servers.js";
 
 export interface StorageSide {
   /** The storage of that name, empty at first; the same name again is the same storage. */

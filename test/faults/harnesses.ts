@@ -1,9 +1,9 @@
-import type { ChannelHarness } from "../support/channel-harness.js";
-import { openDiscordHarness } from "../support/discord-harness.js";
-import { createEmailHarnesses } from "../support/email-harness.js";
-import { withoutMailServer } from "../support/mail-server.js";
-import { openTelegramHarness } from "../support/telegram-harness.js";
-import { openWebSocketHarness } from "../support/websocket-harness.js";
+import { withoutMailServer } from "../support/fakes/mail-server.js";
+import type { ChannelHarness } from "../support/worlds/channel-harness.js";
+import { openDiscordHarness } from "../support/worlds/discord-harness.js";
+import { createEmailHarnesses } from "../support/worlds/email-harness.js";
+import { openTelegramHarness } from "../support/worlds/telegram-harness.js";
+import { openWebSocketHarness } from "../support/worlds/websocket-harness.js";
 
 const email = createEmailHarnesses();
 

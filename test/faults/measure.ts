@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { ChannelHarness, SendFault } from "../support/channel-harness.js";
-import { until } from "../support/engine-kit.js";
-import { type HarnessWorld, type HarnessWorldOptions, openHarnessWorld } from "../support/harness-world.js";
+import { until } from "../support/engine/engine-kit.js";
+import type { ChannelHarness, SendFault } from "../support/worlds/channel-harness.js";
+import { type HarnessWorld, type HarnessWorldOptions, openHarnessWorld } from "../support/worlds/harness-world.js";
 
 /** What one way to fail has cost on one channel. */
 export interface FaultRow {

@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 import fc from "fast-check";
-import { seedOf } from "./torture-options.js";
+import { seedOf } from "./engine/torture-options.js";
 
 /** How a property of hostile input is run: a new seed each time, printed, and a given one with TORTURE_SEED. */
 export function fuzzOptions(t: TestContext, numRuns: number): { readonly seed: number; readonly numRuns: number } {

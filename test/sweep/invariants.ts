@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { StoredEvent } from "../../src/events/event.js";
-import { assertSound } from "../support/gateway.js";
+import { assertSound } from "../support/worlds/gateway.js";
 import { acceptedIn, type ChatEvidence, type Evidence, endsOf, repliesIn } from "./evidence.js";
 import { markerOf } from "./script.js";
 

@@ -1,4 +1,4 @@
-import { until } from "../support/engine-kit.js";
+import { until } from "../support/engine/engine-kit.js";
 import type { EngineUnderTest } from "./embedded.js";
 import { toolPoints } from "./tools.js";
 import type { World } from "./world.js";

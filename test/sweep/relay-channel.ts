@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Channel, ChannelContext, Publish } from "../../src/channels/channel.js";
 import { ChannelError, messageOf } from "../../src/errors.js";
-import { sleep } from "../../src/util/sleep.js";
+import { sleep } from "../../src/util/async/sleep.js";
 
 const cursorName = "relay:position";
 const updates = z.object({

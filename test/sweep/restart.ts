@@ -1,10 +1,10 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startDaemon } from "../support/daemon.js";
-import { gate, until } from "../support/engine-kit.js";
-import { startFakeOpenAI } from "../support/fake-openai.js";
-import { startFakeTelegram } from "../support/fake-telegram.js";
-import { openAIConfig, tempHome } from "../support/gateway.js";
+import { gate, until } from "../support/engine/engine-kit.js";
+import { startFakeOpenAI } from "../support/fakes/fake-openai.js";
+import { startFakeTelegram } from "../support/fakes/fake-telegram.js";
+import { startDaemon } from "../support/worlds/daemon.js";
+import { openAIConfig, tempHome } from "../support/worlds/gateway.js";
 
 /** What a restart with turns under way was like, from outside. */
 export interface Restart {

@@ -1,5 +1,5 @@
-import type { RecordedRequest, ScriptedAnswer } from "../support/model-script.js";
-import { messagesOf, type WireMessage } from "../support/wire-messages.js";
+import { messagesOf, type WireMessage } from "../support/rules/wire-messages.js";
+import type { RecordedRequest, ScriptedAnswer } from "../support/worlds/model-script.js";
 
 /**
  * What people say in the sweep and what the model makes of it. Each text carries a marker `#<chat>.<n>`, unique in its

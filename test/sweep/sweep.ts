@@ -1,4 +1,4 @@
-import { gate, until } from "../support/engine-kit.js";
+import { gate, until } from "../support/engine/engine-kit.js";
 import type { Nursery } from "./child-process.js";
 import { type Counts, combine, countsOf, noCounts } from "./counts.js";
 import { checkDocuments } from "./documents.js";

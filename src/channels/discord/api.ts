@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 import type { REST } from "@discordjs/rest";
 import { ChannelError } from "../../errors.js";
-import { linked } from "../../util/linked.js";
+import { linked } from "../../util/async/linked.js";
 import { isNotInstalled } from "../../util/not-installed.js";
-import { withoutSlashes } from "../../util/trim-where.js";
+import { withoutSlashes } from "../../util/text/trim-where.js";
 
 export interface RestOptions {
   readonly token: string;

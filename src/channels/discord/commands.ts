@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { cutText } from "../../util/cut-text.js";
+import { cutText } from "../../util/text/cut-text.js";
 import type { DiscordRest } from "./api.js";
 import { callError } from "./discord-error.js";
 

@@ -2,7 +2,7 @@ import type { REST } from "@discordjs/rest";
 import type { SessionInfo } from "@discordjs/ws";
 import { ChannelError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
-import { sleep } from "../../util/sleep.js";
+import { sleep } from "../../util/async/sleep.js";
 import { loadLibrary } from "./api.js";
 import { callError, fatalClose } from "./discord-error.js";
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { OutboundMessage } from "../../bus/messages.js";
 import { ChannelError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
-import { sleep } from "../../util/sleep.js";
+import { sleep } from "../../util/async/sleep.js";
 import type { Channel, ChannelContext, Publish, Receipt, ReceivedFile } from "../channel.js";
 import { type DiscordRest, openRest } from "./api.js";
 import { KnownChats } from "./chats.js";

@@ -1,7 +1,7 @@
 import PQueue from "p-queue";
 import { ChannelError, EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
-import { sleep } from "../../util/sleep.js";
+import { sleep } from "../../util/async/sleep.js";
 import type { ChannelContext, Publish, PublishOutcome, ReceivedMessage } from "../channel.js";
 import { isNewer, type KnownChats } from "./chats.js";
 import { isUnknownChannel } from "./discord-error.js";

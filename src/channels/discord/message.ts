@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cutText } from "../../util/cut-text.js";
+import { cutText } from "../../util/text/cut-text.js";
 import type { ReceivedFile, ReceivedMessage } from "../channel.js";
 
 const user = z.looseObject({

@@ -1,12 +1,12 @@
 import { ChannelError, messageOf } from "../../errors.js";
-import { sleep } from "../../util/sleep.js";
+import { sleep } from "../../util/async/sleep.js";
 import type { Channel, ChannelContext, ChannelRecords, Publish, ReceivedMessage } from "../channel.js";
-import { createHourlyCap } from "./hourly-cap.js";
-import { createKnownMails } from "./known.js";
 import { accountOf, type EmailOptions } from "./options.js";
-import { createPositions } from "./positions.js";
-import { receive } from "./receive.js";
-import { createSend } from "./send.js";
+import { createKnownMails } from "./receiving/known.js";
+import { createPositions } from "./receiving/positions.js";
+import { receive } from "./receiving/receive.js";
+import { createHourlyCap } from "./sending/hourly-cap.js";
+import { createSend } from "./sending/send.js";
 
 /** A notice waits in no queue. */
 const noticeAttempts = 3;

@@ -1,5 +1,5 @@
-import { type LinkedAbort, linked } from "../../util/linked.js";
-import { sleep } from "../../util/sleep.js";
+import { type LinkedAbort, linked } from "../../util/async/linked.js";
+import { sleep } from "../../util/async/sleep.js";
 
 /** A mail that the mailbox has shown and that is not settled yet, or stands behind one that is not. */
 interface Entry {

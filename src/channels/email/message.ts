@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { ReceivedMessage } from "../channel.js";
 import { addressesIn } from "./addresses.js";
-import type { MailContent } from "./content.js";
+import type { Recipients } from "./auth/signed.js";
 import type { MailHead } from "./headers.js";
-import { type KnownMails, threadOf } from "./known.js";
 import type { Damage } from "./mime/parse-content.js";
 import type { EmailOptions } from "./options.js";
-import type { Recipients } from "./signed.js";
+import type { MailContent } from "./receiving/content.js";
+import { type KnownMails, threadOf } from "./receiving/known.js";
 import { type SplitText, splitText } from "./text/quotes.js";
 import { Said } from "./text/said.js";
 

@@ -1,5 +1,5 @@
 import type { Logger } from "../../log.js";
-import type { Tokens } from "./tokens.js";
+import type { Tokens } from "./auth/tokens.js";
 
 export interface EmailOptions {
   readonly imapHost: string;

@@ -1,4 +1,4 @@
-import { type Fence, isClosedBy, openedBy } from "../../util/fence.js";
+import { type Fence, isClosedBy, openedBy } from "../../util/text/fence.js";
 import { isTableRule } from "./table.js";
 
 /** Boundaries from best to worst. */

@@ -1,5 +1,5 @@
 import type { MarkedToken, Token, Tokens } from "marked";
-import { hasVisible, visibleLines } from "../../util/visible.js";
+import { hasVisible, visibleLines } from "../../util/text/visible.js";
 import { lexBounded, TooManySteps } from "./bounded-lexer.js";
 import { unescapeEntities } from "./entities.js";
 import { alignedTable } from "./table.js";

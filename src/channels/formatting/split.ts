@@ -1,4 +1,4 @@
-import { closingLine, fenceAfter, reopen } from "../../util/fence.js";
+import { closingLine, fenceAfter, reopen } from "../../util/text/fence.js";
 import { findCut } from "./cut.js";
 import { headerOfCutTable } from "./table.js";
 

@@ -1,4 +1,4 @@
-import { sleep } from "../../util/sleep.js";
+import { sleep } from "../../util/async/sleep.js";
 import type { ReceivedMessage } from "../channel.js";
 
 /** A part of an album that waits for the others. */

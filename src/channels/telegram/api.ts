@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import type { Api, InputFile } from "grammy";
 import { ChannelError } from "../../errors.js";
-import { withoutSlashes } from "../../util/trim-where.js";
+import { withoutSlashes } from "../../util/text/trim-where.js";
 import { openProxyAgent } from "./proxy.js";
 
 /** The signal type in grammY's declarations, which come from a package older than Node's own. */

@@ -1,7 +1,7 @@
 import { EngineError } from "../../errors.js";
 import type { Logger } from "../../log.js";
-import { type LinkedAbort, linked } from "../../util/linked.js";
-import { sleep } from "../../util/sleep.js";
+import { type LinkedAbort, linked } from "../../util/async/linked.js";
+import { sleep } from "../../util/async/sleep.js";
 import type { ChannelContext, Publish, PublishOutcome, ReceivedMessage } from "../channel.js";
 import type { ParkedUpdate, Parking } from "./parked.js";
 

@@ -1,6 +1,6 @@
 import type { Api } from "grammy";
 import type { Attachment, Button } from "../../bus/messages.js";
-import { readToSend } from "../../util/noted-file.js";
+import { readToSend } from "../../util/files/noted-file.js";
 import { toPlainText } from "../formatting/plain-text.js";
 import { toTelegramHtml } from "../formatting/telegram-html.js";
 import type { GrammySignal, TelegramClient } from "./api.js";

@@ -1,6 +1,6 @@
 import { WebSocket } from "ws";
 import { ChannelError } from "../../errors.js";
-import { linked } from "../../util/linked.js";
+import { linked } from "../../util/async/linked.js";
 import type { ServerFrame } from "./frames.js";
 
 /** Sends that wait for a program which is away; past that the oldest is given back and tried again later. */

@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { segment } from "../api-client.js";
 import { timeZoneHere } from "../context.js";
 import { addCronAdd } from "../cron-add.js";
 import { CommandError, exitCodes } from "../exit.js";
-import { print, printJson } from "../output.js";
-import { withClient } from "../with-client.js";
+import { segment } from "../gateway/api-client.js";
+import { withClient } from "../gateway/with-client.js";
+import { print, printJson } from "../text/output.js";
 
 export function addCronCommand(program: Command, version: string): void {
   const cron = program.command("cron").description("List, add, run and manage scheduled jobs");
@@ -15,7 +15,7 @@ export function addCronCommand(program: Command, version: string): void {
     .action(async ({ json }: { readonly json?: true }) => {
       const answer = await withClient(version, (client) => client.get("/api/cron"));
       if (json) return printJson(answer);
-      const { printJobs } = await import("../cron-text.js");
+      const { printJobs } = await import("../text/cron.js");
       printJobs(answer, await timeZoneHere());
     });
   addCronAdd(cron, version);
@@ -27,7 +27,7 @@ export function addCronCommand(program: Command, version: string): void {
         { isRunning: !isOwn, home: await client.get("/api/status") },
         await client.get("/api/cron"),
       ]);
-      const { printCronStatus } = await import("../cron-text.js");
+      const { printCronStatus } = await import("../text/cron.js");
       printCronStatus(answer, { ...status, zone: await timeZoneHere() });
     });
   cron
@@ -45,7 +45,7 @@ export function addCronCommand(program: Command, version: string): void {
       .argument("<id>", "as maxclaw cron list shows it")
       .action(async (id: string) => {
         const answer = await withClient(version, (client) => client.post(`/api/cron/${segment(id)}/${action}`, {}));
-        const { lineOfJob } = await import("../cron-text.js");
+        const { lineOfJob } = await import("../text/cron.js");
         print(lineOfJob(answer, await timeZoneHere()));
       });
   cron
@@ -74,7 +74,7 @@ export function addCronCommand(program: Command, version: string): void {
       const query = new URLSearchParams({ limit: String(limit), ...(id === undefined ? {} : { jobId: id }) });
       const answer = await withClient(version, (client) => client.get(`/api/cron/history?${query}`));
       if (json) return printJson(answer);
-      const { printRuns } = await import("../cron-text.js");
+      const { printRuns } = await import("../text/cron.js");
       printRuns(answer, await timeZoneHere());
     });
 }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CommandContext } from "../context.js";
-import type { GatewayHandle } from "../gateway-port.js";
+import type { GatewayHandle } from "../gateway/port.js";
 
 interface GatewayFlags {
   readonly port?: number;
@@ -47,9 +47,9 @@ async function runGateway(context: CommandContext, flags: GatewayFlags, version:
     await Promise.all([
       import("node:path"),
       import("../../pino-log.js"),
-      import("../gateway-port.js"),
-      import("../signals.js"),
-      import("../output.js"),
+      import("../gateway/port.js"),
+      import("../gateway/signals.js"),
+      import("../text/output.js"),
       import("../../config/interpret.js"),
     ]);
   const { gateway: settings, log: logSettings } = loaded.config;
@@ -88,7 +88,7 @@ async function runGateway(context: CommandContext, flags: GatewayFlags, version:
     try {
       return await openGateway({ config: loaded, home, log, version, env: process.env, host, port: flags.port });
     } catch (error) {
-      const { explainStart } = await import("../start-failure.js");
+      const { explainStart } = await import("../gateway/start-failure.js");
       throw explainStart(error, flags.port ?? settings.port);
     }
   }

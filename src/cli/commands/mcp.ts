@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { NewServer } from "../mcp-config.js";
-import { print } from "../output.js";
+import type { NewServer } from "../mcp/config.js";
+import { print } from "../text/output.js";
 
 export function addMcpCommand(program: Command, version: string): void {
   const mcp = program.command("mcp").description("Servers that offer tools, and the gateway as such a server");
@@ -8,14 +8,14 @@ export function addMcpCommand(program: Command, version: string): void {
     .command("list")
     .description("List the servers of the config, and how the gateway that runs gets on with them")
     .option("--json", "as JSON")
-    .action(async (flags: { readonly json?: true }) => (await import("../mcp-servers.js")).listServers(flags));
+    .action(async (flags: { readonly json?: true }) => (await import("../mcp/servers.js")).listServers(flags));
   mcp
     .command("test")
     .description("Connect to servers once and list their tools; exit code 1 if one cannot be used")
     .argument("[name]", "only this one")
     .option("--json", "as JSON")
     .action(async (name: string | undefined, flags: { readonly json?: true }) =>
-      (await import("../mcp-servers.js")).testServers(name, flags, version),
+      (await import("../mcp/servers.js")).testServers(name, flags, version),
     );
   mcp
     .command("add")
@@ -30,27 +30,27 @@ export function addMcpCommand(program: Command, version: string): void {
     .option("--force", "replace one of the same name")
     .showHelpAfterError("Write -- before the command that starts the server: maxclaw mcp add <name> -- <command ...>")
     .action(async (name: string, command: readonly string[], flags: NewServer) =>
-      (await import("../mcp-config.js")).addServer(name, command, flags),
+      (await import("../mcp/config.js")).addServer(name, command, flags),
     );
   mcp
     .command("remove")
     .description("Take a server out of the config, and forget the login at it")
     .argument("<name>")
-    .action(async (name: string) => (await import("../mcp-config.js")).removeServer(name));
+    .action(async (name: string) => (await import("../mcp/config.js")).removeServer(name));
   mcp
     .command("login")
     .description("Log in at a server elsewhere, in the browser")
     .argument("<name>")
     .option("--port <port>", "where the browser comes back to, if the server wants to know before", parsePort, 0)
     .action(async (name: string, { port }: { readonly port: number }) =>
-      (await import("../mcp-servers.js")).logInAt(name, port, version),
+      (await import("../mcp/servers.js")).logInAt(name, port, version),
     );
   mcp
     .command("serve")
     .description(
       "Offer the gateway that runs as an MCP server on stdin and stdout: send messages, list sessions, read events",
     )
-    .action(async () => (await import("../mcp-serve.js")).serve(version));
+    .action(async () => (await import("../mcp/serve.js")).serve(version));
   mcp.addHelpText(
     "after",
     "\nE.g. maxclaw mcp add files -- npx -y @modelcontextprotocol/server-filesystem /srv/shared",

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { CommandError, exitCodes } from "../exit.js";
-import type { FirstChoice } from "../first-config.js";
-import { print } from "../output.js";
+import type { FirstChoice } from "../gateway/first-config.js";
+import { print } from "../text/output.js";
 
 interface OnboardFlags extends FirstChoice {
   readonly yes?: true;
@@ -33,10 +33,10 @@ export function addOnboardCommand(program: Command): void {
 async function onboard(flags: OnboardFlags, mayAsk: boolean): Promise<void> {
   const [{ openContext }, { connectRunning }, { writeTemplates }, { confirm }, firstConfig] = await Promise.all([
     import("../context.js"),
-    import("../connect.js"),
+    import("../gateway/connect.js"),
     import("../../templates/write.js"),
-    import("../question.js"),
-    import("../first-config.js"),
+    import("../chat/question.js"),
+    import("../gateway/first-config.js"),
   ]);
   const { existingConfig, needsAddress, writeFirstConfig } = firstConfig;
   const { home } = await openContext();
@@ -76,8 +76,8 @@ async function onboard(flags: OnboardFlags, mayAsk: boolean): Promise<void> {
 
 async function askForProvider(): Promise<FirstChoice> {
   const [{ askPerson }, { isLocal, keyVariable, needsAddress }] = await Promise.all([
-    import("../question.js"),
-    import("../first-config.js"),
+    import("../chat/question.js"),
+    import("../gateway/first-config.js"),
   ]);
   const provider = await askPerson(
     "Who runs the model? (openrouter, anthropic, openai, ollama …; empty for none yet) ",

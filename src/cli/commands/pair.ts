@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { segment } from "../api-client.js";
 import { CommandError, exitCodes } from "../exit.js";
-import { print, printJson } from "../output.js";
-import { withClient } from "../with-client.js";
+import { segment } from "../gateway/api-client.js";
+import { withClient } from "../gateway/with-client.js";
+import { print, printJson } from "../text/output.js";
 
 export function addPairCommand(program: Command, version: string): void {
   const pair = program.command("pair").description("Decide who may talk to the assistant");
@@ -13,7 +13,7 @@ export function addPairCommand(program: Command, version: string): void {
     .action(async ({ json }: { readonly json?: true }) => {
       const pairings = await withClient(version, (client) => client.get("/api/pairings"));
       if (json) return printJson(pairings);
-      const { printPairings } = await import("../pairing-text.js");
+      const { printPairings } = await import("../text/pairing.js");
       printPairings(pairings);
     });
   pair
@@ -22,7 +22,7 @@ export function addPairCommand(program: Command, version: string): void {
     .argument("<code>", "the code that the assistant gave them")
     .action(async (code: string) => {
       const answer = await withClient(version, (client) => client.post("/api/pairings/approve", { code }));
-      const { nameOfSender } = await import("../pairing-text.js");
+      const { nameOfSender } = await import("../text/pairing.js");
       print(`${nameOfSender(answer)} may talk now`);
     });
   pair

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { segment } from "../api-client.js";
-import { print, printJson } from "../output.js";
-import { withClient } from "../with-client.js";
+import { segment } from "../gateway/api-client.js";
+import { withClient } from "../gateway/with-client.js";
+import { print, printJson } from "../text/output.js";
 
 export function addPolicyCommand(program: Command, version: string): void {
   const policy = program.command("policy").description("See what tools may do, and take back what was always allowed");
@@ -12,7 +12,7 @@ export function addPolicyCommand(program: Command, version: string): void {
     .action(async ({ json }: { readonly json?: true }) => {
       const answer = await withClient(version, (client) => client.get("/api/policy"));
       if (json) return printJson(answer);
-      const { printPolicy } = await import("../policy-text.js");
+      const { printPolicy } = await import("../text/policy.js");
       printPolicy(answer);
     });
   policy

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { segment } from "../api-client.js";
-import { print, printJson, tell } from "../output.js";
-import { withClient } from "../with-client.js";
+import { segment } from "../gateway/api-client.js";
+import { withClient } from "../gateway/with-client.js";
+import { print, printJson, tell } from "../text/output.js";
 
 interface InstallFlags {
   readonly skill?: string;
@@ -18,7 +18,7 @@ export function addSkillsCommand(program: Command, version: string): void {
     .action(async ({ json }: { readonly json?: true }) => {
       const found = await withClient(version, (client) => client.get("/api/skills"));
       if (json) return printJson(found);
-      const { printSkills } = await import("../skill-text.js");
+      const { printSkills } = await import("../text/skill.js");
       printSkills(found);
     });
   skills
@@ -29,7 +29,7 @@ export function addSkillsCommand(program: Command, version: string): void {
     .action(async (name: string, { json }: { readonly json?: true }) => {
       const skill = await withClient(version, (client) => client.get(`/api/skills/${segment(name)}`));
       if (json) return printJson(skill);
-      const { printSkill } = await import("../skill-text.js");
+      const { printSkill } = await import("../text/skill.js");
       printSkill(skill);
     });
   for (const action of ["enable", "disable"] as const)

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { CommandContext } from "../context.js";
-import { harmless, print, printJson } from "../output.js";
+import { harmless, print, printJson } from "../text/output.js";
 
 export function addStatusCommand(program: Command, version: string): void {
   program
@@ -11,7 +11,7 @@ export function addStatusCommand(program: Command, version: string): void {
     .action(async (flags: { readonly config?: string; readonly json?: true }) => {
       const [{ openContext }, { connectRunning }] = await Promise.all([
         import("../context.js"),
-        import("../connect.js"),
+        import("../gateway/connect.js"),
       ]);
       const context = await openContext(flags.config);
       const client = await connectRunning(context);
@@ -19,7 +19,7 @@ export function addStatusCommand(program: Command, version: string): void {
         const status = toObject(await client.get("/api/status"));
         if ("problems" in status && Array.isArray(status.problems) && status.problems.length > 0) process.exitCode = 1;
         if (flags.json) return printJson({ running: true, address: client.address, ...status });
-        const { printStatus } = await import("../status-text.js");
+        const { printStatus } = await import("../text/status.js");
         return printStatus(status, client.address);
       }
       return printOffline(context, version, flags.json === true);
@@ -29,7 +29,7 @@ export function addStatusCommand(program: Command, version: string): void {
 async function printOffline({ home, loaded }: CommandContext, version: string, isJson: boolean): Promise<void> {
   const { config, path } = loaded;
   const { workspace, model, executionMode } = config.agents.defaults;
-  const { readOfflineStatus } = await import("../../api/offline-status.js");
+  const { readOfflineStatus } = await import("../../offline/status.js");
   const { problems: found, ...waiting } = await readOfflineStatus({ home, workspace }, config);
   const problems = [...loaded.problems, ...found];
   if (problems.length > 0) process.exitCode = 1;
@@ -45,7 +45,7 @@ async function printOffline({ home, loaded }: CommandContext, version: string, i
       problems,
       ...waiting,
     });
-  const { printConfigured, waitingLines } = await import("../status-text.js");
+  const { printConfigured, waitingLines } = await import("../text/status.js");
   print("maxclaw Status");
   print(`maxclaw ${version}: no gateway runs. Start it with: maxclaw gateway`);
   printConfigured(config);

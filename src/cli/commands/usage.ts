@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { printJson } from "../output.js";
+import { printJson } from "../text/output.js";
 
 export function addUsageCommand(program: Command, version: string): void {
   program
@@ -8,10 +8,10 @@ export function addUsageCommand(program: Command, version: string): void {
     .option("--days <n>", "so many days, today included", daysOf, 7)
     .option("--json", "as JSON, with senders and scheduled jobs")
     .action(async ({ days, json }: { readonly days: number; readonly json?: true }) => {
-      const { withClient } = await import("../with-client.js");
+      const { withClient } = await import("../gateway/with-client.js");
       const report = await withClient(version, (client) => client.get(`/api/usage?days=${days}`));
       if (json) return printJson(report);
-      const { printUsage } = await import("../usage-text.js");
+      const { printUsage } = await import("../text/usage.js");
       printUsage(report, days);
     });
 }

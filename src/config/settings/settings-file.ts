@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, messageOf, RequestError } from "../../errors.js";
-import { replaceFile } from "../../util/replace-file.js";
+import { replaceFile } from "../../util/files/replace-file.js";
 import { type ConfigEdit, editConfig, readRaw } from "../edit.js";
 import { configOf, type LoadedConfig, loadConfig } from "../load.js";
 import { type Config, configSchema } from "../schema.js";

@@ -1,5 +1,5 @@
 import type { Count } from "../engine.js";
-import type { Operation } from "./operations.js";
+import type { Operation } from "./journal/operations.js";
 import type { LiveRecords } from "./state.js";
 
 /**

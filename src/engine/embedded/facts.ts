@@ -1,7 +1,7 @@
 import { EngineError } from "../../errors.js";
 import type { Engine, Records } from "../engine.js";
 import { frozenCopy } from "./files.js";
-import type { Operation } from "./operations.js";
+import type { Operation } from "./journal/operations.js";
 import type { Parts } from "./parts.js";
 
 /** Makes one change durable. */

@@ -1,11 +1,11 @@
 import { EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import type { HeldFiles } from "../engine.js";
-import type { Journal } from "./journal.js";
-import type { QuietFlush } from "./quiet-flush.js";
+import type { Journal } from "./journal/journal.js";
+import type { QuietFlush } from "./logs/quiet-flush.js";
+import type { SessionLogs } from "./logs/session-logs.js";
+import { pendingOf } from "./logs/session-table.js";
 import type { SeenKeeper } from "./seen/seen-keeper.js";
-import type { SessionLogs } from "./session-logs.js";
-import { pendingOf } from "./session-table.js";
 import type { LiveRecords } from "./state.js";
 
 interface MaintenanceOptions {

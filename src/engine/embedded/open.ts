@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
-import { linked } from "../../util/linked.js";
+import { linked } from "../../util/async/linked.js";
 import type {
   Acceptance,
   AcceptOptions,
@@ -13,20 +13,20 @@ import type {
   Work,
 } from "../engine.js";
 import { damageKind } from "../log-damage.js";
-import { storeEvents } from "./delivery.js";
 import { closedError, createDeadLetters, createRecords, createRefusal } from "./facts.js";
 import { frozenCopy } from "./files.js";
-import { assertRoom, longLanes } from "./lane-room.js";
-import { loadJournal } from "./load.js";
-import type { Operation } from "./operations.js";
+import { loadJournal } from "./journal/load.js";
+import type { Operation } from "./journal/operations.js";
+import { journalFolder } from "./journal/segment.js";
+import { storeEvents } from "./lanes/delivery.js";
+import { assertRoom, longLanes } from "./lanes/lane-room.js";
+import { judgeCrash } from "./lanes/suspects.js";
+import { toStored } from "./lanes/work-table.js";
+import { pendingOf } from "./logs/session-table.js";
 import type { EmbeddedEngineOptions } from "./options.js";
 import { createParts, type Parts } from "./parts.js";
 import { noteStart, noteStop, readBootId } from "./run-note.js";
-import { journalFolder } from "./segment.js";
-import { pendingOf } from "./session-table.js";
 import { toStartFailure } from "./start-failure.js";
-import { judgeCrash } from "./suspects.js";
-import { toStored } from "./work-table.js";
 
 const settleMs = 5000;
 const firstWindowMs = 4000;

@@ -1,22 +1,22 @@
-import { AcceptListeners } from "./accept-listeners.js";
-import { Admission } from "./admission.js";
 import { knownLoss, tellDamage } from "./damage/damage-records.js";
 import { eventsInJournal } from "./damage/journal-events.js";
 import { JournalMark } from "./damage/journal-mark.js";
-import { Journal } from "./journal.js";
-import { defaultLaneLimits, type LaneLimits } from "./lane-room.js";
-import { Lanes } from "./lanes.js";
-import type { LoadedJournal } from "./load.js";
+import { Journal } from "./journal/journal.js";
+import type { LoadedJournal } from "./journal/load.js";
+import { journalFolder } from "./journal/segment.js";
+import { AcceptListeners } from "./lanes/accept-listeners.js";
+import { Admission } from "./lanes/admission.js";
+import { defaultLaneLimits, type LaneLimits } from "./lanes/lane-room.js";
+import { Lanes } from "./lanes/lanes.js";
+import { Publisher } from "./logs/publisher.js";
+import { QuietFlush } from "./logs/quiet-flush.js";
+import { SessionLogs } from "./logs/session-logs.js";
+import { Writer } from "./logs/writer.js";
 import { Maintenance } from "./maintenance.js";
 import type { EmbeddedEngineOptions, OnBoundary } from "./options.js";
-import { Publisher } from "./publisher.js";
-import { QuietFlush } from "./quiet-flush.js";
 import { seenFolder } from "./seen/format.js";
 import { SeenKeeper } from "./seen/seen-keeper.js";
-import { journalFolder } from "./segment.js";
-import { SessionLogs } from "./session-logs.js";
 import type { LiveRecords } from "./state.js";
-import { Writer } from "./writer.js";
 
 const exitCode = 74;
 

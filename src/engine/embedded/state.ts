@@ -1,8 +1,8 @@
 import { deepFreeze } from "./files.js";
-import type { Operation } from "./operations.js";
+import type { Operation } from "./journal/operations.js";
+import { WorkTable } from "./lanes/work-table.js";
+import { SessionTable } from "./logs/session-table.js";
 import { SeenIds } from "./seen/seen-ids.js";
-import { SessionTable } from "./session-table.js";
-import { WorkTable } from "./work-table.js";
 
 /** Everything that a checkpoint holds. Changed only by applying what stands in the journal. */
 export class LiveRecords {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { SenderView } from "../../api/settings/settings-api.js";
 import { RequestError } from "../../errors.js";
 import { bodyOf, type Exchange, optionalBodyOf, paramOf, sendJson } from "../exchange.js";
-import type { Route } from "../routes.js";
+import type { Route } from "../routes/routes.js";
 import { integerOf, isTrue } from "../target.js";
 import { settingsOf } from "./settings-of.js";
 

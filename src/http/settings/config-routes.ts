@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SettingsView } from "../../api/settings/settings-api.js";
 import { bodyOf, type Exchange, sendJson } from "../exchange.js";
-import type { Route } from "../routes.js";
+import type { Route } from "../routes/routes.js";
 import { settingsOf } from "./settings-of.js";
 
 /** What an answer has beside the config: nothing of it is a setting, so that an answer can be sent back as it came. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { RequestError } from "../../errors.js";
 import { bodyOf, type Exchange, paramOf, sendJson } from "../exchange.js";
-import type { Route } from "../routes.js";
+import type { Route } from "../routes/routes.js";
 import { settingsOf } from "./settings-of.js";
 
 const texts = z.record(z.string(), z.string());

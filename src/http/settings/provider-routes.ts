@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { bodyOf, type Exchange, sendJson } from "../exchange.js";
-import type { Route } from "../routes.js";
+import type { Route } from "../routes/routes.js";
 import { settingsOf } from "./settings-of.js";
 
 const optional = z

@@ -1,5 +1,5 @@
-import { cutText } from "../../util/cut-text.js";
-import { visible, visibleAddress, visibleLines } from "../../util/visible.js";
+import { cutText } from "../../util/text/cut-text.js";
+import { visible, visibleAddress, visibleLines } from "../../util/text/visible.js";
 import type { Field, FieldChoice, Value } from "./form.js";
 import { words } from "./read-answer.js";
 

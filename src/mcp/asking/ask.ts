@@ -1,7 +1,7 @@
 import type { ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import type { ToolContext, ToolQuestion } from "../../tools/tool.js";
-import { cutText } from "../../util/cut-text.js";
-import { visible } from "../../util/visible.js";
+import { cutText } from "../../util/text/cut-text.js";
+import { visible } from "../../util/text/visible.js";
 import { type Asking, fieldText, formText, pageText } from "./ask-text.js";
 import { type Field, readForm, type Value } from "./form.js";
 import { type Answer, readAnswer, words } from "./read-answer.js";

@@ -8,12 +8,12 @@ import type {
   ToolResultBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import type { ImagePart, TextPart, ThinkingPart, ToolResultPart, ToolUsePart } from "../../events/content.js";
-import { wellFormed } from "../../util/well-formed.js";
+import { wellFormed } from "../../util/text/well-formed.js";
 import type { Adjustments } from "../adjustments.js";
-import { toCompactSchema } from "../compact-schema.js";
-import { loadImage } from "../images.js";
 import type { ModelMessage, ModelRequest } from "../provider.js";
-import { toValidMessages } from "../valid-messages.js";
+import { toCompactSchema } from "../request/compact-schema.js";
+import { loadImage } from "../request/images.js";
+import { toValidMessages } from "../request/valid-messages.js";
 import { fromRedacted } from "./redacted.js";
 import { thinkingFields } from "./thinking.js";
 

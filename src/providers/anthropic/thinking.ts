@@ -1,7 +1,7 @@
 import type { MessageCreateParamsStreaming } from "@anthropic-ai/sdk/resources/messages";
 import type { Adjustments } from "../adjustments.js";
 import type { ModelMessage, Thinking } from "../provider.js";
-import { toBudget, toLevel } from "../thinking.js";
+import { toBudget, toLevel } from "../request/thinking.js";
 
 /** What a request says of thinking, and by how many tokens that lengthens the answer. */
 export interface ThinkingFields {

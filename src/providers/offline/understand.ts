@@ -1,4 +1,4 @@
-import { trimEndWhere } from "../../util/trim-where.js";
+import { trimEndWhere } from "../../util/text/trim-where.js";
 /** What the offline stand-in takes a message for. */
 export type Wish =
   | { readonly kind: "help" }

@@ -1,11 +1,11 @@
 import type { OpenAI } from "openai";
-import { withoutSlashes } from "../../util/trim-where.js";
+import { withoutSlashes } from "../../util/text/trim-where.js";
 import { createAdjustmentMemory } from "../adjustments.js";
 import { callModel, type HttpProviderOptions, secretsOf } from "../model-call.js";
 import type { Provider } from "../provider.js";
-import { fetchAnswer } from "../refusal.js";
-import { toSdkHeaders } from "../sdk-headers.js";
-import { defaultTimeLimits } from "../timeouts.js";
+import { fetchAnswer } from "../wire/refusal.js";
+import { toSdkHeaders } from "../wire/sdk-headers.js";
+import { defaultTimeLimits } from "../wire/timeouts.js";
 import { ChatReader } from "./read-answer.js";
 import { toChatRequest } from "./request.js";
 import type { ThinkingHabits } from "./think-tags.js";

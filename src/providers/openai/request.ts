@@ -4,13 +4,13 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 import { type ImagePart, type TextPart, type ThinkingPart, type ToolUsePart, textOf } from "../../events/content.js";
-import { wellFormed } from "../../util/well-formed.js";
+import { wellFormed } from "../../util/text/well-formed.js";
 import type { Adjustments } from "../adjustments.js";
-import { toCompactSchema } from "../compact-schema.js";
-import { loadImage } from "../images.js";
 import type { ModelMessage, ModelRequest } from "../provider.js";
-import { toLevel } from "../thinking.js";
-import { toValidMessages } from "../valid-messages.js";
+import { toCompactSchema } from "../request/compact-schema.js";
+import { loadImage } from "../request/images.js";
+import { toLevel } from "../request/thinking.js";
+import { toValidMessages } from "../request/valid-messages.js";
 import { fromGoogleSignature } from "./google-signature.js";
 
 /** OpenAI takes ids of at most 40 characters; some models want back exactly the id that they gave. */

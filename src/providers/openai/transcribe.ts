@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.js";
-import { readNoted } from "../../util/noted-file.js";
+import { readNoted } from "../../util/files/noted-file.js";
 import { openClient, toChatBase } from "./openai.js";
 
 export interface TranscriptionOptions {

@@ -1,10 +1,10 @@
 import { readFile, rm } from "node:fs/promises";
 import { messageOf, StorageError } from "../../errors.js";
 import type { Logger } from "../../log.js";
-import { foundDocument, writeDocument } from "../document-file.js";
+import { foundDocument, writeDocument } from "../document/document-file.js";
 import type { SessionFiles } from "../file-names.js";
-import { lineOf, SessionIndex } from "../session-index.js";
-import { type SessionLine, sessionLine } from "../session-line.js";
+import { lineOf, SessionIndex } from "../list/session-index.js";
+import { type SessionLine, sessionLine } from "../list/session-line.js";
 import { isKindInScan, parseRecordKey, type RecordKind, recordKey, recordKinds } from "./keys.js";
 import type { Change, StorageDriver } from "./storage.js";
 

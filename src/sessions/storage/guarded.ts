@@ -1,6 +1,6 @@
 import { messageOf, StorageError } from "../../errors.js";
 import { type Logger, silentLog } from "../../log.js";
-import { inTime } from "../../util/in-time.js";
+import { inTime } from "../../util/async/in-time.js";
 import type { Change, StorageDriver } from "./storage.js";
 
 const defaultTimeoutMs = 5000;

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { replaceFile } from "../../util/replace-file.js";
+import { replaceFile } from "../../util/files/replace-file.js";
 
 /**
  * Remembers beside the session logs which storage has all their documents, so that a start needs to look only at

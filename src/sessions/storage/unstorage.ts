@@ -1,6 +1,6 @@
 import type { Driver } from "unstorage";
 import { messageOf, StorageError } from "../../errors.js";
-import { inTime } from "../../util/in-time.js";
+import { inTime } from "../../util/async/in-time.js";
 import { isInScan, isKindInScan, kindPrefixes, recordKinds } from "./keys.js";
 import type { Change, StorageDriver } from "./storage.js";
 import { fromStoreId, isCut, toStoreId } from "./store-ids.js";

@@ -1,7 +1,7 @@
 import type { BrowserContext } from "playwright-core";
 import { messageOf } from "../../errors.js";
-import { cutText } from "../../util/cut-text.js";
 import { newId } from "../../util/ids.js";
+import { cutText } from "../../util/text/cut-text.js";
 import { type Egress, EgressError } from "../web/egress.js";
 import { type EgressProxy, openEgressProxy } from "./proxy.js";
 

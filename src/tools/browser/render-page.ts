@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { messageOf } from "../../errors.js";
-import { linked } from "../../util/linked.js";
-import { untilAborted } from "../../util/until-aborted.js";
+import { linked } from "../../util/async/linked.js";
+import { untilAborted } from "../../util/async/until-aborted.js";
 import { EgressError } from "../web/egress.js";
 import type { RenderedPage, RenderPage } from "../web/web-fetch.js";
 import type { Browsers, HeldBrowser } from "./browsers.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shownName } from "../../util/file-name.js";
+import { shownName } from "../../util/files/file-name.js";
 import { locate, type Place } from "../files/locate.js";
 import { isReceived } from "../files/received.js";
 import { defineTool, failed, type ToolContext } from "../tool.js";

@@ -1,8 +1,8 @@
 import { readdir, realpath } from "node:fs/promises";
 import path from "node:path";
-import { type CommandPlaces, placesOfCommand } from "../../policy/command-places.js";
-import { isInside } from "../../policy/paths.js";
-import { keptFolderOf, receivedFiles, type Zones } from "../../policy/zones.js";
+import { type CommandPlaces, placesOfCommand } from "../../policy/commands/command-places.js";
+import { isInside } from "../../policy/places/paths.js";
+import { keptFolderOf, receivedFiles, type Zones } from "../../policy/places/zones.js";
 import type { ToolContext } from "../tool.js";
 
 const maxEntries = 20_000;

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
-import { isInside } from "../../policy/paths.js";
+import { isInside } from "../../policy/places/paths.js";
 import { argsFd, type Confinement, filterFd, type Launch } from "./sandbox.js";
 import { seccompFilter } from "./seccomp.js";
 import type { View } from "./view/view.js";

@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.js";
-import { trimEndWhere } from "../../util/trim-where.js";
+import { trimEndWhere } from "../../util/text/trim-where.js";
 import { createBubblewrap, findBubblewrap } from "./bubblewrap.js";
 import type { Limits } from "./limits.js";
 import type { Confinement, SandboxState } from "./sandbox.js";

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { totalmem } from "node:os";
 import path from "node:path";
+import { sleep } from "../../util/async/sleep.js";
 import { newId } from "../../util/ids.js";
-import { sleep } from "../../util/sleep.js";
 
 /** Of one run: processes and threads, and memory of all of them together. */
 export const maxTasks = 512;

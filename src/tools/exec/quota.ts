@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import { sleep } from "../../util/sleep.js";
+import { sleep } from "../../util/async/sleep.js";
 import { excessOf, type FolderLimits, type FolderUsage, usageOf } from "../folder-usage.js";
 
 export interface QuotaLimits extends FolderLimits {

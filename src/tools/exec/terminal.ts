@@ -1,8 +1,8 @@
 import { mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
-import { isInside } from "../../policy/paths.js";
-import type { Zones } from "../../policy/zones.js";
-import { removeFolder } from "../../util/held-folder.js";
+import { isInside } from "../../policy/places/paths.js";
+import type { Zones } from "../../policy/places/zones.js";
+import { removeFolder } from "../../util/files/held-folder.js";
 import type { ToolContext } from "../tool.js";
 import type { Limits } from "./limits.js";
 import { Quota, type QuotaLimits, type QuotaStart } from "./quota.js";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { PathChangedError, statReal } from "../../util/real-path.js";
-import { writeReal } from "../../util/write-real.js";
+import { PathChangedError, statReal } from "../../util/files/real-path.js";
+import { writeReal } from "../../util/files/write-real.js";
 import { defineTool, failed } from "../tool.js";
 import { replaceOnce } from "./edit.js";
 import { fileFailure } from "./failure.js";

@@ -1,4 +1,4 @@
-import { cutText } from "../../util/cut-text.js";
+import { cutText } from "../../util/text/cut-text.js";
 
 export type Edit =
   | { readonly ok: true; readonly text: string; readonly diff: string }

@@ -1,4 +1,4 @@
-import { codeOf, LinkedFileError, PathChangedError } from "../../util/real-path.js";
+import { codeOf, LinkedFileError, PathChangedError } from "../../util/files/real-path.js";
 import { failed, type ToolResult } from "../tool.js";
 
 const sentences: Readonly<Record<string, (shown: string) => string>> = {

@@ -1,4 +1,4 @@
-import { withoutSlashes } from "../../util/trim-where.js";
+import { withoutSlashes } from "../../util/text/trim-where.js";
 
 /** Whether a path with `/` between its names fits. */
 export type GlobMatcher = (path: string) => boolean;

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { statReal } from "../../util/real-path.js";
+import { statReal } from "../../util/files/real-path.js";
 import { defineTool, failed } from "../tool.js";
 import { fileFailure } from "./failure.js";
 import { createGlob } from "./glob-pattern.js";

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { z } from "zod";
-import { isInside } from "../../policy/paths.js";
-import { readWhole } from "../../util/noted-file.js";
-import { LinkedFileError, openReal } from "../../util/real-path.js";
+import { isInside } from "../../policy/places/paths.js";
+import { readWhole } from "../../util/files/noted-file.js";
+import { LinkedFileError, openReal } from "../../util/files/real-path.js";
 import { decodeText } from "./text.js";
 
 const maxBytes = 5 * 1024 * 1024;

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
-import { runBoundedWorker } from "../../util/bounded-worker.js";
-import { resolveReal, statReal } from "../../util/real-path.js";
+import { runBoundedWorker } from "../../util/async/bounded-worker.js";
+import { resolveReal, statReal } from "../../util/files/real-path.js";
 import { defineTool, failed, type ToolContext } from "../tool.js";
 import { fileFailure } from "./failure.js";
 import { oneLine } from "./glob.js";

@@ -1,8 +1,8 @@
 import type { FileHandle } from "node:fs/promises";
 import { extractFile } from "../../documents/extract-text.js";
 import { documentKindOf } from "../../documents/kind.js";
+import { openReal } from "../../util/files/real-path.js";
 import { imageTypeOf } from "../../util/image-type.js";
-import { openReal } from "../../util/real-path.js";
 import { failed, type ToolResult } from "../tool.js";
 import { readFailure } from "./failure.js";
 import { readText } from "./load.js";

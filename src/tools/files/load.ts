@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { readWhole } from "../../util/noted-file.js";
-import { codeOf, openReal } from "../../util/real-path.js";
+import { readWhole } from "../../util/files/noted-file.js";
+import { codeOf, openReal } from "../../util/files/real-path.js";
 import { failed, type ToolResult } from "../tool.js";
 import { readFailure } from "./failure.js";
 import type { Place } from "./locate.js";

@@ -1,8 +1,8 @@
 import path from "node:path";
-import { isInside } from "../../policy/paths.js";
-import { keptFolderOf, keptNames } from "../../policy/zones.js";
-import { type Resolution, resolveReal } from "../../util/real-path.js";
-import { namesOf } from "../../util/untrusted.js";
+import { isInside } from "../../policy/places/paths.js";
+import { keptFolderOf, keptNames } from "../../policy/places/zones.js";
+import { type Resolution, resolveReal } from "../../util/files/real-path.js";
+import { namesOf } from "../../util/text/untrusted.js";
 import { failed, type ToolContext, type ToolResult } from "../tool.js";
 import { receivedAs, receivedNote } from "./received.js";
 

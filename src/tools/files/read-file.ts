@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { z } from "zod";
-import { cutText } from "../../util/cut-text.js";
+import { cutText } from "../../util/text/cut-text.js";
 import { defineTool, failed, type ToolContext, type ToolResult } from "../tool.js";
 import { loadContent } from "./load-content.js";
 import { locate, outsideOf, type Place } from "./locate.js";

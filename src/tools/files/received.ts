@@ -1,10 +1,10 @@
 import { lstat } from "node:fs/promises";
 import path from "node:path";
-import { isInside, resolveFolderSync } from "../../policy/paths.js";
-import { keptFolderOf, receivedFiles } from "../../policy/zones.js";
-import { plainName, shownName } from "../../util/file-name.js";
-import { HeldFolder } from "../../util/held-folder.js";
-import { resolveReal } from "../../util/real-path.js";
+import { isInside, resolveFolderSync } from "../../policy/places/paths.js";
+import { keptFolderOf, receivedFiles } from "../../policy/places/zones.js";
+import { plainName, shownName } from "../../util/files/file-name.js";
+import { HeldFolder } from "../../util/files/held-folder.js";
+import { resolveReal } from "../../util/files/real-path.js";
 import type { ToolContext } from "../tool.js";
 
 /** A file that came with a message of this chat. */

@@ -1,6 +1,6 @@
 import type { Dirent } from "node:fs";
 import path from "node:path";
-import { HeldFolder } from "../../util/held-folder.js";
+import { HeldFolder } from "../../util/files/held-folder.js";
 import type { ToolContext } from "../tool.js";
 
 /** A regular file below a folder, which policy lets be read. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { writeReal } from "../../util/write-real.js";
+import { writeReal } from "../../util/files/write-real.js";
 import { defineTool } from "../tool.js";
 import { fileFailure } from "./failure.js";
 import { locate, noRoomFor } from "./locate.js";

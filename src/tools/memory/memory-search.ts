@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { cutText } from "../../util/cut-text.js";
-import { namesOf } from "../../util/untrusted.js";
+import { cutText } from "../../util/text/cut-text.js";
+import { namesOf } from "../../util/text/untrusted.js";
 import { defineTool, failed, type Tool, type ToolContext } from "../tool.js";
 
 /** What the tool looks for things in. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { namesOf } from "../../util/untrusted.js";
+import { namesOf } from "../../util/text/untrusted.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
 
 /** The jobs of one chat. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { cutText } from "../../util/cut-text.js";
-import { namesOf } from "../../util/untrusted.js";
+import { cutText } from "../../util/text/cut-text.js";
+import { namesOf } from "../../util/text/untrusted.js";
 import { defineTool, failed, type ToolResult, type ToolTask } from "../tool.js";
 
 const maxTask = 50_000;

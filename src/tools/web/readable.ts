@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { runBoundedWorker } from "../../util/bounded-worker.js";
+import { runBoundedWorker } from "../../util/async/bounded-worker.js";
 
 /** What a page says, as Markdown. */
 export interface ReadablePage {

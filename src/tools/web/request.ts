@@ -3,8 +3,8 @@ import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { linked } from "../../util/linked.js";
-import { untilAborted } from "../../util/until-aborted.js";
+import { linked } from "../../util/async/linked.js";
+import { untilAborted } from "../../util/async/until-aborted.js";
 import { type Egress, EgressError } from "./egress.js";
 
 export interface PageRequest {

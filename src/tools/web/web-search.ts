@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { createAddressPolicy } from "../../policy/addresses.js";
-import { cutText } from "../../util/cut-text.js";
-import { withoutSlashes } from "../../util/trim-where.js";
+import { createAddressPolicy } from "../../policy/places/addresses.js";
+import { cutText } from "../../util/text/cut-text.js";
+import { withoutSlashes } from "../../util/text/trim-where.js";
 import { defineTool, failed, type Tool } from "../tool.js";
 import { createEgress, EgressError } from "./egress.js";
 import { portOf, requestPage } from "./request.js";

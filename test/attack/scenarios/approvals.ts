@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { until } from "../../support/engine-kit.js";
+import { until } from "../../support/engine/engine-kit.js";
 import { newMark } from "../calls.js";
 import { type Answerer, askerAllows, ownerAllows, type Round } from "../player.js";
 import { everyWayOut, netcat, publishPage, taint } from "./provenance.js";

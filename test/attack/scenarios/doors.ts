@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { until } from "../../support/engine-kit.js";
+import { until } from "../../support/engine/engine-kit.js";
 import { newMark } from "../calls.js";
 import { telegramIds } from "../people.js";
 import { ownerAllows } from "../player.js";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { receivedName } from "../../../src/api/received-files.js";
+import { receivedName } from "../../../src/inbound/received-files.js";
 import { newMark } from "../calls.js";
 import { askerAllows, ownerAllows, type Player, type Round } from "../player.js";
 import { exec, read, type Scenario, write } from "./scenario.js";

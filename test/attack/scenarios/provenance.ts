@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { findChromium } from "../../support/needs.js";
+import { findChromium } from "../../support/worlds/needs.js";
 import { type CallSpec, newMark } from "../calls.js";
 import { askerAllows, ownerDenies, type Player, type Round, type Saying } from "../player.js";
 import { exec, fetchPage, read, type Scenario, write } from "./scenario.js";

@@ -1,5 +1,5 @@
-import type { RecordedRequest, ScriptedAnswer, ScriptedToolCall } from "../../support/model-script.js";
-import { messagesOf } from "../../support/wire-messages.js";
+import { messagesOf } from "../../support/rules/wire-messages.js";
+import type { RecordedRequest, ScriptedAnswer, ScriptedToolCall } from "../../support/worlds/model-script.js";
 
 /**
  * What people of a crowd say. Each text carries a marker `#c<chat>.<n>`, unique in its world. `plain` is answered at once,

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
-import { runMaxclaw } from "../../support/daemon.js";
-import { damageHome, textsIn } from "../../support/home-damage.js";
+import { damageHome, textsIn } from "../../support/engine/home-damage.js";
+import { runMaxclaw } from "../../support/worlds/daemon.js";
 import { Crowd } from "./crowd.js";
 import { failIfBroken, pick, type Scenario, upTo } from "./scenario.js";
 

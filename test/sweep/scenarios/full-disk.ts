@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { withoutSmallDisk } from "../../support/needs.js";
-import { fillUp, makeRoom, mountSmallDisk } from "../../support/small-disk.js";
+import { fillUp, makeRoom, mountSmallDisk } from "../../support/engine/small-disk.js";
+import { withoutSmallDisk } from "../../support/worlds/needs.js";
 import { Crowd } from "./crowd.js";
 import { costOf, failIfBroken, moment, pick, type Scenario, upTo } from "./scenario.js";
 

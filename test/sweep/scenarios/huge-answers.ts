@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text as textOf } from "node:stream/consumers";
-import { again, saysOpenAI, writeFlood } from "../../support/flood.js";
+import { again, saysOpenAI, writeFlood } from "../../support/fakes/flood.js";
 import { Crowd } from "./crowd.js";
 import { costOf, failIfBroken, pick, type Scenario, upTo } from "./scenario.js";
 

@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "../../support/engine-kit.js";
-import { type Contained, startContained } from "../../support/namespaces.js";
-import { withoutSandbox } from "../../support/needs.js";
+import { until } from "../../support/engine/engine-kit.js";
+import { type Contained, startContained } from "../../support/worlds/namespaces.js";
+import { withoutSandbox } from "../../support/worlds/needs.js";
 import { Crowd } from "./crowd.js";
 import { slowAnswer } from "./crowd-model.js";
 import { costOf, failIfBroken, moment, pick, type Scenario, upTo } from "./scenario.js";

@@ -1,5 +1,5 @@
-import { calendarText } from "../calendar.js";
 import { headerBlock } from "../header-lines.js";
+import { calendarText } from "../receiving/calendar.js";
 import { nestedMails } from "./nested.js";
 import { type MailParts, type PartFault, readParts } from "./read-parts.js";
 import { bodyOf, rawText, withGuessedParts, withoutEncoding } from "./repair.js";

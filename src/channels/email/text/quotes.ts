@@ -1,4 +1,4 @@
-import { trimEndWhere } from "../../../util/trim-where.js";
+import { trimEndWhere } from "../../../util/text/trim-where.js";
 import { attributionAt, attributionBefore } from "./attributions.js";
 import { headAt } from "./heads.js";
 import { addressesOf, isDeviceLine } from "./shapes.js";

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { EngineError } from "../../../errors.js";
 import { textOf } from "../../../events/content.js";
-import { journalFolder } from "../segment.js";
+import { journalFolder } from "../journal/segment.js";
 import type { LiveRecords } from "../state.js";
 import { type Evidence, gatherEvidence } from "./evidence.js";
 import { markName } from "./journal-mark.js";

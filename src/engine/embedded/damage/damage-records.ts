@@ -3,8 +3,8 @@ import { messageOf } from "../../../errors.js";
 import { draft } from "../../../events/event.js";
 import type { Logger } from "../../../log.js";
 import { damageKind, type LogDamage } from "../../log-damage.js";
+import type { Writer } from "../logs/writer.js";
 import type { LiveRecords } from "../state.js";
-import type { Writer } from "../writer.js";
 import type { FoundDamage } from "./mend-log.js";
 import { type SeqRange, seqRange } from "./seq-range.js";
 

@@ -3,8 +3,8 @@ import { open } from "node:fs/promises";
 import type { InboundMessage } from "../../../bus/messages.js";
 import type { EventOf, StoredEvent } from "../../../events/event.js";
 import { messageIn } from "../../../events/queued-message.js";
-import { eachLogLine, run } from "../log-reading.js";
-import type { Operation } from "../operations.js";
+import type { Operation } from "../journal/operations.js";
+import { eachLogLine, run } from "../logs/log-reading.js";
 import { rememberedMs } from "../seen/seen-ids.js";
 import type { LiveRecords } from "../state.js";
 

@@ -1,5 +1,5 @@
 import type { StoredEvent } from "../../../events/event.js";
-import { parseSegment, readIfThere } from "../segment.js";
+import { parseSegment, readIfThere } from "../journal/segment.js";
 
 /** The events of one session that stand in the journal, up to what is on the disk. */
 export function eventsInJournal(

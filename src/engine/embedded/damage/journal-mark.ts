@@ -4,7 +4,7 @@ import { z } from "zod";
 import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
 import { codeOf } from "../files.js";
-import { decodeLine, encodeLine } from "../line.js";
+import { decodeLine, encodeLine } from "../journal/line.js";
 
 /** A file in the home that names a transaction of the journal which was safe on the disk. */
 export const markName = "journal.mark";

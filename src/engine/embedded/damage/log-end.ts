@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import type { StoredEvent } from "../../../events/event.js";
 import { codeOf } from "../files.js";
-import { encodeLine } from "../line.js";
-import { checkEnd, eachLogLine, findEnd, type LogEnd, runBlocking } from "../log-reading.js";
+import { encodeLine } from "../journal/line.js";
+import { checkEnd, eachLogLine, findEnd, type LogEnd, runBlocking } from "../logs/log-reading.js";
 
 export interface FoundEnd extends LogEnd {
   /** Of the file. */

@@ -1,10 +1,10 @@
 import * as fs from "node:fs";
 import type { Logger } from "../../../log.js";
 import { damageKind, type LogDamage, parseLogDamage } from "../../log-damage.js";
-import { loadJournal } from "../load.js";
-import { parseEventLine } from "../log-reading.js";
+import { eachLine } from "../inspect/stored-files.js";
+import { loadJournal } from "../journal/load.js";
+import { parseEventLine } from "../logs/log-reading.js";
 import { createParts } from "../parts.js";
-import { eachLine } from "../stored-files.js";
 
 export interface MendedHomeLog extends LogDamage {
   readonly sessionKey: string;

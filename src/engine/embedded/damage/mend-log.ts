@@ -2,8 +2,8 @@ import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { StoredEvent } from "../../../events/event.js";
 import { codeOf, writeFully } from "../files.js";
-import { encodeLine } from "../line.js";
-import { eachLogLine, type LogEnd, runBlocking } from "../log-reading.js";
+import { encodeLine } from "../journal/line.js";
+import { eachLogLine, type LogEnd, runBlocking } from "../logs/log-reading.js";
 import { salvageEvents } from "./salvage.js";
 import { gapsIn, outside, type SeqRange } from "./seq-range.js";
 

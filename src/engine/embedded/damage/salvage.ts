@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { StoredEvent } from "../../../events/event.js";
-import { isStoredEventShape } from "../operations.js";
+import { isStoredEventShape } from "../journal/operations.js";
 
 const newline = 0x0a;
 const jsonStart = 9;

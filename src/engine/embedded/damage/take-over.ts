@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import type { Logger } from "../../../log.js";
 import { syncFolder } from "../files.js";
-import { applyLines, createSegment } from "../load.js";
-import { journalFolder, listSegments, parseSegment } from "../segment.js";
+import { applyLines, createSegment } from "../journal/load.js";
+import { journalFolder, listSegments, parseSegment } from "../journal/segment.js";
 import { LiveRecords } from "../state.js";
 import { findLoss, messageText } from "./continuity.js";
 import { canBeRestored, gatherEvidence, operationsFor } from "./evidence.js";

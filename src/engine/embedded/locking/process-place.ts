@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { processStart } from "../process-start.js";
+import { processStart } from "./process-start.js";
 
 /** Where a process runs. Process ids mean the same only where `boot` and `pids` are the same. */
 export interface ProcessPlace {

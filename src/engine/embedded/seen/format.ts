@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { codeOf } from "../files.js";
-import { decodeLine, encodeLine } from "../line.js";
+import { decodeLine, encodeLine } from "../journal/line.js";
 
 /*
  * A sealed file of ids: a head, then blocks of sorted entries, then the first prefix of each block, then the filter.

@@ -1,4 +1,4 @@
-import type { Operation } from "../operations.js";
+import type { Operation } from "../journal/operations.js";
 import { hashOf, type SealedInfo } from "./format.js";
 import type { SealedFile } from "./sealed-file.js";
 

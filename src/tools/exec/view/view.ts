@@ -1,7 +1,13 @@
 import { lstat, mkdir, readdir, realpath, symlink } from "node:fs/promises";
 import path from "node:path";
-import { isInside } from "../../../policy/paths.js";
-import { artifactFiles, keptFolderOf, outsideResults, receivedFiles, type Zones } from "../../../policy/zones.js";
+import { isInside } from "../../../policy/places/paths.js";
+import {
+  artifactFiles,
+  keptFolderOf,
+  outsideResults,
+  receivedFiles,
+  type Zones,
+} from "../../../policy/places/zones.js";
 import type { Survey, Surveyor } from "./survey.js";
 
 const maxEntries = 20_000;

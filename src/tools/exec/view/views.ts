@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { Zones } from "../../../policy/zones.js";
+import type { Zones } from "../../../policy/places/zones.js";
 import type { Surveyor } from "./survey.js";
 import { type TreeRoot, ViewTree } from "./tree.js";
 import { type View, type ViewOptions, viewOf } from "./view.js";

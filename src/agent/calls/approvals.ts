@@ -1,0 +1,111 @@
+import type { InboundMessage } from "../../bus/messages.js";
+import type { ToolDecision } from "../../policy/access.js";
+import type { Tool, ToolAccess, ToolContext } from "../../tools/tool.js";
+import { visible } from "../../util/text/visible.js";
+import type { AgentPorts, PlannedUse } from "../ports.js";
+import type { HumanInput, Question } from "../questions/human-input.js";
+import { canBeShown } from "../questions/text.js";
+
+export interface ApprovalScope {
+  readonly ports: Pick<AgentPorts, "decide" | "filesOf" | "allowAlways">;
+  readonly message: InboundMessage;
+  readonly human: HumanInput;
+  readonly tool: Tool;
+  readonly call: { readonly id: string; readonly name: string; readonly input: Record<string, unknown> };
+  readonly folder: string;
+  /** What others wrote in the context, at this moment. */
+  readonly outside: () => readonly string[];
+  readonly isPlanning: boolean;
+}
+
+/**
+ * What a call's {@link ToolContext.permit} is: policy decides, a person where policy says so. What was allowed once is
+ * not asked again within the same call.
+ */
+export function createPermit(
+  scope: ApprovalScope,
+): Pick<ToolContext, "permit" | "allowedByRule" | "allowedByPerson" | "allows"> {
+  const allowed = new Set<string>();
+  const unseen = new Set<string>();
+  const earlier: ToolAccess[] = [];
+  const known = new Set<string>();
+  const remember = (name: string, access: ToolAccess): void => {
+    if (known.has(name)) return;
+    known.add(name);
+    earlier.push(access);
+  };
+  const planned = (access: ToolAccess): PlannedUse => {
+    const { tool, message, folder, outside, isPlanning } = scope;
+    return { tool, access, message, folder, earlier, files: undefined, outside: outside(), isPlanning };
+  };
+  const permit = async (access: ToolAccess): Promise<string | undefined> => {
+    const { ports, tool, folder } = scope;
+    const name = JSON.stringify(access);
+    const files = await ports.filesOf(access, folder);
+    const use: PlannedUse = { ...planned(access), files };
+    const decision = ports.decide(use);
+    if (decision.verdict === "allow") {
+      if (decision.by !== undefined) unseen.add(name);
+      remember(name, access);
+      return undefined;
+    }
+    if (decision.verdict === "deny") return decision.sentence;
+    if (allowed.has(name)) return undefined;
+    if (!canBeShown(scope.call.input))
+      return `${tool.name} has to be allowed by a person, and its input is too long to be shown whole. Split it up.`;
+    const answer = await scope.human.ask(permissionQuestion(scope, decision));
+    if (answer.optionId !== "allow_once" && answer.optionId !== "allow_always")
+      return refusal(tool.name, decision, answer.outcome);
+    // Whoever said yes may have looked at them.
+    if (files !== undefined && JSON.stringify(await ports.filesOf(access, folder)) !== JSON.stringify(files))
+      return `${tool.name} may not ${decision.what}: a file that it names was changed while a person was asked. Try again.`;
+    if (answer.optionId === "allow_always") await ports.allowAlways(use, answer.responderId);
+    allowed.add(name);
+    remember(name, access);
+    return undefined;
+  };
+  return {
+    permit,
+    allowedByRule: (access) => unseen.has(JSON.stringify(access)),
+    allowedByPerson: (access) => allowed.has(JSON.stringify(access)),
+    allows: (access) => scope.ports.decide(planned(access)).verdict === "allow",
+  };
+}
+
+type Asking = Extract<ToolDecision, { verdict: "ask" }>;
+
+function permissionQuestion({ call, message }: ApprovalScope, asking: Asking): Question {
+  const { what, because, canGrant, approver } = asking;
+  // Whoever asked and reads alone knows whom it is for.
+  const isForOthers = approver === "owner" || message.chatId !== message.senderId;
+  const who = message.senderName === undefined || !isForOthers ? "" : ` for ${visible(message.senderName)}`;
+  const always = `${what}, exactly so and in this chat`;
+  return {
+    kind: "permission",
+    question: `May I ${what}${who}? ${sentence(because)}`,
+    approver,
+    tool_call_id: call.id,
+    tool_name: call.name,
+    input: call.input,
+    ...(canGrant ? { patterns: [what] } : {}),
+    options: [
+      { id: "allow_once", label: "Allow once" },
+      ...(canGrant ? [{ id: "allow_always", label: "Always allow", description: always }] : []),
+      { id: "deny", label: "Deny", recommended: true },
+    ],
+    allow_custom: false,
+  };
+}
+
+function refusal(name: string, { what, because }: Asking, outcome: "answered" | "timeout" | "nobody"): string {
+  const why = {
+    answered: "the person did not allow it",
+    timeout: "the person was asked and did not answer",
+    nobody: "a person has to allow that, and there is nobody to ask in this turn",
+  }[outcome];
+  return `${name} may not ${what}: ${why} (${because}).`;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

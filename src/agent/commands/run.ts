@@ -1,0 +1,54 @@
+import { startsAfresh } from "../session-state.js";
+import type { ChatCommand } from "./chat-command.js";
+import { commands } from "./chat-command.js";
+import { runModelCommand } from "./model.js";
+import { runPlanCommand } from "./plan.js";
+import type { CommandOutcome, CommandScope } from "./scope.js";
+import { undoLast } from "./undo.js";
+import { runUsageCommand } from "./usage.js";
+
+/** Answers a command that was not taken by a running turn. */
+export async function runCommand(command: ChatCommand, scope: CommandScope): Promise<CommandOutcome> {
+  const { ports, session, message, log } = scope;
+  switch (command.name) {
+    case "help":
+      return {
+        reply: Object.entries(commands)
+          .filter(([name]) => name !== "pair" || ports.isOwner(message.channel, message.senderId))
+          .map(([name, meaning]) => `/${name} – ${meaning}`)
+          .join("\n"),
+        events: [],
+      };
+    case "new": {
+      await ports.keepOlderText(session, message);
+      const { state } = session.document;
+      const unread = command.argument === "" ? "" : " I have not read the words after /new: send them by themselves.";
+      return {
+        reply: `A fresh conversation. What was said before is out of my sight now.${unread}`,
+        events: startsAfresh(log, state, state === "created" ? state : "idle"),
+      };
+    }
+    case "undo":
+      return undoLast(log, session, message, ports.isOwner);
+    case "stop": {
+      const stopped = await ports.tasks.stop(session.key);
+      const what = stopped === 1 ? "one sub-agent" : `${stopped} sub-agents`;
+      return { reply: stopped === 0 ? "Nothing is running." : `Stopped ${what}.`, events: [] };
+    }
+    case "approve":
+    case "deny":
+      return { reply: "Nothing waits for your approval here.", events: [] };
+    case "status":
+      return { reply: ports.statusLine(), events: [] };
+    case "model":
+      return await runModelCommand(command.argument, scope);
+    case "usage":
+      return runUsageCommand(scope);
+    case "plan":
+      return runPlanCommand(command.argument, scope);
+    case "skills":
+    case "cron":
+    case "pair":
+      return { reply: await ports.operate({ name: command.name, argument: command.argument }, message), events: [] };
+  }
+}

@@ -1,0 +1,22 @@
+import type { InboundMessage } from "../../bus/messages.js";
+import type { EventDraft } from "../../events/event.js";
+import type { ResidentSession } from "../../sessions/resident-session.js";
+import type { AgentPorts } from "../ports.js";
+import type { TurnLog } from "../turn/turn-log.js";
+
+/** What a chat command works with. */
+export interface CommandScope {
+  readonly ports: Pick<
+    AgentPorts,
+    "models" | "budgets" | "isOwner" | "statusLine" | "keepOlderText" | "mayCommand" | "operate" | "tasks"
+  >;
+  readonly session: ResidentSession;
+  readonly message: InboundMessage;
+  readonly log: TurnLog;
+  readonly signal: AbortSignal;
+}
+
+export interface CommandOutcome {
+  readonly reply: string;
+  readonly events: readonly EventDraft[];
+}

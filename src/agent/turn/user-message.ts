@@ -1,0 +1,86 @@
+import type { InboundMessage } from "../../bus/messages.js";
+import type { ContentPart } from "../../events/content.js";
+import type { EventDraft } from "../../events/event.js";
+import type { Plan } from "../../events/plan.js";
+import { fenceUntrusted } from "../../util/text/untrusted.js";
+import { addressesOf, judgeQuote, roleOf } from "../calls/provenance.js";
+import { skillsMatched } from "../calls/skill-events.js";
+import { type JudgedQuote, userText } from "../model/context.js";
+import { corrected } from "../model/sentences.js";
+import { planForModel } from "../plan/text.js";
+import type { SkillSelection } from "../ports.js";
+import type { TurnScope } from "./scope.js";
+import type { TurnLog } from "./turn-log.js";
+
+/** What stands with a turn's own message. */
+interface Aside {
+  readonly plan?: Plan | undefined;
+  /** Where what others wrote came from while the plan was made. */
+  readonly planOutside?: string | undefined;
+  readonly missingTools?: readonly string[];
+}
+
+/** A message as the model reads it and as the log keeps it, with where what stands in it came from. */
+export async function userMessage(
+  scope: TurnScope,
+  log: TurnLog,
+  message: InboundMessage,
+  selection: SkillSelection,
+  iteration: number,
+  aside: Aside = {},
+): Promise<EventDraft[]> {
+  const { ports, options, session } = scope;
+  // A skill's text that the model still sees in this conversation is not sent again.
+  const fresh = selection.matched.filter((skill) => !session.history.mentions(skill.text));
+  const said = message.change === "edited" ? `${corrected}\n${message.content}` : message.content;
+  const quoted = await judgeQuote(message, session, ports);
+  const text = userText({
+    text: message.outside === undefined ? said : fenceUntrusted(message.outside, said),
+    now: options.clock(new Date(message.receivedAt)),
+    skills: fresh,
+    missingSkills: selection.missing,
+    missingTools: aside.missingTools ?? [],
+    files: message.attachments,
+    cwd: session.document.cwd,
+    plan: aside.plan === undefined ? undefined : planForModel(aside.plan),
+    senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
+    quoted,
+    note: message.note,
+  });
+  const drafts: EventDraft[] = [];
+  if (selection.matched.length > 0 || selection.missing.length > 0)
+    drafts.push(skillsMatched(log, selection.matched, selection.missing, selection.selector));
+  const content: ContentPart[] = [{ type: "text", text }, ...imagesOf(message)];
+  const outside = outsideOf(message, quoted, aside);
+  const addresses = addressesOf(message);
+  drafts.push(
+    log.draft("user_message", {
+      message_id: message.id,
+      content,
+      iteration,
+      ...(outside === undefined ? {} : { outside }),
+      by: roleOf(message, ports),
+      ...(addresses.length === 0 ? {} : { addresses: [...addresses] }),
+      ...(message.attachments.length === 0 ? {} : { files: message.attachments.length }),
+    }),
+  );
+  return drafts;
+}
+
+/** In a group all that others write counts as theirs anyway. */
+function outsideOf(message: InboundMessage, quoted: JudgedQuote | undefined, aside: Aside): string | undefined {
+  const sources = [
+    message.outside,
+    quoted?.isForeign === true ? "a quoted message" : undefined,
+    ...(message.mixed ?? []),
+    aside.plan === undefined ? undefined : aside.planOutside,
+  ];
+  return [...new Set(sources.filter((source) => source !== undefined))].join(", ") || undefined;
+}
+
+/** Stored for every model; one that cannot see them gets a line of text in their place. */
+function imagesOf({ attachments }: InboundMessage): readonly ContentPart[] {
+  return attachments
+    .filter(({ mimeType }) => mimeType.toLowerCase().startsWith("image/"))
+    .map(({ path, filename, mimeType }) => ({ type: "image", mime_type: mimeType, path, filename }));
+}

@@ -1,0 +1,136 @@
+import { randomBytes } from "node:crypto";
+import type { RunningTurns } from "../../agent/turn/running-turns.js";
+import type { Engine } from "../../engine/engine.js";
+import { RequestError } from "../../errors.js";
+import { draft, type StoredEvent } from "../../events/event.js";
+import { forkLog } from "../../events/fork-log.js";
+import { isClosed } from "../../events/session-state.js";
+import type { SessionStore } from "../../sessions/session-store.js";
+import type { GatewayApi, SendRequest } from "../gateway-api.js";
+
+export interface LifecyclePorts {
+  readonly engine: Pick<Engine, "append" | "events" | "waiting">;
+  readonly sessions: Pick<SessionStore, "open" | "exists">;
+  readonly running: Pick<RunningTurns, "stop">;
+  /** @throws {RequestError} 404 */
+  readonly mustExist: (key: string) => Promise<void>;
+  /** Resolves once the session has no live turn, or after a while. */
+  readonly endOfTurn: (key: string) => Promise<void>;
+  readonly isFreshStart: (content: string) => boolean;
+  /** A copy is one transaction: all of it, or nothing. Default 64 MB. */
+  readonly maxForkBytes?: number;
+}
+
+export interface Lifecycle {
+  readonly abort: GatewayApi["abortSession"];
+  readonly complete: GatewayApi["completeSession"];
+  readonly fork: GatewayApi["forkSession"];
+  /** @throws {RequestError} 409 when the session is over and the message begins no fresh conversation in it */
+  assertTakes(request: SendRequest): Promise<void>;
+}
+
+const pageSize = 1000;
+
+/** What ends a session, or begins another one from it. */
+export function createLifecycle(ports: LifecyclePorts): Lifecycle {
+  const { engine, sessions, running, mustExist, endOfTurn } = ports;
+  const stateOf = async (key: string): Promise<string> => (await sessions.open(key)).document.state;
+  const change = async (key: string, from: string, to: string): Promise<void> => {
+    const event = draft("session_state_changed", { from, to, reason: "client" }, { source: "client" });
+    await engine.append(key, [event], { durable: true });
+  };
+
+  return {
+    async abort(key) {
+      await mustExist(key);
+      const before = await stateOf(key);
+      if (isClosed(before)) throw wrongState(key, before, "it cannot be aborted");
+      // The turn writes the change of state with its end. Where it does not come to that, it finds the change written.
+      if (running.stop(key, "abort")) await endOfTurn(key);
+      if ((await stateOf(key)) === "active") await change(key, "active", "aborted");
+      const after = await stateOf(key);
+      if (after !== "aborted") throw wrongState(key, after, "there is nothing to abort");
+    },
+
+    async complete(key) {
+      await mustExist(key);
+      const isBusy = engine.waiting("inbound", key).length > 0;
+      const state = isBusy ? "active" : await stateOf(key);
+      if (state !== "idle") throw wrongState(key, state, "only an idle one can be completed");
+      await change(key, state, "completed");
+    },
+
+    async fork(key, at) {
+      await mustExist(key);
+      const { firstSequence, lastSequence } = await sessions.open(key);
+      const seq = at ?? lastSequence;
+      if (seq < firstSequence || seq > lastSequence)
+        throw new RequestError(`at: ${key} has the events ${firstSequence} to ${lastSequence}, and no ${seq}`, {
+          status: 400,
+          code: "bad_request",
+        });
+      const events = await readUpTo(engine, key, seq, ports.maxForkBytes ?? 64 * 1024 * 1024);
+      const copy = await freeKey(sessions);
+      await sessions.open(copy);
+      const forkedFrom = { key, seq };
+      await engine.append(copy, forkLog(events, forkedFrom), { durable: true });
+      return { key: copy, forkedFrom };
+    },
+
+    async assertTakes({ sessionKey, content, messageId }) {
+      // A log that cannot be read is no reason to refuse a message: its turn says so.
+      const state = await stateOf(sessionKey).catch(() => "unknown");
+      if (!isClosed(state) || ports.isFreshStart(content)) return;
+      // Sent again by somebody who did not hear that it had arrived.
+      if (messageId !== undefined && (await wasAccepted(engine, sessionKey, messageId))) return;
+      throw wrongState(sessionKey, state, "send /new to begin a fresh conversation in it");
+    },
+  };
+}
+
+function wrongState(key: string, state: string, what: string): RequestError {
+  return new RequestError(`${key} is ${state}: ${what}`, { status: 409, code: "wrong_state", state });
+}
+
+async function freeKey(sessions: LifecyclePorts["sessions"]): Promise<string> {
+  for (;;) {
+    const key = `webui:fork-${randomBytes(4).toString("hex")}`;
+    if (!(await sessions.exists(key))) return key;
+  }
+}
+
+async function readUpTo(
+  engine: LifecyclePorts["engine"],
+  key: string,
+  seq: number,
+  maxBytes: number,
+): Promise<readonly StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  let bytes = 0;
+  for await (const event of eventsOf(engine, key)) {
+    if (event.seq > seq) break;
+    bytes += JSON.stringify(event).length;
+    if (bytes > maxBytes)
+      throw new RequestError(
+        `${key} is longer than ${maxBytes} bytes up to event ${seq}: fork it at ${event.seq - 1} or before`,
+        { status: 413, code: "too_large" },
+      );
+    events.push(event);
+  }
+  return events;
+}
+
+async function wasAccepted(engine: LifecyclePorts["engine"], key: string, messageId: string): Promise<boolean> {
+  for await (const event of eventsOf(engine, key))
+    if (event.type === "user_message_queued" && event.payload.message_id === messageId) return true;
+  return false;
+}
+
+async function* eventsOf(engine: LifecyclePorts["engine"], key: string): AsyncGenerator<StoredEvent> {
+  for (let afterSeq = 0; ; ) {
+    const page = await engine.events(key, { afterSeq, limit: pageSize });
+    yield* page.events;
+    if (!page.hasMore) return;
+    afterSeq = page.events.at(-1)?.seq ?? afterSeq;
+  }
+}

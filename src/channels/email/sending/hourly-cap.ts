@@ -1,0 +1,25 @@
+import type { HourlyCap } from "../receiving/receive.js";
+
+const hourMs = 3600 * 1000;
+const manySenders = 2000;
+
+/** Counts by when mails arrived, so that those of a long absence are not too many at once. */
+export function createHourlyCap(most: number): HourlyCap {
+  const arrivals = new Map<string, number[]>();
+  return {
+    take(address, arrivedAt) {
+      const times = (arrivals.get(address) ?? []).filter((time) => Math.abs(time - arrivedAt) < hourMs);
+      if (times.length >= most) return false;
+      arrivals.delete(address);
+      arrivals.set(address, [...times, arrivedAt]);
+      const oldest = arrivals.keys().next();
+      if (arrivals.size > manySenders && !oldest.done) arrivals.delete(oldest.value);
+      return true;
+    },
+    giveBack(address, arrivedAt) {
+      const times = arrivals.get(address) ?? [];
+      const at = times.lastIndexOf(arrivedAt);
+      if (at !== -1) times.splice(at, 1);
+    },
+  };
+}

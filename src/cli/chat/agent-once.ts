@@ -1,0 +1,44 @@
+import { exitCodes } from "../exit.js";
+import { type ApiClient, segment } from "../gateway/api-client.js";
+import { dim, harmless, print, tell } from "../text/output.js";
+import { ask, type HumanQuestion, type Question } from "./answer.js";
+
+export interface AgentGateway {
+  readonly client: ApiClient;
+  readonly reconnect: () => Promise<ApiClient | undefined>;
+  readonly token?: string | undefined;
+}
+
+/** Sends one message and prints nothing but its answer on stdout. Resolves with the exit code. */
+export async function askOnce(question: Question, gateway: AgentGateway): Promise<number> {
+  const interrupted = new AbortController();
+  const onInterrupt = (): void => {
+    if (interrupted.signal.aborted) process.exit(130);
+    interrupted.abort();
+    void stopTurn(gateway.client, question.sessionKey);
+  };
+  process.on("SIGINT", onInterrupt);
+  try {
+    const listener = {
+      onText() {},
+      onActivity: (line: string) => process.stderr.isTTY && tell(dim(`· ${harmless(line)}`, process.stderr)),
+      onNotice: tell,
+      onQuestion: ({ question: asked, requestId }: HumanQuestion) =>
+        tell(`The assistant asks: ${harmless(asked)}\nTo answer: maxclaw answer ${requestId}`),
+    };
+    const answer = await ask(question, listener, gateway, new AbortController().signal);
+    if (answer.isError) tell(`maxclaw: ${harmless(answer.text)}`);
+    else print(answer.text);
+    if (interrupted.signal.aborted) return 130;
+    return answer.isError ? exitCodes.failure : exitCodes.ok;
+  } finally {
+    process.off("SIGINT", onInterrupt);
+  }
+}
+
+/** Ends the turn that runs in a session. Its answer then ends by itself. */
+export async function stopTurn(client: ApiClient, sessionKey: string): Promise<void> {
+  await client.post(`/api/sessions/${segment(sessionKey)}/stop`, {}).catch((error: unknown) => {
+    tell(`maxclaw: the answer could not be stopped: ${error instanceof Error ? error.message : String(error)}`);
+  });
+}

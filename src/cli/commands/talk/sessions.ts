@@ -1,0 +1,91 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { CommandError } from "../../exit.js";
+import { segment } from "../../gateway/api-client.js";
+import { withClient } from "../../gateway/with-client.js";
+import { print, printJson, tell } from "../../text/output.js";
+
+interface ListFlags {
+  readonly channel?: string;
+  readonly limit: number;
+  readonly json?: true;
+}
+
+export function addSessionsCommand(program: Command, version: string): void {
+  const sessions = program.command("sessions").description("List, show, copy and delete conversations");
+  sessions
+    .command("list")
+    .description("List the conversations, the latest first")
+    .option("--channel <name>", "only those of this channel")
+    .option("--limit <count>", "at most this many, up to 1000", parseLimit, 50)
+    .option("--json", "as JSON")
+    .action(async ({ channel, limit, json }: ListFlags) => {
+      const query = new URLSearchParams({ limit: String(limit), ...(channel === undefined ? {} : { channel }) });
+      const page = await withClient(version, (client) => client.get(`/api/sessions?${query}`));
+      if (json) return printJson(page);
+      const { printSessions } = await import("../../text/session.js");
+      printSessions(page);
+    });
+  sessions
+    .command("show")
+    .description("Show what was said in a conversation, as its log tells it")
+    .argument("<key>", "e.g. telegram:42")
+    .option("--json", "as JSON, with everything that is known about it")
+    .action(async (key: string, { json }: { readonly json?: true }) => {
+      const [{ openContext }, { withFiles }, { readStoredSession }] = await Promise.all([
+        import("../../context.js"),
+        import("../../gateway/with-files.js"),
+        import("../../../offline/session.js"),
+      ]);
+      const stored = await withFiles(await openContext(), (files, signal) => readStoredSession(files, key, signal));
+      // A conversation of the Go maxclaw that nobody has gone on with has no log yet.
+      const document =
+        stored?.document ?? (await withClient(version, (client) => client.get(`/api/sessions/${segment(key)}`)));
+      if (json) printJson(document);
+      else {
+        const { printDocument } = await import("../../text/session.js");
+        printDocument(document);
+      }
+      if (stored !== undefined && stored.damagedLines.length > 0)
+        tell(
+          `maxclaw: ${stored.damagedLines.length} damaged lines of ${stored.log} are left out (maxclaw events verify ${key})`,
+        );
+    });
+  sessions
+    .command("fork")
+    .description("Begin a new conversation with the events of this one, up to one of them")
+    .argument("<key>", "e.g. telegram:42")
+    .option("--at <seq>", "the last event to copy; without it all of them", parseSequence)
+    .option("--json", "as JSON")
+    .action(async (key: string, { at, json }: { readonly at?: number; readonly json?: true }) => {
+      const path = `/api/sessions/${segment(key)}/fork`;
+      const answer = await withClient(version, (client) => client.post(path, at === undefined ? {} : { at }));
+      if (json) return printJson(answer);
+      const { printFork } = await import("../../text/session.js");
+      printFork(answer);
+    });
+  sessions
+    .command("delete")
+    .description("Delete a conversation for good, with what still waits in it")
+    .argument("<key>", "e.g. telegram:42")
+    .option("-y, --yes", "do not ask")
+    .action(async (key: string, { yes }: { readonly yes?: true }) => {
+      if (yes !== true && process.stdin.isTTY) {
+        const { confirm } = await import("../../chat/question.js");
+        if (!(await confirm(`Delete ${key}? Nothing brings it back.`))) throw new CommandError("Nothing was deleted.");
+      }
+      await withClient(version, (client) => client.delete(`/api/sessions/${segment(key)}`));
+      print(`Deleted ${key}`);
+    });
+}
+
+function parseSequence(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("A sequence number is a whole number, e.g. 12.");
+  return Number(text);
+}
+
+function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (!/^\d+$/.test(text) || limit < 1 || limit > 1000)
+    throw new InvalidArgumentError("A limit is a number from 1 to 1000.");
+  return limit;
+}

@@ -1,0 +1,147 @@
+import { type IncomingMessage, request } from "node:http";
+import { StringDecoder } from "node:string_decoder";
+import { CommandError } from "../exit.js";
+
+/** A running gateway's HTTP interface, as the commands use it. */
+export interface ApiClient {
+  readonly address: string;
+  get(path: string): Promise<unknown>;
+  post(path: string, body: object): Promise<unknown>;
+  delete(path: string): Promise<unknown>;
+  /**
+   * Posts, and yields the answer's server-sent events until it ends.
+   *
+   * @throws {ConnectionLost} when the gateway cannot be reached or goes away in between
+   */
+  stream(path: string, body: object, signal: AbortSignal): AsyncIterable<ServerEvent>;
+}
+
+export interface ServerEvent {
+  readonly event: string;
+  readonly data: string;
+}
+
+/** The gateway could not be reached, or went away before it had answered. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}
+
+/** The gateway answered with an error. */
+export class RequestRefused extends CommandError {
+  /** Of HTTP. */
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const answerMs = 30_000;
+
+/** `token` is sent when there is one. Calls end after 30 s without an answer; a stream may be silent for as long. */
+export function createApiClient(address: string, token: string | undefined): ApiClient {
+  // fetch gives up after five minutes without headers, which a long turn may well take.
+  const open = (
+    method: string,
+    path: string,
+    body: object | undefined,
+    signal?: AbortSignal,
+  ): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      };
+      const call = request(`http://${address}${path}`, { method, headers, signal }, resolve);
+      call.setTimeout(answerMs, () => call.destroy(new Error(`no answer within ${answerMs / 1000} s`)));
+      call.on("error", (error) => reject(signal?.aborted ? signal.reason : lost(address, error)));
+      call.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+
+  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const response = await open(method, path, body);
+    const text = await textOf(response, address);
+    if ((response.statusCode ?? 500) >= 400) throw refusal(response, text);
+    return parsed(text);
+  };
+
+  return {
+    address,
+    get: (path) => call("GET", path),
+    post: (path, body) => call("POST", path, body),
+    delete: (path) => call("DELETE", path),
+    async *stream(path, body, signal) {
+      const response = await open("POST", path, body, signal);
+      if ((response.statusCode ?? 500) >= 400) throw refusal(response, await textOf(response, address));
+      yield* serverEvents(response, address);
+    },
+  };
+}
+
+/** A path segment that may hold anything. */
+export function segment(text: string): string {
+  return encodeURIComponent(text);
+}
+
+async function textOf(response: IncomingMessage, address: string): Promise<string> {
+  response.setEncoding("utf8");
+  let text = "";
+  try {
+    for await (const chunk of response) text += chunk;
+  } catch (error) {
+    throw lost(address, error);
+  }
+  return text;
+}
+
+async function* serverEvents(response: IncomingMessage, address: string): AsyncIterable<ServerEvent> {
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  try {
+    for await (const chunk of response) {
+      rest += decoder.write(chunk);
+      const blocks = rest.split("\n\n");
+      rest = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const field = (name: string): string[] =>
+          block
+            .split("\n")
+            .flatMap((line) => (line.startsWith(`${name}:`) ? [line.slice(name.length + 1).trimStart()] : []));
+        const data = field("data");
+        if (data.length > 0) yield { event: field("event")[0] ?? "message", data: data.join("\n") };
+      }
+    }
+  } catch (error) {
+    throw lost(address, error);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CommandError("The gateway answered with something that is not JSON. Is another program on its port?");
+  }
+}
+
+function refusal(response: IncomingMessage, text: string): CommandError {
+  const status = response.statusCode ?? 500;
+  const hint = status === 401 ? " Set gateway.token in the config, or MAXCLAW_TOKEN, to the gateway's token." : "";
+  let sentence = `The gateway answered with HTTP ${status}.`;
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body === "object" && body !== null && "error" in body && typeof body.error === "string")
+      sentence = body.error;
+  } catch {
+    // The status says it.
+  }
+  return new RequestRefused(`${sentence}${hint}`, status);
+}
+
+function lost(address: string, error: unknown): ConnectionLost {
+  const why = error instanceof Error ? error.message : String(error);
+  return new ConnectionLost(`The gateway at ${address} cannot be reached: ${why || "connection refused"}`, {
+    cause: error,
+  });
+}

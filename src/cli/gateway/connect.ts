@@ -1,0 +1,101 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { findRunningGateway, type RunningGateway } from "../../offline/running-gateway.js";
+import type { CommandContext } from "../context.js";
+import { CommandError } from "../exit.js";
+import { type ApiClient, ConnectionLost, createApiClient } from "./api-client.js";
+import { loadGateway } from "./port.js";
+
+/** A gateway to talk to: the one that runs, or one of our own for the length of a command. */
+export interface Connection extends AsyncDisposable {
+  readonly client: ApiClient;
+  /** Ours ends with the command. */
+  readonly isOwn: boolean;
+}
+
+export interface ConnectOptions {
+  readonly version: string;
+  /** What the command began may finish for this long before our own gateway stops. */
+  readonly graceMs: number;
+  /** Whether our own gateway answers messages, or is only looked at. */
+  readonly isWorking: boolean;
+}
+
+/** The gateway that runs for this home, or undefined. */
+export async function connectRunning({ home, loaded }: CommandContext): Promise<ApiClient | undefined> {
+  const running = await findRunningGateway(home, new AbortController().signal);
+  if (running === undefined) return undefined;
+  const client = createApiClient(running.address, loaded.config.gateway.token);
+  if (running.elsewhere !== undefined) return await sameGateway(client, running, home);
+  try {
+    await client.get("/health");
+    return client;
+  } catch (error) {
+    // It has only just ended, or begins to.
+    if (error instanceof ConnectionLost && isRefused(error)) return undefined;
+    throw new CommandError(`The gateway (pid ${running.pid}) at ${running.address} does not answer properly`);
+  }
+}
+
+const instance = z.object({ instanceId: z.string() });
+
+/** The address of one in another container can mean nobody here, or the gateway of another home. */
+async function sameGateway(client: ApiClient, running: RunningGateway, home: string): Promise<ApiClient> {
+  const found = await client.get("/api/status").then(
+    (status) => instance.safeParse(status).data?.instanceId,
+    (error: unknown) => {
+      if (error instanceof ConnectionLost) return undefined;
+      throw error;
+    },
+  );
+  if (found !== undefined && found === running.instanceId) return client;
+  throw elsewhereError(home, running);
+}
+
+/** Says where the gateway is that uses this home, and that this command cannot talk to it. */
+function elsewhereError(home: string, { elsewhere, address }: RunningGateway): CommandError {
+  return new CommandError(
+    `${home} is in use by a gateway in another container or machine, ${elsewhere}, and at ${address} it cannot be reached from here. Run this command there, or stop that gateway first.`,
+  );
+}
+
+/** Attaches to the gateway that runs, else opens one without chat platforms on a free port of this machine. */
+export async function connect(
+  context: CommandContext,
+  { version, graceMs, isWorking }: ConnectOptions,
+): Promise<Connection> {
+  const running = await connectRunning(context);
+  if (running !== undefined) return { client: running, isOwn: false, [Symbol.asyncDispose]: async () => {} };
+  const [openGateway, { createLog }] = await Promise.all([loadGateway(), import("../../pino-log.js")]);
+  const { home, loaded } = context;
+  const log = createLog({
+    level: loaded.config.log.level,
+    file: join(home, "logs", "gateway.log"),
+    stderr: false,
+    secrets: loaded.secrets,
+  });
+  const gateway = await openGateway({
+    config: loaded,
+    home,
+    log,
+    version,
+    env: process.env,
+    host: "127.0.0.1",
+    port: 0,
+    channels: false,
+    work: isWorking,
+  });
+  return {
+    client: createApiClient(gateway.address, loaded.config.gateway.token),
+    isOwn: true,
+    async [Symbol.asyncDispose]() {
+      await gateway.drain(graceMs);
+      await gateway[Symbol.asyncDispose]();
+      log.flush();
+    },
+  };
+}
+
+function isRefused({ cause }: ConnectionLost): boolean {
+  return cause instanceof Error && "code" in cause && (cause.code === "ECONNREFUSED" || cause.code === "EHOSTUNREACH");
+}

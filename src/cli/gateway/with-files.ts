@@ -1,0 +1,70 @@
+import { z } from "zod";
+import type { GatewayFiles } from "../../offline/events.js";
+import type { CommandContext } from "../context.js";
+import { CommandError } from "../exit.js";
+import type { ApiClient, ServerEvent } from "./api-client.js";
+
+const heldSegment = z.object({ path: z.string(), bytes: z.number() });
+const workspaceOf = z.object({ workspace: z.string() });
+const lostReason = z.object({ error: z.string() });
+
+/** What is done with the files. `release` says that they need not be still any longer. */
+type FilesAction<T> = (files: GatewayFiles, signal: AbortSignal, release: () => void) => Promise<T>;
+
+/**
+ * Runs an action on the files of this home. A gateway that runs keeps them still meanwhile, and goes on with its work;
+ * should it stop, the action's signal aborts.
+ */
+export async function withFiles<T>(context: CommandContext, action: FilesAction<T>): Promise<T> {
+  const { home, loaded } = context;
+  const files = { home, workspace: loaded.config.agents.defaults.workspace };
+  const [{ connectRunning }, { holderOf }] = await Promise.all([
+    import("./connect.js"),
+    import("../../offline/running-gateway.js"),
+  ]);
+  const client = await connectRunning(context);
+  if (client !== undefined) {
+    // Its config may be another one than that which this command has found.
+    const { workspace } = workspaceOf.parse(await client.get("/api/status"));
+    return await whileHeld(client, { home, workspace }, action);
+  }
+  const holder = await holderOf(home);
+  if (holder !== undefined)
+    throw new CommandError(
+      `A gateway without HTTP (${holder.elsewhere === undefined ? `pid ${holder.pid}` : `in another container or machine, ${holder.elsewhere}`}) uses ${home}. Stop it, then try again.`,
+    );
+  return await action(files, new AbortController().signal, () => {});
+}
+
+async function whileHeld<T>(client: ApiClient, files: GatewayFiles, action: FilesAction<T>): Promise<T> {
+  const end = new AbortController();
+  const lost = new AbortController();
+  const events = client.stream("/api/files/hold", {}, end.signal)[Symbol.asyncIterator]();
+  const first = await events.next();
+  if (first.done || first.value.event !== "held")
+    throw new CommandError("The gateway did not keep its files still. Is it of the same version as this command?");
+  const watching = watch(events, end.signal, lost);
+  try {
+    const segment = heldSegment.parse(JSON.parse(first.value.data));
+    const result = await action({ ...files, segment }, lost.signal, () => end.abort());
+    lost.signal.throwIfAborted();
+    return result;
+  } catch (error) {
+    throw lost.signal.aborted ? lost.signal.reason : error;
+  } finally {
+    end.abort();
+    await watching;
+  }
+}
+
+/** Nothing more comes unless the gateway takes its files back or goes away. */
+async function watch(events: AsyncIterator<ServerEvent>, end: AbortSignal, lost: AbortController): Promise<void> {
+  let why = "the gateway has stopped";
+  try {
+    const next = await events.next();
+    if (!next.done) why = lostReason.parse(JSON.parse(next.value.data)).error;
+  } catch {
+    // The connection is gone, or we have ended it ourselves.
+  }
+  if (!end.aborted) lost.abort(new CommandError(`This was not finished: ${why}. Nothing is lost; try again.`));
+}

@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import { CommandError, exitCodes } from "../exit.js";
+import { existingConfig } from "../gateway/first-config.js";
+import { print } from "../text/output.js";
+
+/** What `mcp add` is told beside a name and a command. */
+export interface NewServer {
+  readonly url?: string;
+  readonly type?: "http" | "sse";
+  readonly env: readonly (readonly [string, string])[];
+  readonly header: readonly (readonly [string, string])[];
+  readonly trusted?: true;
+  readonly force?: true;
+}
+
+const places = [["tools", "mcpServers"], ["mcpServers"]] as const;
+
+export async function addServer(name: string, command: readonly string[], flags: NewServer): Promise<void> {
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/.test(name))
+    throw new CommandError("A server's name has up to 40 letters, digits, _, - and . only.", exitCodes.usage);
+  const [program, ...args] = command;
+  if ((program === undefined) === (flags.url === undefined))
+    throw new CommandError("Say either what starts the server (-- command …) or where it is (--url).", exitCodes.usage);
+  if (flags.url !== undefined && !/^https?:\/\/\S+$/.test(flags.url))
+    throw new CommandError("The address must begin with http:// or https://.", exitCodes.usage);
+  const file = await configFile();
+  const found = await placeOf(file, name);
+  if (found !== undefined && flags.force !== true)
+    throw new CommandError(`${file} has a server ${name} already. Replace it with --force.`);
+  const section = {
+    ...(program === undefined ? { url: flags.url } : { command: program }),
+    ...(args.length === 0 ? {} : { args }),
+    ...(flags.type === undefined ? {} : { type: flags.type }),
+    ...(flags.env.length === 0 ? {} : { env: Object.fromEntries(flags.env) }),
+    ...(flags.header.length === 0 ? {} : { headers: Object.fromEntries(flags.header) }),
+    ...(flags.trusted === undefined ? {} : { trusted: true }),
+  };
+  const { editConfig } = await import("../../config/edit.js");
+  await editConfig(file, [{ path: [...(found ?? places[0]), name], value: section }]);
+  print(`${name} stands in ${file}. Try it: maxclaw mcp test ${name}`);
+  await tellRunning("The gateway that runs does not use it yet: start it again.");
+}
+
+export async function removeServer(name: string): Promise<void> {
+  const file = await configFile();
+  const found = await placeOf(file, name);
+  if (found === undefined) throw new CommandError(`${file} has no server ${name}.`);
+  const [{ editConfig }, { createLoginStore }, { openContext }] = await Promise.all([
+    import("../../config/edit.js"),
+    import("../../mcp/oauth.js"),
+    import("../context.js"),
+  ]);
+  await editConfig(file, [{ path: [...found, name] }]);
+  await createLoginStore((await openContext()).home).remove(name);
+  print(`${name} is taken out of ${file}.`);
+  await tellRunning("The gateway that runs goes on using it until it is started again.");
+}
+
+async function configFile(): Promise<string> {
+  const { openContext } = await import("../context.js");
+  const { home } = await openContext();
+  return existingConfig(home) ?? join(home, "config.json");
+}
+
+/** Where a server of this name stands, if anywhere. */
+async function placeOf(file: string, name: string): Promise<readonly string[] | undefined> {
+  const { readRaw } = await import("../../config/edit.js");
+  for (const place of places) if ((await readRaw(file, [...place, name])) !== undefined) return place;
+  return undefined;
+}
+
+async function tellRunning(text: string): Promise<void> {
+  const [{ openContext }, { connectRunning }] = await Promise.all([
+    import("../context.js"),
+    import("../gateway/connect.js"),
+  ]);
+  const running = await connectRunning(await openContext()).catch(() => undefined);
+  if (running !== undefined) print(text);
+}

@@ -1,0 +1,36 @@
+import { z } from "zod";
+import type { LedgerEntry } from "../../engine/engine.js";
+
+const ends = ["answered", "undelivered", "refused", "cancelled", "failed", "pending", "lost"] as const;
+const answer = z.object({
+  entries: z.array(
+    z.object({
+      messageId: z.string(),
+      sessionKey: z.string(),
+      acceptedSeq: z.number(),
+      end: z.enum(ends),
+      endSeq: z.number().optional(),
+    }),
+  ),
+});
+
+export function parseLedger(body: unknown): readonly LedgerEntry[] {
+  return answer.parse(body).entries;
+}
+
+/** One line of counts, then one for each message whose answer did not arrive, and for each lost one. */
+export function summaryOf(entries: readonly LedgerEntry[]): readonly string[] {
+  const counts = ends.map((end) => [end, entries.filter((entry) => entry.end === end).length] as const);
+  const parts = counts.filter(([end, count]) => count > 0 || end === "lost").map(([end, count]) => `${count} ${end}`);
+  const undelivered = entries.filter(({ end }) => end === "undelivered");
+  const lost = entries.filter(({ end }) => end === "lost");
+  return [
+    `${entries.length} accepted: ${parts.join(", ")}`,
+    ...undelivered.map(
+      ({ messageId, sessionKey }) => `undelivered: the answer to ${messageId} in ${sessionKey} did not arrive`,
+    ),
+    ...lost.map(
+      ({ messageId, sessionKey, acceptedSeq }) => `lost: ${messageId} in ${sessionKey}, accepted at ${acceptedSeq}`,
+    ),
+  ];
+}

@@ -1,0 +1,42 @@
+import type { MendedHomeLog, Repair, TakenOver } from "../../offline/repair.js";
+import { harmless } from "./output.js";
+
+/** What a repair has found and done. */
+export function repairLines({ journal, takenOver, logs }: Repair): readonly string[] {
+  const isWhole = journal.setAside.length === 0 && takenOver === undefined;
+  if (isWhole && logs.length === 0) return ["Nothing is damaged. Nothing was changed."];
+  const lines = isWhole ? ["The journal is not damaged."] : [];
+  if (journal.setAside.length > 0)
+    lines.push(`Kept ${journal.keptTransactions} transactions; ${journal.lostBytes} bytes could not be read.`);
+  if (takenOver !== undefined) lines.push(...takenOverLines(takenOver));
+  for (const path of [...journal.setAside, ...(takenOver?.setAside ?? [])])
+    lines.push(`The damaged file is kept as ${path}`);
+  lines.push(...logs.flatMap(logLines));
+  if (!isWhole) lines.push("Start the gateway, then run: maxclaw ledger check");
+  return lines.map(harmless);
+}
+
+function takenOverLines(taken: TakenOver): readonly string[] {
+  const { loss, restored, lost, notAnsweredTwice, notSentTwice, unsent } = taken;
+  return [
+    loss,
+    "Taken over from the conversations:",
+    `  ${notAnsweredTwice} messages that are answered already, ${notSentTwice} replies that are sent already`,
+    `  ${restored.length} accepted messages that wait for their answer again`,
+    ...restored.map((text) => `    ${text}`),
+    ...(lost.length === 0 ? [] : ["Lost, and to be sent again:", ...lost.map((text) => `    ${text}`)]),
+    ...(unsent.length === 0 ? [] : ["Replies that may not have arrived; look into the chat:"]),
+    ...unsent.map(({ id, sessionKey }) => `    ${sessionKey}: ${id}`),
+    'Also gone may be pairings, approvals ("always" too), scheduled jobs, and accepted messages that no conversation tells of.',
+    "Their senders have to repeat those messages; look through your jobs and approvals.",
+  ];
+}
+
+function logLines({ sessionKey, lost, restored, keptIn }: MendedHomeLog): readonly string[] {
+  const ranges = lost.map(({ from_seq: from, to_seq: to }) => (from === to ? `${from}` : `${from} to ${to}`));
+  const outcome = ranges.length === 0 ? "nothing is lost" : `lost: events ${ranges.join(", ")}`;
+  return [
+    `The log of ${sessionKey} was damaged: ${restored} events were brought back, ${outcome}.`,
+    ...(keptIn === undefined ? [] : [`The damaged file is kept as ${keptIn}`]),
+  ];
+}

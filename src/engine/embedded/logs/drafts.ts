@@ -1,0 +1,75 @@
+import { specOf } from "../../../events/catalogue.js";
+import type { EventDraft, GatewayEvent, StoredEvent } from "../../../events/event.js";
+import { frozenCopy } from "../files.js";
+import { asKnown } from "./known-ids.js";
+import type { SessionLogs } from "./session-logs.js";
+import type { Session } from "./session-table.js";
+
+/** The event that a draft becomes. It shares nothing with the draft, is frozen, and equals what a reader of the file gets. */
+export function toEvent(
+  draft: EventDraft,
+  place: {
+    readonly sessionKey: string;
+    readonly seq: number | null;
+    readonly afterSeq?: number;
+    readonly time: number;
+    readonly instanceId: string;
+  },
+): GatewayEvent {
+  // The catalogue ties a type to its payload; a draft was made by it.
+  const event = {
+    schema_version: "1.0",
+    event_id: draft.event_id,
+    type: draft.type,
+    session_key: place.sessionKey,
+    seq: place.seq,
+    after_seq: place.afterSeq,
+    delta_index: draft.delta_index,
+    timestamp: new Date(place.time).toISOString(),
+    source: draft.source,
+    turn_id: draft.turn_id,
+    correlation_id: draft.correlation_id,
+    causation_id: draft.causation_id,
+    payload: draft.payload,
+    metadata: { instance_id: place.instanceId, agent_id: draft.agent_id },
+  };
+  return frozenCopy(event) as GatewayEvent;
+}
+
+/** The events that some drafts become at the end of a session. */
+export interface Placed {
+  readonly events: readonly StoredEvent[];
+  /** One for each draft: an earlier event's seq where the event id was known. */
+  readonly seqs: readonly number[];
+  /** Drafts with the id of an earlier event that tells something else. */
+  readonly changed: readonly EventDraft[];
+}
+
+/** Idempotent by event id, over restarts as well. */
+export function placeDrafts(
+  logs: Pick<SessionLogs, "find">,
+  session: Session,
+  drafts: readonly EventDraft[],
+  now: number,
+  instanceId: string,
+): Placed {
+  const events: StoredEvent[] = [];
+  const seqs: number[] = [];
+  const changed: EventDraft[] = [];
+  const time = Math.max(now, session.lastTime);
+  const placed = new Map<string, StoredEvent>();
+  for (const draft of drafts) {
+    if (!specOf(draft.type).stored) throw new TypeError(`Events of type ${draft.type} are never stored: publish them`);
+    const before = placed.get(draft.event_id);
+    const known = before === undefined ? logs.find(session, draft) : asKnown(before, draft);
+    const seq = known?.seq ?? session.lastSeq + events.length + 1;
+    seqs.push(seq);
+    if (known?.isChanged === true) changed.push(draft);
+    if (known !== undefined) continue;
+    const event = toEvent(draft, { sessionKey: session.key, seq, time, instanceId });
+    const stored = { ...event, seq };
+    placed.set(draft.event_id, stored);
+    events.push(stored);
+  }
+  return { events, seqs, changed };
+}

@@ -1,0 +1,81 @@
+import * as fs from "node:fs";
+import { crc32 } from "node:zlib";
+import type { EventDraft, StoredEvent } from "../../../events/event.js";
+import { isNewId } from "../../../util/ids.js";
+import { codeOf } from "../files.js";
+import { parseEventLine } from "./log-reading.js";
+
+const pieceBytes = 1024 * 1024;
+/** The id stands at the beginning of each line. */
+const beginning = 160;
+
+/** What is remembered of a stored event. */
+export interface LoggedEvent {
+  readonly seq: number;
+  /** Checksum of what it tells. */
+  readonly content: number;
+}
+
+/** The stored event that has a draft's id. */
+export interface KnownEvent {
+  readonly seq: number;
+  /** The draft tells something else. */
+  readonly isChanged: boolean;
+}
+
+export function asKnown(event: StoredEvent | LoggedEvent, draft: EventDraft): KnownEvent {
+  const content = "content" in event ? event.content : contentOf(event);
+  return { seq: event.seq, isChanged: content !== contentOf(draft) };
+}
+
+/** A checksum of what an event tells, which is the same for the draft and for what a reader of the file gets. */
+function contentOf({ type, payload }: Pick<EventDraft, "type" | "payload">): number {
+  return crc32(JSON.stringify([type, payload]));
+}
+
+export function toLogged(event: StoredEvent): LoggedEvent {
+  return { seq: event.seq, content: contentOf(event) };
+}
+
+/**
+ * The events in the first `size` bytes of a session log whose ids may be given again, such as those that are derived
+ * from what they tell of: a restart, or time, must not make them new. Events up to `afterSeq` are of an earlier life.
+ */
+export function readLoggedIds(path: string, size: number, afterSeq: number): Map<string, LoggedEvent> {
+  const found = new Map<string, LoggedEvent>();
+  for (const line of linesOf(path, size)) {
+    const id = /"event_id":"([^"]+)"/.exec(line.toString("latin1", 0, beginning))?.[1];
+    if (id === undefined || isNewId(id)) continue;
+    const event = parseEventLine(line);
+    if (event !== undefined && event.seq > afterSeq) found.set(event.event_id, toLogged(event));
+  }
+  return found;
+}
+
+function* linesOf(path: string, size: number): Iterable<Buffer> {
+  let fd: number;
+  try {
+    fd = fs.openSync(path, "r");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return;
+    throw error;
+  }
+  try {
+    let rest: Buffer = Buffer.alloc(0);
+    for (let position = 0; position < size; ) {
+      const piece = Buffer.allocUnsafe(Math.min(pieceBytes, size - position));
+      const length = fs.readSync(fd, piece, 0, piece.length, position);
+      if (length === 0) return;
+      position += length;
+      const bytes = Buffer.concat([rest, piece.subarray(0, length)]);
+      let start = 0;
+      for (let lf = bytes.indexOf(0x0a); lf !== -1; lf = bytes.indexOf(0x0a, start)) {
+        yield bytes.subarray(start, lf + 1);
+        start = lf + 1;
+      }
+      rest = bytes.subarray(start);
+    }
+  } finally {
+    fs.closeSync(fd);
+  }
+}

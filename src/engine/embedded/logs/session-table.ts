@@ -1,0 +1,168 @@
+import type { GatewayEvent, StoredEvent } from "../../../events/event.js";
+import { isNewId } from "../../../util/ids.js";
+import { deepFreeze } from "../files.js";
+import type { Operation } from "../journal/operations.js";
+import { type LoggedEvent, toLogged } from "./known-ids.js";
+
+const keptEvents = 200;
+const keptBytes = 256 * 1024;
+
+/** An event in memory. */
+interface TailEntry {
+  readonly event: StoredEvent;
+  readonly bytes: number;
+  /** Where in the stream of journal bytes it ends: it may enter the session log once that is synced. */
+  readonly position: number;
+}
+
+/** Events that are published together, in seq order. */
+export interface Publication {
+  readonly events: readonly GatewayEvent[];
+  isReady: boolean;
+  /** Called once they are out. */
+  onPublished: (() => void) | undefined;
+}
+
+/** What memory holds of one session. */
+export interface Session {
+  readonly key: string;
+  /** 0 when there are no events. */
+  lastSeq: number;
+  /** Unix ms of the last event. */
+  lastTime: number;
+  /** The newest events: all that are not in the session log yet, and some before them. */
+  readonly tail: TailEntry[];
+  /** The session log holds everything up to here. */
+  flushedSeq: number;
+  /** Length of the session log; undefined until it was compared with the journal. */
+  logBytes: number | undefined;
+  /** Seq by event id, for events of this journal segment and of the one before. */
+  ids: Map<string, number>;
+  olderIds: Map<string, number>;
+  /** What the log and later events hold under ids that may be given again; undefined until somebody asks. */
+  loggedIds: Map<string, LoggedEvent> | undefined;
+  readonly unpublished: Publication[];
+  isPublishing: boolean;
+}
+
+export interface Tombstone {
+  readonly seq: number;
+  /** Unix ms of the last event. */
+  readonly timestamp: number;
+  /** The session's log is off the disk. */
+  isGone: boolean;
+}
+
+/** Sessions that have events in the journal or were used lately, and the tombstones of the deleted ones. */
+export class SessionTable {
+  readonly #sessions = new Map<string, Session>();
+  readonly tombstones = new Map<string, Tombstone>();
+
+  find(key: string): Session | undefined {
+    return this.#sessions.get(key);
+  }
+
+  all(): Iterable<Session> {
+    return this.#sessions.values();
+  }
+
+  add(key: string): Session {
+    const session: Session = {
+      key,
+      lastSeq: 0,
+      lastTime: 0,
+      tail: [],
+      flushedSeq: 0,
+      logBytes: undefined,
+      ids: new Map(),
+      olderIds: new Map(),
+      loggedIds: undefined,
+      unpublished: [],
+      isPublishing: false,
+    };
+    this.#sessions.set(key, session);
+    return session;
+  }
+
+  applyEvent(event: StoredEvent, bytes: number, position: number): void {
+    if (event.seq <= (this.tombstones.get(event.session_key)?.seq ?? 0)) return;
+    let session = this.#sessions.get(event.session_key);
+    if (session === undefined) {
+      session = this.add(event.session_key);
+      // What stands before the journal's first event is in the log.
+      session.flushedSeq = event.seq - 1;
+    }
+    if (event.seq <= session.lastSeq) return;
+    session.lastSeq = event.seq;
+    session.lastTime = Math.max(session.lastTime, Date.parse(event.timestamp));
+    session.tail.push({ event: deepFreeze(event), bytes, position });
+    session.ids.set(event.event_id, event.seq);
+    if (!isNewId(event.event_id)) session.loggedIds?.set(event.event_id, toLogged(event));
+  }
+
+  applyTombstone(key: string, seq: number, timestamp: number): void {
+    this.tombstones.set(key, { seq, timestamp, isGone: false });
+    const session = this.#sessions.get(key);
+    if (session === undefined) return;
+    session.lastSeq = seq;
+    session.lastTime = timestamp;
+    session.flushedSeq = seq;
+    session.tail.length = 0;
+    session.logBytes = undefined;
+    session.ids.clear();
+    session.olderIds.clear();
+    session.loggedIds = undefined;
+  }
+
+  /** Where an event id stands in its session. */
+  seqOf(session: Session, eventId: string): number | undefined {
+    return session.ids.get(eventId) ?? session.olderIds.get(eventId);
+  }
+
+  /** A new segment begins: ids of the one before the last are forgotten, and so are sessions at rest. */
+  startSegment(): void {
+    for (const session of this.#sessions.values()) {
+      session.olderIds = session.ids;
+      session.ids = new Map(pendingOf(session).map(({ event }) => [event.event_id, event.seq]));
+      this.forget(session);
+    }
+  }
+
+  /** Takes a session out of memory, as far as nothing in it is needed. */
+  forget(session: Session): void {
+    trim(session, 0);
+    const isRemembered = session.tail.length + session.ids.size + session.olderIds.size > 0;
+    const isUsed = isRemembered || session.unpublished.length > 0 || session.isPublishing;
+    if (!isUsed && this.#sessions.get(session.key) === session) this.#sessions.delete(session.key);
+  }
+
+  *checkpoint(): Iterable<Operation> {
+    for (const [key, { seq, timestamp, isGone }] of this.tombstones) {
+      yield { o: "tombstone", key, seq, timestamp };
+      if (isGone) yield { o: "gone", key };
+    }
+    for (const session of this.#sessions.values()) {
+      for (const { event } of pendingOf(session)) yield { o: "event", event };
+    }
+  }
+}
+
+/** The events that are not in the session log yet. */
+export function pendingOf(session: Session): readonly TailEntry[] {
+  return session.tail.filter(({ event }) => event.seq > session.flushedSeq);
+}
+
+/** Lets go of flushed events, but for the newest ones within the limits. */
+export function trim(session: Session, keep = keptEvents): void {
+  let bytes = 0;
+  let cut = session.tail.length;
+  while (cut > 0) {
+    const entry = session.tail[cut - 1];
+    if (entry === undefined) break;
+    bytes += entry.bytes;
+    const isFlushed = entry.event.seq <= session.flushedSeq;
+    if (isFlushed && (session.tail.length - cut >= keep || bytes > keptBytes)) break;
+    cut -= 1;
+  }
+  session.tail.splice(0, cut);
+}

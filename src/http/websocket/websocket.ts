@@ -1,0 +1,89 @@
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import type { GatewayApi } from "../../api/gateway-api.js";
+import { RequestError } from "../../errors.js";
+import type { Places } from "../connection-places.js";
+import { type FaultReply, toFaultReply } from "../faults.js";
+import { type Guard, tokenProtocol } from "../guard.js";
+import type { HttpSettings } from "../options.js";
+import { answerHeaders } from "../security-headers.js";
+import { parseTarget } from "../target.js";
+import { endConnection, serveConnection } from "./connection.js";
+import { createEventEncoder } from "./frames.js";
+
+/** The `/ws` door of the server. */
+export interface WebSockets {
+  /** Takes over the connection of an upgrade request, or refuses it with an HTTP answer. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Says goodbye to every client. */
+  close(): void;
+}
+
+export function createWebSockets(settings: HttpSettings, api: GatewayApi, guard: Guard, places: Places): WebSockets {
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: settings.maxBodyBytes,
+    perMessageDeflate: false,
+    clientTracking: true,
+    // A browser wants one of the names it gave back, and the token is none to be said again.
+    handleProtocols: (names) => [...names].find((name) => !name.startsWith(tokenProtocol)) ?? false,
+  });
+  const encodeEvent = createEventEncoder();
+  const checking = new Set<AbortController>();
+  const check = async (request: IncomingMessage, signal: AbortSignal): Promise<void> => {
+    const target = parseTarget(request.url ?? "");
+    guard.checkSource(request, { isPage: false });
+    await guard.checkToken(request, target, { inQuery: true, inProtocol: true, signal });
+    if (target.segments.join("/") !== "ws")
+      throw new RequestError("Only /ws can be upgraded.", { status: 404, code: "not_found" });
+  };
+  const take = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const gone = new AbortController();
+    const onClose = (): void => gone.abort();
+    socket.once("close", onClose);
+    checking.add(gone);
+    let release: () => void;
+    try {
+      await check(request, gone.signal);
+      release = places.take("ws");
+    } catch (error) {
+      return refuse(socket, toFaultReply(error, settings.log));
+    } finally {
+      checking.delete(gone);
+      socket.off("close", onClose);
+    }
+    if (socket.destroyed) return release();
+    socket.once("close", release);
+    server.handleUpgrade(request, socket, head, (client) => serveConnection(client, { api, settings, encodeEvent }));
+  };
+  return {
+    upgrade(request, socket, head) {
+      socket.on("error", () => socket.destroy());
+      void take(request, socket, head);
+    },
+    close() {
+      for (const one of checking) one.abort();
+      for (const client of server.clients) endConnection(client, 1001, "the gateway is stopping");
+      server.close();
+    },
+  };
+}
+
+/** An HTTP answer on a bare socket. */
+export function refuse(socket: Duplex, fault: FaultReply): void {
+  const body = JSON.stringify({ error: fault.error, code: fault.code });
+  const lines = [
+    `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status] ?? "Error"}`,
+    "Content-Type: application/json; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Cache-Control: no-store",
+    "Connection: close",
+    ...Object.entries(answerHeaders).map(([name, value]) => `${name}: ${value}`),
+    ...(fault.status === 401 ? ["WWW-Authenticate: Bearer"] : []),
+    ...(fault.retryAfterMs === undefined ? [] : [`Retry-After: ${Math.ceil(fault.retryAfterMs / 1000)}`]),
+  ];
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`);
+  // A peer that never closes its side is not waited for.
+  setTimeout(() => socket.destroy(), 1000).unref();
+}

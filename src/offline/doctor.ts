@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { findLoss } from "../engine/embedded/damage/continuity.js";
+import { readMark } from "../engine/embedded/damage/journal-mark.js";
+import { readStoredJournal, type StoredJournal } from "../engine/embedded/inspect/stored-files.js";
+import { damageKind, damageSentence, isKept, parseLogDamage } from "../engine/log-damage.js";
+import { silentLog } from "../log.js";
+import { type EventReport, type GatewayFiles, logPaths, storedFiles, verifyEvents } from "./events.js";
+
+export interface Examination {
+  /** One sentence each, with what to do. */
+  readonly problems: readonly string[];
+  readonly events: EventReport;
+}
+
+/** What the journal of a home says, and what is wrong with it. Changes nothing. */
+export function examineJournal(files: GatewayFiles): StoredJournal & { readonly problems: readonly string[] } {
+  const stored = storedFiles(files);
+  const journal = readStoredJournal(stored);
+  const { path, records, content } = journal;
+  const problems: string[] = [];
+  if (files.segment === undefined) {
+    const tx = (content?.lines ?? []).reduce((last, { line }) => ("tx" in line ? Math.max(last, line.tx) : last), 0);
+    const loss = findLoss({
+      home: files.home,
+      records: path === undefined ? undefined : records,
+      tx,
+      mark: readMark(files.home, silentLog),
+      logs: () => stored.logs.filter((log) => existsSync(log)),
+      logPathOf: logPaths(files),
+    });
+    if (loss !== undefined) problems.push(`${loss} The gateway does not start. Run: maxclaw repair`);
+  }
+  for (const [key, value] of records.facts.get(damageKind) ?? []) {
+    const damage = parseLogDamage(value);
+    if (damage !== undefined && isKept(damage)) problems.push(damageSentence(key, damage));
+  }
+  return { ...journal, problems };
+}
+
+/** Looks for damage in the files of a gateway. Changes nothing. */
+export async function examineFiles(files: GatewayFiles, signal: AbortSignal): Promise<Examination> {
+  const { problems } = examineJournal(files);
+  return { problems, events: await verifyEvents(files, undefined, { signal }) };
+}

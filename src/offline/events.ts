@@ -1,0 +1,57 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { StoredFiles } from "../engine/embedded/inspect/stored-files.js";
+import { type EventTrace, traceStoredEvent } from "../engine/embedded/inspect/trace.js";
+import { type EventReport, type VerifyOptions, verifyStoredEvents } from "../engine/embedded/inspect/verify.js";
+import { systemKey } from "../events/session-key.js";
+import { createSessionFiles, gatewayLogName, logSuffix } from "../sessions/file-names.js";
+
+export type { EventTrace, TracedPlace } from "../engine/embedded/inspect/trace.js";
+export type { EventReport } from "../engine/embedded/inspect/verify.js";
+
+/** The files of a gateway that does not run, or that holds them still. */
+export interface GatewayFiles {
+  readonly home: string;
+  readonly workspace: string;
+  /** What of the journal counts, while a gateway holds the files. */
+  readonly segment?: { readonly path: string; readonly bytes: number } | undefined;
+}
+
+/** Checks the events of all sessions, or of one. Changes nothing. */
+export function verifyEvents(
+  files: GatewayFiles,
+  sessionKey: string | undefined,
+  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress?: VerifyOptions["onProgress"] },
+): Promise<EventReport> {
+  return verifyStoredEvents(storedFiles(files), { sessionKey, logPathOf: logPaths(files), signal, onProgress });
+}
+
+/** Where an event stands, what it comes from and what came of it; undefined when it is not stored. Changes nothing. */
+export function traceEvent(files: GatewayFiles, eventId: string, signal: AbortSignal): Promise<EventTrace | undefined> {
+  return traceStoredEvent(storedFiles(files), eventId, { logPathOf: logPaths(files), signal });
+}
+
+/** All files that events are in. */
+export function storedFiles({ home, workspace, segment }: GatewayFiles): StoredFiles {
+  const dir = join(workspace, ".sessions");
+  const logs = namesIn(dir)
+    .filter((name) => name.endsWith(logSuffix))
+    .sort()
+    .map((name) => join(dir, name));
+  return { home, logs: [join(home, gatewayLogName), ...logs], segment };
+}
+
+/** Where the log of each session belongs. */
+export function logPaths({ home, workspace }: GatewayFiles): (sessionKey: string) => string {
+  const files = createSessionFiles(join(workspace, ".sessions"));
+  return (key) => (key === systemKey("local") ? join(home, gatewayLogName) : files.logPath(key));
+}
+
+function namesIn(dir: string): readonly string[] {
+  try {
+    return readdirSync(dir);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
+}

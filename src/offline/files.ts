@@ -1,0 +1,21 @@
+import { stat } from "node:fs/promises";
+import { isAbsolute, join, relative, sep } from "node:path";
+import { acquireLocks, type Lock } from "../engine/embedded/locking/lock.js";
+import { silentLog } from "../log.js";
+
+/**
+ * Keeps gateways away from a home and, where it has sessions, its workspace.
+ *
+ * @throws {EngineError} `locked`, naming the one that runs
+ */
+export async function lockFiles(home: string, workspace: string): Promise<readonly Lock[]> {
+  const dir = join(workspace, ".sessions");
+  const hasSessions = (await stat(dir).catch(() => undefined))?.isDirectory() === true;
+  return await acquireLocks([join(home, "gateway.lock"), ...(hasSessions ? [join(dir, ".lock")] : [])], silentLog);
+}
+
+/** True for the folder itself and for what is below it. */
+export function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}

@@ -1,0 +1,170 @@
+import { mkdir, open, readdir, rename, rm, statfs, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { extractBackup, type Inspected } from "../backup/extract.js";
+import { restoreMarker } from "../backup/marker.js";
+import { noteRestored, type RestoredWork } from "../engine/embedded/journal/restored.js";
+import { EngineError, messageOf } from "../errors.js";
+import { systemKey } from "../events/session-key.js";
+import { type Logger, silentLog } from "../log.js";
+import { createSessionFiles, gatewayLogName } from "../sessions/file-names.js";
+import { isInside, lockFiles } from "./files.js";
+
+export { inspectBackup } from "../backup/extract.js";
+
+export interface RestoreRequest {
+  readonly file: string;
+  readonly inspected: Inspected;
+  readonly home: string;
+  readonly workspace: string;
+  /** Puts aside what is there. */
+  readonly force: boolean;
+  readonly log?: Logger;
+}
+
+export interface Restored {
+  /** Where that is which was there before. */
+  readonly aside: readonly string[];
+  /** Undefined when the journal in the backup has to be repaired first. */
+  readonly waiting: RestoredWork | undefined;
+  readonly problem: string | undefined;
+}
+
+/**
+ * Puts an inspected backup in the place of a home and its workspace. It is written beside them first and opened once;
+ * only then are the old files moved aside and the new ones in. Nothing is ever deleted.
+ *
+ * @throws {EngineError} `locked` when a gateway runs, `persistence` when something is in the way or the disk refuses
+ */
+export async function restoreBackup(request: RestoreRequest, signal: AbortSignal): Promise<Restored> {
+  const { file, inspected, home, workspace, force, log = silentLog } = request;
+  const isWorkspaceInside = isInside(workspace, home);
+  const roots = isWorkspaceInside ? [home] : [home, workspace];
+  if (!force) for (const root of roots) await assertEmpty(root);
+  const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
+  const stagingOf = (root: string): string => join(root, `.restore-${stamp}`);
+  const staged = {
+    home: stagingOf(home),
+    workspace: isWorkspaceInside ? join(stagingOf(home), relative(home, workspace)) : stagingOf(workspace),
+  };
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  const locks = await lockFiles(home, workspace);
+  try {
+    let waiting: RestoredWork | undefined;
+    let problem: string | undefined;
+    try {
+      for (const root of roots) await mkdir(stagingOf(root), { recursive: true, mode: 0o700 });
+      await assertRoom(home, inspected.manifest);
+      await extractBackup(file, inspected.manifest, staged, signal);
+      ({ waiting, problem } = await openOnce(staged, log));
+    } catch (error) {
+      for (const root of roots) await rm(stagingOf(root), { recursive: true, force: true });
+      if (signal.aborted || error instanceof EngineError) throw error;
+      throw new EngineError(`The backup could not be written to ${home}: ${messageOf(error)}. Nothing was changed.`, {
+        kind: "persistence",
+        cause: error,
+      });
+    }
+    for (const lock of locks) lock.assertHeld();
+    const aside = await swap(roots, stagingOf, stamp, file);
+    return { aside, waiting, problem };
+  } finally {
+    for (const lock of locks) lock.release();
+  }
+}
+
+/** @throws {EngineError} when there is something in the folder */
+async function assertEmpty(root: string): Promise<void> {
+  const names = await entriesOf(root);
+  if (names.length === 0) return;
+  throw new EngineError(
+    `${root} is not empty (${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}). Nothing was changed. Use --force to set aside what is there, or another MAXCLAW_HOME.`,
+    { kind: "persistence", retryable: false },
+  );
+}
+
+/** What is left of a disk for everything else. */
+const spareBytes = 64 * 1024 * 1024;
+const blockBytes = 4096;
+
+/** @throws {EngineError} when the files would fill the disk */
+async function assertRoom(folder: string, { files }: Inspected["manifest"]): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  const needed = files.reduce((sum, { bytes }) => sum + bytes + blockBytes, 0);
+  if (needed + spareBytes <= bavail * bsize) return;
+  const megabytes = (bytes: number): number => Math.ceil(bytes / 1024 ** 2);
+  throw new EngineError(
+    `The backup unpacks to ${megabytes(needed)} MB, and ${folder} has room for ${megabytes(bavail * bsize)} MB. Nothing was changed. Make room first.`,
+    { kind: "persistence", retryable: false },
+  );
+}
+
+/** What is in a folder beside our own locks and unfinished work. */
+async function entriesOf(root: string): Promise<readonly string[]> {
+  const names = await readdir(root).catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  });
+  return names.filter((name) => !/^(gateway\.lock|\.restore-|before-restore-)/.test(name) && name !== restoreMarker);
+}
+
+/** A look whether the files can be worked with. A journal that has to be repaired is told, and repaired by its owner. */
+async function openOnce(
+  { home, workspace }: { readonly home: string; readonly workspace: string },
+  log: Logger,
+): Promise<Pick<Restored, "waiting" | "problem">> {
+  const dir = join(workspace, ".sessions");
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const files = createSessionFiles(dir);
+  const gatewayKey = systemKey("local");
+  try {
+    const waiting = await noteRestored({
+      home,
+      sessionLogPath: (key) => (key === gatewayKey ? join(home, gatewayLogName) : files.logPath(key)),
+      publish: () => {},
+      instanceId: "gw_restore",
+      log,
+      onFatal: () => {},
+    });
+    return { waiting, problem: undefined };
+  } catch (error) {
+    if (error instanceof EngineError && error.kind === "corrupt") return { waiting: undefined, problem: error.message };
+    throw error;
+  }
+}
+
+/** Moves what is there aside and the new files in. While this is under way a marker keeps gateways from starting. */
+async function swap(
+  roots: readonly string[],
+  stagingOf: (root: string) => string,
+  stamp: string,
+  file: string,
+): Promise<readonly string[]> {
+  const [home = ""] = roots;
+  const marker = join(home, restoreMarker);
+  const aside: string[] = [];
+  await writeFile(marker, `${file}\n`, { mode: 0o600 });
+  for (const root of roots) {
+    const before = join(root, `before-restore-${stamp}`);
+    const names = await entriesOf(root);
+    if (names.length > 0) {
+      await mkdir(before, { mode: 0o700 });
+      aside.push(before);
+    }
+    for (const name of names) await rename(join(root, name), join(before, name));
+    for (const name of await readdir(stagingOf(root))) await rename(join(stagingOf(root), name), join(root, name));
+    await rm(stagingOf(root), { recursive: true });
+    await syncFolder(root);
+  }
+  await rm(marker);
+  await syncFolder(home);
+  return aside;
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,43 @@
+import { messageOf } from "../errors.js";
+import { type PolicyOptions, problemsOfPolicy } from "../policy/policy.js";
+import { examineJournal } from "./doctor.js";
+import type { GatewayFiles } from "./events.js";
+import { holderOf } from "./running-gateway.js";
+
+/** The parts of the config that the policy is made of. */
+interface PolicyConfig {
+  readonly owners: readonly string[];
+  readonly channels: Readonly<Record<string, PolicyOptions["channels"][string] | undefined>>;
+  readonly policy: Pick<PolicyOptions, "rules">;
+}
+
+export interface OfflineStatus {
+  /** One sentence each, with what to do. */
+  readonly problems: readonly string[];
+  /** Messages that the next start answers, and replies that it sends. */
+  readonly inboundWaiting: number;
+  readonly outboundWaiting: number;
+}
+
+/** What the files tell of a gateway that does not run. Reads config and journal, and hardly anything of the logs. Changes nothing. */
+export async function readOfflineStatus(files: GatewayFiles, config: PolicyConfig): Promise<OfflineStatus> {
+  const { owners, policy } = config;
+  const channels = Object.fromEntries(
+    Object.entries(config.channels).flatMap(([name, channel]) => (channel === undefined ? [] : [[name, channel]])),
+  );
+  const problems = [...problemsOfPolicy({ owners, channels, rules: policy.rules })];
+  // One without HTTP writes at this moment.
+  if ((await holderOf(files.home)) !== undefined) return { problems, inboundWaiting: 0, outboundWaiting: 0 };
+  try {
+    const { problem, problems: found, records } = examineJournal(files);
+    if (problem !== undefined) problems.push(`${problem} The gateway does not start before that.`);
+    const { work } = records;
+    return {
+      problems: [...problems, ...found],
+      inboundWaiting: work.count("inbound"),
+      outboundWaiting: work.count("outbound"),
+    };
+  } catch (error) {
+    return { problems: [...problems, messageOf(error)], inboundWaiting: 0, outboundWaiting: 0 };
+  }
+}

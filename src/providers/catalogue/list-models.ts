@@ -1,0 +1,85 @@
+import { z } from "zod";
+import { linked } from "../../util/async/linked.js";
+import { withoutSlashes } from "../../util/text/trim-where.js";
+
+export interface ModelsAddress {
+  readonly apiBase: string;
+  readonly apiFormat: "openai" | "anthropic";
+  readonly apiKey?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+const limitMs = 10_000;
+const maxBytes = 4 * 1024 * 1024;
+const listing = z.object({
+  data: z.array(z.object({ id: z.string(), name: z.string().nullish(), display_name: z.string().nullish() })),
+});
+
+/**
+ * The models that a provider offers to this key.
+ *
+ * @throws {Error} with one sentence: what the provider said, without the key
+ */
+export async function listModels(
+  address: ModelsAddress,
+  signal: AbortSignal,
+): Promise<readonly { readonly id: string; readonly name: string }[]> {
+  const { apiKey } = address;
+  const isAnthropic = address.apiFormat === "anthropic";
+  const base = withoutSlashes(address.apiBase);
+  const url = isAnthropic ? `${base.replace(/\/v1$/, "")}/v1/models?limit=1000` : `${base}/models`;
+  const headers = new Headers(address.headers);
+  if (isAnthropic) headers.set("anthropic-version", "2023-06-01");
+  if (apiKey !== undefined) headers.set(...loginOf(apiKey, isAnthropic));
+  const said = (text: string): string => (apiKey === undefined ? text : text.replaceAll(apiKey, "***"));
+  using scope = linked(signal, limitMs);
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url, { headers, signal: scope.signal, redirect: "error" });
+    text = await boundedText(response);
+  } catch (cause) {
+    const why = scope.signal.aborted ? `no answer within ${limitMs / 1000} s` : reasonOf(cause);
+    throw new Error(`${hostOf(base)} cannot be reached: ${said(why)}.`, { cause });
+  }
+  if (!response.ok) throw new Error(`${hostOf(base)} answered ${response.status}: ${said(text.slice(0, 300))}`);
+  const parsed = listing.safeParse(parse(text));
+  if (!parsed.success) throw new Error(`${hostOf(base)} answered, but not with a list of models. Check the address.`);
+  return parsed.data.data.map(({ id, name, display_name }) => {
+    // Gemini's list has the path of each model in its own API.
+    const plain = id.replace(/^models\//, "");
+    return { id: plain, name: name ?? display_name ?? plain };
+  });
+}
+
+function loginOf(apiKey: string, isAnthropic: boolean): [name: string, value: string] {
+  return isAnthropic ? ["x-api-key", apiKey] : ["authorization", `Bearer ${apiKey}`];
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw new Error("the answer is too long");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function hostOf(address: string): string {
+  return URL.canParse(address) ? new URL(address).host : "The address";
+}

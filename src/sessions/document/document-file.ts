@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { mkdir, readFile, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { messageOf } from "../../errors.js";
+import { readOnly } from "../../util/files/real-path.js";
+import { replaceFile } from "../../util/files/replace-file.js";
+
+/** What is read of a document that somebody else wrote. */
+export const foundDocument = z.object({
+  key: z.string(),
+  title: z.string().nullish(),
+  messages: z
+    .array(z.object({ role: z.string(), content: z.string().nullish(), timestamp: z.string().nullish() }))
+    .nullish(),
+  metadata: z.object({ lastSequence: z.number().int().nonnegative().nullish() }).nullish(),
+});
+
+/** A document as found on disk, ours or the Go maxclaw's. */
+export type FoundDocument = z.infer<typeof foundDocument>;
+
+export type DocumentReading =
+  | { readonly status: "missing" }
+  | { readonly status: "ok"; readonly document: FoundDocument }
+  /** Not JSON, or not a session document. Nothing was changed on disk. */
+  | { readonly status: "broken"; readonly why: string };
+
+export async function readDocument(path: string): Promise<DocumentReading> {
+  let text: string;
+  try {
+    text = await readFile(path, { encoding: "utf8", flag: readOnly });
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return { status: "missing" };
+    return { status: "broken", why: messageOf(error) };
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch (error) {
+    return { status: "broken", why: messageOf(error) };
+  }
+  const parsed = foundDocument.safeParse(json);
+  if (parsed.success) return { status: "ok", document: parsed.data };
+  return {
+    status: "broken",
+    why: parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "),
+  };
+}
+
+/** The last sequence number that a document shows; 0 where it does not tell. */
+export function shownSequence(path: string): number {
+  try {
+    return foundDocument.parse(JSON.parse(readFileSync(path, "utf8"))).metadata?.lastSequence ?? 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** Moves a document out of the way that may not be written over, and returns its new path. */
+export async function setAside(path: string, now: Date, why: "broken" | "newer" = "broken"): Promise<string> {
+  const aside = `${path}.${why}-${now.toISOString().replace(/[:.]/g, "-")}`;
+  await rename(path, aside);
+  return aside;
+}
+
+/** Replaces the document in one step. Not synced: it can be rebuilt from the session log at any time. */
+export async function writeDocument(path: string, document: object): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await replaceFile(path, `${JSON.stringify(document, null, 2)}\n`, { sync: false, mode: 0o600 });
+}

@@ -1,0 +1,278 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Engine } from "../../engine/engine.js";
+import { messageOf, StorageError } from "../../errors.js";
+import type { Logger } from "../../log.js";
+import { documentSuffix, keyOfLog, logSuffix } from "../file-names.js";
+import { isNamedAfter } from "../list/session-index.js";
+import type { SessionLine } from "../list/session-line.js";
+import type { SessionRepository, StoredSession } from "../session-repository.js";
+import type { StorageMark } from "../storage/mark.js";
+import { readDocument } from "./document-file.js";
+
+const firstDelayMs = 1000;
+const maxDelayMs = 30_000;
+
+export interface DocumentKeeperPorts {
+  readonly repository: SessionRepository;
+  readonly mark: StorageMark;
+  readonly engine: Pick<Engine, "events" | "lastSequence" | "recentSessions">;
+  /** Where the session logs are. */
+  readonly dir: string;
+  readonly log: Logger;
+  /** Throws when another process may write the documents too. */
+  readonly assertHeld?: (() => void) | undefined;
+  /** The session as it is now, read from its log if it is not in memory; undefined when it has no events. */
+  readonly read: (key: string) => Promise<StoredSession | undefined>;
+}
+
+/** Some document could not be written, or the list not be read. */
+interface Trouble {
+  readonly since: string;
+  readonly why: string;
+  /** The storage itself does not answer; else it only refuses some documents. */
+  readonly isAway: boolean;
+  readonly delayMs: number;
+}
+
+/** What is to be written: the session as it is when its turn comes. Undefined: it is gone, and so shall its document be. */
+type Take = () => StoredSession | undefined | Promise<StoredSession | undefined>;
+
+/**
+ * Keeps the stored documents in step with the sessions. A storage that fails or does not answer holds up nobody: what
+ * could not be written is remembered by its key and read from its log again when the storage is back.
+ */
+export class DocumentKeeper implements AsyncDisposable {
+  readonly #ports: DocumentKeeperPorts;
+  /** The last write of each session that is under way: a later one waits for it. */
+  readonly #writes = new Map<string, Promise<void>>();
+  readonly #behind = new Set<string>();
+  #trouble: Trouble | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> | undefined;
+  #catchingUp: Promise<void> | undefined;
+  #isCaughtUp = false;
+  #isClosing = false;
+
+  constructor(ports: DocumentKeeperPorts) {
+    this.#ports = ports;
+  }
+
+  /** Resolves once the document is written, or is among those that are tried again. */
+  async write(key: string, take: Take): Promise<void> {
+    await this.#inTurn(key, () => (this.#trouble?.isAway ? this.#wait(key) : this.#save(key, take)));
+  }
+
+  /** Resolves once no write of the session is under way. */
+  async settled(key: string): Promise<void> {
+    await this.#writes.get(key);
+  }
+
+  /**
+   * Resolves once the lines of all sessions are loaded and documents that a crash left behind are written; at once while
+   * the storage is away.
+   */
+  async caughtUp(): Promise<void> {
+    if (this.#trouble?.isAway || this.#isClosing) return;
+    this.#catchingUp ??= this.#catchUp().finally(() => {
+      if (!this.#isCaughtUp) this.#catchingUp = undefined;
+    });
+    await this.#catchingUp;
+  }
+
+  /** Writes those of these documents that do not show all of their logs, without loading the list of sessions. */
+  async freshen(keys: Iterable<string>): Promise<void> {
+    for (const key of keys) {
+      if (this.#trouble?.isAway) return;
+      if (key.startsWith("system:")) continue;
+      try {
+        await this.#compare(key, await this.#ports.repository.shown(key));
+      } catch (error) {
+        if (!(error instanceof StorageError)) throw error;
+        this.#behind.add(key);
+        await this.#failed(error, true);
+      }
+    }
+  }
+
+  /** Tries what could not be written once more, and waits for all writes. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#writes.values());
+    if (this.#trouble !== undefined) await this.#tryAgain();
+  }
+
+  /** One sentence for people while documents cannot be stored. */
+  problem(): string | undefined {
+    if (this.#trouble === undefined) return undefined;
+    const { since, why } = this.#trouble;
+    const named = [...this.#behind].slice(0, 3).join(", ");
+    const more = this.#behind.size - 3;
+    const waiting =
+      this.#behind.size === 0
+        ? "the list of sessions may lack some until it is back"
+        : `documents that wait to be written: ${named}${more > 0 ? ` and ${more} more` : ""}`;
+    return `The session storage (${this.#ports.repository.name}) fails since ${since}: ${why}. Nothing is lost and chats go on; ${waiting}.`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#timer);
+    await this.flush();
+    await this.#catchingUp;
+  }
+
+  async #inTurn(key: string, job: () => Promise<void>): Promise<void> {
+    const before = this.#writes.get(key) ?? Promise.resolve();
+    const writing = before.then(job).finally(() => {
+      if (this.#writes.get(key) === writing) this.#writes.delete(key);
+    });
+    this.#writes.set(key, writing);
+    await writing;
+  }
+
+  async #save(key: string, take: Take): Promise<void> {
+    const { repository, log } = this.#ports;
+    let stored: StoredSession | undefined;
+    try {
+      stored = await take();
+      this.#ports.assertHeld?.();
+    } catch (error) {
+      this.#behind.delete(key);
+      return log.warn(`${key} could not be read for its document: ${messageOf(error)}`, { session: key });
+    }
+    try {
+      if (stored === undefined) await repository.remove(key);
+      else await repository.save(stored);
+      this.#behind.delete(key);
+      if (this.#trouble?.isAway) this.#trouble = { ...this.#trouble, isAway: false, delayMs: firstDelayMs };
+    } catch (error) {
+      const level = this.#behind.has(key) ? "debug" : "error";
+      log[level](`The document of ${key} could not be written and is tried again: ${messageOf(error)}`, {
+        session: key,
+      });
+      this.#behind.add(key);
+      await this.#failed(error, !(await repository.answers(key)));
+    }
+  }
+
+  async #wait(key: string): Promise<void> {
+    if (this.#behind.has(key)) return;
+    this.#behind.add(key);
+    this.#ports.log.info(`The document of ${key} waits for the session storage`, { session: key });
+  }
+
+  async #failed(error: unknown, isAway: boolean): Promise<void> {
+    const { since, delayMs } = this.#trouble ?? { since: new Date().toISOString(), delayMs: firstDelayMs / 2 };
+    const isNew = this.#trouble === undefined;
+    this.#trouble = { since, why: messageOf(error), isAway, delayMs: Math.min(delayMs * 2, maxDelayMs) };
+    if (isNew) await this.#marked("clear");
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#trouble === undefined || this.#timer !== undefined || this.#isClosing) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#tryAgain();
+    }, this.#trouble.delayMs);
+    this.#timer.unref();
+  }
+
+  /** One round at a time. */
+  async #tryAgain(): Promise<void> {
+    this.#round ??= this.#retryRound().finally(() => {
+      this.#round = undefined;
+      this.#schedule();
+    });
+    await this.#round;
+  }
+
+  /** The trouble is over when everything could be done; a storage that is still away is left alone until the next round. */
+  async #retryRound(): Promise<void> {
+    const { log, repository, read } = this.#ports;
+    const waiting = [...this.#behind];
+    for (const key of waiting) {
+      await this.#inTurn(key, () => this.#save(key, () => read(key)));
+      if (this.#trouble?.isAway) return;
+    }
+    try {
+      await repository.load();
+    } catch (error) {
+      return await this.#failed(error, true);
+    }
+    if (this.#behind.size > 0) return;
+    this.#trouble = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    log.info(`The session storage (${repository.name}) works again; ${waiting.length} documents were written`);
+    if (this.#isCaughtUp) await this.#marked("set");
+    else await this.caughtUp();
+  }
+
+  /** Never rejects: a storage that is away is tried again, a session that cannot be read is told. */
+  async #catchUp(): Promise<void> {
+    const { repository, engine, mark, dir, log } = this.#ports;
+    try {
+      const wasCurrent = await mark.isCurrent();
+      if (!wasCurrent) await this.#marked("clear");
+      await repository.load();
+      const { lines } = repository;
+      const keys = new Set([...engine.recentSessions(), ...(await unlisted(dir, lines))]);
+      if (!wasCurrent) for (const key of lines.keys()) keys.add(key);
+      for (const key of keys) {
+        if (this.#isClosing || this.#trouble?.isAway) return;
+        if (!key.startsWith("system:")) await this.#compare(key, lines.get(key));
+      }
+      this.#isCaughtUp = true;
+      // Else it is set when the last of those that wait is written.
+      if (this.#behind.size === 0 && !wasCurrent) await this.#marked("set");
+    } catch (error) {
+      log.error(`The list of sessions could not be read and is tried again: ${messageOf(error)}`);
+      if (error instanceof StorageError) await this.#failed(error, true);
+    }
+  }
+
+  /** Writes the document when it does not show all of the log. */
+  async #compare(key: string, line: Pick<SessionLine, "lastSequence"> | undefined): Promise<void> {
+    const { engine, log, read } = this.#ports;
+    try {
+      const lastSequence = await engine.lastSequence(key);
+      // A deleted session has a last number and no events; what has neither is somebody else's document.
+      const isDeleted =
+        lastSequence > 0 && (await engine.events(key, { afterSeq: lastSequence - 1, limit: 1 })).events.length === 0;
+      if (isDeleted) return line === undefined ? undefined : await this.write(key, () => undefined);
+      if (line !== undefined && (line.lastSequence ?? 0) === lastSequence) return;
+      if ((await read(key)) !== undefined) await this.write(key, () => read(key));
+    } catch (error) {
+      log.warn(`${key} could not be read for the list of sessions: ${messageOf(error)}`, { session: key });
+    }
+  }
+
+  async #marked(to: "set" | "clear"): Promise<void> {
+    try {
+      await this.#ports.mark[to]();
+    } catch (error) {
+      this.#ports.log.warn(`The mark of the session storage could not be written: ${messageOf(error)}`);
+    }
+  }
+}
+
+/** Sessions with a log, or with a document from elsewhere, and without a line in the list. */
+async function unlisted(dir: string, lines: ReadonlyMap<string, SessionLine>): Promise<readonly string[]> {
+  const listed = new Set([...lines.values()].map(({ file }) => file));
+  const names = await readdir(dir).catch(() => []);
+  const keys: string[] = [];
+  for (const name of names) {
+    const isLog = name.endsWith(logSuffix);
+    const document = isLog ? `${name.slice(0, -logSuffix.length)}${documentSuffix}` : name;
+    if (!document.endsWith(documentSuffix) || name.startsWith(".") || listed.has(document)) continue;
+    const key = isLog ? keyOfLog(join(dir, name)) : await keyOfDocument(dir, name);
+    if (key !== undefined && !lines.has(key)) keys.push(key);
+  }
+  return keys;
+}
+
+async function keyOfDocument(dir: string, name: string): Promise<string | undefined> {
+  const reading = await readDocument(join(dir, name));
+  return reading.status === "ok" && isNamedAfter(name, reading.document.key) ? reading.document.key : undefined;
+}

@@ -1,0 +1,396 @@
+import type { Payload } from "../../events/catalogue.js";
+import { addUsage, type ContentPart, noUsage, type Usage } from "../../events/content.js";
+import type { EventOf, StoredEvent } from "../../events/event.js";
+import { type Guess, type ModelUse, modelUseOf } from "../../events/model-use.js";
+import { stateAfter } from "../../events/session-state.js";
+import { namesOf } from "../../util/text/untrusted.js";
+import { restoredOutside } from "../history/history-entries.js";
+import { holdsText } from "../history/same-text.js";
+import { OpenTurn } from "../open-turn.js";
+import type { DocumentMessage, SessionDocument, SessionMetadata } from "../session.js";
+
+interface Line {
+  readonly message: DocumentMessage;
+  /** The event that put it where it is: a person's message moves there when its turn takes it. */
+  readonly seq: number;
+  /** The id of a person's message whose turn has not begun. */
+  readonly waits?: string | undefined;
+  /** The model sees it, as long as no fresh start or undo comes. */
+  readonly isSeen: boolean;
+}
+
+/** What the answers of the turn that runs have cost so far. */
+interface TurnCost {
+  usage: Usage;
+  costUsd: number | undefined;
+}
+
+/** A session as people read it: a fold over the session's events into the shape of `.sessions/<name>.json`. */
+export class DocumentFold {
+  readonly #key: string;
+  #lines: Line[] = [];
+  /** Ids of the messages that wait, so that the end of a turn does not look through all lines. */
+  readonly #waiting = new Set<string>();
+  /** The newest fresh start. */
+  #freshSince = 0;
+  #forkedFrom: SessionMetadata["forkedFrom"];
+  readonly #origins = new Set<string>();
+  #title: Pick<SessionDocument, "title" | "titleSource" | "titleState" | "titleUpdatedAt"> = {};
+  #state = "created";
+  /** Chosen for the session; without a choice the one that answered last. */
+  #chosenModel: string | undefined;
+  #usedModel: string | undefined;
+  #createdAt: string | undefined;
+  #lastActivity: string | undefined;
+  #usage: Usage = noUsage;
+  #costUsd: number | undefined;
+  #unpricedCalls = 0;
+  /** Of answers that were cut, beyond what their providers had told. */
+  #guessedTokens = 0;
+  #guessedUsd = 0;
+  #lastSequence = 0;
+  #turn: OpenTurn | undefined;
+  #turnCost: TurnCost = { usage: noUsage, costUsd: undefined };
+  #cwd: string | undefined;
+  /** Where what others wrote came from since the newest fresh start: all answers after it are under its influence. */
+  readonly #outside = new Set<string>();
+  #hasGuests = false;
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  apply(event: StoredEvent): void {
+    this.#lastSequence = event.seq;
+    this.#createdAt ??= event.timestamp;
+    this.#state = stateAfter(this.#state, event);
+    switch (event.type) {
+      case "user_message_queued":
+        this.#add(userLine(event), { waits: event.payload.message_id });
+        this.#waiting.add(event.payload.message_id);
+        break;
+      case "user_message":
+        this.#hasGuests ||= event.payload.by === "guest";
+        this.#take([event.payload.message_id], true, event.payload);
+        break;
+      case "error_occurred":
+        if (event.correlation_id === undefined || event.payload.recoverable) return;
+        this.#take([event.correlation_id], false);
+        break;
+      case "turn_execution_start":
+        this.#turn ??= new OpenTurn();
+        break;
+      case "assistant_message":
+        this.#assistant(event);
+        this.#addGuess(event.payload.guess);
+        if (event.payload.cost_usd === undefined && event.payload.usage.input_tokens > 0) this.#unpricedCalls += 1;
+        if (event.source === "gateway") break;
+        this.#usedModel = event.payload.model;
+        this.#turnCost = {
+          usage: addUsage(this.#turnCost.usage, event.payload.usage),
+          costUsd: sum(this.#turnCost.costUsd, event.payload.cost_usd),
+        };
+        break;
+      case "tool_execution_complete":
+        if (event.payload.outside !== undefined) this.#outside.add(event.payload.outside);
+        this.#turn?.call(event.payload);
+        break;
+      case "artifact_state_changed":
+        this.#turn?.send(event.payload);
+        break;
+      case "human_input_asked":
+        this.#turn?.ask(event.payload);
+        break;
+      case "human_input_answered":
+        this.#turn?.answer(event.payload);
+        break;
+      case "turn_execution_complete":
+        this.#discard(event.payload.discarded);
+        this.#take(event.payload.message_ids, false);
+        this.#endTurn(event.payload.usage, event.payload.cost_usd);
+        break;
+      case "turn_execution_failed":
+        this.#discard(event.payload.discarded);
+        this.#take(event.payload.message_ids, false);
+        this.#add({ role: "error", content: event.payload.message, timestamp: event.timestamp });
+        this.#endTurn(event.payload.usage, this.#turnCost.costUsd);
+        break;
+      case "turn_execution_cancelled":
+        this.#discard(event.payload.discarded);
+        this.#take(event.payload.message_ids, false);
+        this.#add({ role: "system", content: "Stopped.", timestamp: event.timestamp });
+        this.#endTurn(this.#turnCost.usage, this.#turnCost.costUsd);
+        break;
+      case "context_compressed":
+        this.#addUse(event);
+        break;
+      case "session_title_generated":
+        this.#addUse(event);
+        if (this.#title.titleSource === "user" && event.payload.generated_by !== "user") break;
+        this.#title = {
+          title: event.payload.title,
+          titleSource: event.payload.generated_by === "user" ? "user" : "auto",
+          titleState: event.payload.generated_by === "fallback" ? "pending" : "stable",
+          titleUpdatedAt: event.timestamp,
+        };
+        break;
+      case "session_state_changed":
+        break;
+      case "settings_changed":
+        if (event.payload.key === "model") this.#chosenModel = event.payload.to || undefined;
+        if (event.payload.key === "cwd") this.#cwd = event.payload.to || undefined;
+        break;
+      case "session_history_changed":
+        this.#history(event.payload, event.timestamp);
+        break;
+      default:
+        return;
+    }
+    this.#lastActivity = event.timestamp;
+  }
+
+  get messageCount(): number {
+    return this.#lines.length;
+  }
+
+  get lastMessage(): DocumentMessage | undefined {
+    return this.#lines.at(-1)?.message;
+  }
+
+  /** A title that is more than its first words. */
+  get hasOwnTitle(): boolean {
+    return this.#title.titleState === "stable";
+  }
+
+  get title(): string | undefined {
+    return this.#title.title;
+  }
+
+  /** Where who made the session wants it to work. */
+  get cwd(): string | undefined {
+    return this.#cwd;
+  }
+
+  get state(): string {
+    return this.#state;
+  }
+
+  get usage(): Usage {
+    return this.#usage;
+  }
+
+  get lastSequence(): number {
+    return this.#lastSequence;
+  }
+
+  /** The first user text that is not a command, 100 characters. */
+  get summary(): string | undefined {
+    const isText = ({ message }: Line): boolean => message.role === "user";
+    const first = this.#lines.find((line) => isText(line) && !isCommand(line.message.content));
+    const firstText = (first ?? this.#lines.find(isText))?.message.content;
+    return firstText === undefined ? undefined : [...firstText.slice(0, 400)].slice(0, 100).join("");
+  }
+
+  /** What people and assistant said since the newest fresh start, as far as the model sees it, and where in the log. */
+  /** The sessions that this one is a copy of, those that they were copies of included. */
+  get origins(): ReadonlySet<string> {
+    return this.#origins;
+  }
+
+  get conversation(): {
+    readonly fromSeq: number;
+    readonly toSeq: number;
+    readonly messages: readonly DocumentMessage[];
+  } {
+    const seen = this.#lines.filter(({ isSeen, seq }) => isSeen && seq > this.#freshSince);
+    return {
+      fromSeq: seen[0]?.seq ?? 0,
+      toSeq: seen.at(-1)?.seq ?? 0,
+      messages: seen.map(({ message }) => message),
+    };
+  }
+
+  /**
+   * Whether this text stands in one message of that role which is free of what others wrote, also from before a fresh
+   * start. Letters and digits are compared alone: platforms show a text without its formatting, or a part of it.
+   */
+  holdsOwn(role: "user" | "assistant", text: string): boolean {
+    const own = this.#lines.filter(
+      // What a message brings along is known once its turn has read it.
+      ({ message, isSeen }) =>
+        message.role === role && message.outside === undefined && (isSeen || role === "assistant"),
+    );
+    return holdsText(
+      own.map(({ message }) => message),
+      text,
+    );
+  }
+
+  toDocument(): SessionDocument {
+    const { summary } = this;
+    const model = this.#chosenModel ?? this.#usedModel;
+    return {
+      key: this.#key,
+      ...this.#title,
+      messages: this.#lines.map(({ message }) => message),
+      metadata: {
+        state: this.#state,
+        ...(model === undefined ? {} : { model }),
+        ...(this.#cwd === undefined ? {} : { cwd: this.#cwd }),
+        createdAt: this.#createdAt ?? new Date(0).toISOString(),
+        lastActivity: this.#lastActivity ?? this.#createdAt ?? new Date(0).toISOString(),
+        ...(summary === undefined ? {} : { summary }),
+        usage: this.#usage,
+        ...(this.#costUsd === undefined ? {} : { costUsd: this.#costUsd }),
+        ...(this.#unpricedCalls === 0 ? {} : { unpricedCalls: this.#unpricedCalls }),
+        ...(this.#guessedTokens === 0 ? {} : { guessedTokens: this.#guessedTokens, guessedUsd: this.#guessedUsd }),
+        lastSequence: this.#lastSequence,
+        ...(this.#forkedFrom === undefined ? {} : { forkedFrom: this.#forkedFrom }),
+      },
+    };
+  }
+
+  /** What the log has lost goes back to its place. */
+  #restore({
+    role,
+    content,
+    timestamp = "",
+    seq = 0,
+  }: NonNullable<Payload<"session_history_changed">["messages"]>[number]): void {
+    const at = this.#lines.findLastIndex((line) => line.seq < seq) + 1;
+    const message = { role: roleOf(role), content, timestamp, outside: restoredOutside };
+    this.#lines.splice(at, 0, { message, seq, isSeen: role === "user" || role === "assistant" });
+  }
+
+  #add(message: DocumentMessage, more: Partial<Pick<Line, "waits" | "isSeen">> = {}): void {
+    this.#lines.push({ isSeen: false, ...more, message, seq: this.#lastSequence });
+  }
+
+  /** What the answers from here on are composed under. */
+  #labels(): Pick<DocumentMessage, "outside" | "forGuest"> {
+    return {
+      ...(this.#outside.size === 0 ? {} : { outside: namesOf([...this.#outside]) }),
+      ...(this.#hasGuests ? { forGuest: true } : {}),
+    };
+  }
+
+  /** Messages that waited belong to the turn that takes them: an undo of that turn leaves them out. */
+  #take(messageIds: readonly string[], isSeen: boolean, read?: Payload<"user_message">): void {
+    const { outside, by } = read ?? {};
+    if (outside !== undefined) this.#outside.add(outside);
+    for (const id of messageIds) {
+      if (!this.#waiting.delete(id)) continue;
+      const index = this.#lines.findLastIndex(({ waits }) => waits === id);
+      const line = this.#lines[index];
+      if (line === undefined) continue;
+      const message = {
+        ...line.message,
+        ...(outside === undefined ? {} : { outside }),
+        ...(by === "guest" ? { forGuest: true as const } : {}),
+      };
+      this.#lines[index] = { message, seq: this.#lastSequence, isSeen };
+    }
+  }
+
+  /** A turn's answers become one message. */
+  #assistant({ payload, source, timestamp }: EventOf<"assistant_message">): void {
+    const turn = this.#turn ?? new OpenTurn();
+    turn.say(payload.content);
+    if (!payload.final && !payload.partial) return;
+    const line = turn.toLine();
+    if (line !== undefined)
+      this.#add({ role: "assistant", ...line, timestamp, ...this.#labels() }, { isSeen: source !== "gateway" });
+    this.#turn = undefined;
+  }
+
+  /** What a model was asked beside the turn's own answers. */
+  #addUse(event: StoredEvent): void {
+    const use = modelUseOf(event);
+    if (use === undefined) return;
+    this.#usage = addUsage(this.#usage, use.usage);
+    this.#costUsd = sum(this.#costUsd, use.cost_usd);
+    if (use.cost_usd === undefined) this.#unpricedCalls += 1;
+  }
+
+  /** Answers that were given up leave no message behind, only what they have used. */
+  #discard(uses: readonly ModelUse[] = []): void {
+    for (const { usage, cost_usd: cost, guess } of uses) {
+      this.#addGuess(guess);
+      this.#turnCost = { usage: addUsage(this.#turnCost.usage, usage), costUsd: sum(this.#turnCost.costUsd, cost) };
+      if (cost === undefined && usage.input_tokens > 0) this.#unpricedCalls += 1;
+    }
+  }
+
+  #addGuess(guess: Guess | undefined): void {
+    this.#guessedTokens += guess?.tokens ?? 0;
+    this.#guessedUsd += guess?.cost_usd ?? 0;
+  }
+
+  #endTurn(usage: Usage, costUsd: number | undefined): void {
+    this.#usage = addUsage(this.#usage, usage);
+    this.#costUsd = sum(this.#costUsd, costUsd);
+    this.#turn = undefined;
+    this.#turnCost = { usage: noUsage, costUsd: undefined };
+  }
+
+  #history(change: Payload<"session_history_changed">, timestamp: string): void {
+    switch (change.kind) {
+      case "new":
+        this.#freshSince = this.#lastSequence;
+        this.#outside.clear();
+        this.#hasGuests = false;
+        break;
+      case "undo":
+        this.#lines = this.#lines.filter(({ waits, seq }) => waits !== undefined || seq <= (change.to_seq ?? 0));
+        break;
+      case "fork":
+        this.#forkedFrom = change.forked_from;
+        if (change.forked_from !== undefined) this.#origins.add(change.forked_from.key);
+        break;
+      case "import":
+      case "said":
+        for (const { role, content, outside, timestamp: at = timestamp } of change.messages ?? []) {
+          if (outside !== undefined) this.#outside.add(outside);
+          this.#add(
+            { role: roleOf(role), content, timestamp: at, ...(outside === undefined ? {} : { outside }) },
+            { isSeen: role === "user" || role === "assistant" },
+          );
+        }
+        break;
+      case "restored":
+        for (const message of change.messages ?? []) this.#restore(message);
+        break;
+      case "edit":
+      case "deletion":
+        break;
+    }
+  }
+}
+
+function sum(known: number | undefined, more: number | undefined): number | undefined {
+  return more === undefined ? known : (known ?? 0) + more;
+}
+
+/** A role as documents name it; what is unknown is told as by the system. */
+export function roleOf(role: string): DocumentMessage["role"] {
+  return role === "user" || role === "assistant" || role === "tool" || role === "error" ? role : "system";
+}
+
+function userLine({ payload: { content }, timestamp }: EventOf<"user_message_queued">): DocumentMessage {
+  const hasFiles = content.some((part) => part.type !== "text");
+  return { role: "user", content: readable(content), ...(hasFiles ? { parts: content } : {}), timestamp };
+}
+
+/** `/help`, `/model fast`: for the gateway, and not what the conversation is about. */
+function isCommand(text: string): boolean {
+  return /^\/[a-z]+(?:@\w+)?(?:\s|$)/i.test(text);
+}
+
+/** What a person wrote, with a line for each file that came along. */
+function readable(content: readonly ContentPart[]): string {
+  const lines = content.map((part) => {
+    if (part.type === "text") return part.text;
+    return part.type === "file" || part.type === "image" ? `[${part.filename ?? part.path}]` : "";
+  });
+  return lines.filter((line) => line !== "").join("\n");
+}

@@ -1,0 +1,115 @@
+import type {
+  ContentPart,
+  ImagePart,
+  TextPart,
+  ThinkingPart,
+  ToolResultPart,
+  ToolUsePart,
+} from "../../events/content.js";
+import { tokensOfResult } from "./content-tokens.js";
+
+export type UserContent = readonly (TextPart | ImagePart)[];
+export type AssistantContent = readonly (TextPart | ThinkingPart | ToolUsePart)[];
+
+/** One message as a model may read it; structurally what providers take. */
+export type HistoryMessage =
+  | { readonly role: "user"; readonly content: UserContent }
+  | { readonly role: "assistant"; readonly content: AssistantContent }
+  | { readonly role: "tool"; readonly content: readonly ToolResultPart[] };
+
+/** Whose message it is. */
+export interface Writer {
+  /** What they were when they wrote; absent in old logs. */
+  readonly role?: "owner" | "guest" | undefined;
+  /** Absent where the log does not tell. */
+  readonly channel?: string | undefined;
+  readonly senderId?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+export interface UserEntry {
+  readonly role: "user";
+  readonly seq: number;
+  readonly turnId: string | undefined;
+  readonly content: UserContent;
+  /** Where those parts came from that the sender did not write. */
+  readonly outside: readonly string[];
+  /** Of the message, or of those that a summary is of. */
+  readonly writers: readonly Writer[];
+  readonly isSummary?: true;
+  readonly tokens: number;
+}
+
+export interface AssistantEntry {
+  readonly role: "assistant";
+  readonly seq: number;
+  readonly turnId: string | undefined;
+  readonly isSummary?: never;
+  readonly model: string;
+  readonly content: AssistantContent;
+  readonly calls: readonly ToolUsePart[];
+  readonly results: Map<string, ToolResultPart>;
+  /** Where results came from that others wrote, or what the message itself was composed under. */
+  readonly outside: string[];
+  /** The message once its turn has ended: without thinking. */
+  readonly rested: { readonly role: "assistant"; readonly content: AssistantContent };
+  /** The message with the results of its calls. */
+  tokens: number;
+}
+
+/** Nobody can say any more what of a restored message others wrote. */
+export const restoredOutside = "messages that were brought back after damage";
+
+/** What the model is told of a call that has no result: the process ended while it ran. */
+export const interruptedResult =
+  "interrupted: the gateway stopped while this call ran, so its outcome is unknown. Check before doing it again.";
+
+/** What a call brought, or what is known of one that was interrupted. */
+export function resultOf(entry: AssistantEntry, call: ToolUsePart): ToolResultPart {
+  return (
+    entry.results.get(call.id) ?? {
+      type: "tool_result",
+      tool_call_id: call.id,
+      content: interruptedResult,
+      is_error: true,
+    }
+  );
+}
+
+export function tokensOfResults({ results }: AssistantEntry): number {
+  return [...results.values()].reduce((sum, result) => sum + tokensOfResult(result), 0);
+}
+
+/** Tells what guests wrote from all other text of others. */
+export function isOfGuest(source: string): boolean {
+  return /^what .+ wrote here$/s.test(source);
+}
+
+/** What the writer wrote, for people. */
+export function nameOfTexts({ name = "somebody else" }: Writer): string {
+  return `what ${name.slice(0, 40)} wrote here`;
+}
+
+export function differentWriters(writers: readonly Writer[]): readonly Writer[] {
+  const byName = new Map(writers.map((writer) => [JSON.stringify(writer), writer]));
+  return [...byName.values()];
+}
+
+/** What of a message goes to models. */
+export function forUser(parts: readonly ContentPart[]): UserContent {
+  return parts.filter((part): part is TextPart | ImagePart => part.type === "text" || part.type === "image");
+}
+
+/** A name that a model made up must not make every later request fail: providers check it against this pattern. */
+export function acceptableName(name: string): string {
+  return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown";
+}
+
+export function withoutImages({ images, ...result }: ToolResultPart): ToolResultPart {
+  return result;
+}
+
+/** What stands in the place of the messages that were summarised. */
+export function summaryText(summary: string): string {
+  return `<summary>\nThe conversation before this, summarised because it had grown too long:\n${summary}\n</summary>`;
+}

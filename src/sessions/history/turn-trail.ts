@@ -1,0 +1,89 @@
+import { textOf } from "../../events/content.js";
+import type { StoredEvent } from "../../events/event.js";
+import { cutText } from "../../util/text/cut-text.js";
+
+/** A turn that the model still sees. */
+export interface SeenTurn {
+  readonly turnId: string;
+  /** The log up to here tells nothing of the turn. */
+  readonly beforeSeq: number;
+  /** Who wrote its first message; undefined where the log does not say. */
+  readonly asker: { readonly channel: string; readonly senderId: string } | undefined;
+  /** The beginning of that message. */
+  readonly text: string;
+  /** Tools were run: what they did outlasts an undo. */
+  readonly usedTools: boolean;
+}
+
+interface Question {
+  readonly asker: NonNullable<SeenTurn["asker"]>;
+  readonly text: string;
+}
+
+const textChars = 80;
+
+/** The turns in a session's present context, in order: what an undo can take back. A fold over the session's events. */
+export class TurnTrail {
+  #turns: SeenTurn[] = [];
+  /** Messages whose turn has not ended. */
+  readonly #questions = new Map<string, Question>();
+  #open: { readonly turnId: string; readonly beforeSeq: number } | undefined;
+
+  get last(): SeenTurn | undefined {
+    return this.#turns.at(-1);
+  }
+
+  apply(event: StoredEvent): void {
+    switch (event.type) {
+      case "user_message_queued": {
+        const { message_id, channel, sender_id, content } = event.payload;
+        const text = cutText(textOf(content), textChars);
+        this.#questions.set(message_id, { asker: { channel, senderId: sender_id }, text });
+        break;
+      }
+      case "turn_execution_start":
+        if (event.turn_id !== undefined && event.turn_id !== this.#open?.turnId)
+          this.#open = { turnId: event.turn_id, beforeSeq: event.seq - 1 };
+        break;
+      case "user_message":
+        this.#enter(event.turn_id, event.payload.message_id, event.seq);
+        break;
+      case "tool_execution_start": {
+        const last = this.#turns.pop();
+        if (last !== undefined)
+          this.#turns.push({ ...last, usedTools: last.usedTools || last.turnId === event.turn_id });
+        break;
+      }
+      case "turn_execution_complete":
+      case "turn_execution_failed":
+      case "turn_execution_cancelled":
+        for (const id of event.payload.message_ids) this.#questions.delete(id);
+        this.#open = undefined;
+        break;
+      case "error_occurred":
+        if (event.correlation_id !== undefined && !event.payload.recoverable)
+          this.#questions.delete(event.correlation_id);
+        break;
+      case "session_history_changed":
+        this.#change(event.payload.kind, event.payload.to_seq ?? 0, event.seq);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #enter(turnId: string | undefined, messageId: string, seq: number): void {
+    if (turnId === undefined || this.last?.turnId === turnId) return;
+    const question = this.#questions.get(messageId);
+    const beforeSeq = this.#open?.turnId === turnId ? this.#open.beforeSeq : seq - 1;
+    this.#turns.push({ turnId, beforeSeq, asker: question?.asker, text: question?.text ?? "", usedTools: false });
+  }
+
+  #change(kind: string, toSeq: number, seq: number): void {
+    if (kind === "undo") this.#turns = this.#turns.filter(({ beforeSeq }) => beforeSeq < toSeq);
+    if (kind !== "new" && kind !== "deletion") return;
+    this.#turns = [];
+    // The turn that begins afresh is taken back up to here, not beyond.
+    if (this.#open !== undefined) this.#open = { ...this.#open, beforeSeq: seq };
+  }
+}

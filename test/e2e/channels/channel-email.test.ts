@@ -1,0 +1,11 @@
+import { after, test } from "node:test";
+import { testChannelEndToEnd } from "../../contracts/channel-end-to-end.js";
+import { withoutMailServer } from "../../support/fakes/mail-server.js";
+import { createEmailHarnesses } from "../../support/worlds/email-harness.js";
+
+const harnesses = createEmailHarnesses();
+after(() => harnesses[Symbol.asyncDispose]());
+
+const missing = withoutMailServer();
+if (missing === false) testChannelEndToEnd("email", harnesses.open);
+else test("email: what every channel does for people", { skip: missing });

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { LedgerEntry } from "../../../src/engine/engine.js";
+import type { StoredEvent } from "../../../src/events/event.js";
+import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { type Daemon, runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
+import { openAIConfig, tempHome } from "../../support/worlds/gateway.js";
+
+const token = "4242:test";
+const chats = [1, 2, 3, 4];
+
+function configFor(apiBase: string, telegram: FakeTelegram): string {
+  const channels = { telegram: { enabled: true, token, apiRoot: telegram.url, allowFrom: ["*"] } };
+  return JSON.stringify(openAIConfig(apiBase, { channels }));
+}
+
+async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 30_000; !(await condition()); ) {
+    if (Date.now() > end) throw new Error(`Not within 30 s: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function ledgerOf({ url }: Daemon): Promise<readonly LedgerEntry[]> {
+  const answer = (await (await fetch(`${url}/api/ledger`)).json()) as { entries: readonly LedgerEntry[] };
+  return answer.entries;
+}
+
+test("a backup that is made while people write holds every message from before it, and says nothing again that was said", async () => {
+  await using model = await startFakeOpenAI({
+    answer: (request) => ({ text: `answer to ${/message-\d+-\d+/.exec(request.userText)?.[0]}`, chunkDelayMs: 10 }),
+  });
+  const telegram = await startFakeTelegram({ token });
+  const home = await tempHome();
+  await writeFile(join(home, "config.json"), configFor(model.apiBase, telegram));
+  const daemon = await startDaemon({ home });
+  let isWriting = true;
+  let written = 0;
+  const writing = (async () => {
+    for (; isWriting; written += 1) {
+      for (const chat of chats) telegram.pushText({ chatId: chat, userId: chat, text: `message-${chat}-${written}` });
+      await until("most are answered", () => telegram.sent.length > (written - 3) * chats.length);
+    }
+  })();
+  await until("some are answered", () => telegram.sent.length > 20);
+  const saidBefore = telegram.sent.map(({ text }) => text);
+  const before = await ledgerOf(daemon);
+  const file = join(home, "..", `backup-${process.pid}-${Date.now()}.tar.gz`);
+  const backup = await runMaxclaw(["backup", file], home);
+  assert.deepEqual([backup.code, backup.stderr], [0, ""], backup.stdout);
+  assert.match(backup.stdout, /^Wrote \S+: \d+ files, .* MB, while the gateway runs\.\nKeys and tokens are not in it/);
+  isWriting = false;
+  await writing;
+  assert.equal(await daemon.end("SIGTERM"), 0);
+  await telegram.stop();
+
+  const copy = join(await tempHome(), "copy");
+  const restored = await runMaxclaw(["restore", file], copy);
+  assert.equal(restored.code, 0, restored.stderr);
+  assert.match(restored.stdout, /^ {2}MAXCLAW_PROVIDERS_OPENAI_APIKEY$/m);
+  assert.deepEqual((await readdir(copy)).sort(), [
+    "config.json",
+    "gateway.events.jsonl",
+    "journal",
+    "journal.mark",
+    "workspace",
+  ]);
+  const check = await runMaxclaw(["ledger", "check", "--json"], copy);
+  assert.equal(check.code, 0, check.stdout);
+  const after = new Map(
+    (JSON.parse(check.stdout).entries as LedgerEntry[]).map((entry) => [entry.messageId, entry.end]),
+  );
+  assert.ok(before.length > 20);
+  for (const { messageId, end } of before) {
+    const now = after.get(messageId);
+    assert.ok(now === "answered" || (now === "pending" && end === "pending"), `${messageId} was ${end} and is ${now}`);
+  }
+  const verify = await runMaxclaw(["events", "verify"], copy);
+  assert.equal(verify.code, 0, verify.stdout);
+
+  // The restored gateway goes on, on a platform that shows only what it says itself.
+  const next = await startFakeTelegram({ token });
+  await writeFile(join(copy, "config.json"), configFor(model.apiBase, next));
+  const again = await startDaemon({ home: copy });
+  await until("everything is answered", async () => (await ledgerOf(again)).every(({ end }) => end === "answered"));
+  const left = async (): Promise<number> =>
+    ((await (await fetch(`${again.url}/api/status`)).json()) as { outboundWaiting: number }).outboundWaiting;
+  await until("everything is sent", async () => (await left()) === 0);
+  for (const { text } of next.sent) assert.ok(!saidBefore.includes(text), `"${text}" was said before the backup`);
+  for (const chat of chats) {
+    const answer = await fetch(`${again.url}/api/sessions/telegram:${chat}/events?limit=10000`);
+    const { events } = (await answer.json()) as { events: readonly StoredEvent[] };
+    const ended = events.flatMap((event) =>
+      event.type === "turn_execution_complete" ? event.payload.message_ids : [],
+    );
+    assert.equal(new Set(ended).size, ended.length, "each message has one end");
+  }
+  const listed = (await (await fetch(`${again.url}/api/sessions`)).json()) as { total: number };
+  assert.equal(listed.total, chats.length);
+  assert.equal(await again.end("SIGTERM"), 0);
+  const sound = await runMaxclaw(["events", "verify"], copy);
+  assert.equal(sound.code, 0, sound.stdout);
+  await next.stop();
+});
+
+test("a restore is refused in words, and a home that a restore left halfway does not start", async () => {
+  const home = await tempHome();
+  const nothing = await runMaxclaw(["restore", join(home, "nowhere.tar.gz")], home);
+  assert.equal(nothing.code, 1);
+  assert.match(nothing.stderr, /^maxclaw: \S+nowhere\.tar\.gz cannot be read: ENOENT.* Nothing was changed\.\n$/);
+  const file = join(home, "..", `empty-${process.pid}-${Date.now()}.tar.gz`);
+  assert.equal((await runMaxclaw(["backup", file], home)).code, 0);
+  await writeFile(join(home, "restore-unfinished"), "x");
+  const refused = await runMaxclaw(["gateway", "-p", "0"], home);
+  assert.equal(refused.code, 65);
+  assert.match(refused.stderr, /restore of \S+ was cut off halfway\. Run "maxclaw restore" again, with --force/);
+  const restored = await runMaxclaw(["restore", file, "--force", "--json"], home);
+  assert.equal(restored.code, 0, restored.stderr);
+  assert.equal(JSON.parse(restored.stdout).restoredTo.home, home);
+  await using daemon = await startDaemon({ home });
+  assert.equal((await fetch(`${daemon.url}/ready`)).status, 200);
+  const running = await runMaxclaw(["restore", file, "--force"], home);
+  assert.equal(running.code, 1);
+  assert.match(running.stderr, new RegExp(`in use by another maxclaw \\(pid ${daemon.child.pid}`));
+});
+
+test("a backup with secrets takes them along, and one in the workspace does not hold itself", async () => {
+  const home = await tempHome();
+  const config = { providers: { openai: { apiKey: "sk-in-the-config" } } };
+  await writeFile(join(home, "config.json"), JSON.stringify(config));
+  await writeFile(join(home, "secrets.json"), '{"OTHER":"sk-in-secrets"}', { mode: 0o600 });
+  const workspace = join(home, "workspace");
+  await mkdir(workspace);
+  const made = await runMaxclaw(["backup", join(workspace, "b.tar.gz"), "--secrets", "--json"], home);
+  assert.equal(made.code, 0, made.stderr);
+  assert.deepEqual([JSON.parse(made.stdout).hasSecrets, JSON.parse(made.stdout).files], [true, 2]);
+  const copy = join(await tempHome(), "copy");
+  const restored = await runMaxclaw(["restore", join(workspace, "b.tar.gz")], copy);
+  assert.equal(restored.code, 0, restored.stderr);
+  assert.deepEqual((await readdir(copy)).sort(), ["config.json", "journal", "secrets.json", "workspace"]);
+  assert.deepEqual(await readdir(join(copy, "workspace")), [".sessions"]);
+});

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { editConfig, readRaw } from "../../../src/config/edit.js";
+import { ConfigError } from "../../../src/errors.js";
+
+let folder = "";
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "maxclaw-edit-"));
+});
+after(() => rm(folder, { recursive: true }));
+
+const add = { path: ["tools", "mcpServers", "new"], value: { command: "run" } };
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text, { mode: 0o644 });
+  return path;
+}
+
+test("one key changes; order, variables and what nobody knows stay, and only the owner can read it", async () => {
+  const path = await file(
+    "a.json",
+    '{"zeta":"\u0024{KEY}","tools":{"web":{"x":1},"mcpServers":{"old":{"command":"o"}}},"alpha":[1,2]}',
+  );
+  await editConfig(path, [add]);
+  const root = JSON.parse(await readFile(path, "utf8"));
+  assert.deepEqual(Object.keys(root), ["zeta", "tools", "alpha"]);
+  assert.equal(root.zeta, "\u0024{KEY}");
+  assert.deepEqual(root.tools, { web: { x: 1 }, mcpServers: { old: { command: "o" }, new: { command: "run" } } });
+  assert.match(await readFile(path, "utf8"), /^\{\n {2}"zeta"/);
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  await editConfig(path, [{ path: ["tools", "mcpServers", "old"] }]);
+  assert.equal(await readRaw(path, ["tools", "mcpServers", "old"]), undefined);
+});
+
+test("a file that is not there is made", async () => {
+  const path = join(folder, "made.json");
+  await editConfig(path, [add]);
+  assert.deepEqual(JSON.parse(await readFile(path, "utf8")), { tools: { mcpServers: { new: { command: "run" } } } });
+});
+
+test("comments and order of YAML stay", async () => {
+  const path = await file("a.yaml", "# mine\nzeta: 1 # one\ntools:\n  exec: { timeout: 9 }\n");
+  await editConfig(path, [add]);
+  const text = await readFile(path, "utf8");
+  assert.match(
+    text,
+    /^# mine\nzeta: 1 # one\ntools:\n {2}exec: \{ timeout: 9 \}\n {2}mcpServers:\n {4}new:\n {6}command: run\n$/,
+  );
+});
+
+for (const [what, text] of [
+  ["is damaged", '{"a": 1,}'],
+  ["is no object", "[1]"],
+  ["holds a number that would change", '{"owners": [12345678901234567890]}'],
+  ["has something else at that place", '{"tools": "none"}'],
+] as const)
+  test(`a file that ${what} is left as it is`, async () => {
+    const path = await file("bad.json", text);
+    await assert.rejects(editConfig(path, [add]), ConfigError);
+    assert.equal(await readFile(path, "utf8"), text);
+  });

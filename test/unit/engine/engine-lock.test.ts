@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { acquireLock, readLock } from "../../../src/engine/embedded/locking/lock.js";
+import { processStart } from "../../../src/engine/embedded/locking/process-start.js";
+import { silentLog } from "../../../src/log.js";
+import { recordingLog, tempFolder, until } from "../../support/engine/engine-kit.js";
+
+const child = fileURLToPath(new URL("../../support/engine/engine-lock-child.js", import.meta.url));
+
+interface Contender {
+  readonly process: ChildProcess;
+  readonly said: () => string;
+}
+
+function contend(t: TestContext, path: string): Contender {
+  const running = spawn(process.execPath, [child, path], { stdio: ["pipe", "pipe", "inherit"] });
+  let output = "";
+  running.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  t.after(() => running.kill("SIGKILL"));
+  return { process: running, said: () => output };
+}
+
+function deadPid(): number {
+  return spawnSync(process.execPath, ["-e", ""]).pid;
+}
+
+function writeLock(path: string, content: object): void {
+  fs.writeFileSync(path, JSON.stringify({ id: "dead", pid: 1, processStart: "1", startedAt: 5, ...content }));
+}
+
+test("a lock names its holder and its address, refuses a second one, and is free once released", async (t) => {
+  const path = join(tempFolder(t), "new", "gateway.lock");
+  const lock = await acquireLock(path, silentLog);
+  assert.deepEqual(Object.keys((await readLock(path)) ?? {}), ["pid", "startedAt"]);
+  lock.setAddress("127.0.0.1:18890");
+  assert.deepEqual([(await readLock(path))?.pid, (await readLock(path))?.address], [process.pid, "127.0.0.1:18890"]);
+  await assert.rejects(acquireLock(path, silentLog), (error: unknown) => {
+    assert.ok(error instanceof Error && "kind" in error && error.kind === "locked");
+    assert.match(error.message, new RegExp(`pid ${process.pid} at 127\\.0\\.0\\.1:18890`));
+    return true;
+  });
+  lock.release();
+  assert.equal(await readLock(path), undefined);
+  assert.deepEqual(fs.readdirSync(join(path, "..")), []);
+  const next = await acquireLock(path, silentLog);
+  lock.release();
+  lock.setAddress("late");
+  assert.equal((await readLock(path))?.address, undefined, "an old holder's release does not touch the new lock");
+  assert.equal((await readLock(path))?.pid, process.pid);
+  next.release();
+});
+
+test("a lock of a dead process, of an earlier process with the same pid, or that is garbage is taken over", async (t) => {
+  for (const content of [{ pid: deadPid() }, { pid: process.pid, processStart: "12345" }, undefined]) {
+    const path = join(tempFolder(t), "gateway.lock");
+    if (content === undefined) fs.writeFileSync(path, "");
+    else writeLock(path, content);
+    assert.equal(await readLock(path), undefined);
+    const log = recordingLog();
+    const lock = await acquireLock(path, log);
+    assert.equal((await readLock(path))?.pid, process.pid);
+    assert.deepEqual(
+      log.lines.map(({ level }) => level),
+      ["warn"],
+    );
+    assert.deepEqual(fs.readdirSync(join(path, "..")), ["gateway.lock"]);
+    lock.release();
+  }
+});
+
+test("a take-over that a crash cut short is itself taken over", async (t) => {
+  const path = join(tempFolder(t), "gateway.lock");
+  writeLock(path, { id: "first", pid: deadPid() });
+  writeLock(`${path}.after-first`, { id: "second", pid: deadPid() });
+  const lock = await acquireLock(path, silentLog);
+  assert.equal((await readLock(path))?.pid, process.pid);
+  assert.deepEqual(fs.readdirSync(join(path, "..")), ["gateway.lock"]);
+  lock.release();
+});
+
+test("of several processes that want one stale lock at the same time exactly one gets it", async (t) => {
+  const path = join(tempFolder(t), "gateway.lock");
+  writeLock(path, { pid: deadPid() });
+  const contenders = Array.from({ length: 5 }, () => contend(t, path));
+  await until("all are ready", () => contenders.every(({ said }) => said() === "waiting\n"));
+  for (const { process: running } of contenders) running.stdin?.write("go\n");
+  await until("all have tried", () => contenders.every(({ said }) => said().split("\n").length === 3));
+  const results = contenders.map(({ said }) => said().split("\n")[1] ?? "");
+  const holders = contenders.filter((_, index) => results[index] === "held");
+  assert.equal(holders.length, 1, results.join(" | "));
+  const holder = holders[0]?.process;
+  assert.equal((await readLock(path))?.pid, holder?.pid);
+  for (const result of results) if (result !== "held") assert.match(result, new RegExp(`pid ${holder?.pid}\\b`));
+  holder?.kill("SIGKILL");
+  await until("the holder is gone", () => holder?.signalCode === "SIGKILL");
+  assert.equal(await readLock(path), undefined);
+  (await acquireLock(path, silentLog)).release();
+});
+
+test("a process that has ended but that nobody has waited for holds nothing", async (t) => {
+  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 30"], { stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => parent.kill("SIGKILL"));
+  let said = "";
+  parent.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  await until("the pid is said", () => said.endsWith("\n"));
+  await until("the process counts as gone", () => processStart(Number(said)) === undefined);
+});
+
+test("the start of a process tells it from others", () => {
+  assert.ok(processStart(process.pid));
+  assert.equal(processStart(process.pid), processStart(process.pid));
+  assert.equal(processStart(deadPid()), undefined);
+  assert.equal(processStart(0), undefined);
+});
