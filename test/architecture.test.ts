@@ -139,6 +139,8 @@ const table: readonly Row[] = [
       "events/catalogue",
       "log/**",
       "mcp/*",
+      "mcp/auth/login",
+      "mcp/auth/oauth",
       "pino-log",
       "providers/catalogue/presets",
       "templates/**",
@@ -249,7 +251,7 @@ const forbidden: readonly {
     code: /\bprocess\.(?:env|argv)\b/,
     // These read what the SDKs would read, so as to keep it from them; mcp passes on a few harmless names, util all of them to git.
     except: [
-      ...["cli/**", "providers/openai/openai", "providers/anthropic/anthropic", "mcp/environment"],
+      ...["cli/**", "providers/openai/openai", "providers/anthropic/anthropic", "mcp/transport/environment"],
       "util/program-environment",
     ],
   },

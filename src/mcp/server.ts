@@ -3,9 +3,9 @@ import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { createGate } from "../util/async/gate.js";
 import { sleep } from "../util/async/sleep.js";
-import type { ServerCatalog } from "./catalog.js";
-import { LoginNeeded, MoreLoginNeeded } from "./oauth.js";
-import { type McpSession, openSession, type SessionOptions } from "./session.js";
+import { LoginNeeded, MoreLoginNeeded } from "./auth/oauth.js";
+import type { ServerCatalog } from "./connection/catalog.js";
+import { type McpSession, openSession, type SessionOptions } from "./connection/session.js";
 import type { McpServerSettings } from "./settings.js";
 
 /** `idle`: left after a while without use; the next call brings it back. `off`: a person has to do something. */

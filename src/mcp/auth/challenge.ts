@@ -1,5 +1,5 @@
 import { extractWWWAuthenticateParams, type FetchLike } from "@modelcontextprotocol/client";
-import { MoreLoginNeeded } from "../oauth.js";
+import { MoreLoginNeeded } from "./oauth.js";
 
 /** What a server wants before it does what it was asked for. */
 export interface Challenge {

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { openSession } from "../../../src/mcp/session.js";
+import { openSession } from "../../../src/mcp/connection/session.js";
 import { defaultLimits } from "../../../src/mcp/settings.js";
 import { tryServer } from "../../../src/mcp/try-server.js";
 import { until } from "../../support/engine/engine-kit.js";

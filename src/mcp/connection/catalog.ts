@@ -1,5 +1,5 @@
 import type { Client, Tool as ToolInfo } from "@modelcontextprotocol/client";
-import { cutText } from "../util/text/cut-text.js";
+import { cutText } from "../../util/text/cut-text.js";
 import { wasTooLarge } from "./large-tools.js";
 
 const maxTools = 1000;

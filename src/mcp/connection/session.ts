@@ -8,20 +8,20 @@ import {
   type Tool as ToolInfo,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { messageOf } from "../errors.js";
-import { linked } from "../util/async/linked.js";
-import { sleep } from "../util/async/sleep.js";
-import { untilAborted } from "../util/async/until-aborted.js";
-import type { Asker } from "./asking/ask.js";
+import { messageOf } from "../../errors.js";
+import { linked } from "../../util/async/linked.js";
+import { sleep } from "../../util/async/sleep.js";
+import { untilAborted } from "../../util/async/until-aborted.js";
+import type { Asker } from "../asking/ask.js";
+import { LoginNeeded } from "../auth/oauth.js";
+import type { McpServerSettings } from "../settings.js";
+import { StdioTransport } from "../transport/stdio-transport.js";
+import { createTransport, kindsOf, type TransportKind, type TransportOptions } from "../transport/transports.js";
 import { CallTime, CallTimeout } from "./call-time.js";
 import { readCatalog, type ServerCatalog } from "./catalog.js";
 import { followChanges } from "./changes.js";
 import { clauseOf, explain, isFatal, isUnknownHere } from "./explain.js";
-import { LoginNeeded } from "./oauth.js";
 import { type Agreement, negotiationOf, nextAgreement } from "./revision.js";
-import type { McpServerSettings } from "./settings.js";
-import { StdioTransport } from "./stdio-transport.js";
-import { createTransport, kindsOf, type TransportKind, type TransportOptions } from "./transports.js";
 
 const pingMs = 5000;
 

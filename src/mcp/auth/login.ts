@@ -9,17 +9,17 @@ import {
   SSEClientTransport,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { ConfigError } from "../errors.js";
-import { linked } from "../util/async/linked.js";
-import { untilAborted } from "../util/async/until-aborted.js";
-import { type Challenge, challengedFetch, joinScopes } from "./auth/challenge.js";
-import { issuerProblem, type LoginCallback, openLoginCallback } from "./auth/login-callback.js";
-import { boundedFetch } from "./bounded-fetch.js";
-import { causeOf, clauseOf } from "./explain.js";
+import { ConfigError } from "../../errors.js";
+import { linked } from "../../util/async/linked.js";
+import { untilAborted } from "../../util/async/until-aborted.js";
+import { causeOf, clauseOf } from "../connection/explain.js";
+import { type Agreement, negotiationOf } from "../connection/revision.js";
+import { defaultLimits, type McpServerSettings } from "../settings.js";
+import { boundedFetch } from "../transport/bounded-fetch.js";
+import { type Challenge, challengedFetch, joinScopes } from "./challenge.js";
+import { issuerProblem, type LoginCallback, openLoginCallback } from "./login-callback.js";
 import { createAuth, type LoginStore } from "./oauth.js";
 import { ownIssuerCheck } from "./renewing-fetch.js";
-import { type Agreement, negotiationOf } from "./revision.js";
-import { defaultLimits, type McpServerSettings } from "./settings.js";
 
 export interface LoginOptions {
   readonly version: string;

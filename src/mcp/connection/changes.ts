@@ -1,6 +1,6 @@
 import { type Client, ProtocolError, SdkError } from "@modelcontextprotocol/client";
-import { sleep } from "../util/async/sleep.js";
-import type { McpLimits } from "./settings.js";
+import { sleep } from "../../util/async/sleep.js";
+import type { McpLimits } from "../settings.js";
 
 interface Followed {
   readonly client: Client;

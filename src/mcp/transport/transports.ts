@@ -4,12 +4,12 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { wantingFetch } from "./auth/challenge.js";
+import { wantingFetch } from "../auth/challenge.js";
+import { ownIssuerCheck, renewingFetch } from "../auth/renewing-fetch.js";
+import { withoutLargeTools } from "../connection/large-tools.js";
+import type { McpLimits, McpServerSettings } from "../settings.js";
 import { boundedFetch } from "./bounded-fetch.js";
 import { createFloodGuard } from "./flood.js";
-import { withoutLargeTools } from "./large-tools.js";
-import { ownIssuerCheck, renewingFetch } from "./renewing-fetch.js";
-import type { McpLimits, McpServerSettings } from "./settings.js";
 import { StdioTransport } from "./stdio-transport.js";
 
 export type TransportKind = "stdio" | "http" | "sse";

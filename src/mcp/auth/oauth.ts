@@ -7,9 +7,9 @@ import type {
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { ConfigError, messageOf } from "../errors.js";
-import { replaceFile } from "../util/files/replace-file.js";
-import type { McpServerSettings } from "./settings.js";
+import { ConfigError, messageOf } from "../../errors.js";
+import { replaceFile } from "../../util/files/replace-file.js";
+import type { McpServerSettings } from "../settings.js";
 
 /** A person has to log in before the server can be used. */
 export class LoginNeeded extends Error {

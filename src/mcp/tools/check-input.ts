@@ -1,6 +1,6 @@
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { z } from "zod";
-import { unknownText } from "../tools/nearest.js";
+import { unknownText } from "../../tools/nearest.js";
 
 /**
  * The input of a tool as its server's JSON schema wants it. Compiled when it is first used. Patterns are left to the

@@ -1,7 +1,7 @@
 import { SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
-import { messageOf } from "../errors.js";
-import { cutText } from "../util/text/cut-text.js";
-import { LoginNeeded, MoreLoginNeeded } from "./oauth.js";
+import { messageOf } from "../../errors.js";
+import { cutText } from "../../util/text/cut-text.js";
+import { LoginNeeded, MoreLoginNeeded } from "../auth/oauth.js";
 import { causesOf } from "./revision.js";
 
 interface Phase {

@@ -5,8 +5,8 @@ import {
   SdkErrorCode,
   type VersionNegotiationOptions,
 } from "@modelcontextprotocol/client";
-import { MoreLoginNeeded } from "./oauth.js";
-import type { McpLimits } from "./settings.js";
+import { MoreLoginNeeded } from "../auth/oauth.js";
+import type { McpLimits } from "../settings.js";
 
 /**
  * Which revisions of the protocol a connection begins with: it asks for the newest and goes on with an older one where

@@ -6,19 +6,19 @@ import {
   type Tool as ToolInfo,
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { messageOf } from "../errors.js";
-import type { Logger } from "../log.js";
-import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tools/tool.js";
-import { cutText } from "../util/text/cut-text.js";
-import { createAsker } from "./asking/ask.js";
-import { CallTimeout } from "./call-time.js";
+import { messageOf } from "../../errors.js";
+import type { Logger } from "../../log.js";
+import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../../tools/tool.js";
+import { cutText } from "../../util/text/cut-text.js";
+import { createAsker } from "../asking/ask.js";
+import { MoreLoginNeeded } from "../auth/oauth.js";
+import { CallTimeout } from "../connection/call-time.js";
+import { causeOf, clauseOf } from "../connection/explain.js";
+import type { Caller, CallOptions, McpSession } from "../connection/session.js";
+import { type McpServer, NotConnected } from "../server.js";
 import { inputOf } from "./check-input.js";
-import { causeOf, clauseOf } from "./explain.js";
 import { toolNames } from "./names.js";
-import { MoreLoginNeeded } from "./oauth.js";
 import { type ServerContent, toResult } from "./result.js";
-import { type McpServer, NotConnected } from "./server.js";
-import type { Caller, CallOptions, McpSession } from "./session.js";
 
 /** A description is the server's own words in every request: no more of them than a model needs. */
 const maxDescription = 400;

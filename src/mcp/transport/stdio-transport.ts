@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
-import { sleep } from "../util/async/sleep.js";
+import { sleep } from "../../util/async/sleep.js";
+import { withoutLargeTools } from "../connection/large-tools.js";
+import { emptyServerFolder } from "../server-folder.js";
+import type { McpLimits } from "../settings.js";
 import { serverEnvironment } from "./environment.js";
 import { createFloodGuard, type FloodGuard } from "./flood.js";
-import { withoutLargeTools } from "./large-tools.js";
 import { createLineReader } from "./lines.js";
-import { emptyServerFolder } from "./server-folder.js";
-import type { McpLimits } from "./settings.js";
 import { StderrTail } from "./stderr-tail.js";
 
 /**
