@@ -30,7 +30,7 @@ export function createRelayChannel(url: string, { cursor }: ChannelContext): Cha
     name: "relay",
 
     async run(publish, onConnected, signal) {
-      let after = Number(cursor(cursorName) ?? 0);
+      let after = Number((await cursor(cursorName)) ?? 0);
       while (!signal.aborted) {
         const taken = updates.parse(await call(`/updates?after=${after}`, { signal }));
         onConnected();
