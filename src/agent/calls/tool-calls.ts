@@ -13,12 +13,13 @@ import type { AgentPorts } from "../ports.js";
 import type { HumanInput } from "../questions/human-input.js";
 import { askForTool } from "../questions/tool-questions.js";
 import { queuedReplies } from "../turn/end.js";
-import { createOutgoing } from "../turn/outgoing.js";
+import type { Interruption } from "../turn/interruption.js";
 import type { PendingCall } from "../turn/resume.js";
 import type { TurnLog } from "../turn/turn-log.js";
 import { createPermit } from "./approvals.js";
 import { CallLabels } from "./call-labels.js";
 import type { DoomLoop } from "./doom-loop.js";
+import { createOutgoing } from "./outgoing.js";
 import { ownUploads } from "./provenance.js";
 import { skillsMatched } from "./skill-events.js";
 
@@ -44,19 +45,22 @@ export interface ToolCallScope {
   readonly message: InboundMessage;
   readonly human: HumanInput;
   readonly doom: DoomLoop;
-  /** Where those parts of the context came from that others wrote, at this moment. */
+  readonly sight: SessionSight;
+  readonly iteration: number;
+  readonly log: TurnLog;
+  readonly machines: Machines;
+  /** Once the process stops, a cut call gets no result now, but at the next start. */
+  readonly interruption: Pick<Interruption, "signal" | "isShuttingDown">;
+}
+
+/** What a call may know of its session, as it is at this moment. */
+export interface SessionSight {
+  /** Where those parts of the context came from that others wrote. */
   readonly outside: () => readonly string[];
-  /** The session's plan at this moment. */
   readonly plan: () => PlanState | undefined;
   readonly knowsAddress: ToolContext["knowsAddress"];
   readonly receivedHere: ToolContext["receivedHere"];
   readonly cwd: string | undefined;
-  readonly iteration: number;
-  readonly log: TurnLog;
-  readonly machines: Machines;
-  readonly signal: AbortSignal;
-  /** True once the process stops: then a cut call gets no result now, but at the next start. */
-  readonly isShuttingDown: () => boolean;
 }
 
 /** After a crash or a stop: what the model reads in place of a result. */
@@ -80,8 +84,8 @@ export async function runToolCalls(
     return;
   }
   for (const [index, pending] of calls.entries()) {
-    if (scope.signal.aborted) {
-      if (!scope.isShuttingDown())
+    if (scope.interruption.signal.aborted) {
+      if (!scope.interruption.isShuttingDown)
         await scope.log.append(closeInterrupted(calls.slice(index), scope.log, scope.machines));
       return;
     }
@@ -183,7 +187,7 @@ async function run(pending: PendingCall, executionId: string, scope: ToolCallSco
 function planChanger(scope: ToolCallScope, told: PlanTold[]): ToolContext["changePlan"] {
   const { channel, senderId } = scope.message;
   return (request) => {
-    const changed = changePlan(scope.plan(), request, `${channel}:${senderId}`);
+    const changed = changePlan(scope.sight.plan(), request, `${channel}:${senderId}`);
     const plan = "told" in changed ? changed.told.at(-1)?.plan : undefined;
     if ("problem" in changed || plan === undefined) {
       const text = "problem" in changed ? changed.problem : "Nothing was changed.";
@@ -203,7 +207,8 @@ interface Aids {
 }
 
 async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, aids: Aids): Promise<ToolResult> {
-  const { ports, signal, human, doom } = scope;
+  const { ports, human, doom } = scope;
+  const { signal } = scope.interruption;
   const { waiting } = aids;
   const tool = ports.tools.find(call.name, call.input);
   if (startedAs !== undefined && !runsAgain(tool) && !human.wasAsking(call.id)) return interrupted(call.name);
@@ -233,14 +238,14 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
 }
 
 function labelsOf(tool: Tool | undefined, scope: ToolCallScope): CallLabels {
-  const { ports, message, outside, plan } = scope;
+  const { ports, message, sight } = scope;
   const folder = ports.sessionFolder(message.sessionKey);
   return new CallLabels({
     labels: ports.labels,
     outsideOf: (path) => ports.outsideOf(path, folder),
     ownUploads: () => ownUploads(folder, message, ports),
-    outside,
-    planOutside: () => plan()?.outside,
+    outside: sight.outside,
+    planOutside: () => sight.plan()?.outside,
     folder,
     effect: tool?.effect ?? "write",
     isForGuest: !ports.isOwner(message.channel, message.senderId),
@@ -255,7 +260,8 @@ function contextOf(
   labels: CallLabels,
 ): ToolContext {
   const { executionId, waiting, readSkill, changePlan } = aids;
-  const { ports, message, human, log, outside } = scope;
+  const { ports, message, human, log } = scope;
+  const { outside, receivedHere, cwd, knowsAddress } = scope.sight;
   const folder = ports.sessionFolder(message.sessionKey);
   const { permit, allowedByRule, allowedByPerson, allows } =
     tool === undefined
@@ -287,7 +293,7 @@ function contextOf(
     folder,
     whyFull: () => ports.whyFull(folder),
     workspace: ports.workspace,
-    signal: scope.signal,
+    signal: scope.interruption.signal,
     permit: labels.permit((access) => waiting(() => permit(access))),
     allowedByRule,
     allowedByPerson,
@@ -299,9 +305,9 @@ function contextOf(
     startRun: (sees) => labels.startRun(sees),
     allows,
     outside,
-    receivedHere: scope.receivedHere,
-    cwd: scope.cwd,
-    knowsAddress: scope.knowsAddress,
+    receivedHere,
+    cwd,
+    knowsAddress,
     ...createOutgoing({
       ports,
       message,
@@ -310,14 +316,14 @@ function contextOf(
       toolName: call.name,
       copied: (from, to) => labels.copied(from, to),
     }),
-    tasks: ports.tasks.of({ message, executionId, outside, knowsAddress: scope.knowsAddress }),
+    tasks: ports.tasks.of({ message, executionId, outside, knowsAddress }),
     readSkill,
     changePlan,
   };
 }
 
-function isPlanning({ plan }: ToolCallScope): boolean {
-  return plan()?.plan.status === "pending";
+function isPlanning({ sight }: ToolCallScope): boolean {
+  return sight.plan()?.plan.status === "pending";
 }
 
 async function finish(
@@ -326,7 +332,7 @@ async function finish(
   { result, events, told, durationMs }: Outcome,
   scope: ToolCallScope,
 ): Promise<void> {
-  if (scope.isShuttingDown() && scope.signal.aborted) return;
+  if (scope.interruption.isShuttingDown && scope.interruption.signal.aborted) return;
   const { ports, message, log } = scope;
   const planned = told.map((payload) => log.draft("plan_updated", { ...payload, ...planOutside(scope) }));
   const line = progressLine(told);
@@ -337,9 +343,9 @@ async function finish(
 }
 
 /** A plan is at least as foreign as what it was made of, and as it was before. */
-function planOutside({ outside, plan }: ToolCallScope): { readonly outside?: string } {
-  const before = plan()?.outside;
-  const sources = [...(before === undefined ? [] : [before]), ...outside()];
+function planOutside({ sight }: ToolCallScope): { readonly outside?: string } {
+  const before = sight.plan()?.outside;
+  const sources = [...(before === undefined ? [] : [before]), ...sight.outside()];
   return sources.length === 0 ? {} : { outside: namesOf(sources) };
 }
 

@@ -2,8 +2,7 @@ import type { Exceeded } from "../../budgets/limits.js";
 import { outboundQueued } from "../../bus/message-bus.js";
 import type { InboundMessage } from "../../bus/messages.js";
 import type { Work } from "../../engine/engine.js";
-import type { ProviderError } from "../../errors.js";
-import { noUsage, type Usage, withRemark } from "../../events/content.js";
+import { noUsage, withRemark } from "../../events/content.js";
 import type { EventDraft, StoredEvent } from "../../events/event.js";
 import type { TurnEnd } from "../../events/machines/input.js";
 import { newId } from "../../util/ids.js";
@@ -12,67 +11,23 @@ import { fallbackTitle } from "../model/titles.js";
 import { planText } from "../plan/text.js";
 import { comesToRest } from "../session-state.js";
 import { budgetSentence } from "./budget.js";
-import type { Mailbox } from "./mailbox.js";
-import type { StopMode } from "./running-turns.js";
+import type { StopMode } from "./interruption.js";
+import type { LiveTurn } from "./live-turn.js";
+import type { LoopEnd, Spent } from "./loop-end.js";
 import type { TurnScope } from "./scope.js";
 import { saidOf } from "./silence.js";
 import { leaveStanding, noticeBeside } from "./standing-words.js";
 import type { TurnLog } from "./turn-log.js";
 
-/** How the loop came to its end; what has not been written yet stands in the turn's last commit. */
-export type LoopEnd =
-  | {
-      readonly kind: "answered";
-      readonly messageId: string;
-      readonly text: string;
-      /** Why it is not whole. */
-      readonly remark?: string | undefined;
-      readonly stopReason: string;
-      readonly unwritten: readonly EventDraft[];
-    }
-  | {
-      readonly kind: "notice";
-      readonly text: string;
-      readonly stopReason: "max_iterations" | "empty" | "refusal";
-      /** The answer without a word that the notice stands for. */
-      readonly spent?: Spent | undefined;
-      readonly unwritten: readonly EventDraft[];
-    }
-  | { readonly kind: "budget"; readonly exceeded: Exceeded; readonly unwritten: readonly EventDraft[] }
-  | {
-      readonly kind: "interrupted";
-      readonly partialMessageId: string | undefined;
-      readonly unwritten: readonly EventDraft[];
-    }
-  | { readonly kind: "failed"; readonly error: ProviderError; readonly unwritten: readonly EventDraft[] };
-
-/** What an answer has used. */
-export interface Spent {
-  /** Label of the model. */
-  readonly model: string;
-  readonly usage: Usage;
-  readonly costUsd: number | undefined;
-}
-
-export interface Ending {
-  readonly scope: TurnScope;
-  readonly log: TurnLog;
-  readonly mailbox: Mailbox;
-  /** Events that close questions which nobody goes on with. */
-  readonly closeQuestions: () => readonly EventDraft[];
-  readonly mode: StopMode;
-  readonly startedAt: number;
-}
-
 /** The turn's one commit: its last events, its replies and the acknowledgement of all its messages. */
-export async function endTurn(end: LoopEnd, ending: Ending): Promise<void> {
+export async function endTurn(end: LoopEnd, turn: LiveTurn, mode: StopMode): Promise<void> {
+  const { scope, log, mailbox, human, startedAt } = turn;
   // From here to the commit nothing is waited for, so that it acknowledges exactly the messages it names.
-  await ending.mailbox.settled();
-  const { scope, log, mailbox, startedAt } = ending;
+  await mailbox.settled();
   const { ports, delivery, machines, session } = scope;
   const message = delivery.work.body;
-  const drafts: EventDraft[] = [...end.unwritten, ...ending.closeQuestions()];
-  const { outcome, text, rests } = describeEnd(end, ending, drafts);
+  const drafts: EventDraft[] = [...end.unwritten, ...human.closeEarlier()];
+  const { outcome, text, rests } = describeEnd(end, turn, mode, drafts);
   if (end.kind === "answered" && scope.options.titles && session.document.title === undefined)
     drafts.push(...firstTitle(log, message, scope.opening?.text));
   const said = saidOf(message, end.kind, text);
@@ -119,7 +74,8 @@ function firstTitle(log: TurnLog, message: InboundMessage, text = message.conten
 
 function describeEnd(
   end: LoopEnd,
-  { scope, log, mode }: Ending,
+  { scope, log }: LiveTurn,
+  mode: StopMode,
   drafts: EventDraft[],
 ): {
   readonly outcome: TurnEnd;

@@ -6,8 +6,8 @@ import type { EventDraft } from "../../events/event.js";
 import type { ToolArtifact, ToolContext } from "../../tools/tool.js";
 import { derivedId } from "../../util/ids.js";
 import type { AgentPorts } from "../ports.js";
-import { queuedReplies } from "./end.js";
-import type { TurnLog } from "./turn-log.js";
+import { queuedReplies } from "../turn/end.js";
+import type { TurnLog } from "../turn/turn-log.js";
 
 interface OutgoingScope {
   readonly ports: Pick<AgentPorts, "replies" | "artifacts">;
