@@ -3,7 +3,7 @@ import type { GatewayEvent } from "../../events/event.js";
 import { findRunningGateway } from "../../offline/running-gateway.js";
 import { CommandError } from "../exit.js";
 import { tell, toPlainJson } from "../text/output.js";
-import { createAttachScreen, type ScreenOutput } from "./attach-screen.js";
+import { AttachScreen, type ScreenOutput } from "./attach-screen.js";
 
 export interface AttachOptions {
   readonly home: string;
@@ -28,7 +28,7 @@ export async function attach(
 ): Promise<void> {
   const leaving = new AbortController();
   const client = createClient({ url: () => addressOf(options.home, leaving.signal), token: options.token });
-  const screen = createAttachScreen(output);
+  const screen = new AttachScreen(output);
   const show = (event: GatewayEvent): void => {
     if (options.isJson) output.write(`${toPlainJson(event)}\n`);
     else screen.show(event);
