@@ -36,7 +36,7 @@ export function openTurnLog(
     persistDetail: options.persistDetail,
     persistThoughts: options.persistThoughts,
     keepThoughts: (messageId, content) => session.history?.keepThoughts(messageId, content),
-    counts: budget?.counts,
+    counts: (drafts) => budget?.counts(drafts) ?? [],
   });
 }
 
