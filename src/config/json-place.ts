@@ -17,75 +17,107 @@ export function placeOf(text: string, offset: number): { readonly line: number; 
  * quotes the text around it, which in a config may be a key.
  */
 export function findJsonFault(text: string): Fault | undefined {
-  let at = 0;
+  return new JsonWalk(text).findFault();
+}
 
-  const fail = (message: string): Fault => ({
-    ...placeOf(text, at),
-    message: at >= text.length ? `the file ends here, but ${message}` : message,
-  });
+const deepest = 200;
+const unclosed = "this text has no closing double quote";
+const literal = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
 
-  const skip = (pattern: RegExp): boolean => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(text);
-    if (found === null) return false;
-    at = pattern.lastIndex;
-    return true;
-  };
-  const blank = (): boolean => skip(/[ \t\r\n]*/y);
+/** Walks through a text as JSON. Each step gives the fault that it stops at. */
+class JsonWalk {
+  readonly #text: string;
+  #at = 0;
 
-  const string = (what: string): Fault | undefined => {
-    if (text[at] !== '"') return fail(`${what} in double quotes is expected`);
-    const start = at;
-    at++;
-    skip(/(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/uy);
-    if (skip(/"/y)) return undefined;
-    if (text[at] === "\\") return fail("this escape does not exist in JSON");
-    at = start;
-    return { ...fail("this text has no closing double quote"), message: "this text has no closing double quote" };
-  };
+  constructor(text: string) {
+    this.#text = text;
+  }
 
-  const members = (close: string, depth: number, member: () => Fault | undefined): Fault | undefined => {
-    if (depth > 200) return fail("this is nested too deep");
-    at++;
-    blank();
-    if (text[at] === close) {
-      at++;
+  findFault(): Fault | undefined {
+    const fault = this.#value(0);
+    if (fault !== undefined) return fault;
+    this.#skipBlank();
+    return this.#at < this.#text.length ? this.#fail("nothing may follow the closing bracket") : undefined;
+  }
+
+  #value(depth: number): Fault | undefined {
+    this.#skipBlank();
+    switch (this.#peek()) {
+      case "{":
+        return this.#members("}", depth, () => this.#member(depth));
+      case "[":
+        return this.#members("]", depth, () => this.#value(depth + 1));
+      case '"':
+        return this.#string("a text");
+      default:
+        if (this.#skip(literal)) return undefined;
+        return this.#fail("a value is expected: a text in double quotes, a number, true, false, null, { or [");
+    }
+  }
+
+  #member(depth: number): Fault | undefined {
+    const fault = this.#string("a key");
+    if (fault !== undefined) return fault;
+    this.#skipBlank();
+    if (this.#peek() !== ":") return this.#fail("a colon is expected after the key");
+    this.#at++;
+    return this.#value(depth + 1);
+  }
+
+  #members(close: string, depth: number, member: () => Fault | undefined): Fault | undefined {
+    if (depth > deepest) return this.#fail("this is nested too deep");
+    this.#at++;
+    this.#skipBlank();
+    if (this.#peek() === close) {
+      this.#at++;
       return undefined;
     }
     for (;;) {
-      blank();
-      if (text[at] === close) return fail("a comma stands before the closing bracket");
+      this.#skipBlank();
+      if (this.#peek() === close) return this.#fail("a comma stands before the closing bracket");
       const fault = member();
       if (fault !== undefined) return fault;
-      blank();
-      if (text[at] === close) {
-        at++;
+      this.#skipBlank();
+      if (this.#peek() === close) {
+        this.#at++;
         return undefined;
       }
-      if (text[at] !== ",") return fail(`a comma or ${close} is expected`);
-      at++;
+      if (this.#peek() !== ",") return this.#fail(`a comma or ${close} is expected`);
+      this.#at++;
     }
-  };
+  }
 
-  const value = (depth: number): Fault | undefined => {
-    blank();
-    if (text[at] === "{")
-      return members("}", depth, () => {
-        const fault = string("a key");
-        if (fault !== undefined) return fault;
-        blank();
-        if (text[at] !== ":") return fail("a colon is expected after the key");
-        at++;
-        return value(depth + 1);
-      });
-    if (text[at] === "[") return members("]", depth, () => value(depth + 1));
-    if (text[at] === '"') return string("a text");
-    if (skip(/(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y)) return undefined;
-    return fail("a value is expected: a text in double quotes, a number, true, false, null, { or [");
-  };
+  #string(what: string): Fault | undefined {
+    if (this.#peek() !== '"') return this.#fail(`${what} in double quotes is expected`);
+    const start = this.#at;
+    this.#at++;
+    this.#skip(/(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/uy);
+    if (this.#skip(/"/y)) return undefined;
+    if (this.#peek() === "\\") return this.#fail("this escape does not exist in JSON");
+    this.#at = start;
+    return { ...this.#fail(unclosed), message: unclosed };
+  }
 
-  const fault = value(0);
-  if (fault !== undefined) return fault;
-  blank();
-  return at < text.length ? fail("nothing may follow the closing bracket") : undefined;
+  #peek(): string | undefined {
+    return this.#text[this.#at];
+  }
+
+  #skipBlank(): void {
+    this.#skip(/[ \t\r\n]*/y);
+  }
+
+  #skip(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text);
+    if (found === null) return false;
+    this.#at = pattern.lastIndex;
+    return true;
+  }
+
+  #fail(message: string): Fault {
+    return {
+      ...placeOf(this.#text, this.#at),
+      message: this.#at >= this.#text.length ? `the file ends here, but ${message}` : message,
+    };
+  }
 }

@@ -3,7 +3,7 @@ import { AnswerMeter } from "./answer-meter.js";
 import type { ModelRequest, NamedUsage, ProviderChunk } from "./provider.js";
 import { isErrorBody } from "./wire/error-body.js";
 import { errorInBody, type FailureContext, garbage, toProviderError } from "./wire/errors.js";
-import { openWatch, type TimeLimits, type Watch } from "./wire/timeouts.js";
+import { CallWatch, type TimeLimits } from "./wire/timeouts.js";
 import { readWire } from "./wire/wire-events.js";
 
 /** What every provider behind an HTTP address is made from. */
@@ -52,7 +52,7 @@ interface ModelCall {
 /** Makes one call and streams its answer, within the limits. What it throws is a ProviderError or the abort. */
 export async function* callModel(call: ModelCall, signal: AbortSignal): AsyncGenerator<ProviderChunk> {
   signal.throwIfAborted();
-  using watch = openWatch(call.failure.provider, call.limits, signal);
+  using watch = new CallWatch(call.failure.provider, call.limits, signal);
   const { reader } = call;
   const meter = new AnswerMeter();
   const tellUsage = usageTeller(call);
@@ -98,7 +98,7 @@ function cutShort(context: FailureContext): Error {
   return garbage(context, `${context.provider} ended the stream in the middle of its answer.`, true);
 }
 
-async function* eventsOf(call: ModelCall, response: Response, watch: Watch): AsyncGenerator<unknown> {
+async function* eventsOf(call: ModelCall, response: Response, watch: CallWatch): AsyncGenerator<unknown> {
   const { provider, apiBase } = call.failure;
   const page = (): Error =>
     garbage(
@@ -129,7 +129,7 @@ async function* eventsOf(call: ModelCall, response: Response, watch: Watch): Asy
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** The pieces of a body, each told to the watch. A stream around the stream would cost more than all the rest of the call. */
-async function* piecesOf(body: ReadableStream<Uint8Array>, watch: Watch): AsyncGenerator<Uint8Array> {
+async function* piecesOf(body: ReadableStream<Uint8Array>, watch: CallWatch): AsyncGenerator<Uint8Array> {
   for await (const piece of body) {
     watch.touch();
     yield piece;
