@@ -4,6 +4,7 @@ import type { Attachment, MessageMode } from "../bus/messages.js";
 import type { HeldFiles, LedgerEntry } from "../engine/engine.js";
 import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
+import type { PairedSender, PairingRequest } from "../policy/pairing.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
 import type { CronApi } from "./cron-api.js";
 import type { GatewayStatus } from "./gateway-status.js";
@@ -122,22 +123,6 @@ export interface SkillSummary {
   readonly displayName?: string;
   /** The front matter's `allowed-tools`: what the skill's author had in mind. It allows and forbids nothing. */
   readonly allowedTools?: readonly string[];
-}
-
-export interface PairingRequest {
-  readonly code: string;
-  readonly channel: string;
-  readonly senderId: string;
-  readonly senderName?: string;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-}
-
-export interface PairedSender {
-  readonly channel: string;
-  readonly senderId: string;
-  readonly senderName?: string;
-  readonly pairedAt: string;
 }
 
 export interface SubscribeOptions {

@@ -16,7 +16,7 @@ export async function runModelCommand(argument: string, scope: CommandScope): Pr
   const names = words.filter((word) => !/^thinking[=:]/i.test(word));
   if (names.length > 1 || levels.length > 1)
     return { reply: "Write it like this: /model <name> thinking=<off, low, medium, high or tokens>", events: [] };
-  const changes: Change[] = [];
+  const changes: CommandOutcome[] = [];
   for (const change of [
     ...levels.map((level) => thinkingChange(level, scope)),
     ...(await Promise.all(names.map((name) => modelChange(name, scope)))),
@@ -30,11 +30,7 @@ export async function runModelCommand(argument: string, scope: CommandScope): Pr
   };
 }
 
-interface Change {
-  readonly reply: string;
-  readonly events: readonly EventDraft[];
-}
-type Outcome = Change | { readonly problem: string };
+type Outcome = CommandOutcome | { readonly problem: string };
 
 async function modelChange(name: string, { ports, session, signal }: CommandScope): Promise<Outcome> {
   const isDefault = name.toLowerCase() === "default";
