@@ -42,7 +42,7 @@ export function createAgent(ports: AgentPorts, options: AgentOptions): Handler<"
       });
       return await buryTurn(scope, "INTERRUPTED_BY_RESTART");
     }
-    if (session.abortedMessages.has(message.id)) return await cancelTurn(scope);
+    if (session.messages.aborted.has(message.id)) return await cancelTurn(scope);
     const command = commandOf(message);
     try {
       const opening = command?.name === "plan" ? planOpening(command.argument, { ports, session, message }) : undefined;
@@ -68,7 +68,7 @@ function isDamaged(error: unknown): boolean {
 
 function unreadable(): BuryScope["session"] {
   const document = { state: "error" };
-  return { agentId: newId("agent"), agentState: "idle", openTurn: [], queuedEvents: new Map(), document };
+  return { agentId: newId("agent"), agentState: "idle", openTurn: [], messages: { queued: new Map() }, document };
 }
 
 /** A fault of ours fails this one message; a disk that refuses writes keeps it for later. */
@@ -86,7 +86,7 @@ async function answerCommand(
   signal: AbortSignal,
 ): Promise<void> {
   const message = delivery.work.body;
-  const log = commandLog(ports, options, delivery, session.agentId, session.queuedEvents.get(message.id));
+  const log = commandLog(ports, options, delivery, session.agentId, session.messages.queued.get(message.id));
   const { reply, events } = await runCommand(command, { ports, session, message, log, signal });
   const notice = noticeMessage(log, reply);
   const replies = ports.replies(message, log.turnId, reply, log.turnId);

@@ -39,12 +39,15 @@ async function modelChange(name: string, { ports, session, signal }: CommandScop
     const model = await ports.models.choose(wanted, signal);
     ports.models.prefer(model);
     if (isDefault) {
-      const events = [...setting("model", session.model, ""), ...setting("thinking", session.thinking, "")];
+      const events = [
+        ...setting("model", session.wanted.label, ""),
+        ...setting("thinking", session.wanted.thinking, ""),
+      ];
       return { reply: `From the next message on the default answers here: ${model.label}.`, events };
     }
     return {
       reply: `From the next message on ${model.label} answers here.`,
-      events: setting("model", session.model, model.label),
+      events: setting("model", session.wanted.label, model.label),
     };
   } catch (error) {
     return { problem: messageOf(error) };
@@ -53,12 +56,12 @@ async function modelChange(name: string, { ports, session, signal }: CommandScop
 
 function thinkingChange(level: string, { ports, session }: CommandScope): Outcome {
   if (level.toLowerCase() === "default")
-    return { reply: "It thinks as much as the config says.", events: setting("thinking", session.thinking, "") };
+    return { reply: "It thinks as much as the config says.", events: setting("thinking", session.wanted.thinking, "") };
   const thinking = ports.models.readThinking(level);
   if (thinking === undefined)
     return { problem: `thinking can be off, low, medium, high, default, or a number of tokens, not "${level}".` };
   const how = /^\d+$/.test(thinking) ? `up to ${thinking} tokens` : thinking;
-  return { reply: `Thinking: ${how}.`, events: setting("thinking", session.thinking, thinking) };
+  return { reply: `Thinking: ${how}.`, events: setting("thinking", session.wanted.thinking, thinking) };
 }
 
 function setting(key: string, from: string | undefined, to: string): readonly EventDraft[] {
@@ -77,9 +80,9 @@ async function describeModels({ ports, session, signal }: CommandScope): Promise
   };
   const labels = models.labels();
   return [
-    ...(session.model === undefined ? [] : [await line("This conversation", session.model)]),
+    ...(session.wanted.label === undefined ? [] : [await line("This conversation", session.wanted.label)]),
     await line("Default", undefined),
-    ...(session.thinking === undefined ? [] : [`Thinking: ${session.thinking}`]),
+    ...(session.wanted.thinking === undefined ? [] : [`Thinking: ${session.wanted.thinking}`]),
     ...(labels.length > 1 ? ["", "Known models:", ...labels.map((label) => `- ${label}`)] : []),
     "",
     "/model <name> changes it for this conversation, /model default changes it back.",

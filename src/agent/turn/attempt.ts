@@ -30,7 +30,7 @@ export function openTurnLog(
       turnId,
       agentId: session.agentId,
       correlationId: message.id,
-      cause: earlier?.lastEventId ?? session.queuedEvents.get(message.id),
+      cause: earlier?.lastEventId ?? session.messages.queued.get(message.id),
     },
     earlier: earlier === undefined ? undefined : session.openTurn,
     persistDetail: options.persistDetail,

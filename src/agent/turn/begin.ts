@@ -71,7 +71,7 @@ export async function beginTurn(turn: LiveTurn, message: InboundMessage): Promis
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
   }
-  const isInContext = hasBegun(turn) || session.enteredMessages.has(message.id);
+  const isInContext = hasBegun(turn) || session.messages.entered.has(message.id);
   if (!isInContext) begin.push(...(await firstMessage(scope, log, message, skills, missingTools)));
   begin.push(...(await addedMessages(scope, log, burst, skills, 1)));
   await log.append([...begin, ...states]);

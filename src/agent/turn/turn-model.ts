@@ -14,7 +14,7 @@ export async function chooseModels(turn: LiveTurn): Promise<ModelChain | LoopEnd
   const { ports, session } = turn.scope;
   const { signal } = turn.interruption;
   try {
-    return await ports.models.chain({ label: session.model, thinking: session.thinking }, signal);
+    return await ports.models.chain(session.wanted, signal);
   } catch (error) {
     if (signal.aborted) return interruptedEnd(turn);
     const failure =
