@@ -55,7 +55,7 @@ export async function* callModel(call: ModelCall, signal: AbortSignal): AsyncGen
   using watch = new CallWatch(call.failure.provider, call.limits, signal);
   const { reader } = call;
   const meter = new AnswerMeter();
-  const tellUsage = usageTeller(call);
+  const reportUsage = usageReporter(call);
   try {
     const response = await call.send(watch.signal);
     watch.touch();
@@ -65,7 +65,7 @@ export async function* callModel(call: ModelCall, signal: AbortSignal): AsyncGen
         yield chunk;
         watch.resume();
       }
-      tellUsage();
+      reportUsage();
       // Leaving ends the connection.
       if (meter.isFull) return yield meter.end(reader.named);
       // Some servers leave the connection open after their last word.
@@ -84,12 +84,12 @@ export async function* callModel(call: ModelCall, signal: AbortSignal): AsyncGen
   if (meter.isFull) yield meter.end(reader.named);
 }
 
-function usageTeller({ reader, onUsage }: ModelCall): () => void {
-  let told: NamedUsage | undefined;
+function usageReporter({ reader, onUsage }: ModelCall): () => void {
+  let reported: NamedUsage | undefined;
   return () => {
     const { named } = reader;
-    if (named === undefined || named === told) return;
-    told = named;
+    if (named === undefined || named === reported) return;
+    reported = named;
     onUsage?.(named);
   };
 }
@@ -114,7 +114,7 @@ async function* eventsOf(call: ModelCall, response: Response, watch: CallWatch):
     if (event.kind === "page") throw page();
     if (event.kind === "done") {
       call.reader.close(true);
-      // What has been read is told, and the body is read to its end.
+      // What has been read is reported, and the body is read to its end.
       yield undefined;
       continue;
     }
@@ -128,7 +128,7 @@ async function* eventsOf(call: ModelCall, response: Response, watch: CallWatch):
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** The pieces of a body, each told to the watch. A stream around the stream would cost more than all the rest of the call. */
+/** The pieces of a body, each reported to the watch. A stream around the stream would cost more than all the rest of the call. */
 async function* piecesOf(body: ReadableStream<Uint8Array>, watch: CallWatch): AsyncGenerator<Uint8Array> {
   for await (const piece of body) {
     watch.touch();

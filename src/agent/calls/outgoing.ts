@@ -59,18 +59,18 @@ export function createOutgoing(scope: OutgoingScope): Pick<ToolContext, "send" |
       artifacts += 1;
       const artifactId = derivedId("art", executionId, artifacts);
       const file = ports.artifacts.describe(path, wanted);
-      const tell = artifactTeller(scope, artifactId, file);
-      await log.append([tell("created", {})]);
+      const toEvent = artifactEvents(scope, artifactId, file);
+      await log.append([toEvent("created", {})]);
       const kept = await ports.artifacts.keep(message.sessionKey, artifactId, { path, filename: file.filename });
       if ("sentence" in kept) {
-        await log.append([tell("failed", { error: kept.sentence })]);
+        await log.append([toEvent("failed", { error: kept.sentence })]);
         return { ok: false, sentence: kept.sentence };
       }
       await scope.copied(path, kept.path);
       const attachment = { ...kept, ...file };
       const { replyId, works } = worksOf(content, { attachments: [attachment] });
       const words = works.length > 0 || content === "" ? [] : [said(log, replyId, content)];
-      const ready = tell("ready", { path: kept.path, size_bytes: kept.sizeBytes });
+      const ready = toEvent("ready", { path: kept.path, size_bytes: kept.sizeBytes });
       await log.append([...words, ready, ...queuedReplies(log, works)], true, works);
       const isShown = works.length === 0 || works.some(({ body }) => body.attachments.length > 0);
       return { ok: true, artifactId, file: attachment, isShown } satisfies ToolArtifact;
@@ -78,7 +78,7 @@ export function createOutgoing(scope: OutgoingScope): Pick<ToolContext, "send" |
   };
 }
 
-function artifactTeller(
+function artifactEvents(
   { log, toolName }: OutgoingScope,
   artifactId: string,
   { filename, mimeType }: { readonly filename: string; readonly mimeType: string },

@@ -3,7 +3,7 @@ import type { ImagePart, ToolUsePart } from "../../events/content.js";
 import type { EventDraft } from "../../events/event.js";
 import type { MachineInput } from "../../events/machines/input.js";
 import type { Machines } from "../../events/machines/run-machines.js";
-import type { PlanState, PlanTold } from "../../events/plan.js";
+import type { PlanState, PlanUpdate } from "../../events/plan.js";
 import type { Tool, ToolContext, ToolImage, ToolResult } from "../../tools/tool.js";
 import { newId } from "../../util/ids.js";
 import { namesOf } from "../../util/text/untrusted.js";
@@ -126,7 +126,7 @@ export function closeInterrupted(calls: readonly PendingCall[], log: TurnLog, ma
 async function start({ call, startedAs }: PendingCall, scope: ToolCallScope): Promise<string> {
   const outputs = scope.machines.feed({ kind: "tool_started", toolCallId: call.id, toolName: call.name });
   if (startedAs !== undefined) {
-    await scope.log.tell(outputs);
+    await scope.log.writeOutputs(outputs);
     return startedAs;
   }
   const tool = scope.ports.tools.find(call.name, call.input);
@@ -140,7 +140,7 @@ async function start({ call, startedAs }: PendingCall, scope: ToolCallScope): Pr
     origin: tool?.origin ?? "builtin",
   });
   // Somebody relies on this line after a power cut: what it started must not start again.
-  await scope.log.tell(outputs, [event], tool?.effect === "write");
+  await scope.log.writeOutputs(outputs, [event], tool?.effect === "write");
   return executionId;
 }
 
@@ -149,7 +149,7 @@ interface Outcome {
   /** What else it brought about, to be told before its end. */
   readonly events: readonly EventDraft[];
   /** What became of the plan. */
-  readonly told: readonly PlanTold[];
+  readonly updates: readonly PlanUpdate[];
   /** Without the time in which a person was waited for. */
   readonly durationMs: number;
 }
@@ -172,29 +172,29 @@ async function run(pending: PendingCall, executionId: string, scope: ToolCallSco
     events.push(skillsMatched(scope.log, skill === undefined ? [] : [skill], missing, pending.call.name));
     return skill?.text;
   };
-  const told: PlanTold[] = [];
-  const aids = { executionId, waiting, readSkill, changePlan: planChanger(scope, told) };
+  const updates: PlanUpdate[] = [];
+  const aids = { executionId, waiting, readSkill, changePlan: planChanger(scope, updates) };
   const result = await runOnce(pending, scope, aids);
   return {
     result,
     events,
-    told: result.isError ? [] : told,
+    updates: result.isError ? [] : updates,
     durationMs: Math.max(0, Date.now() - startedAt - waitedMs),
   };
 }
 
-/** Works out what becomes of the plan, and leaves it in `told` to be written together with the call's end. */
-function planChanger(scope: ToolCallScope, told: PlanTold[]): ToolContext["changePlan"] {
+/** Works out what becomes of the plan, and leaves it in `updates` to be written together with the call's end. */
+function planChanger(scope: ToolCallScope, updates: PlanUpdate[]): ToolContext["changePlan"] {
   const { channel, senderId } = scope.message;
   return (request) => {
     const changed = changePlan(scope.sight.plan(), request, `${channel}:${senderId}`);
-    const plan = "told" in changed ? changed.told.at(-1)?.plan : undefined;
+    const plan = "updates" in changed ? changed.updates.at(-1)?.plan : undefined;
     if ("problem" in changed || plan === undefined) {
       const text = "problem" in changed ? changed.problem : "Nothing was changed.";
       return { text, isError: true, summary: text };
     }
-    told.push(...changed.told);
-    return { text: planResult(plan), isError: false, summary: summaryLine(changed.told) };
+    updates.push(...changed.updates);
+    return { text: planResult(plan), isError: false, summary: summaryLine(changed.updates) };
   };
 }
 
@@ -329,17 +329,17 @@ function isPlanning({ sight }: ToolCallScope): boolean {
 async function finish(
   { call }: PendingCall,
   executionId: string,
-  { result, events, told, durationMs }: Outcome,
+  { result, events, updates, durationMs }: Outcome,
   scope: ToolCallScope,
 ): Promise<void> {
   if (scope.interruption.isShuttingDown && scope.interruption.signal.aborted) return;
   const { ports, message, log } = scope;
-  const planned = told.map((payload) => log.draft("plan_updated", { ...payload, ...planOutside(scope) }));
-  const line = progressLine(told);
+  const planned = updates.map((payload) => log.draft("plan_updated", { ...payload, ...planOutside(scope) }));
+  const line = progressLine(updates);
   const replies = line === undefined ? [] : ports.replies(message, executionId, line, log.turnId);
   const outputs = scope.machines.feed(toFinished(call, result, durationMs));
   const before = [...events, ...planned, completion(call, executionId, result, durationMs, log)];
-  await log.tell(outputs, [...before, ...queuedReplies(log, replies)], false, replies);
+  await log.writeOutputs(outputs, [...before, ...queuedReplies(log, replies)], false, replies);
 }
 
 /** A plan is at least as foreign as what it was made of, and as it was before. */

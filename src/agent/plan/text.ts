@@ -1,4 +1,4 @@
-import { isOver, type Plan, type PlanStep, type PlanTold } from "../../events/plan.js";
+import { isOver, type Plan, type PlanStep, type PlanUpdate } from "../../events/plan.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { currentStep } from "./changes.js";
 
@@ -44,9 +44,9 @@ export function planText(plan: Plan): string {
  * One line for a chat about what a call has changed, or undefined where it is not worth one: a step that begins shows
  * in the line of the one before it.
  */
-export function progressLine(told: readonly PlanTold[]): string | undefined {
-  const [first] = told;
-  const last = told.at(-1);
+export function progressLine(updates: readonly PlanUpdate[]): string | undefined {
+  const [first] = updates;
+  const last = updates.at(-1);
   if (first === undefined || last === undefined) return undefined;
   const { plan } = last;
   switch (first.change) {
@@ -68,9 +68,9 @@ export function progressLine(told: readonly PlanTold[]): string | undefined {
 }
 
 /** One line for lists of tool calls. */
-export function summaryLine(told: readonly PlanTold[]): string {
-  const [first] = told;
-  const last = told.at(-1);
+export function summaryLine(updates: readonly PlanUpdate[]): string {
+  const [first] = updates;
+  const last = updates.at(-1);
   if (first === undefined || last === undefined) return "plan";
   const { plan } = last;
   switch (first.change) {
@@ -95,7 +95,7 @@ export function summaryLine(told: readonly PlanTold[]): string {
 }
 
 /** `✓ 2/5 Book the train. Next: Pack.` */
-function stepLine({ plan, change, step_id }: PlanTold, after: Plan): string {
+function stepLine({ plan, change, step_id }: PlanUpdate, after: Plan): string {
   const step = plan.steps.find(({ id }) => id === step_id);
   const next = currentStep(after);
   const what = step === undefined ? "" : `${placeOf(plan, step)} ${sentence(step.description)}`;

@@ -123,7 +123,7 @@ export class HumanInput {
       answer(given);
     });
     try {
-      await this.#tell(asked, reasons, earlier);
+      await this.#sendQuestion(asked, reasons, earlier);
       const given = await delivery.pause(() => this.#wait(asked, answered, handle));
       if (given !== undefined) {
         handle.close(`answered with “${given.text}”`);
@@ -173,18 +173,22 @@ export class HumanInput {
   }
 
   /** Writes and sends the question, or, when an earlier attempt has done that, only that the agent waits again. */
-  async #tell(asked: Asked, reasons: readonly EventDraft[], earlier: EarlierQuestion | undefined): Promise<void> {
+  async #sendQuestion(
+    asked: Asked,
+    reasons: readonly EventDraft[],
+    earlier: EarlierQuestion | undefined,
+  ): Promise<void> {
     const { delivery, log, machines, ports } = this.#scope;
     const outputs = machines.feed({ kind: "human_asked", requestId: asked.request_id });
     if (earlier !== undefined) {
-      await log.tell(outputs);
+      await log.writeOutputs(outputs);
       this.reconsider(earlier.askedAt);
       return;
     }
     const message = delivery.work.body;
     const replies = ports.questionReplies(message, asked, questionText(asked), log.turnId);
     const event = log.draft("human_input_asked", asked);
-    await log.tell(outputs, [...reasons, event, ...queuedReplies(log, replies)], true, replies);
+    await log.writeOutputs(outputs, [...reasons, event, ...queuedReplies(log, replies)], true, replies);
   }
 
   /** The answer, or undefined once the question is out of time or the turn is to end; then no answer can come any more. */
@@ -238,7 +242,7 @@ export class HumanInput {
     // The message that was the answer ends with this turn, also when the next attempt has to find that out.
     const caused = answer.messageId === undefined ? event : { ...event, correlation_id: answer.messageId };
     const outputs = machines.feed({ kind: "human_answered", requestId: request_id });
-    await log.tell(outputs, [caused, ...queuedReplies(log, replies)], true, replies);
+    await log.writeOutputs(outputs, [caused, ...queuedReplies(log, replies)], true, replies);
   }
 }
 

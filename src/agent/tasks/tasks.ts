@@ -293,7 +293,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     task.message = undefined;
     task.endedAt = now();
     await this.#keep(task);
-    for (const tell of this.#ended.get(task.id) ?? []) tell();
+    for (const resolve of this.#ended.get(task.id) ?? []) resolve();
     this.#ended.delete(task.id);
   }
 

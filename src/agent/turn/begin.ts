@@ -93,7 +93,7 @@ export async function beginIteration(
   drafts.push(
     log.draft("turn_iteration_start", { iteration, max_iterations: options.maxIterations, model: chosen.label }),
   );
-  await log.tell(
+  await log.writeOutputs(
     machines.feed({ kind: "iteration_started", iteration, maxIterations: options.maxIterations, model: chosen.label }),
     drafts,
   );

@@ -136,7 +136,7 @@ function describeBudget(
   drafts: EventDraft[],
 ): ReturnType<typeof describeEnd> {
   const message = budgetSentence(exceeded, ports.budgets.calendar.timeZone);
-  const isNew = !session.spending.wasTold(exceeded);
+  const isNew = !session.spending.wasReported(exceeded);
   const { scope, limit, used, unit, subject, period } = exceeded;
   if (isNew) drafts.push(log.draft("budget_exceeded", { scope, limit, used, unit, subject, period }));
   return {

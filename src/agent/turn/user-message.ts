@@ -21,13 +21,13 @@ export async function firstMessage(
   missingTools: readonly string[],
 ): Promise<EventDraft[]> {
   const { opening, session } = scope;
-  const told = (opening?.told ?? []).map((payload) => log.draft("plan_updated", payload));
-  const current = opening?.told.at(-1)?.plan ?? session.plan.current?.plan;
+  const updates = (opening?.updates ?? []).map((payload) => log.draft("plan_updated", payload));
+  const current = opening?.updates.at(-1)?.plan ?? session.plan.current?.plan;
   const plan = current !== undefined && isActive(current) ? current : undefined;
   const isOld = opening === undefined || session.plan.current?.plan.goal === current?.goal;
   const planOutside = isOld ? session.plan.current?.outside : undefined;
   const asRead = opening === undefined ? message : { ...message, content: opening.text };
-  return [...told, ...(await userMessage(scope, log, asRead, selection, 1, { plan, planOutside, missingTools }))];
+  return [...updates, ...(await userMessage(scope, log, asRead, selection, 1, { plan, planOutside, missingTools }))];
 }
 
 /** What messages that join a turn look like to the model. */

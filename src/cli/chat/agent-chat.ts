@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import { newId } from "../../util/ids.js";
-import { dim, harmless, tell } from "../text/output.js";
+import { dim, harmless, printNote } from "../text/output.js";
 import { type AgentGateway, stopTurn } from "./agent-once.js";
 import { ask, type HumanQuestion } from "./answer.js";
 import { AnswerScreen } from "./answer-screen.js";
@@ -26,8 +26,8 @@ export async function chat(
   streams: ChatStreams = { input: process.stdin, output: process.stdout },
 ): Promise<void> {
   const { version, model, provider, problems } = status.parse(await gateway.client.get("/api/status"));
-  tell(dim(`maxclaw ${version} · ${model} (${provider}) · ${sessionKey} · /help, /exit`, process.stderr));
-  for (const problem of problems) tell(dim(`! ${harmless(problem)}`, process.stderr));
+  printNote(dim(`maxclaw ${version} · ${model} (${provider}) · ${sessionKey} · /help, /exit`, process.stderr));
+  for (const problem of problems) printNote(dim(`! ${harmless(problem)}`, process.stderr));
   await new Conversation(sessionKey, gateway, streams).run();
 }
 
@@ -81,7 +81,7 @@ class Conversation {
       void stopTurn(this.#gateway.client, this.#sessionKey);
       return;
     }
-    tell(dim("Ctrl+C once more to leave", process.stderr));
+    printNote(dim("Ctrl+C once more to leave", process.stderr));
     this.#terminal.prompt();
   }
 

@@ -2,7 +2,7 @@ import { type Client, ClientError, createClient } from "../../client/node.js";
 import type { GatewayEvent } from "../../events/event.js";
 import { findRunningGateway } from "../../offline/running-gateway.js";
 import { CommandError } from "../exit.js";
-import { tell, toPlainJson } from "../text/output.js";
+import { printNote, toPlainJson } from "../text/output.js";
 import { AttachScreen, type ScreenOutput } from "./attach-screen.js";
 
 export interface AttachOptions {
@@ -36,7 +36,7 @@ export async function attach(
   const say = (text: string): void => {
     // On a terminal both streams are the same screen.
     if (output.isTTY) screen.endLine();
-    tell(`maxclaw: ${text}`);
+    printNote(`maxclaw: ${text}`);
   };
   sayWhenAway(client, say);
   try {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { segment } from "../gateway/api-client.js";
 import { withClient } from "../gateway/with-client.js";
-import { print, printJson, tell } from "../text/output.js";
+import { print, printJson, printNote } from "../text/output.js";
 
 interface InstallFlags {
   readonly skill?: string;
@@ -87,9 +87,9 @@ function addInstall(skills: Command): void {
       if (json) return printJson({ skills: installed });
       for (const { name, path, warnings } of installed) {
         print(`Installed ${name} in ${path}`);
-        for (const warning of warnings) tell(`${name}: ${warning}`);
+        for (const warning of warnings) printNote(`${name}: ${warning}`);
       }
-      tell("Read a skill of somebody else before you use it: the assistant does what stands in it.");
+      printNote("Read a skill of somebody else before you use it: the assistant does what stands in it.");
     });
 }
 

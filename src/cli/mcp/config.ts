@@ -38,7 +38,7 @@ export async function addServer(name: string, command: readonly string[], flags:
   const { editConfig } = await import("../../config/edit.js");
   await editConfig(file, [{ path: [...(found ?? places[0]), name], value: section }]);
   print(`${name} stands in ${file}. Try it: maxclaw mcp test ${name}`);
-  await tellRunning("The gateway that runs does not use it yet: start it again.");
+  await printIfRunning("The gateway that runs does not use it yet: start it again.");
 }
 
 export async function removeServer(name: string): Promise<void> {
@@ -53,7 +53,7 @@ export async function removeServer(name: string): Promise<void> {
   await editConfig(file, [{ path: [...found, name] }]);
   await createLoginStore((await openContext()).home).remove(name);
   print(`${name} is taken out of ${file}.`);
-  await tellRunning("The gateway that runs goes on using it until it is started again.");
+  await printIfRunning("The gateway that runs goes on using it until it is started again.");
 }
 
 async function configFile(): Promise<string> {
@@ -69,7 +69,7 @@ async function placeOf(file: string, name: string): Promise<readonly string[] | 
   return undefined;
 }
 
-async function tellRunning(text: string): Promise<void> {
+async function printIfRunning(text: string): Promise<void> {
   const [{ openContext }, { connectRunning }] = await Promise.all([
     import("../context.js"),
     import("../gateway/connect.js"),

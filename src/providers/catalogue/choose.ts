@@ -66,8 +66,8 @@ export function createModelChooser(options: ModelChooserOptions): ModelChooser {
     if (known !== undefined) return known;
     const { onConnection, circuits } = options;
     const plain = options.own?.find(({ name }) => name === from.name) ?? createProvider(from);
-    const telling = onConnection === undefined ? plain : withConnection(plain, onConnection);
-    const provider = circuits?.guard(telling) ?? telling;
+    const watched = onConnection === undefined ? plain : withConnection(plain, onConnection);
+    const provider = circuits?.guard(watched) ?? watched;
     made.set(from.name, provider);
     return provider;
   };
