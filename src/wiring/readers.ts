@@ -26,7 +26,7 @@ export function openReadership(
 ): Readership {
   const { owners, heartbeat } = config;
   const jobs = engine.records("cron");
-  const placeOfJob = (sessionKey: string): Heard | undefined => {
+  const chatOfJob = (sessionKey: string): Heard | undefined => {
     const id = sessionKey.slice("cron:".length);
     if (id.startsWith(`${heartbeatJob}-`)) {
       // Without a chat of its own it speaks in an owner's direct chat, or on the page only.
@@ -39,7 +39,7 @@ export function openReadership(
     owners: owners.filter((owner) => isOwner(channelOf(owner), chatOf(owner))),
     platforms: new Set([...ownPlatforms, ...Object.keys(config.channels), ...channels]),
     plainIds: new Set(ownPlatforms),
-    placeOfJob,
+    chatOfJob,
   });
   return {
     of: (message) => readersOf(heardIn(message)),

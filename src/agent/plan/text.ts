@@ -79,7 +79,7 @@ export function summaryLine(updates: readonly PlanUpdate[]): string {
       return stepLine(first, plan);
     case "step_started": {
       const step = plan.steps.find(({ id }) => id === first.step_id);
-      return step === undefined ? "plan: step started" : `▶ ${placeOf(plan, step)} ${step.description}`;
+      return step === undefined ? "plan: step started" : `▶ ${stepNumber(plan, step)} ${step.description}`;
     }
     case "created":
     case "revised":
@@ -98,7 +98,7 @@ export function summaryLine(updates: readonly PlanUpdate[]): string {
 function stepLine({ plan, change, step_id }: PlanUpdate, after: Plan): string {
   const step = plan.steps.find(({ id }) => id === step_id);
   const next = currentStep(after);
-  const what = step === undefined ? "" : `${placeOf(plan, step)} ${sentence(step.description)}`;
+  const what = step === undefined ? "" : `${stepNumber(plan, step)} ${sentence(step.description)}`;
   const then =
     after.status === "completed"
       ? " The plan is done."
@@ -132,7 +132,7 @@ const orders: Readonly<Record<Plan["status"], string>> = {
   failed: "It was given up.",
 };
 
-function placeOf({ steps }: Plan, step: PlanStep): string {
+function stepNumber({ steps }: Plan, step: PlanStep): string {
   return `${steps.findIndex(({ id }) => id === step.id) + 1}/${steps.length}`;
 }
 

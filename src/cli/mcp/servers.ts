@@ -64,12 +64,12 @@ export async function testServers(
   const chosen = name === undefined ? serversOf(context) : [serverOf(context, name)];
   const { tryServer } = await import("../../mcp/try-server.js");
   const { config, secrets } = context.loaded;
-  const place = { home: context.home, workspace: config.agents.defaults.workspace, version, secrets };
+  const gateway = { home: context.home, workspace: config.agents.defaults.workspace, version, secrets };
   const signal = new AbortController().signal;
   const outcomes = await Promise.all(
     chosen.map(async (server) => ({
       name: server.name,
-      ...(await tryServer(server, place, signal)),
+      ...(await tryServer(server, gateway, signal)),
     })),
   );
   if (json) printJson({ servers: outcomes });

@@ -6,7 +6,7 @@ export interface Fault {
 }
 
 /** Line and column of an offset. */
-export function placeOf(text: string, offset: number): { readonly line: number; readonly column: number } {
+export function findLineAndColumn(text: string, offset: number): { readonly line: number; readonly column: number } {
   const before = text.slice(0, offset);
   const lineStart = before.lastIndexOf("\n") + 1;
   return { line: before.split("\n").length, column: offset - lineStart + 1 };
@@ -116,7 +116,7 @@ class JsonWalk {
 
   #fail(message: string): Fault {
     return {
-      ...placeOf(this.#text, this.#at),
+      ...findLineAndColumn(this.#text, this.#at),
       message: this.#at >= this.#text.length ? `the file ends here, but ${message}` : message,
     };
   }
