@@ -100,12 +100,12 @@ async function answerCommand(
     outcome: { end: "complete", messageId: notice.id, stopReason: "end_turn" },
     durationMs: 0,
   });
-  const before = [start, ...told(log, begun), ...events.map((event) => log.adopt(event)), notice.draft];
-  await log.commit([...before, ...queuedReplies(log, replies), ...told(log, ended)], replies);
+  const before = [start, ...withoutStates(log, begun), ...events.map((event) => log.adopt(event)), notice.draft];
+  await log.commit([...before, ...queuedReplies(log, replies), ...withoutStates(log, ended)], replies);
 }
 
 /** A command is answered at once: no state is worth telling. */
-function told(log: TurnLog, { stored }: MachineOutputs): readonly EventDraft[] {
+function withoutStates(log: TurnLog, { stored }: MachineOutputs): readonly EventDraft[] {
   return log.stored(stored.filter((output) => output.type !== "agent_state_changed"));
 }
 

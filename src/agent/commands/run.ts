@@ -1,4 +1,4 @@
-import { startsAfresh } from "../session-state.js";
+import { toFreshStart } from "../session-state.js";
 import type { ChatCommand } from "./chat-command.js";
 import { commands } from "./chat-command.js";
 import { runModelCommand } from "./model.js";
@@ -25,7 +25,7 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
       const unread = command.argument === "" ? "" : " I have not read the words after /new: send them by themselves.";
       return {
         reply: `A fresh conversation. What was said before is out of my sight now.${unread}`,
-        events: startsAfresh(log, state, state === "created" ? state : "idle"),
+        events: toFreshStart(log, state, state === "created" ? state : "idle"),
       };
     }
     case "undo":

@@ -8,11 +8,11 @@ import { newId } from "../../util/ids.js";
 import { closeInterrupted } from "../calls/tool-calls.js";
 import { failureText, sentenceFor, stopped, toReader } from "../model/sentences.js";
 import { closeQuestions } from "../questions/human-input.js";
-import { becomesActive, comesToRest } from "../session-state.js";
+import { toActive, toRest } from "../session-state.js";
 import { queuedReplies } from "./end.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import type { BuryScope } from "./scope.js";
-import { saidOf } from "./silence.js";
+import { textForChat } from "./silence.js";
 import { leaveStanding, noticeBeside } from "./standing-words.js";
 import { TurnLog } from "./turn-log.js";
 
@@ -53,7 +53,7 @@ export function beginAttempt(
   // An attempt that fails for a reason of its own has told its begin already.
   if (earlier?.attempt !== attempt)
     begin.push(log.draft("turn_execution_start", { message_ids: [...messageIds], queued_ms: queuedMs, attempt }));
-  begin.push(...becomesActive(log, session.document.state));
+  begin.push(...toActive(log, session.document.state));
   if (machines.turn().turnId === "")
     begin.push(...log.stored(machines.feed({ kind: "restarted", lastState: session.agentState }).stored));
   const started = machines.feed({ kind: "turn_started", turnId, messageIds: [...messageIds], attempt, queuedMs });
@@ -102,7 +102,7 @@ function endAtOnce(
   const { begin, states } = beginAttempt(scope, log, [message.id], earlier);
   const open = (earlier?.questions ?? []).filter(({ answered }) => answered === undefined);
   const closed = [...closeQuestions(open, log), ...closeInterrupted(earlier?.pending ?? [], log, machines)];
-  const said = outcome.end === "failed" ? saidOf(message, "failed", text) : text;
+  const said = outcome.end === "failed" ? textForChat(message, "failed", text) : text;
   const beside = said === undefined ? undefined : noticeBeside(scope, log, said);
   const replies = beside === undefined ? [] : ports.replies(message, beside.replyId, beside.text, turnId);
   const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: 0 });
@@ -114,7 +114,7 @@ function endAtOnce(
     ...(beside?.unrecorded ?? []),
     ...closed,
     ...queuedReplies(log, replies),
-    ...comesToRest(log, before, rests),
+    ...toRest(log, before, rests),
     ...log.stored(stored),
   ];
   return { log, drafts, replies };

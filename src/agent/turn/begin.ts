@@ -4,7 +4,7 @@ import { isClosed } from "../../events/session-state.js";
 import type { ChosenModel } from "../../providers/provider.js";
 import type { ContextFiles } from "../model/context.js";
 import type { SkillSelection } from "../ports.js";
-import { startsAfresh } from "../session-state.js";
+import { toFreshStart } from "../session-state.js";
 import { beginAttempt } from "./attempt.js";
 import type { LiveTurn } from "./live-turn.js";
 import type { LoopEnd } from "./loop-end.js";
@@ -25,7 +25,7 @@ export function hasBegun({ earlier }: LiveTurn): boolean {
  * The turn's message with what its sender has made of it while it waited. Once a turn has begun with a message, it
  * stands as it was.
  */
-export async function readMessage(turn: LiveTurn): Promise<InboundMessage> {
+export async function withEdits(turn: LiveTurn): Promise<InboundMessage> {
   const message = turn.scope.delivery.work.body;
   const change = hasBegun(turn) ? undefined : (await turn.mailbox.takeChanges(message)).at(-1);
   if (change === undefined) return message;
@@ -69,7 +69,7 @@ export async function beginTurn(turn: LiveTurn, message: InboundMessage): Promis
   if (isClosed(state)) {
     await ports.keepOlderText(session, message);
     // Before the message is put together, which depends on what the model still sees.
-    await log.append([...begin.splice(0), ...startsAfresh(log, state, "active")]);
+    await log.append([...begin.splice(0), ...toFreshStart(log, state, "active")]);
   }
   const isInContext = hasBegun(turn) || session.messages.entered.has(message.id);
   if (!isInContext) begin.push(...(await firstMessage(scope, log, message, skills, missingTools)));

@@ -5,7 +5,10 @@ import { formatCount, formatUsd } from "../../util/text/amounts.js";
 import { tokensOfRequest } from "../model/request-tokens.js";
 
 /** What a call will cost at least: its prompt, as if all that was said before came from the provider's cache. */
-export function needOf(model: ChosenModel, request: ModelRequest): { readonly tokens: number; readonly usd: number } {
+export function minimumCost(
+  model: ChosenModel,
+  request: ModelRequest,
+): { readonly tokens: number; readonly usd: number } {
   const tokens = tokensOfRequest(request);
   const { price } = model;
   const isFirst = request.messages.length <= 1;

@@ -9,13 +9,13 @@ import { newId } from "../../util/ids.js";
 import { compressed, failureDetail, failureText, isRecoverable, modelSentence, stopped } from "../model/sentences.js";
 import { fallbackTitle } from "../model/titles.js";
 import { planText } from "../plan/text.js";
-import { comesToRest } from "../session-state.js";
+import { toRest } from "../session-state.js";
 import { budgetSentence } from "./budget.js";
 import type { StopMode } from "./interruption.js";
 import type { LiveTurn } from "./live-turn.js";
 import type { LoopEnd, Spent } from "./loop-end.js";
 import type { TurnScope } from "./scope.js";
-import { saidOf } from "./silence.js";
+import { textForChat } from "./silence.js";
 import { leaveStanding, noticeBeside } from "./standing-words.js";
 import type { TurnLog } from "./turn-log.js";
 
@@ -30,7 +30,7 @@ export async function endTurn(end: LoopEnd, turn: LiveTurn, mode: StopMode): Pro
   const { outcome, text, rests } = describeEnd(end, turn, mode, drafts);
   if (end.kind === "answered" && scope.options.titles && session.document.title === undefined)
     drafts.push(...firstTitle(log, message, scope.opening?.text));
-  const said = saidOf(message, end.kind, text);
+  const said = textForChat(message, end.kind, text);
   // The whole answer takes the place of its first words; whatever else ends the turn leaves them standing.
   const beside = said === undefined || end.kind === "answered" ? undefined : noticeBeside(scope, log, said, drafts);
   drafts.unshift(...(beside?.unrecorded ?? []));
@@ -46,7 +46,7 @@ export async function endTurn(end: LoopEnd, turn: LiveTurn, mode: StopMode): Pro
   machines.feed({ kind: "messages_joined", messageIds: joined });
   const durationMs = Math.max(0, Date.now() - startedAt);
   const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs, discarded: log.discarded });
-  const states = comesToRest(log, session.document.state, rests);
+  const states = toRest(log, session.document.state, rests);
   drafts.push(...queuedReplies(log, replies), ...states, ...log.stored(stored));
   await log.commit(drafts, replies);
   await leaveStanding(scope, replies, log.turnId);

@@ -5,7 +5,7 @@ import { systemPrompt } from "../model/context.js";
 import { type RequestSources, toModelRequest } from "../model/request.js";
 import { openRoom, type RoomKeeper } from "../model/room.js";
 import type { TurnContext } from "./begin.js";
-import { needOf, usedBy } from "./budget.js";
+import { minimumCost, usedBy } from "./budget.js";
 import type { LiveTurn } from "./live-turn.js";
 import { type Answered, interruptedEnd, type LoopEnd } from "./loop-end.js";
 
@@ -57,7 +57,7 @@ export class TurnModel {
     const { machines } = scope;
     await this.#room.keep(model);
     if (interruption.signal.aborted) return interruptedEnd(this.#turn);
-    const needed = budget.needsEstimate ? needOf(model, this.#request(model)) : { tokens: 0, usd: 0 };
+    const needed = budget.needsEstimate ? minimumCost(model, this.#request(model)) : { tokens: 0, usd: 0 };
     const exceeded = budget.admit(needed, usedBy(machines));
     if (exceeded !== undefined) return { kind: "budget", exceeded, unwritten: [] };
     const answer = await callModel(this.#call(iteration), log, machines, interruption.signal);

@@ -3,7 +3,7 @@ import type { ToolUsePart } from "../../events/content.js";
 import { DoomLoop } from "../calls/doom-loop.js";
 import { othersFor } from "../calls/provenance.js";
 import { runToolCalls, type ToolCallScope } from "../calls/tool-calls.js";
-import { beginIteration, beginTurn, dropTurn, hasBegun, readMessage, refuseTurn } from "./begin.js";
+import { beginIteration, beginTurn, dropTurn, hasBegun, refuseTurn, withEdits } from "./begin.js";
 import { endTurn } from "./end.js";
 import { type LiveTurn, withLiveTurn } from "./live-turn.js";
 import { type Answered, finalEnd, interruptedEnd, type LoopEnd, limitEnd } from "./loop-end.js";
@@ -35,7 +35,7 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
 /** The message goes in; then model and tools take turns until the model has nothing more to call. */
 async function runLoop(turn: LiveTurn): Promise<LoopEnd> {
   const { earlier, budget, interruption, scope } = turn;
-  const message = await readMessage(turn);
+  const message = await withEdits(turn);
   if (message.change === "deleted") return await dropTurn(turn);
   const exceeded = hasBegun(turn) ? undefined : budget.begin();
   if (exceeded !== undefined) return await refuseTurn(turn, exceeded);
