@@ -11,7 +11,7 @@ import { runCommand } from "./commands/run.js";
 import { watchStreamTiming } from "./model/stream-timing.js";
 import type { AgentOptions, AgentPorts } from "./ports.js";
 import { buryTurn, cancelTurn } from "./turn/attempt.js";
-import { noticeMessage, queuedReplies } from "./turn/end.js";
+import { noticeMessage, queuedReplies } from "./turn/own-words.js";
 import type { BuryScope, TurnScope } from "./turn/scope.js";
 import { runTurn } from "./turn/turn.js";
 import { TurnLog } from "./turn/turn-log.js";

@@ -1,4 +1,5 @@
-import type { Budgets, Conversation } from "../budgets/budgets.js";
+import type { Budgets } from "../budgets/budgets.js";
+import type { Conversation } from "../budgets/turn-budget.js";
 import type { Attachment, InboundMessage } from "../bus/messages.js";
 import type { Engine, Work } from "../engine/engine.js";
 import type { Payload } from "../events/catalogue.js";

@@ -1,7 +1,6 @@
 import type { Count } from "../engine/engine.js";
 import type { EventDraft } from "../events/event.js";
 import type { ModelUse } from "../events/model-use.js";
-import type { Conversation, Need, TurnAccount, TurnBudget, TurnUsage } from "./budgets.js";
 import { countsOf, tokensOf, useCounts } from "./counters.js";
 import { type DailyBudgets, withoutTurns } from "./daily.js";
 import {
@@ -14,6 +13,7 @@ import {
   nothing,
   plus,
 } from "./limits.js";
+import type { Conversation, Need, TurnAccount, TurnBudget, TurnUsage } from "./turn-budget.js";
 
 /** The budgets of one turn that runs. */
 export class OpenTurnBudget implements TurnBudget {

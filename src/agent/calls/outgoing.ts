@@ -6,7 +6,7 @@ import type { EventDraft } from "../../events/event.js";
 import type { ToolArtifact, ToolContext } from "../../tools/tool.js";
 import { derivedId } from "../../util/ids.js";
 import type { AgentPorts } from "../ports.js";
-import { queuedReplies } from "../turn/end.js";
+import { queuedReplies } from "../turn/own-words.js";
 import type { TurnLog } from "../turn/turn-log.js";
 
 interface OutgoingScope {

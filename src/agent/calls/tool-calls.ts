@@ -1,10 +1,9 @@
 import type { InboundMessage } from "../../bus/messages.js";
-import type { ImagePart, ToolUsePart } from "../../events/content.js";
+import type { ToolUsePart } from "../../events/content.js";
 import type { EventDraft } from "../../events/event.js";
-import type { MachineInput } from "../../events/machines/input.js";
 import type { Machines } from "../../events/machines/run-machines.js";
 import type { PlanState, PlanUpdate } from "../../events/plan.js";
-import type { Tool, ToolContext, ToolImage, ToolResult } from "../../tools/tool.js";
+import type { Tool, ToolContext, ToolResult } from "../../tools/tool.js";
 import { newId } from "../../util/ids.js";
 import { namesOf } from "../../util/text/untrusted.js";
 import { changePlan } from "../plan/changes.js";
@@ -12,11 +11,12 @@ import { planResult, progressLine, summaryLine } from "../plan/text.js";
 import type { AgentPorts } from "../ports.js";
 import type { HumanInput } from "../questions/human-input.js";
 import { askForTool } from "../questions/tool-questions.js";
-import { queuedReplies } from "../turn/end.js";
 import type { Interruption } from "../turn/interruption.js";
+import { queuedReplies } from "../turn/own-words.js";
 import type { PendingCall } from "../turn/resume.js";
 import type { TurnLog } from "../turn/turn-log.js";
 import { createPermit } from "./approvals.js";
+import { closeInterrupted, completion, interrupted, stoppedByPerson, toFinished } from "./call-ends.js";
 import { CallLabels } from "./call-labels.js";
 import type { DoomLoop } from "./doom-loop.js";
 import { createOutgoing } from "./outgoing.js";
@@ -63,11 +63,6 @@ export interface SessionSight {
   readonly cwd: string | undefined;
 }
 
-/** After a crash or a stop: what the model reads in place of a result. */
-const interruptedByRestart =
-  "interrupted: the gateway restarted while this call ran, so its outcome is unknown. Check before doing it again.";
-const stoppedByPerson = "cancelled: the person stopped the turn while this call ran; its outcome is unknown.";
-
 /**
  * Runs the calls of one answer: side by side when all of them only read, else one after the other. Each start that is
  * written gets exactly one completion. `before` is written together with the first start.
@@ -111,16 +106,6 @@ async function runSideBySide(calls: readonly PendingCall[], scope: ToolCallScope
   // Settled together, so that no rejection goes unheard.
   const ends = await Promise.allSettled(finished);
   for (const end of ends) if (end.status === "rejected") throw end.reason;
-}
-
-/** Ends the calls that an earlier attempt had started, for a turn that ends without going on with them. */
-export function closeInterrupted(calls: readonly PendingCall[], log: TurnLog, machines: Machines): EventDraft[] {
-  return calls.flatMap(({ call, startedAs }) => {
-    if (startedAs === undefined) return [];
-    const result = interrupted(call.name);
-    const outputs = machines.feed(toFinished(call, result, 0));
-    return [completion(call, startedAs, result, 0, log), ...log.stored(outputs.stored)];
-  });
 }
 
 async function start({ call, startedAs }: PendingCall, scope: ToolCallScope): Promise<string> {
@@ -347,56 +332,6 @@ function planOutside({ sight }: ToolCallScope): { readonly outside?: string } {
   const before = sight.plan()?.outside;
   const sources = [...(before === undefined ? [] : [before]), ...sight.outside()];
   return sources.length === 0 ? {} : { outside: namesOf(sources) };
-}
-
-function interrupted(name: string): ToolResult {
-  return { text: interruptedByRestart, isError: true, summary: `${name} was interrupted by a restart` };
-}
-
-function toFinished(call: ToolUsePart, result: ToolResult, durationMs: number): MachineInput {
-  return {
-    kind: "tool_finished",
-    toolCallId: call.id,
-    toolName: call.name,
-    output: result.text,
-    isError: result.isError,
-    durationMs,
-  };
-}
-
-function completion(
-  call: ToolUsePart,
-  executionId: string,
-  result: ToolResult,
-  durationMs: number,
-  log: TurnLog,
-): EventDraft {
-  return log.draft(
-    "tool_execution_complete",
-    {
-      tool_execution_id: executionId,
-      tool_call_id: call.id,
-      tool_name: call.name,
-      output: result.text,
-      is_error: result.isError,
-      ...(result.isError ? { error_code: errorCodeOf(result) } : {}),
-      duration_ms: durationMs,
-      summary: result.summary,
-      ...(result.outside === undefined ? {} : { outside: result.outside }),
-      ...(result.addresses === undefined ? {} : { addresses: result.addresses }),
-      ...(result.visited === undefined ? {} : { visited: result.visited }),
-      ...(result.images === undefined ? {} : { images: result.images.map(toImagePart) }),
-    },
-    `tool:${call.name}`,
-  );
-}
-
-function toImagePart({ path, mimeType, filename }: ToolImage): ImagePart {
-  return { type: "image", mime_type: mimeType, path, filename };
-}
-
-function errorCodeOf(result: ToolResult): string {
-  return result.text === interruptedByRestart ? "INTERRUPTED_BY_RESTART" : "TOOL_ERROR";
 }
 
 /** Whether a tool is safe to run again after a crash. */

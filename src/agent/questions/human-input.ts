@@ -7,7 +7,7 @@ import { sessionKeyOf } from "../../events/session-key.js";
 import { linked } from "../../util/async/linked.js";
 import { newId } from "../../util/ids.js";
 import type { AgentPorts } from "../ports.js";
-import { queuedReplies } from "../turn/end.js";
+import { queuedReplies } from "../turn/own-words.js";
 import type { EarlierQuestion } from "../turn/resume.js";
 import type { TurnLog } from "../turn/turn-log.js";
 import { takenAtTimeout } from "./answers.js";

@@ -1,4 +1,4 @@
-import type { Conversation } from "../../budgets/budgets.js";
+import type { Conversation } from "../../budgets/turn-budget.js";
 import { queuedEvent } from "../../bus/message-bus.js";
 import type { InboundMessage } from "../../bus/messages.js";
 import type { Engine, Records } from "../../engine/engine.js";

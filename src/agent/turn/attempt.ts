@@ -1,15 +1,15 @@
-import type { TurnBudget } from "../../budgets/budgets.js";
+import type { TurnBudget } from "../../budgets/turn-budget.js";
 import type { Work } from "../../engine/engine.js";
 import type { ErrorCode } from "../../errors.js";
 import type { EventDraft } from "../../events/event.js";
 import type { TurnEnd } from "../../events/machines/input.js";
 import { isClosed } from "../../events/session-state.js";
 import { newId } from "../../util/ids.js";
-import { closeInterrupted } from "../calls/tool-calls.js";
+import { closeInterrupted } from "../calls/call-ends.js";
 import { failureText, sentenceFor, stopped, toReader } from "../model/sentences.js";
 import { closeQuestions } from "../questions/human-input.js";
 import { toActive, toRest } from "../session-state.js";
-import { queuedReplies } from "./end.js";
+import { queuedReplies } from "./own-words.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import type { BuryScope } from "./scope.js";
 import { textForChat } from "./silence.js";

@@ -1,11 +1,8 @@
 import type { Exceeded } from "../../budgets/limits.js";
-import { outboundQueued } from "../../bus/message-bus.js";
 import type { InboundMessage } from "../../bus/messages.js";
-import type { Work } from "../../engine/engine.js";
-import { noUsage, withRemark } from "../../events/content.js";
+import { withRemark } from "../../events/content.js";
 import type { EventDraft, StoredEvent } from "../../events/event.js";
 import type { TurnEnd } from "../../events/machines/input.js";
-import { newId } from "../../util/ids.js";
 import { compressed, failureDetail, failureText, isRecoverable, modelSentence, stopped } from "../model/sentences.js";
 import { fallbackTitle } from "../model/titles.js";
 import { planText } from "../plan/text.js";
@@ -13,7 +10,8 @@ import { toRest } from "../session-state.js";
 import { budgetSentence } from "./budget.js";
 import type { StopMode } from "./interruption.js";
 import type { LiveTurn } from "./live-turn.js";
-import type { LoopEnd, Spent } from "./loop-end.js";
+import type { LoopEnd } from "./loop-end.js";
+import { noticeMessage, queuedReplies } from "./own-words.js";
 import type { TurnScope } from "./scope.js";
 import { textForChat } from "./silence.js";
 import { leaveStanding, noticeBeside } from "./standing-words.js";
@@ -148,29 +146,4 @@ function describeBudget(
 
 function asStopReason(reason: string): "end_turn" | "max_tokens" | "refusal" {
   return reason === "max_tokens" || reason === "refusal" ? reason : "end_turn";
-}
-
-/** A sentence of the gateway's own: shown like an answer, and never part of what the model sees. */
-export function noticeMessage(
-  log: TurnLog,
-  text: string,
-  spent: Spent = { model: "none", usage: noUsage, costUsd: undefined },
-): { readonly id: string; readonly draft: EventDraft } {
-  const id = newId("msg");
-  const payload = {
-    message_id: id,
-    content: [{ type: "text" as const, text }],
-    model: spent.model,
-    iteration: 0,
-    stop_reason: "end_turn" as const,
-    usage: spent.usage,
-    cost_usd: spent.costUsd,
-    final: true,
-    partial: false,
-  };
-  return { id, draft: log.draft("assistant_message", payload, "gateway") };
-}
-
-export function queuedReplies(log: TurnLog, replies: readonly Work<"outbound">[]): EventDraft[] {
-  return replies.map((work) => log.adopt(outboundQueued(work.body, undefined)));
 }

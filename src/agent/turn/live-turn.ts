@@ -1,4 +1,4 @@
-import type { TurnBudget } from "../../budgets/budgets.js";
+import type { TurnBudget } from "../../budgets/turn-budget.js";
 import { newId } from "../../util/ids.js";
 import { endsPlan } from "../commands/plan.js";
 import { payerOf } from "../model/payer.js";

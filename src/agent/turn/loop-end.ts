@@ -1,6 +1,6 @@
 import type { Exceeded } from "../../budgets/limits.js";
 import type { ProviderError } from "../../errors.js";
-import { textOf, type Usage } from "../../events/content.js";
+import { textOf } from "../../events/content.js";
 import type { EventDraft } from "../../events/event.js";
 import type { Answer } from "../model/call.js";
 import {
@@ -12,6 +12,7 @@ import {
   tooLongAnswer,
 } from "../model/sentences.js";
 import type { LiveTurn } from "./live-turn.js";
+import type { Spent } from "./own-words.js";
 
 /** How the loop came to its end; what has not been written yet stands in the turn's last commit. */
 export type LoopEnd =
@@ -39,14 +40,6 @@ export type LoopEnd =
       readonly unwritten: readonly EventDraft[];
     }
   | { readonly kind: "failed"; readonly error: ProviderError; readonly unwritten: readonly EventDraft[] };
-
-/** What an answer has used. */
-export interface Spent {
-  /** Label of the model. */
-  readonly model: string;
-  readonly usage: Usage;
-  readonly costUsd: number | undefined;
-}
 
 /** An answer that the model has given. */
 export type Answered = Extract<Answer, { readonly status: "answered" }>;
