@@ -89,7 +89,7 @@ async function answerCommand(
   const log = commandLog(ports, options, delivery, session.agentId, session.messages.queued.get(message.id));
   const { reply, events } = await runCommand(command, { ports, session, message, log, signal });
   const notice = noticeMessage(log, reply);
-  const replies = ports.replies(message, log.turnId, reply, log.turnId);
+  const replies = ports.chat.replies(message, log.turnId, reply, log.turnId);
   const { attempt } = delivery;
   const queuedMs = Math.max(0, Date.now() - message.receivedAt);
   const messageIds = [message.id];

@@ -1,11 +1,11 @@
-import type { AgentPorts } from "../agent/ports.js";
+import type { ContextSources, SessionPorts } from "../agent/ports.js";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { appendOlderText } from "../memory/older-text.js";
 import type { MarkForeign } from "../memory/paragraphs.js";
 import type { Assistant } from "./assistant.js";
 
-type ChatContext = Pick<AgentPorts, "keepOlderText"> & Pick<AgentPorts["sources"], "files">;
+type ChatContext = Pick<SessionPorts, "keepOlderText"> & Pick<ContextSources, "files">;
 
 /**
  * What shapes a conversation and what is kept of it, by who reads along: owners have all their files and their memory;

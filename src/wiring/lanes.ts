@@ -25,7 +25,7 @@ import { memoryTools } from "./memory-tools.js";
 import type { GatewayOptions } from "./options.js";
 import type { Status } from "./status.js";
 
-type ChatCommands = Pick<AgentPorts, "mayCommand" | "operate">;
+type ChatCommands = Pick<AgentPorts["commands"], "mayCommand" | "operate">;
 
 const turnsParallel = 64;
 /** The newest conversations of jobs and heartbeats are looked through for what a message quotes. */
@@ -40,7 +40,7 @@ export interface Hands {
   readonly tools: readonly Tool[];
   readonly source: ToolSource | undefined;
   readonly commands: ChatCommands;
-  readonly artifacts: AgentPorts["artifacts"];
+  readonly artifacts: AgentPorts["files"]["artifacts"];
   readonly tasks: AgentPorts["tasks"];
 }
 
@@ -215,20 +215,76 @@ function agentPorts(
     version,
     tools = [],
   } = options;
-  const { policy, grants, questions, models, budgets, skills, channels, shapes, isOwner, running } = assistant;
+  const { policy, questions, models, budgets, skills, channels, shapes, isOwner, running } = assistant;
   const { workspace } = config.agents.defaults;
   const { files, keepOlderText } = createChatContext(assistant, workspace, core.provenance.markForeign, log);
   return {
     engine: core.engine,
-    sessions: core.sessions,
-    running,
+    sessions: {
+      open: (key) => core.sessions.open(key),
+      running,
+      keepOlderText,
+      wasAnswered: (text) => wasAnswered(core, text),
+    },
+    tasks: hands.tasks,
     models,
     budgets,
-    compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
+    context: {
+      files,
+      skills: skills.select,
+      readSkill: skills.read,
+      compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
+    },
     tools: createToolRegistry([...builtinTools, ...memoryTools(options, core, assistant), ...hands.tools, ...tools], {
       log,
       source: hands.source,
     }),
+    policy: toolPolicy(core, assistant, workspace),
+    chat: {
+      isOwner,
+      isGroup,
+      questions,
+      patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
+      // What a sub-agent says reaches people through its parent alone.
+      replies: (message, replyId, content, turnId, attachments) =>
+        message.taskId === undefined
+          ? repliesOf(shapes.get(message.channel), message, replyId, content, turnId, attachments)
+          : [],
+      questionReplies(message, asked, content, turnId) {
+        const choices = choicesFor(asked).map(({ id, label, description }) => {
+          return { label, description, value: `${asked.request_id}:${id}` };
+        });
+        const question = { id: asked.request_id, content, choices };
+        return questionRepliesOf(shapes.get(message.channel), message, question, turnId);
+      },
+      previews: assistant.previews,
+    },
+    files: {
+      // A sub-agent works where its parent does, so that each can read what the other has written.
+      folderOf: (key) => core.files.folder(rootKeyOf(key)),
+      whyFull: core.whyFull,
+      workspace,
+      artifacts: hands.artifacts,
+      outsideOf: policy.outsideOf,
+      sendersIn: (folder) => core.provenance.sendersIn(folder),
+      labels: core.provenance.files,
+    },
+    commands: {
+      ...hands.commands,
+      statusLine() {
+        const now = status.read();
+        // The question itself is still among those that wait.
+        const others = Math.max(0, now.inboundWaiting - 1);
+        return `maxclaw ${version} is ${now.state}. Model: ${now.model}. Other messages waiting: ${others}.`;
+      },
+    },
+    log,
+  };
+}
+
+function toolPolicy(core: Core, assistant: Assistant, workspace: string): AgentPorts["policy"] {
+  const { policy, grants } = assistant;
+  return {
     decide: (use) => policy.mayUseTool(toToolUse(use, assistant)),
     filesOf: async (access, folder) =>
       access.kind === "command" && isOpenCommand(access)
@@ -240,42 +296,5 @@ function agentPorts(
       const to = grants.nameOf(grant);
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
-    outsideOf: policy.outsideOf,
-    sendersIn: (folder) => core.provenance.sendersIn(folder),
-    labels: core.provenance.files,
-    ...hands.commands,
-    previews: assistant.previews,
-    artifacts: hands.artifacts,
-    tasks: hands.tasks,
-    wasAnswered: (text) => wasAnswered(core, text),
-    questions,
-    patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
-    isOwner,
-    isGroup,
-    sources: { files, skills: skills.select, readSkill: skills.read },
-    // What a sub-agent says reaches people through its parent alone.
-    replies: (message, replyId, content, turnId, attachments) =>
-      message.taskId === undefined
-        ? repliesOf(shapes.get(message.channel), message, replyId, content, turnId, attachments)
-        : [],
-    keepOlderText,
-    questionReplies(message, asked, content, turnId) {
-      const choices = choicesFor(asked).map(({ id, label, description }) => {
-        return { label, description, value: `${asked.request_id}:${id}` };
-      });
-      const question = { id: asked.request_id, content, choices };
-      return questionRepliesOf(shapes.get(message.channel), message, question, turnId);
-    },
-    statusLine() {
-      const now = status.read();
-      // The question itself is still among those that wait.
-      const others = Math.max(0, now.inboundWaiting - 1);
-      return `maxclaw ${version} is ${now.state}. Model: ${now.model}. Other messages waiting: ${others}.`;
-    },
-    // A sub-agent works where its parent does, so that each can read what the other has written.
-    sessionFolder: (key) => core.files.folder(rootKeyOf(key)),
-    whyFull: core.whyFull,
-    workspace,
-    log,
   };
 }

@@ -10,7 +10,7 @@ import { queuedReplies } from "../turn/own-words.js";
 import type { TurnLog } from "../turn/turn-log.js";
 
 interface OutgoingScope {
-  readonly ports: Pick<AgentPorts, "replies" | "artifacts">;
+  readonly ports: Pick<AgentPorts, "chat" | "files">;
   readonly message: InboundMessage;
   readonly log: TurnLog;
   /** The same when the call runs again after a crash. */
@@ -40,7 +40,7 @@ export function createOutgoing(scope: OutgoingScope): Pick<ToolContext, "send" |
       to === undefined ? {} : { ...to, thread: to.thread, platformMessageId: undefined, taskId: undefined };
     // A person may be written to also where nobody waits for an answer.
     const chat = { ...message, internal: undefined, ...elsewhere };
-    const works = ports
+    const works = ports.chat
       .replies(chat, replyId, content, log.turnId, attachments)
       .map((work) => ({ ...work, body: { ...work.body, queuedEventId: derivedId("evt", work.id) } }));
     return { replyId, works };
@@ -58,10 +58,10 @@ export function createOutgoing(scope: OutgoingScope): Pick<ToolContext, "send" |
     async artifact({ path, filename: wanted, content = "" }) {
       artifacts += 1;
       const artifactId = derivedId("art", executionId, artifacts);
-      const file = ports.artifacts.describe(path, wanted);
+      const file = ports.files.artifacts.describe(path, wanted);
       const toEvent = artifactEvents(scope, artifactId, file);
       await log.append([toEvent("created", {})]);
-      const kept = await ports.artifacts.keep(message.sessionKey, artifactId, { path, filename: file.filename });
+      const kept = await ports.files.artifacts.keep(message.sessionKey, artifactId, { path, filename: file.filename });
       if ("sentence" in kept) {
         await log.append([toEvent("failed", { error: kept.sentence })]);
         return { ok: false, sentence: kept.sentence };

@@ -24,24 +24,7 @@ import { ownUploads } from "./provenance.js";
 import { skillsMatched } from "./skill-events.js";
 
 export interface ToolCallScope {
-  readonly ports: Pick<
-    AgentPorts,
-    | "tools"
-    | "decide"
-    | "filesOf"
-    | "allowAlways"
-    | "outsideOf"
-    | "sendersIn"
-    | "labels"
-    | "isOwner"
-    | "sources"
-    | "sessionFolder"
-    | "whyFull"
-    | "workspace"
-    | "replies"
-    | "artifacts"
-    | "tasks"
-  >;
+  readonly ports: Pick<AgentPorts, "tools" | "context" | "policy" | "chat" | "files" | "tasks">;
   readonly message: InboundMessage;
   readonly human: HumanInput;
   readonly doom: DoomLoop;
@@ -152,7 +135,7 @@ async function run(pending: PendingCall, executionId: string, scope: ToolCallSco
   };
   const events: EventDraft[] = [];
   const readSkill = async (name: string): Promise<string | undefined> => {
-    const skill = await scope.ports.sources.readSkill(name);
+    const skill = await scope.ports.context.readSkill(name);
     const missing = skill === undefined ? [name] : [];
     events.push(skillsMatched(scope.log, skill === undefined ? [] : [skill], missing, pending.call.name));
     return skill?.text;
@@ -224,16 +207,16 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
 
 function labelsOf(tool: Tool | undefined, scope: ToolCallScope): CallLabels {
   const { ports, message, sight } = scope;
-  const folder = ports.sessionFolder(message.sessionKey);
+  const folder = ports.files.folderOf(message.sessionKey);
   return new CallLabels({
-    labels: ports.labels,
-    outsideOf: (path) => ports.outsideOf(path, folder),
+    labels: ports.files.labels,
+    outsideOf: (path) => ports.files.outsideOf(path, folder),
     ownUploads: () => ownUploads(folder, message, ports),
     outside: sight.outside,
     planOutside: () => sight.plan()?.outside,
     folder,
     effect: tool?.effect ?? "write",
-    isForGuest: !ports.isOwner(message.channel, message.senderId),
+    isForGuest: !ports.chat.isOwner(message.channel, message.senderId),
   });
 }
 
@@ -247,7 +230,7 @@ function contextOf(
   const { executionId, waiting, readSkill, changePlan } = aids;
   const { ports, message, human, log } = scope;
   const { outside, receivedHere, cwd, knowsAddress } = scope.sight;
-  const folder = ports.sessionFolder(message.sessionKey);
+  const folder = ports.files.folderOf(message.sessionKey);
   const { permit, allowedByRule, allowedByPerson, allows } =
     tool === undefined
       ? {
@@ -257,7 +240,7 @@ function contextOf(
           allows: () => false,
         }
       : createPermit({
-          ports,
+          policy: ports.policy,
           message,
           human,
           tool,
@@ -276,8 +259,8 @@ function contextOf(
     toolCallId: call.id,
     isSubAgent: message.taskId !== undefined,
     folder,
-    whyFull: () => ports.whyFull(folder),
-    workspace: ports.workspace,
+    whyFull: () => ports.files.whyFull(folder),
+    workspace: ports.files.workspace,
     signal: scope.interruption.signal,
     permit: labels.permit((access) => waiting(() => permit(access))),
     allowedByRule,
@@ -286,7 +269,7 @@ function contextOf(
     outsideOf: (path, of) => labels.outsideOf(path, of),
     wrote: (path) => labels.wrote(path),
     ownUploads: () => ownUploads(folder, message, ports),
-    hiddenFiles: () => ports.labels.hiddenFrom(folder),
+    hiddenFiles: () => ports.files.labels.hiddenFrom(folder),
     startRun: (sees) => labels.startRun(sees),
     allows,
     outside,
@@ -321,7 +304,7 @@ async function finish(
   const { ports, message, log } = scope;
   const planned = updates.map((payload) => log.draft("plan_updated", { ...payload, ...planOutside(scope) }));
   const line = progressLine(updates);
-  const replies = line === undefined ? [] : ports.replies(message, executionId, line, log.turnId);
+  const replies = line === undefined ? [] : ports.chat.replies(message, executionId, line, log.turnId);
   const outputs = scope.machines.feed(toFinished(call, result, durationMs));
   const before = [...events, ...planned, completion(call, executionId, result, durationMs, log)];
   await log.writeOutputs(outputs, [...before, ...queuedReplies(log, replies)], false, replies);

@@ -10,7 +10,7 @@ export async function runModelCommand(argument: string, scope: CommandScope): Pr
   const words = argument.split(/\s+/).filter((word) => word !== "");
   if (words.length === 0) return { reply: await describeModels(scope), events: [] };
   const { ports, message } = scope;
-  if (!ports.isOwner(message.channel, message.senderId))
+  if (!ports.chat.isOwner(message.channel, message.senderId))
     return { reply: "Only an owner of this assistant may change its model.", events: [] };
   const levels = words.flatMap((word) => /^thinking[=:](.*)$/i.exec(word)?.[1] ?? []);
   const names = words.filter((word) => !/^thinking[=:]/i.test(word));

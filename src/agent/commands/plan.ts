@@ -29,7 +29,7 @@ type Word =
   | { readonly kind: "enter"; readonly goal: string };
 
 interface PlanScope {
-  readonly ports: Pick<AgentPorts, "mayCommand">;
+  readonly ports: Pick<AgentPorts, "commands">;
   readonly session: Pick<ResidentSession, "plan" | "openTurn" | "document">;
   readonly message: InboundMessage;
 }
@@ -77,7 +77,7 @@ function change(word: Word, scope: PlanScope): PlanChanged {
   const state = stateOf(scope);
   const by = `${message.channel}:${message.senderId}`;
   const isOwn = state?.by === undefined || state.by === by;
-  const refusal = ports.mayCommand(message, "plan", isOwn);
+  const refusal = ports.commands.mayCommand(message, "plan", isOwn);
   if (refusal !== undefined) return { problem: refusal };
   if (word.kind === "enter") return enter(word.goal, state, by);
   if (state === undefined) return { problem: noPlan };

@@ -20,7 +20,7 @@ export function openRoom(
   system: string,
 ): RoomKeeper {
   const { ports, session } = scope;
-  const { compaction } = ports;
+  const { compaction } = ports.context;
   const overhead = Math.ceil(estimateTokens(system)) + toolTokens(ports.tools.declarations());
   const roomOf = (chosen: ChosenModel): Room => ({
     history: session.history,

@@ -6,7 +6,7 @@ import type { Machines } from "../../events/machines/run-machines.js";
 import { sessionKeyOf } from "../../events/session-key.js";
 import { linked } from "../../util/async/linked.js";
 import { newId } from "../../util/ids.js";
-import type { AgentPorts } from "../ports.js";
+import type { ChatPorts } from "../ports.js";
 import { queuedReplies } from "../turn/own-words.js";
 import type { EarlierQuestion } from "../turn/resume.js";
 import type { TurnLog } from "../turn/turn-log.js";
@@ -30,7 +30,7 @@ export interface HumanAnswer {
 }
 
 export interface HumanInputScope {
-  readonly ports: Pick<AgentPorts, "questions" | "isOwner" | "replies" | "questionReplies" | "patienceMs">;
+  readonly chat: ChatPorts;
   readonly delivery: Pick<Delivery<"inbound">, "pause" | "work">;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -88,7 +88,7 @@ export class HumanInput {
 
   /** Takes the open question for this message, if the message answers it. */
   reserve(message: InboundMessage): Reservation | undefined {
-    const { questions, isOwner } = this.#scope.ports;
+    const { questions, isOwner } = this.#scope.chat;
     const { channel, senderId, content, outside } = message;
     if (this.#open === undefined || outside !== undefined) return undefined;
     const responder = { channel, senderId, isOwner: isOwner(channel, senderId), isPrivate: false };
@@ -150,7 +150,7 @@ export class HumanInput {
   }
 
   #compose(question: Question): Asked {
-    const patienceMs = this.#scope.ports.patienceMs(this.#scope.delivery.work.body);
+    const patienceMs = this.#scope.chat.patienceMs(this.#scope.delivery.work.body);
     return {
       ...question,
       request_id: newId("ask"),
@@ -160,11 +160,11 @@ export class HumanInput {
   }
 
   #register(asked: Asked, take: (answer: Answer) => Promise<void>): QuestionHandle {
-    const { delivery, ports } = this.#scope;
+    const { delivery, chat } = this.#scope;
     const { sessionKey, channel, chatId, thread, senderId, senderName } = delivery.work.body;
     const chatKey = sessionKeyOf(channel, chatId, thread);
     // Before it is told, so that no answer can come too early.
-    const handle = ports.questions.open(
+    const handle = chat.questions.open(
       { sessionKey, chatKey, asked, asker: { channel, senderId, name: senderName } },
       take,
     );
@@ -178,7 +178,7 @@ export class HumanInput {
     reasons: readonly EventDraft[],
     earlier: EarlierQuestion | undefined,
   ): Promise<void> {
-    const { delivery, log, machines, ports } = this.#scope;
+    const { delivery, log, machines, chat } = this.#scope;
     const outputs = machines.feed({ kind: "human_asked", requestId: asked.request_id });
     if (earlier !== undefined) {
       await log.writeOutputs(outputs);
@@ -186,7 +186,7 @@ export class HumanInput {
       return;
     }
     const message = delivery.work.body;
-    const replies = ports.questionReplies(message, asked, questionText(asked), log.turnId);
+    const replies = chat.questionReplies(message, asked, questionText(asked), log.turnId);
     const event = log.draft("human_input_asked", asked);
     await log.writeOutputs(outputs, [...reasons, event, ...queuedReplies(log, replies)], true, replies);
   }
@@ -215,7 +215,7 @@ export class HumanInput {
   }
 
   async #end(asked: Asked, handle: QuestionHandle): Promise<HumanAnswer> {
-    const { delivery, log, ports, signal, stopping } = this.#scope;
+    const { delivery, log, chat, signal, stopping } = this.#scope;
     if (signal.aborted) {
       // A process that stops leaves the question open; a person who stops the turn withdraws it.
       if (!stopping.aborted) await this.#storeAnswer(asked, "cancelled", { text: "", responderId: "" });
@@ -223,7 +223,7 @@ export class HumanInput {
     }
     const taken = takenAtTimeout(asked);
     const told = timeoutText(asked, taken.text);
-    const replies = ports.replies(delivery.work.body, `${asked.request_id}-end`, told, log.turnId);
+    const replies = chat.replies(delivery.work.body, `${asked.request_id}-end`, told, log.turnId);
     await this.#storeAnswer(asked, "timeout", { ...taken, responderId: "" }, replies);
     handle.close(`nobody had answered in time. ${told}`);
     return { ...taken, outcome: "timeout", responderId: "" };
@@ -233,7 +233,7 @@ export class HumanInput {
     asked: Asked,
     outcome: Answered["outcome"],
     answer: Answer,
-    replies: ReturnType<AgentPorts["replies"]> = [],
+    replies: ReturnType<ChatPorts["replies"]> = [],
   ): Promise<void> {
     const { log, machines } = this.#scope;
     const { request_id, kind } = asked;

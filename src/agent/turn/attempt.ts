@@ -68,7 +68,7 @@ export async function buryTurn(scope: BuryScope, code: ErrorCode): Promise<void>
   const sentence = sentenceFor(code);
   const told = toReader(sentence, true);
   const outcome = { end: "failed", code, category: "runtime", message: told, recoverable: false } as const;
-  const text = failureText(sentence, turnId, scope.ports.isOwner(channel, senderId));
+  const text = failureText(sentence, turnId, scope.ports.chat.isOwner(channel, senderId));
   const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, text, "error");
   await log.bury(told, drafts, replies);
   await leaveStanding(scope, replies, turnId);
@@ -104,7 +104,7 @@ function endAtOnce(
   const closed = [...closeQuestions(open, log), ...closeInterrupted(earlier?.pending ?? [], log, machines)];
   const said = outcome.end === "failed" ? textForChat(message, "failed", text) : text;
   const beside = said === undefined ? undefined : noticeBeside(scope, log, said);
-  const replies = beside === undefined ? [] : ports.replies(message, beside.replyId, beside.text, turnId);
+  const replies = beside === undefined ? [] : ports.chat.replies(message, beside.replyId, beside.text, turnId);
   const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: 0 });
   // The begin above has made it active, unless the session is over.
   const before = isClosed(session.document.state) ? session.document.state : "active";

@@ -60,14 +60,14 @@ export async function beginTurn(turn: LiveTurn, message: InboundMessage): Promis
   const { ports, options, session } = scope;
   const burst = earlier === undefined ? await mailbox.takeBurst(options.quiet, interruption.signal) : [];
   const [files, skills, missingTools] = await Promise.all([
-    ports.sources.files(message),
-    ports.sources.skills(message.content, message.selectedSkills),
+    ports.context.files(message),
+    ports.context.skills(message.content, message.selectedSkills),
     ports.tools.settle(interruption.signal).catch(() => []),
   ]);
   const { begin, states } = beginAttempt(scope, log, mailbox.messageIds, earlier);
   const { state } = session.document;
   if (isClosed(state)) {
-    await ports.keepOlderText(session, message);
+    await ports.sessions.keepOlderText(session, message);
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...toFreshStart(log, state, "active")]);
   }

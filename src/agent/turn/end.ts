@@ -34,10 +34,10 @@ export async function endTurn(end: LoopEnd, turn: LiveTurn, mode: StopMode): Pro
   drafts.unshift(...(beside?.unrecorded ?? []));
   const notices = message.silence?.word === undefined ? noticesOf(scope) : [];
   const replies = [
-    ...notices.flatMap((notice, n) => ports.replies(message, `${log.turnId}-n${n}`, notice, log.turnId)),
+    ...notices.flatMap((notice, n) => ports.chat.replies(message, `${log.turnId}-n${n}`, notice, log.turnId)),
     ...(said === undefined
       ? []
-      : ports.replies(message, beside?.replyId ?? log.turnId, beside?.text ?? said, log.turnId)),
+      : ports.chat.replies(message, beside?.replyId ?? log.turnId, beside?.text ?? said, log.turnId)),
   ];
   // A stop was claimed while the machines were busy with something else: it ends with this turn too.
   const joined = mailbox.messageIds.filter((id) => !machines.turn().messageIds.includes(id));
@@ -119,7 +119,11 @@ function describeEnd(
           message: failureDetail(modelSentence(error), error.message),
           recoverable: isRecoverable(error),
         },
-        text: failureText(modelSentence(error), log.turnId, scope.ports.isOwner(message.channel, message.senderId)),
+        text: failureText(
+          modelSentence(error),
+          log.turnId,
+          scope.ports.chat.isOwner(message.channel, message.senderId),
+        ),
         rests: "error",
       };
     }

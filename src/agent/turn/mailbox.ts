@@ -11,7 +11,7 @@ import { continuesBurst, type QuietTime, quietLeftMs } from "../questions/quiet-
 type InboundWork = StoredWork<"inbound">;
 
 export interface MailboxOptions {
-  readonly ports: Pick<AgentPorts, "engine" | "isOwner">;
+  readonly ports: Pick<AgentPorts, "engine" | "chat">;
   readonly delivery: Delivery<"inbound">;
   /** Messages that an earlier attempt had taken into the turn. */
   readonly rejoined: readonly string[];
@@ -126,7 +126,7 @@ export class Mailbox implements Disposable {
     for (const listener of this.#listeners) listener();
     const { body } = work;
     const { ports, onStop, reserveAnswer, endsPlan } = this.#options;
-    const maySteer = this.#isOfSender(body) || ports.isOwner(body.channel, body.senderId);
+    const maySteer = this.#isOfSender(body) || ports.chat.isOwner(body.channel, body.senderId);
     // What a sub-agent brings back neither stops nor answers anything.
     if (!maySteer || body.resultOf !== undefined) return;
     // An option may be called like a stop phrase: then it is the answer. A client that names another mode means it.

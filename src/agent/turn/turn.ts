@@ -5,7 +5,7 @@ import { othersFor } from "../calls/provenance.js";
 import { runToolCalls, type ToolCallScope } from "../calls/tool-calls.js";
 import { beginIteration, beginTurn, dropTurn, hasBegun, refuseTurn, withEdits } from "./begin.js";
 import { endTurn } from "./end.js";
-import { type LiveTurn, withLiveTurn } from "./live-turn.js";
+import { type LiveTurn, openLiveTurn } from "./live-turn.js";
 import { type Answered, finalEnd, interruptedEnd, type LoopEnd, limitEnd } from "./loop-end.js";
 import type { TurnScope } from "./scope.js";
 import { chooseModels, TurnModel } from "./turn-model.js";
@@ -17,19 +17,18 @@ import { chooseModels, TurnModel } from "./turn-model.js";
  * attempt was taken away, which ends the turn at once.
  */
 export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<void> {
-  await withLiveTurn(scope, signal, async (turn) => {
-    const end = await runLoop(turn).catch((error: unknown) => {
-      if (!isTakenAway(error)) turn.log.abandonStream(scope.machines);
-      throw error;
-    });
-    await turn.human.settled();
-    const { stopMode } = turn.interruption;
-    // Nobody has stopped it, but the process ends: the turn goes on at the next start.
-    if (end.kind === "interrupted" && stopMode === undefined) return await scope.delivery.release();
-    // Before the end is written, so that a crash in between stops them again.
-    if (stopMode !== undefined && stopMode !== "cancel") await scope.ports.tasks.stop(scope.session.key);
-    await endTurn(end, turn, stopMode ?? "stop");
+  using turn = await openLiveTurn(scope, signal);
+  const end = await runLoop(turn).catch((error: unknown) => {
+    if (!isTakenAway(error)) turn.log.abandonStream(scope.machines);
+    throw error;
   });
+  await turn.human.settled();
+  const { stopMode } = turn.interruption;
+  // Nobody has stopped it, but the process ends: the turn goes on at the next start.
+  if (end.kind === "interrupted" && stopMode === undefined) return await scope.delivery.release();
+  // Before the end is written, so that a crash in between stops them again.
+  if (stopMode !== undefined && stopMode !== "cancel") await scope.ports.tasks.stop(scope.session.key);
+  await endTurn(end, turn, stopMode ?? "stop");
 }
 
 /** The message goes in; then model and tools take turns until the model has nothing more to call. */
@@ -76,7 +75,7 @@ function toolScope(
 ): Omit<ToolCallScope, "iteration"> {
   const { ports, session, machines } = scope;
   const { history } = session;
-  const others = othersFor(message, ports);
+  const others = othersFor(message, ports.chat);
   const doom = new DoomLoop(earlier?.finished ?? [], log, human);
   const sight = {
     outside: () => history.outside(others),

@@ -43,7 +43,7 @@ export async function addedMessages(
     const names =
       message.selectedSkills !== undefined || message.content.includes("$") || message.content.includes("@skill:");
     const own = names
-      ? await scope.ports.sources.skills(message.content, message.selectedSkills)
+      ? await scope.ports.context.skills(message.content, message.selectedSkills)
       : { ...selection, matched: [], missing: [] };
     drafts.push(...(await userMessage(scope, log, message, own, iteration)));
   }
@@ -71,7 +71,7 @@ async function userMessage(
   // A skill's text that the model still sees in this conversation is not sent again.
   const fresh = selection.matched.filter((skill) => !session.history.mentions(skill.text));
   const said = message.change === "edited" ? `${corrected}\n${message.content}` : message.content;
-  const quoted = await judgeQuote(message, session, ports);
+  const quoted = await judgeQuote(message, session, ports.sessions);
   const text = userText({
     text: message.outside === undefined ? said : fenceUntrusted(message.outside, said),
     now: options.clock(new Date(message.receivedAt)),
@@ -81,7 +81,7 @@ async function userMessage(
     files: message.attachments,
     cwd: session.document.cwd,
     plan: aside.plan === undefined ? undefined : planForModel(aside.plan),
-    senderName: ports.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
+    senderName: ports.chat.isGroup(message) ? (message.senderName ?? message.senderId) : undefined,
     quoted,
     note: message.note,
   });
@@ -97,7 +97,7 @@ async function userMessage(
       content,
       iteration,
       ...(outside === undefined ? {} : { outside }),
-      by: roleOf(message, ports),
+      by: roleOf(message, ports.chat),
       ...(addresses.length === 0 ? {} : { addresses: [...addresses] }),
       ...(message.attachments.length === 0 ? {} : { files: message.attachments.length }),
     }),
