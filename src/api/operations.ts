@@ -12,22 +12,17 @@ import type { StreamSnapshots } from "../events/stream-snapshots.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Answers } from "../inbound/answers.js";
 import type { Intake } from "../inbound/intake.js";
+import type { UploadRequest } from "../inbound/uploads.js";
 import type { Logger } from "../log.js";
 import type { Grants } from "../policy/grants.js";
 import type { Pairing } from "../policy/pairing.js";
 import type { Scheduler } from "../schedule/scheduler.js";
 import type { SessionStore } from "../sessions/session-store.js";
 import { linked } from "../util/async/linked.js";
+import type { OpenedFile } from "../util/files/opened-file.js";
 import { cutText } from "../util/text/cut-text.js";
 import { createCronOperations } from "./cron-operations.js";
-import type {
-  ArtifactContent,
-  GatewayApi,
-  PolicyView,
-  SessionStatus,
-  SkillSummary,
-  UploadRequest,
-} from "./gateway-api.js";
+import type { GatewayApi, PolicyView, SessionStatus, SkillSummary } from "./gateway-api.js";
 import type { GatewayStatus } from "./gateway-status.js";
 import { createPolicyOperations } from "./policy-operations.js";
 import { checkKey, checkSend, toInbound } from "./send-request.js";
@@ -65,7 +60,7 @@ export interface OperationPorts {
     forget(sessionKey: string): Promise<void>;
   };
   readonly channels: ReadonlyMap<string, Pick<Channel, "forget">>;
-  readonly artifacts: { open(sessionKey: string, artifactId: string): Promise<ArtifactContent> };
+  readonly artifacts: { open(sessionKey: string, artifactId: string): Promise<OpenedFile> };
   /** @throws when there is no such model; the message says what to change */
   chooseModel(label: string, signal: AbortSignal): Promise<unknown>;
   /** True for a message that begins a fresh conversation. */
@@ -79,7 +74,7 @@ export interface OperationPorts {
   readonly uploads: {
     readonly folder: string;
     keep(file: UploadRequest): Promise<Attachment>;
-    open(name: string): Promise<ArtifactContent>;
+    open(name: string): Promise<OpenedFile>;
     hand(
       sessionKey: string,
       messageId: string,

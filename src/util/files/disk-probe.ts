@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { Logger } from "../log.js";
+import type { Logger } from "../../log.js";
 
 /**
  * Asks the file system something small all the time. Node has four threads for files: when each of them waits for one

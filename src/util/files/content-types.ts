@@ -1,3 +1,5 @@
+import { extname } from "node:path";
+
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
@@ -30,4 +32,9 @@ const types: Readonly<Record<string, string>> = {
 /** By the file name's end, with its dot. */
 export function contentTypeOf(extension: string): string {
   return types[extension.toLowerCase()] ?? "application/octet-stream";
+}
+
+/** The kind of a file by its name alone, without a charset. */
+export function mimeTypeOf(filename: string): string {
+  return contentTypeOf(extname(filename)).split(";")[0] ?? "";
 }

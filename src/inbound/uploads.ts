@@ -1,16 +1,27 @@
 import { randomBytes } from "node:crypto";
 import { lstat, mkdir, readdir, realpath, rm } from "node:fs/promises";
-import { basename, dirname, extname, join, sep } from "node:path";
-import type { ArtifactContent, UploadRequest } from "../api/gateway-api.js";
+import { basename, dirname, join, sep } from "node:path";
 import type { Attachment } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
-import { contentTypeOf } from "../http/content-types.js";
-import { receivedName } from "../inbound/received-files.js";
 import type { Logger } from "../log.js";
+import { mimeTypeOf } from "../util/files/content-types.js";
 import { plainName } from "../util/files/file-name.js";
+import type { OpenedFile } from "../util/files/opened-file.js";
 import { openReal, PathChangedError, resolveReal } from "../util/files/real-path.js";
 import { writeReal } from "../util/files/write-real.js";
+import { receivedName } from "./received-files.js";
 import { TakenUploads } from "./taken-uploads.js";
+
+/** A file on its way to the gateway. */
+export interface UploadRequest {
+  /** As its owner calls it. */
+  readonly filename: string;
+  /** Default: what the name's end stands for. */
+  readonly mimeType?: string | undefined;
+  /** What its sender says, so that a file that is too large is refused before it is sent. */
+  readonly sizeBytes?: number | undefined;
+  readonly content: AsyncIterable<Uint8Array>;
+}
 
 /** Files that people give to the gateway before the message that they belong to: `<id>-<name>` in one folder. */
 export interface Uploads {
@@ -23,7 +34,7 @@ export interface Uploads {
    */
   keep(file: UploadRequest): Promise<Attachment>;
   /** @throws {RequestError} 404 */
-  open(name: string): Promise<ArtifactContent>;
+  open(name: string): Promise<OpenedFile>;
   /**
    * Gives them to a session, where its tools can read them. The same message finds them where they are, another one
    * gets copies. `by` is whose own files they are, as `channel:sender`.
@@ -44,88 +55,34 @@ export function createUploads(options: {
 }): Uploads {
   const { folder, receivedOf, noteSender, maxBytes, log } = options;
   const taken = new TakenUploads(folder, receivedOf);
-  let cleaning: Promise<void> | undefined;
-
-  const write = async (target: string, name: string, content: AsyncIterable<Uint8Array>): Promise<number> => {
-    let broken: unknown;
-    const bytes = limited(content, maxBytes, name, (error) => {
-      broken = error;
-    });
-    try {
-      return await writeReal(await realPlaceOf(target), bytes, { mode: 0o600, folderMode: 0o700 });
-    } catch (error) {
-      if (error === broken) throw error;
-      log.warn(`A file could not be written: ${messageOf(error)}`, { file: name, error });
-      throw diskFault(error, name);
-    }
-  };
-
-  /** What is in the folder, also over a link of the folder itself, or was taken from there by a session. */
-  const realPathOf = async (path: string): Promise<string | undefined> => {
-    const inside = (await realpath(folder)) + sep;
-    const real = await realpath(path).catch(() => undefined);
-    if (real !== undefined) return real.startsWith(inside) && !isUnfinished(basename(real)) ? real : undefined;
-    const gone = join(await realpath(dirname(path)), basename(path));
-    const copy = gone.startsWith(inside) ? await taken.find(gone) : undefined;
-    return copy && (await realpath(copy));
-  };
-
-  const openInside = async (path: string): Promise<ArtifactContent | undefined> => {
-    try {
-      const real = await realPathOf(path);
-      if (real === undefined) return undefined;
-      const handle = await openReal(real);
-      const { size } = await handle.stat();
-      const filename = basename(path).replace(/^[0-9a-f]{12}-/, "");
-      return { filename, mimeType: typeOf(filename), sizeBytes: size, handle };
-    } catch (error) {
-      log.debug(`A file was not opened: ${messageOf(error)}`, { path });
-    }
-    return undefined;
-  };
-
-  const copy = async (from: string, name: string, target: string): Promise<number> => {
-    const source = await openInside(from);
-    if (source === undefined)
-      throw new RequestError(`${name} is not there any more. Please attach it again.`, {
-        status: 400,
-        code: "bad_request",
-      });
-    await using handle = source.handle;
-    return await write(target, name, handle.createReadStream({ autoClose: false, start: 0 }));
-  };
-
+  const files = new UploadFolder(folder, { taken, maxBytes, log });
   return {
     folder,
 
     async keep({ filename, mimeType, sizeBytes = 0, content }) {
       const name = plainName(filename);
       if (sizeBytes > maxBytes) throw tooLarge(name, maxBytes);
-      await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-        throw diskFault(error, name);
-      });
-      cleaning ??= removeUnfinished(folder).then(() => taken.tidy());
-      await cleaning;
+      await files.prepare(name);
       const path = join(folder, `${randomBytes(6).toString("hex")}-${name}`);
-      const size = await write(path, name, content);
-      return { path, filename: name, mimeType: mimeType ?? typeOf(name), sizeBytes: size };
+      const size = await files.write(path, name, content);
+      return { path, filename: name, mimeType: mimeType ?? mimeTypeOf(name), sizeBytes: size };
     },
 
     async open(name) {
-      const found = /^\.|[/\\]/.test(name) ? undefined : await openInside(join(folder, name));
+      const found = /^\.|[/\\]/.test(name) ? undefined : await files.open(join(folder, name));
       if (found === undefined)
         throw new RequestError(`There is no file ${name.slice(0, 80)}.`, { status: 404, code: "not_found" });
       return found;
     },
 
-    async hand(sessionKey, messageId, files, by) {
+    async hand(sessionKey, messageId, attachments, by) {
       const received = receivedOf(sessionKey);
       const handed: Attachment[] = [];
-      for (const [index, file] of files.entries()) {
+      for (const [index, file] of attachments.entries()) {
         const filename = plainName(file.filename);
         const path = join(received, receivedName(`${messageId}\n${file.path}`, index, filename));
         const known = await lstat(path).catch(() => undefined);
-        const sizeBytes = known?.isFile() === true ? known.size : await copy(file.path, filename, path);
+        const sizeBytes = known?.isFile() === true ? known.size : await files.copy(file.path, filename, path);
         await noteSender?.(path, by);
         await taken.moved(file.path, sessionKey, path);
         handed.push({ path, filename, mimeType: file.mimeType, sizeBytes });
@@ -133,6 +90,84 @@ export function createUploads(options: {
       return handed;
     },
   };
+}
+
+/** The folder itself: what is written into it and read from it, also over links, and what sessions took from there. */
+class UploadFolder {
+  readonly #folder: string;
+  readonly #taken: TakenUploads;
+  readonly #maxBytes: number;
+  readonly #log: Logger;
+  #cleaning: Promise<void> | undefined;
+
+  constructor(
+    folder: string,
+    { taken, maxBytes, log }: { readonly taken: TakenUploads; readonly maxBytes: number; readonly log: Logger },
+  ) {
+    this.#folder = folder;
+    this.#taken = taken;
+    this.#maxBytes = maxBytes;
+    this.#log = log;
+  }
+
+  /** Makes the folder, and the first time takes away what an earlier process left in it. */
+  async prepare(name: string): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+      throw diskFault(error, name);
+    });
+    this.#cleaning ??= removeUnfinished(this.#folder).then(() => this.#taken.tidy());
+    await this.#cleaning;
+  }
+
+  /** Resolves with the size. `name` is what people call it. */
+  async write(target: string, name: string, content: AsyncIterable<Uint8Array>): Promise<number> {
+    let broken: unknown;
+    const bytes = limited(content, this.#maxBytes, name, (error) => {
+      broken = error;
+    });
+    try {
+      return await writeReal(await realPlaceOf(target), bytes, { mode: 0o600, folderMode: 0o700 });
+    } catch (error) {
+      if (error === broken) throw error;
+      this.#log.warn(`A file could not be written: ${messageOf(error)}`, { file: name, error });
+      throw diskFault(error, name);
+    }
+  }
+
+  async copy(from: string, name: string, target: string): Promise<number> {
+    const source = await this.open(from);
+    if (source === undefined)
+      throw new RequestError(`${name} is not there any more. Please attach it again.`, {
+        status: 400,
+        code: "bad_request",
+      });
+    await using handle = source.handle;
+    return await this.write(target, name, handle.createReadStream({ autoClose: false, start: 0 }));
+  }
+
+  async open(path: string): Promise<OpenedFile | undefined> {
+    try {
+      const real = await this.#realPathOf(path);
+      if (real === undefined) return undefined;
+      const handle = await openReal(real);
+      const { size } = await handle.stat();
+      const filename = basename(path).replace(/^[0-9a-f]{12}-/, "");
+      return { filename, mimeType: mimeTypeOf(filename), sizeBytes: size, handle };
+    } catch (error) {
+      this.#log.debug(`A file was not opened: ${messageOf(error)}`, { path });
+    }
+    return undefined;
+  }
+
+  /** What is in the folder, also over a link of the folder itself, or was taken from there by a session. */
+  async #realPathOf(path: string): Promise<string | undefined> {
+    const inside = (await realpath(this.#folder)) + sep;
+    const real = await realpath(path).catch(() => undefined);
+    if (real !== undefined) return real.startsWith(inside) && !isUnfinished(basename(real)) ? real : undefined;
+    const gone = join(await realpath(dirname(path)), basename(path));
+    const copy = gone.startsWith(inside) ? await this.#taken.find(gone) : undefined;
+    return copy && (await realpath(copy));
+  }
 }
 
 async function* limited(
@@ -170,10 +205,6 @@ async function realPlaceOf(target: string): Promise<string> {
   const folder = await resolveReal(dirname(target));
   if (!folder.ok) throw new PathChangedError(target);
   return join(folder.path, basename(target));
-}
-
-function typeOf(filename: string): string {
-  return contentTypeOf(extname(filename)).split(";")[0] ?? "";
 }
 
 function tooLarge(name: string, maxBytes: number): RequestError {

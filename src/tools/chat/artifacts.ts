@@ -1,24 +1,37 @@
 import { lstat } from "node:fs/promises";
-import { basename, dirname, extname, join } from "node:path";
-import type { ArtifactKeeper } from "../agent/ports.js";
-import type { ArtifactContent } from "../api/gateway-api.js";
-import { messageOf, RequestError } from "../errors.js";
-import { contentTypeOf } from "../http/content-types.js";
-import type { Logger } from "../log.js";
-import { artifactFiles } from "../policy/places/zones.js";
-import type { WhyFull } from "../tools/folder-usage.js";
-import { plainName } from "../util/files/file-name.js";
-import { HeldFolder } from "../util/files/held-folder.js";
-import { mayHaveTwin } from "../util/files/noted-file.js";
-import { LinkedFileError, openReal, PathChangedError, resolveReal } from "../util/files/real-path.js";
-import { writeReal } from "../util/files/write-real.js";
+import { basename, dirname, join } from "node:path";
+import { messageOf, RequestError } from "../../errors.js";
+import type { Logger } from "../../log.js";
+import { artifactFiles } from "../../policy/places/zones.js";
+import { mimeTypeOf } from "../../util/files/content-types.js";
+import { plainName } from "../../util/files/file-name.js";
+import { HeldFolder } from "../../util/files/held-folder.js";
+import { mayHaveTwin } from "../../util/files/noted-file.js";
+import type { OpenedFile } from "../../util/files/opened-file.js";
+import { LinkedFileError, openReal, PathChangedError, resolveReal } from "../../util/files/real-path.js";
+import { writeReal } from "../../util/files/write-real.js";
+import type { WhyFull } from "../folder-usage.js";
+
+interface Kept {
+  readonly path: string;
+  readonly sizeBytes: number;
+}
 
 /** What a platform's people are sent at once has a limit everywhere; this is Telegram's. */
 const maxMegabytes = 50;
 
-export interface Artifacts extends ArtifactKeeper {
+/** Where the files are that a session's people were given. */
+export interface Artifacts {
+  /** What the file is called for people, and of which kind it is. */
+  describe(path: string, filename: string | undefined): { readonly filename: string; readonly mimeType: string };
+  /** Resolves once the copy is whole; one that is there already stays. `sentence`: why there is none, for the model. */
+  keep(
+    sessionKey: string,
+    artifactId: string,
+    file: { readonly path: string; readonly filename: string },
+  ): Promise<Kept | { readonly sentence: string }>;
   /** @throws {RequestError} 404 when this session has no such file */
-  open(sessionKey: string, artifactId: string): Promise<ArtifactContent>;
+  open(sessionKey: string, artifactId: string): Promise<OpenedFile>;
 }
 
 /** Copies of files for people: `artifacts/<id>/<name>` in what is kept of the session, which goes with the session. */
@@ -36,8 +49,7 @@ export function createArtifacts(options: {
   return {
     describe(path, wanted) {
       const filename = plainName(wanted ?? path);
-      const [mimeType = ""] = contentTypeOf(extname(filename)).split(";");
-      return { filename, mimeType };
+      return { filename, mimeType: mimeTypeOf(filename) };
     },
 
     async keep(sessionKey, artifactId, { path, filename }) {
@@ -77,11 +89,7 @@ export function createArtifacts(options: {
   };
 }
 
-async function copy(
-  path: string,
-  target: string,
-  maxBytes: number,
-): Promise<{ readonly path: string; readonly sizeBytes: number } | { readonly sentence: string }> {
+async function copy(path: string, target: string, maxBytes: number): Promise<Kept | { readonly sentence: string }> {
   await using source = await openReal(path, { alone: mayHaveTwin(path) });
   const { size } = await source.stat();
   if (size > maxBytes)
@@ -92,7 +100,7 @@ async function copy(
 }
 
 /** Those of before lie in the session's own folder, where commands can make something else of them. */
-async function openFirst(folders: readonly string[], artifactId: string): Promise<ArtifactContent | undefined> {
+async function openFirst(folders: readonly string[], artifactId: string): Promise<OpenedFile | undefined> {
   for (const folder of folders) {
     const found = await openKept(folder, artifactId).catch(() => undefined);
     if (found !== undefined) return found;
@@ -100,7 +108,7 @@ async function openFirst(folders: readonly string[], artifactId: string): Promis
   return undefined;
 }
 
-async function openKept(folder: string, artifactId: string): Promise<ArtifactContent | undefined> {
+async function openKept(folder: string, artifactId: string): Promise<OpenedFile | undefined> {
   const root = await resolveReal(dirname(folder));
   if (!root.ok) return undefined;
   await using held = await HeldFolder.open(join(root.path, basename(folder), artifactFiles, artifactId));
@@ -109,6 +117,5 @@ async function openKept(folder: string, artifactId: string): Promise<ArtifactCon
   const path = join(held.path, filename);
   const handle = await openReal(path, { alone: mayHaveTwin(path) });
   const { size } = await handle.stat();
-  const [mimeType = ""] = contentTypeOf(extname(filename)).split(";");
-  return { filename, mimeType, sizeBytes: size, handle };
+  return { filename, mimeType: mimeTypeOf(filename), sizeBytes: size, handle };
 }
