@@ -16,12 +16,11 @@ import type { UploadRequest } from "../inbound/uploads.js";
 import type { Logger } from "../log.js";
 import type { Grants } from "../policy/grants.js";
 import type { Pairing } from "../policy/pairing.js";
-import type { Scheduler } from "../schedule/scheduler.js";
 import type { SessionStore } from "../sessions/session-store.js";
 import { linked } from "../util/async/linked.js";
 import type { OpenedFile } from "../util/files/opened-file.js";
 import { cutText } from "../util/text/cut-text.js";
-import { createCronOperations } from "./cron-operations.js";
+import { type CronPorts, createCronOperations } from "./cron-operations.js";
 import type { GatewayApi, PolicyView, SessionStatus, SkillSummary } from "./gateway-api.js";
 import type { GatewayStatus } from "./gateway-status.js";
 import { createPolicyOperations } from "./policy-operations.js";
@@ -52,7 +51,7 @@ export interface OperationPorts {
   };
   readonly workspace: string;
   readonly budgets: Pick<Budgets, "limits" | "report">;
-  readonly schedule: { readonly scheduler: () => Promise<Scheduler> };
+  readonly schedule: CronPorts;
   /** `channel:sender` from the config. */
   readonly owners: readonly string[];
   readonly tasks: {
@@ -362,7 +361,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     ...createPolicyOperations(ports, (event) => append(systemKey, event)),
 
     skills: createSkillOperations(ports, (event) => append(systemKey, event)),
-    cron: createCronOperations(ports.schedule.scheduler, ports.owners),
+    cron: createCronOperations(ports.schedule, ports.owners),
     ledger: ports.readLedger,
     ...(engine.holdFiles === undefined ? {} : { holdFiles: engine.holdFiles }),
     metrics: ports.metrics,

@@ -14,8 +14,10 @@ import { createLogReactor } from "../reactors/log-events.js";
 import { createMetricsReactor } from "../reactors/metrics.js";
 import type { Reactor } from "../reactors/reactor.js";
 import { createTypingReactor } from "../reactors/typing.js";
+import { jobOwnerOf } from "../schedule/job-owner.js";
 import { createArtifacts } from "../tools/chat/artifacts.js";
 import { messageTool } from "../tools/chat/message.js";
+import { cronTool } from "../tools/schedule/cron.js";
 import { Releases } from "../util/async/releases.js";
 import { DiskProbe } from "../util/files/disk-probe.js";
 import { type Assistant, openAssistant } from "./assistant.js";
@@ -86,7 +88,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     });
     const probe = releases.use(new DiskProbe({ path: options.home, log: options.log }));
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
-    const schedule = openSchedule(options, core, releases);
+    const { schedule, reports } = openSchedule(options, core, releases);
     const operations = createOperations({
       ...core,
       ...assistant,
@@ -94,7 +96,10 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       artifacts,
       bus: core.events,
       chooseModel: assistant.models.choose,
-      schedule,
+      schedule: {
+        scheduler: () => schedule.scheduler(),
+        ownerOf: (chat) => jobOwnerOf(chat, config.owners),
+      },
       owners: config.owners,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
       status: status.read,
@@ -124,7 +129,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     releases.defer(async () => forgetDamage());
     if (config.heartbeat.enabled && options.work !== false) {
       const { startHeartbeat } = await import("./heartbeat.js");
-      startHeartbeat(options, core, assistant, api, releases);
+      startHeartbeat(options, core, assistant, { reports, deleteSession: api.deleteSession }, releases);
     }
     const stopping = new AbortController();
     const door =
@@ -132,7 +137,12 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const address = door?.address ?? "";
     await core.setAddress(address);
     const lanes = startLanes(options, core, assistant, status, {
-      tools: [schedule.tool, messageTool(createChatDirectory(core, assistant)), ...web.tools, ...exec.tools],
+      tools: [
+        cronTool((context) => schedule.jobsOf(context, context)),
+        messageTool(createChatDirectory(core, assistant)),
+        ...web.tools,
+        ...exec.tools,
+      ],
       source: mcp.tools,
       commands: chatCommands(core, assistant, api, schedule),
       artifacts,
