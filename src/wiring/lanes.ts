@@ -10,18 +10,16 @@ import { superviseChannel } from "../channels/supervisor.js";
 import { draft } from "../events/event.js";
 import { channelOf, rootKeyOf, sessionKeyOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
+import { ChatContext } from "../memory/chat-context.js";
 import { isOpenCommand, type ToolUse } from "../policy/access.js";
 import { filesOfCommand } from "../policy/commands/command-files.js";
 import { isOfGuest } from "../sessions/history/history-entries.js";
 import { holdsText } from "../sessions/history/same-text.js";
-import { builtinTools } from "../tools/builtin.js";
 import { createToolRegistry, type ToolSource } from "../tools/registry.js";
 import type { Tool } from "../tools/tool.js";
 import { sleep } from "../util/async/sleep.js";
 import type { Assistant } from "./assistant.js";
-import { createChatContext } from "./chat-context.js";
 import type { Core } from "./core.js";
-import { memoryTools } from "./memory-tools.js";
 import type { GatewayOptions } from "./options.js";
 import type { Status } from "./status.js";
 
@@ -213,11 +211,19 @@ function agentPorts(
     config: { config },
     log,
     version,
-    tools = [],
   } = options;
   const { policy, grants, questions, models, budgets, skills, channels, shapes, isOwner, running } = assistant;
   const { workspace } = config.agents.defaults;
-  const { files, keepOlderText } = createChatContext(assistant, workspace, core.provenance.markForeign, log);
+  const { readers, contextFiles, chatMemory } = assistant;
+  const { markForeign } = core.provenance;
+  const context = new ChatContext({
+    workspace,
+    contextFiles,
+    chatMemory,
+    whoseOf: readers.ofSession,
+    markForeign,
+    log,
+  });
   return {
     engine: core.engine,
     sessions: core.sessions,
@@ -225,10 +231,7 @@ function agentPorts(
     models,
     budgets,
     compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
-    tools: createToolRegistry([...builtinTools, ...memoryTools(options, core, assistant), ...hands.tools, ...tools], {
-      log,
-      source: hands.source,
-    }),
+    tools: createToolRegistry(hands.tools, { log, source: hands.source }),
     decide: (use) => policy.mayUseTool(toToolUse(use, assistant)),
     filesOf: async (access, folder) =>
       access.kind === "command" && isOpenCommand(access)
@@ -252,13 +255,20 @@ function agentPorts(
     patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
     isOwner,
     isGroup,
-    sources: { files, skills: skills.select, readSkill: skills.read },
+    sources: {
+      files: (message) => context.filesFor(readers.of(message)),
+      skills: skills.select,
+      readSkill: skills.read,
+    },
     // What a sub-agent says reaches people through its parent alone.
     replies: (message, replyId, content, turnId, attachments) =>
       message.taskId === undefined
         ? repliesOf(shapes.get(message.channel), message, replyId, content, turnId, attachments)
         : [],
-    keepOlderText,
+    keepOlderText: ({ key, document }, message) => {
+      const older = { sessionKey: key, ...document.conversation };
+      return context.keepOlderText(older, document.origins, readers.of(message));
+    },
     questionReplies(message, asked, content, turnId) {
       const choices = choicesFor(asked).map(({ id, label, description }) => {
         return { label, description, value: `${asked.request_id}:${id}` };

@@ -16,16 +16,12 @@ import type { Reactor } from "../reactors/reactor.js";
 import { createTypingReactor } from "../reactors/typing.js";
 import { jobOwnerOf } from "../schedule/job-owner.js";
 import { createArtifacts } from "../tools/chat/artifacts.js";
-import { messageTool } from "../tools/chat/message.js";
-import { cronTool } from "../tools/schedule/cron.js";
 import { Releases } from "../util/async/releases.js";
 import { DiskProbe } from "../util/files/disk-probe.js";
 import { type Assistant, openAssistant } from "./assistant.js";
 import { chatCommands } from "./chat-commands.js";
-import { createChatDirectory } from "./chats.js";
 import { type Core, gatewayKey, openCore } from "./core.js";
 import { tellOfDamage } from "./damage-notices.js";
-import { openExec } from "./exec.js";
 import { startLanes } from "./lanes.js";
 import { openMcp } from "./mcp.js";
 import { startMemory } from "./memory.js";
@@ -35,7 +31,7 @@ import { openSchedule } from "./schedule.js";
 import { createSettings } from "./settings.js";
 import { createStatus } from "./status.js";
 import { openTasks } from "./tasks.js";
-import { openWeb } from "./web.js";
+import { openTools } from "./tools.js";
 
 /** All parts at work. Disposing drains them without grace. */
 export interface Runtime extends AsyncDisposable {
@@ -75,10 +71,10 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const options = config.extensions.length === 0 ? given : await withExtensions(given, releases);
     const core = await openCore(options, releases);
     const assistant = await openAssistant(options, core);
-    const web = openWeb(options, core, releases);
-    const exec = openExec(options, core, releases);
+    const { schedule, reports } = openSchedule(options, core, releases);
+    const tools = openTools(options, core, assistant, schedule, releases);
     const mcp = openMcp(options, core, releases);
-    const status = createStatus(options, core, assistant, { web, exec, mcp });
+    const status = createStatus(options, core, assistant, { tools, mcp });
     const tasks = openTasks(options, core, assistant, releases);
     const artifacts = createArtifacts({
       keptOf: (key) => core.files.kept(rootKeyOf(key)),
@@ -88,7 +84,6 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     });
     const probe = releases.use(new DiskProbe({ path: options.home, log: options.log }));
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
-    const { schedule, reports } = openSchedule(options, core, releases);
     const operations = createOperations({
       ...core,
       ...assistant,
@@ -137,12 +132,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const address = door?.address ?? "";
     await core.setAddress(address);
     const lanes = startLanes(options, core, assistant, status, {
-      tools: [
-        cronTool((context) => schedule.jobsOf(context, context)),
-        messageTool(createChatDirectory(core, assistant)),
-        ...web.tools,
-        ...exec.tools,
-      ],
+      tools: tools.tools,
       source: mcp.tools,
       commands: chatCommands(core, assistant, api, schedule),
       artifacts,

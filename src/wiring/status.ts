@@ -4,12 +4,11 @@ import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
 import { damagedLogs } from "./damage-notices.js";
-import type { Exec } from "./exec.js";
 import type { Mcp } from "./mcp.js";
 import type { GatewayOptions } from "./options.js";
 import { stuckChats } from "./stuck-chats.js";
+import type { OpenedTools } from "./tools.js";
 import { undeliveredProblems } from "./undelivered.js";
-import type { WebTools } from "./web-tools.js";
 
 export interface Status {
   read(): GatewayStatus;
@@ -21,7 +20,7 @@ export function createStatus(
   options: GatewayOptions,
   core: Core,
   assistant: Assistant,
-  { web, exec, mcp }: { readonly web: WebTools; readonly exec: Exec; readonly mcp: Mcp },
+  { tools, mcp }: { readonly tools: OpenedTools; readonly mcp: Mcp },
 ): Status {
   const { home, version } = options;
   const { models, policy, skills, channelFaults, guestProblems } = assistant;
@@ -58,7 +57,7 @@ export function createStatus(
         ...guestProblems(),
         ...skills.problems(),
         ...models.problems(),
-        ...web.problems,
+        ...tools.problems,
         ...mcp.problems(),
         ...engineProblems,
       ];
@@ -82,8 +81,8 @@ export function createStatus(
         ...(providerReason === undefined ? {} : { providerReason }),
         channels: [...channels.values()],
         problems,
-        missing: web.missing,
-        sandbox: exec.sandbox(),
+        missing: tools.missing,
+        sandbox: tools.sandbox(),
         inboundWaiting,
         outboundWaiting,
         deadLetters,
