@@ -12,7 +12,7 @@ import type { Core } from "./core.js";
 /** The commands about the gateway, as policy lets the message's sender use them. */
 export function chatCommands(
   core: Core,
-  { policy, skills, isOwner, readers }: Assistant,
+  { people: { policy, isOwner }, mind: { skills }, readers }: Assistant,
   api: Pick<GatewayApi, "listPairings" | "approvePairing" | "revokePairing">,
   schedule: Schedule,
 ): Pick<AgentPorts, "mayCommand" | "operate"> {

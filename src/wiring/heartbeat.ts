@@ -28,9 +28,16 @@ export function startHeartbeat(
 ): void {
   const { log, now = Date.now } = options;
   const { heartbeat, owners } = options.config.config;
-  const { isOwner, readers, contextFiles, budgets } = assistant;
+  const { people, readers, mind } = assistant;
+  const { contextFiles, budgets } = mind;
   const records = core.engine.records("heartbeat");
-  const chat = new HeartbeatChat({ chat: heartbeat.chat, owners, isOwner, records, sessions: core.sessions });
+  const chat = new HeartbeatChat({
+    chat: heartbeat.chat,
+    owners,
+    isOwner: people.isOwner,
+    records,
+    sessions: core.sessions,
+  });
   const conversations = new HeartbeatConversations(budgets.calendar.dayOf, {
     list: () => core.sessions.list(),
     delete: deleteSession,
@@ -54,7 +61,7 @@ export function startHeartbeat(
           ? withoutLinesOf(workspaceTemplates["memory/heartbeat.md"], (await contextFiles.load()).heartbeat)
           : undefined,
       isBusy: () =>
-        isUsedUp(assistant) ||
+        isUsedUp(mind) ||
         (runs.last !== undefined &&
           core.engine.waiting("inbound", conversations.keyAt(Date.parse(runs.last.dueAt))).length > 0),
       accept: (due) => runs.begin(due),
@@ -78,7 +85,7 @@ export function startHeartbeat(
   });
 }
 
-function isUsedUp({ budgets }: Assistant): boolean {
+function isUsedUp({ budgets }: Assistant["mind"]): boolean {
   const used = budgets.measure({ sender: undefined, job: heartbeatJob }, undefined);
   return findExceeded(used, { tokens: 0, usd: 0, turns: 1 }) !== undefined;
 }

@@ -13,7 +13,8 @@ import type { GatewayOptions } from "./options.js";
 export function startMemory(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): void {
   const { log } = options;
   const { memory } = options.config.config;
-  const { readers, chatMemory, models, budgets } = assistant;
+  const { readers, mind } = assistant;
+  const { chatMemory, models, budgets } = mind;
   const { events, engine, sessions } = core;
   releases.defer(forgetWithChats({ events, sessions, whoseOf: readers.ofSession, chatMemory, log }));
   if (options.work === false) return;
@@ -26,7 +27,8 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
 
 function startDailySummaries(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): void {
   const { agents, memory } = options.config.config;
-  const { readers, models, budgets } = assistant;
+  const { readers } = assistant;
+  const { models, budgets } = assistant.mind;
   const records = core.engine.records("daily_summary");
   const stopping = new AbortController();
   const summaryPorts = {

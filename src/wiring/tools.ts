@@ -88,7 +88,8 @@ function webFamilies(
 function memoryFamily({ config: { config } }: GatewayOptions, core: Core, assistant: Assistant): ToolFamily {
   const { workspace } = config.agents.defaults;
   const { sessions, provenance } = core;
-  const { readers, chatMemory } = assistant;
+  const { readers } = assistant;
+  const { chatMemory } = assistant.mind;
   const whoseOf = readers.ofSession;
   const past = createMemorySearch(() =>
     memorySources({
@@ -111,7 +112,7 @@ function memoryFamily({ config: { config } }: GatewayOptions, core: Core, assist
   });
 }
 
-function knownChats({ engine, sessions }: Core, { channels, isOwner }: Assistant) {
+function knownChats({ engine, sessions }: Core, { platforms: { channels }, people: { isOwner } }: Assistant) {
   return createKnownChats({
     isOwner,
     channels,

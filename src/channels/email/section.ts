@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { flag, optionalAddress, optionalText, whole } from "./values.js";
+import { flag, optionalAddress, optionalText, whole } from "../../config/values.js";
 
 const address = z
   .string()
@@ -66,4 +66,4 @@ export const email = z.strictObject({
   /** Mails of one sender that are taken in an hour. */
   hourlyPerSender: whole(1, 10_000, 20),
 });
-export type EmailConfig = z.output<typeof email>;
+export type EmailSection = z.output<typeof email>;

@@ -1,4 +1,4 @@
-import type { Engine } from "../engine/engine.js";
+import type { Engine } from "../../engine/engine.js";
 
 const toldForMs = 7 * 24 * 3600 * 1000;
 

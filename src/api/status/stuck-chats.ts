@@ -1,16 +1,25 @@
-import type { StuckChatStatus } from "../api/gateway-status.js";
-import type { LongLane } from "../engine/engine.js";
-import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
+import type { OpenQuestions } from "../../agent/questions/open-questions.js";
+import type { RunningTurns } from "../../agent/turn/running-turns.js";
+import type { Engine, LongLane } from "../../engine/engine.js";
+import type { StuckChats } from "../../inbound/stuck-chats.js";
+import type { StuckChatStatus } from "../gateway-status.js";
 
 /** A chat with so many messages waiting is worth a word. */
 const manyWaiting = 20;
 
-type Parts = Pick<Assistant, "questions" | "running" | "stuck">;
+/** What chats do, and what they wait for. */
+export interface ChatsAtWork {
+  readonly questions: Pick<OpenQuestions, "of">;
+  readonly running: Pick<RunningTurns, "startedAt">;
+  readonly stuck: Pick<StuckChats, "list">;
+}
 
 /** The chats that do not get on, each with why. */
-export function stuckChats({ engine }: Pick<Core, "engine">, parts: Parts): readonly StuckChatStatus[] {
-  const broken = parts.stuck.list().map(({ sessionKey, since, reason }) => ({
+export function stuckChats(
+  engine: Pick<Engine, "waiting" | "longLanes">,
+  chats: ChatsAtWork,
+): readonly StuckChatStatus[] {
+  const broken = chats.stuck.list().map(({ sessionKey, since, reason }) => ({
     sessionKey,
     waiting: engine.waiting("inbound", sessionKey).length,
     since: iso(since),
@@ -24,12 +33,12 @@ export function stuckChats({ engine }: Pick<Core, "engine">, parts: Parts): read
       sessionKey: lane.key,
       waiting: lane.waiting,
       since: iso(lane.since),
-      reason: reasonOf(lane, parts),
+      reason: reasonOf(lane, chats),
     })),
   ];
 }
 
-function reasonOf({ key, state }: LongLane, { questions, running }: Parts): string {
+function reasonOf({ key, state }: LongLane, { questions, running }: ChatsAtWork): string {
   const startedAt = running.startedAt(key);
   if (questions.of(key) !== undefined) return "has a question open that nobody has answered";
   if (startedAt !== undefined) return `has a turn running since ${iso(startedAt)}`;
