@@ -98,7 +98,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   releases.use(await keepGatewayLogSmall({ engine, key: gatewayKey, path: gatewayLog, log }));
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
   const { problem, ...storage } =
-    options.storage === undefined ? await openStorage(config.storage) : ownStorage(options.storage, log);
+    options.added?.storage === undefined ? await openStorage(config.storage) : ownStorage(options.added.storage, log);
   const sessions = releases.use(
     new SessionStore({ engine, bus: events, files, log, onBoundary, assertHeld, ...dateOf(now), ...storage }),
     "sessions",

@@ -63,19 +63,14 @@ function endingWithSignal(provider: Provider): Provider {
   };
 }
 
-function openModels(
-  { config: { config }, providers, ollamaAddress, log }: GatewayOptions,
-  core: Core,
-  now: () => number,
-): Models {
+function openModels({ config: { config }, added, log }: GatewayOptions, core: Core, now: () => number): Models {
   return createModels({
     providers: config.providers,
-    own: providers?.map(endingWithSignal),
+    own: added?.providers?.map(endingWithSignal),
     defaults: config.agents.defaults,
     prices: config.prices,
     needsPrices: counts(config.budgets, "usd"),
     circuits: createCircuits({ now, onChange: (change) => core.tell(circuitEvent(change)) }),
-    ollamaAddress,
     onConnection: ({ name, ...change }) =>
       core.tell(
         draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),

@@ -27,7 +27,8 @@ export function openReactors(
   { platforms: { channels, previews } }: Assistant,
   releases: Releases,
 ): OpenedReactors {
-  const { config, log, reactors: others = [] } = options;
+  const { config, log, added } = options;
+  const others = added?.reactors ?? [];
   const wanted = config.config.reactors;
   const { engine, events } = core;
   const metrics = wanted.metrics ? createMetricsReactor() : undefined;

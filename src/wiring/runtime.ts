@@ -11,7 +11,7 @@ import { openMcp } from "./mcp.js";
 import { startMemory } from "./memory.js";
 import { startNotices } from "./notices.js";
 import { openOperations } from "./operations.js";
-import type { GatewayOptions } from "./options.js";
+import { type GatewayOptions, isWorking } from "./options.js";
 import { openReactors } from "./reactors.js";
 import { type OpenedSchedule, openSchedule } from "./schedule.js";
 import { openStatus } from "./status.js";
@@ -115,7 +115,7 @@ async function startHeartbeat(
   { deleteSession }: GatewayApi,
   releases: Releases,
 ): Promise<void> {
-  if (!options.config.config.heartbeat.enabled || options.work === false) return;
+  if (!options.config.config.heartbeat.enabled || !isWorking(options)) return;
   const heartbeat = await import("./heartbeat.js");
   heartbeat.startHeartbeat(options, core, assistant, { reports, deleteSession }, releases);
 }

@@ -22,7 +22,7 @@ import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
 import { createEnvironments } from "./environments.js";
 import { folderLimitsOf } from "./folder-limits.js";
-import type { GatewayOptions } from "./options.js";
+import { type GatewayOptions, isWorking } from "./options.js";
 
 export interface OpenedTools extends Required<Pick<ToolFamily, "tools" | "missing" | "problems">> {
   readonly sandbox: ExecFamily["sandbox"];
@@ -45,7 +45,7 @@ export function openTools(
     { tools: [messageTool(knownChats(core, assistant))] },
     ...webFamilies(options, core, environments),
     exec,
-    { tools: options.tools ?? [] },
+    { tools: options.added?.tools ?? [] },
   ];
   for (const { close } of families) if (close !== undefined) releases.defer(close);
   return {
@@ -56,7 +56,12 @@ export function openTools(
   };
 }
 
-function execFamily({ config: { config }, home, log, work = true }: GatewayOptions, environments: Environments) {
+function execFamily(options: GatewayOptions, environments: Environments) {
+  const {
+    config: { config },
+    home,
+    log,
+  } = options;
   const { workspace, executionMode, timezone } = config.agents.defaults;
   return openExec(config.tools.exec, {
     home,
@@ -64,7 +69,7 @@ function execFamily({ config: { config }, home, log, work = true }: GatewayOptio
     executionMode,
     timeZone: timezone ?? ownTimeZone(),
     folderLimits: folderLimitsOf(config),
-    isWorking: work,
+    isWorking: isWorking(options),
     environments,
     log,
   });
