@@ -1,12 +1,12 @@
-import { commands } from "../agent/commands/chat-command.js";
-import { createPreviews, type Previews } from "../bus/previews.js";
-import type { Shape } from "../bus/replies.js";
-import type { Channel, OwnChannelContext, ReceivedMessage } from "../channels/channel.js";
-import { openPlatform, platformNames, shapeOf } from "../channels/platforms.js";
-import { draft } from "../events/event.js";
-import type { Intake } from "../inbound/intake.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { commands } from "../../agent/commands/chat-command.js";
+import { createPreviews, type Previews } from "../../bus/previews.js";
+import type { Shape } from "../../bus/replies.js";
+import type { Channel, OwnChannelContext, ReceivedMessage } from "../../channels/channel.js";
+import { openPlatform, platformNames, shapeOf } from "../../channels/platforms.js";
+import { draft } from "../../events/event.js";
+import type { Intake } from "../../inbound/intake.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
 
 const commandMenu = Object.entries(commands).map(([command, description]) => ({ command, description }));
 

@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { waitForTurn } from "../api/sessions/wait-for-turn.js";
-import { RunReports } from "../schedule/run-reports.js";
-import { Schedule } from "../schedule/schedule.js";
-import type { Releases } from "../util/async/releases.js";
-import { ownTimeZone } from "../util/local-time.js";
-import type { Core } from "./core.js";
-import { type GatewayOptions, isWorking } from "./options.js";
+import { waitForTurn } from "../../api/sessions/wait-for-turn.js";
+import { RunReports } from "../../schedule/run-reports.js";
+import { Schedule } from "../../schedule/schedule.js";
+import type { Releases } from "../../util/async/releases.js";
+import { ownTimeZone } from "../../util/local-time.js";
+import type { Core } from "../core/core.js";
+import { type GatewayOptions, isWorking } from "../options.js";
 
 export interface OpenedSchedule {
   readonly schedule: Schedule;

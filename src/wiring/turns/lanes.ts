@@ -1,14 +1,14 @@
-import { createAgent } from "../agent/agent.js";
-import { createClock } from "../agent/model/context.js";
-import { deliverOutbound } from "../bus/delivery.js";
-import { superviseChannel } from "../channels/supervisor.js";
-import { sleep } from "../util/async/sleep.js";
+import { createAgent } from "../../agent/agent.js";
+import { createClock } from "../../agent/model/context.js";
+import { deliverOutbound } from "../../bus/delivery.js";
+import { superviseChannel } from "../../channels/supervisor.js";
+import { sleep } from "../../util/async/sleep.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { OpenedStatus } from "../operations/status.js";
+import { type GatewayOptions, isWorking } from "../options.js";
 import { agentPorts, type Hands } from "./agent-ports.js";
-import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
-import { type GatewayOptions, isWorking } from "./options.js";
 import { type Part, startPart } from "./part.js";
-import type { OpenedStatus } from "./status.js";
 
 const turnsParallel = 64;
 const maxAttempts = 3;
