@@ -1,8 +1,8 @@
-import { InOrder } from "../../util/async/in-order.js";
 import { clearLine, createInterface, cursorTo, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { linked } from "../../util/async/linked.js";
 import { newId } from "../../util/ids.js";
 import { dim, harmless, tell } from "../text/output.js";
