@@ -10,7 +10,7 @@ import {
 } from "./connection.js";
 import { parseFrame, type ServerFrame } from "./frames.js";
 import { call, Listeners } from "./listeners.js";
-import { Requests, type RequestTiming } from "./requests.js";
+import { Requests } from "./requests.js";
 import { createSubscriptions, type EventsOf, type SubscribeOptions, type Undo } from "./subscriptions.js";
 import { createUpload, type UploadedFile, type UploadOptions } from "./upload.js";
 
@@ -31,7 +31,11 @@ export type { ServerFrame } from "./frames.js";
 export type { EventsOf, SubscribeOptions, Undo } from "./subscriptions.js";
 export type { UploadedFile, UploadOptions } from "./upload.js";
 
-export interface ClientTiming extends RetryTiming, RequestTiming {}
+export interface ClientTiming extends RetryTiming {
+  readonly commandTimeoutMs: number;
+  /** After so long without a word from the gateway it is asked whether it is still there. */
+  readonly idleMs: number;
+}
 
 export interface ClientOptions {
   /**
