@@ -35,6 +35,7 @@ import { openSessionFeed } from "./sessions/feed.js";
 import { createLifecycle } from "./sessions/lifecycle.js";
 import { toSessionUsage } from "./sessions/usage.js";
 import { assertOwnId, waitForTurn } from "./sessions/wait-for-turn.js";
+import { checkWorkingFolder } from "./sessions/working-folder.js";
 import { createSkillOperations } from "./skill-operations.js";
 
 export interface OperationPorts {
@@ -169,6 +170,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       checkKey(key);
       if (await sessions.exists(key)) return { key, reused: true };
       if (model !== undefined) await checkModel(model);
+      if (cwd !== undefined) await checkWorkingFolder(cwd, ports.workspace);
       await sessions.open(key);
       const events = [
         draft("session_state_changed", { from: "none", to: "created", reason: "client" }, { source: "client" }),

@@ -80,9 +80,9 @@ function isLog({ path }: Source): boolean {
   return path.endsWith(".events.jsonl");
 }
 
-/** Locks, and files that are on their way to another name. */
+/** Not locks, nor files on their way to another name, nor the list of sessions: it is only a cache, and tells of deleted ones for a second. */
 function isState(name: string): boolean {
-  return !name.startsWith(".lock") && !/\.jsonl?\.\d+$/.test(name);
+  return !name.startsWith(".lock") && name !== ".index.jsonl" && !/\.jsonl?\.\d+$/.test(name);
 }
 
 /** A folder and everything below it, in order of names. */

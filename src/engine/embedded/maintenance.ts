@@ -120,6 +120,8 @@ export class Maintenance {
     const { journal, quiet } = this.#options;
     if (!this.#mayHold) throw new EngineError("The engine is closed", { kind: "closed" });
     const lost = new AbortController();
+    // A backup would keep what was deleted a moment ago for good.
+    if (this.#forgetTimer !== undefined) await this.#rotate();
     quiet.isHeld = true;
     try {
       await journal.sync(false);

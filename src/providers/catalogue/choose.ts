@@ -4,7 +4,7 @@ import type { Circuits } from "../circuits.js";
 import { createOpenAIProvider } from "../openai/openai.js";
 import type { ChosenModel, Price, Provider, Thinking } from "../provider.js";
 import { type ProviderConnectionChange, withConnection } from "../wire/connection.js";
-import { byOtherName, isRawName, providersNamedBy } from "./families.js";
+import { byOtherName, isGivenAway, isRawName, providersNamedBy } from "./families.js";
 import {
   type ModelSettings,
   misplacedKey,
@@ -131,7 +131,7 @@ function find(
   configured: Readonly<Record<string, ProviderSettings>>,
 ): Choice {
   const named = (wanted: string): UsableProvider | undefined => usable.find(({ name }) => name === wanted);
-  const prefix = label.slice(0, Math.max(0, label.indexOf("/")));
+  const prefix = prefixOf(label);
   const byPrefix = label.length > prefix.length + 1 ? usable.find(({ name }) => isSameName(name, prefix)) : undefined;
   if (byPrefix !== undefined) return { ...inProvider(byPrefix, label), why: `"${prefix}/" names it` };
 
@@ -149,17 +149,22 @@ function find(
   const family = providersNamedBy(label)
     .map(named)
     .find((from) => from !== undefined);
-  if (family !== undefined && (prefix === "" || openrouter === undefined) && !belongsElsewhere(prefix, configured))
+  if (family !== undefined && (prefix === "" || openrouter === undefined) && !belongsElsewhere(label, configured))
     return { from: family, model: label, entry: undefined, why: "the model's name points at it" };
-  const own = isRawName(label) ? named("vllm") : undefined;
+  const isOwn = isRawName(label) || (isGivenAway(label) && openrouter === undefined);
+  const own = isOwn ? named("vllm") : undefined;
   if (own !== undefined)
     return { from: own, model: label, entry: undefined, why: "a server of one's own takes any name" };
   if (openrouter !== undefined)
     return { from: openrouter, model: label, entry: undefined, why: "it takes the models that no other provider has" };
 
-  const only = belongsElsewhere(prefix, configured) ? undefined : onlyOne(usable);
+  const only = belongsElsewhere(label, configured) ? undefined : onlyOne(usable);
   // Before a slash stands a maker, or a provider that somebody forgot: one that is not known serves no model by chance.
-  const isMaker = prefix === "" || isRawName(label) || (only !== undefined && Object.hasOwn(presets, only.name));
+  const isMaker =
+    prefix === "" ||
+    isRawName(label) ||
+    isGivenAway(label) ||
+    (only !== undefined && Object.hasOwn(presets, only.name));
   if (only === undefined || !isMaker) throw new ConfigError(whyNot(label, usable, configured));
   return { from: only, model: label, entry: undefined, why: "it is the only provider with a key" };
 }
@@ -168,10 +173,16 @@ function isSameName(name: string | undefined, wanted: string): boolean {
   return name?.toLowerCase() === wanted.toLowerCase();
 }
 
+/** What stands before the first slash. */
+function prefixOf(label: string): string {
+  return label.slice(0, Math.max(0, label.indexOf("/")));
+}
+
 /** The label names a provider that is known and cannot be called: no other one is meant. */
-function belongsElsewhere(prefix: string, configured: Readonly<Record<string, ProviderSettings>>): boolean {
-  const name = prefix.toLowerCase();
-  return Object.hasOwn(presets, name) || Object.hasOwn(configured, prefix);
+function belongsElsewhere(label: string, configured: Readonly<Record<string, ProviderSettings>>): boolean {
+  const prefix = prefixOf(label);
+  if (isGivenAway(label)) return false;
+  return Object.hasOwn(presets, prefix.toLowerCase()) || Object.hasOwn(configured, prefix);
 }
 
 /** The only provider of the config that can be called, or the only one with a key. One that a program gives knows its models. */
@@ -218,8 +229,9 @@ function whyNot(
   usable: readonly UsableProvider[],
   configured: Readonly<Record<string, ProviderSettings>>,
 ): string {
-  const prefix = label.includes("/") ? label.slice(0, label.indexOf("/")) : undefined;
-  if (prefix !== undefined && (Object.hasOwn(presets, prefix) || Object.hasOwn(configured, prefix))) {
+  const written = prefixOf(label);
+  const prefix = Object.hasOwn(configured, written) ? written : written.toLowerCase();
+  if (belongsElsewhere(label, configured)) {
     const misplaced = misplacedKey(prefix, configured[prefix] ?? { models: [] });
     if (misplaced !== undefined) return misplaced;
     const hasKey = Boolean(configured[prefix]?.apiKey?.trim());

@@ -57,3 +57,8 @@ export function byOtherName(
 export function isRawName(label: string): boolean {
   return /^[\w.-]+\/[\w.-]+$/.test(label) && /[A-Z]/.test(label);
 }
+
+/** What OpenAI has given away and does not serve itself: others do, and call it by this name. */
+export function isGivenAway(label: string): boolean {
+  return /^openai\/gpt-?oss/i.test(label);
+}

@@ -495,7 +495,7 @@ test("a plan tells each of its changes, as part of the turn or the command that 
 test("sessions, titles, settings and clients are told as they change", async () => {
   await using t = await start({ text: "hi" });
   const { api, address } = t.gateway.gateway;
-  await api.createSession({ key: "webui:one", title: "One", model: "openai/test-model", cwd: "/tmp" });
+  await api.createSession({ key: "webui:one", title: "One", model: "openai/test-model", cwd: "." });
   await api.renameSession("webui:one", "Two");
   await t.gateway.ask("hello", { key: "webui:one" });
   await api.deleteSession("webui:one");
@@ -512,7 +512,7 @@ test("sessions, titles, settings and clients are told as they change", async () 
     t.of("settings_changed").map(({ payload }) => [payload.scope, payload.key, payload.to]),
     [
       ["session", "model", "openai/test-model"],
-      ["session", "cwd", "/tmp"],
+      ["session", "cwd", "."],
     ],
   );
   const clients = () => t.of("connection_state_changed").filter(({ payload }) => payload.peer === "client");

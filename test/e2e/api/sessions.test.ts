@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
@@ -51,16 +53,34 @@ test("a session made for a model uses it; one that no provider has is refused wi
     key: "webui:other",
     model: "openai/other-model",
     title: "Other",
-    cwd: "/tmp/x",
+    cwd: ".",
   });
   assert.deepEqual(made, { key: "webui:other", reused: false });
   assert.deepEqual(await t.api.createSession({ key: "webui:other" }), { key: "webui:other", reused: true });
   const before = (await t.api.getSession("webui:other")).metadata;
-  assert.deepEqual([before.state, before.model, before.cwd], ["created", "openai/other-model", "/tmp/x"]);
+  assert.deepEqual([before.state, before.model, before.cwd], ["created", "openai/other-model", "."]);
   assert.equal((await t.gateway.ask("hi", { key: "webui:other" })).end, "complete");
   assert.equal(t.model.requests[0]?.body.model, "other-model");
   await assert.rejects(t.api.createSession({ key: "webui:wrong", model: "nobody/has-this" }), /nobody\/has-this/);
   await assert.rejects(t.api.getSession("webui:wrong"), /no session/);
+});
+
+test("a session is made only for a folder of the workspace", async () => {
+  await using t = await start();
+  await mkdir(join(t.gateway.workspace, "project"));
+  await writeFile(join(t.gateway.workspace, "notes.txt"), "text");
+  await symlink("/etc", join(t.gateway.workspace, "away"));
+  for (const [cwd, why] of [
+    ["/etc", /cwd: \/etc is outside the workspace\. Name a folder in the workspace \/.*\/workspace\.$/],
+    ["../..", /is outside the workspace/],
+    ["away", /is outside the workspace/],
+    ["nope", /nope does not exist/],
+    ["notes.txt", /notes\.txt is not a folder/],
+  ] as const) {
+    await assert.rejects(t.api.createSession({ key: "webui:wrong", cwd }), why);
+    await assert.rejects(t.api.getSession("webui:wrong"), /no session/);
+  }
+  assert.equal((await t.api.createSession({ key: "webui:right", cwd: "project" })).reused, false);
 });
 
 test("a title stays through turns and restarts, and is cut between characters", async () => {

@@ -77,6 +77,17 @@ const table: readonly { readonly rules: readonly PolicyRule[]; readonly rows: re
     ],
   },
   {
+    // A relative path leads into the chat's own folder.
+    rules: [
+      { tool: "write_file", verdict: "deny" },
+      { tool: "write_file", argument: "*/notes/*", verdict: "allow" },
+    ],
+    rows: [
+      ["write_file", write("notes/a.md"), "runs"],
+      ["write_file", write("notes/../own.md"), "denied by 0"],
+    ],
+  },
+  {
     // Broad is also what has an argument that meets the input of the call.
     rules: [
       { argument: "*secret*", verdict: "deny" },

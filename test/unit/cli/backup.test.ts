@@ -108,6 +108,8 @@ async function restore(
 
 test("what is restored is what was backed up: names, bytes, modes, times, links and empty folders", async (t) => {
   const { folder, home, file, backUp } = await openHome(t);
+  // Only a cache: it may still tell of a conversation that was deleted a moment ago.
+  fs.writeFileSync(join(home, "workspace/.sessions/.index.jsonl"), "deleted words\n");
   const manifest = await backUp();
   assert.equal(fs.statSync(file).mode & 0o777, 0o600);
   assert.deepEqual([manifest.isLive, manifest.hasSecrets, manifest.leftOut], [false, false, []]);
@@ -115,10 +117,10 @@ test("what is restored is what was backed up: names, bytes, modes, times, links 
   const { aside, waiting, problem } = await restore(file, copy);
   assert.deepEqual([aside, waiting, problem], [[], { messages: 1, replies: 1 }, undefined]);
   const stays =
-    /^(logs|something-else|secrets\.json|config\.json|gateway\.lock)|\.lock$|^journal\/|telegram_42\.events|^journal\.mark$/;
+    /^(logs|something-else|secrets\.json|config\.json|gateway\.lock)|\.lock$|^journal\/|telegram_42\.events|^journal\.mark$|\.index\.jsonl$/;
   assert.deepEqual(treeOf(copy, stays), treeOf(home, stays));
   assert.equal(fs.readFileSync(join(copy, "config.json"), "utf8"), "{}\n");
-  for (const left of ["logs", "something-else", "secrets.json", "gateway.lock"])
+  for (const left of ["logs", "something-else", "secrets.json", "gateway.lock", "workspace/.sessions/.index.jsonl"])
     assert.ok(!fs.existsSync(join(copy, left)), left);
   const stats = fs.statSync(join(copy, "workspace", "AGENTS.md"));
   assert.deepEqual([stats.mode & 0o777, stats.mtimeMs], [0o640, 1_000_000]);

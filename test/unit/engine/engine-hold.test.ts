@@ -87,6 +87,19 @@ test("a session that is deleted while the files are held keeps its log until the
   await engine[Symbol.asyncDispose]();
 });
 
+test("what was deleted a moment before is not in the files that are held", async (t) => {
+  const home = tempFolder(t);
+  const { engine } = await openIn(home, { forgetMs: 60_000 });
+  await engine.append(sessionOf, [titled("ORANGUTAN")], { durable: true });
+  await engine.deleteSession(sessionOf);
+  const held = await hold(engine);
+  const { path, bytes } = held.segment;
+  assert.ok(!fs.readFileSync(path).subarray(0, bytes).includes("ORANGUTAN"));
+  assert.deepEqual(fs.readdirSync(join(home, "journal")), [basename(path)]);
+  await held[Symbol.asyncDispose]();
+  await engine[Symbol.asyncDispose]();
+});
+
 test("one holder comes after the other, a flush waits for them, and closing takes the files back", async (t) => {
   const { engine } = await openIn(tempFolder(t));
   const first = await hold(engine);

@@ -18,10 +18,10 @@ function filesWith(code: RegExp): readonly string[] {
  */
 test("tools run in the registry only, the registry is called by the turn only, and policy is asked in one place", () => {
   assert.deepEqual(filesWith(/\btool\.run\(/), ["tools/registry.ts"]);
-  assert.deepEqual(filesWith(/\btools\.run\(/), ["agent/tool-calls.ts"]);
+  assert.deepEqual(filesWith(/\btools\.run\(/), ["agent/calls/tool-calls.ts"]);
   assert.deepEqual(filesWith(/\bcreateToolRegistry\(/), ["tools/registry.ts", "wiring/lanes.ts"]);
   assert.deepEqual(filesWith(/\bmayUseTool\(/), ["policy/policy.ts", "wiring/lanes.ts"]);
-  assert.deepEqual(filesWith(/\bcreatePermit\(/), ["agent/approvals.ts", "agent/tool-calls.ts"]);
+  assert.deepEqual(filesWith(/\bcreatePermit\(/), ["agent/calls/approvals.ts", "agent/calls/tool-calls.ts"]);
   assert.deepEqual(filesWith(/\bcreatePolicy\(/), ["policy/policy.ts", "wiring/assistant.ts"]);
 });
 
