@@ -4,7 +4,6 @@ import {
   type CloseInfo,
   type ConnectionState,
   openConnection,
-  type RetryTiming,
   type SocketConstructor,
   type SocketLike,
 } from "./connection.js";
@@ -12,6 +11,7 @@ import { parseFrame, type ServerFrame } from "./frames.js";
 import { call, Listeners } from "./listeners.js";
 import { Requests } from "./requests.js";
 import { createSubscriptions, type EventsOf, type SubscribeOptions, type Undo } from "./subscriptions.js";
+import type { ClientTiming } from "./timing.js";
 import { createUpload, type UploadedFile, type UploadOptions } from "./upload.js";
 
 export type { EventType } from "../events/catalogue.js";
@@ -29,13 +29,8 @@ export type {
 export type { CloseInfo, ConnectionState, SocketConstructor, SocketLike } from "./connection.js";
 export type { ServerFrame } from "./frames.js";
 export type { EventsOf, SubscribeOptions, Undo } from "./subscriptions.js";
+export type { ClientTiming } from "./timing.js";
 export type { UploadedFile, UploadOptions } from "./upload.js";
-
-export interface ClientTiming extends RetryTiming {
-  readonly commandTimeoutMs: number;
-  /** After so long without a word from the gateway it is asked whether it is still there. */
-  readonly idleMs: number;
-}
 
 export interface ClientOptions {
   /**

@@ -1,7 +1,7 @@
-import type { ClientTiming } from "./client.js";
 import { ClientError } from "./client-error.js";
 import type { CommandFrame, ServerFrame } from "./frames.js";
 import type { OnAnswer } from "./subscriptions.js";
+import type { ClientTiming } from "./timing.js";
 
 type RequestTiming = Pick<ClientTiming, "commandTimeoutMs" | "idleMs">;
 
