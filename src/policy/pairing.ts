@@ -1,6 +1,8 @@
 import { createHash, randomInt, timingSafeEqual } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { RequestError } from "../errors.js";
+import { InOrder } from "../util/async/in-order.js";
 
 /** Where pairings are kept: small durable facts by id. */
 export interface PairingRecords {
@@ -87,8 +89,8 @@ class StoredPairing implements Pairing {
   readonly #records: PairingRecords;
   readonly #now: () => number;
   /** Codes that lost their place but were already told: asking again must not make a chat window fill up. */
-  readonly #dropped = new Map<string, Waiting>();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #dropped = new LRUCache<string, Waiting>({ max: rememberedDropped });
+  readonly #changes = new InOrder();
 
   constructor(records: PairingRecords, now: () => number) {
     this.#records = records;
@@ -96,7 +98,7 @@ class StoredPairing implements Pairing {
   }
 
   request(channel: string, senderId: string, senderName?: string): ReturnType<Pairing["request"]> {
-    return this.#inOrder(async () => {
+    return this.#changes.run(async () => {
       const id = waitingId({ channel, senderId });
       const current = waitingRecord.safeParse(this.#records.get(id)).data;
       if (current && this.#isValid(current)) return { code: current.code, isNew: false };
@@ -114,7 +116,7 @@ class StoredPairing implements Pairing {
   }
 
   approve(code: string): Promise<PairedSender | undefined> {
-    return this.#inOrder(async () => {
+    return this.#changes.run(async () => {
       this.#assertTriesLeft();
       const match = this.#waitingWith(code);
       if (match === undefined) {
@@ -131,7 +133,7 @@ class StoredPairing implements Pairing {
   }
 
   revoke(channel: string, senderId: string): Promise<boolean> {
-    return this.#inOrder(async () => {
+    return this.#changes.run(async () => {
       const id = pairedId(channel, senderId);
       if (this.#records.get(id) === undefined) return false;
       await this.#records.delete(id);
@@ -153,12 +155,6 @@ class StoredPairing implements Pairing {
         .filter(({ id }) => id.startsWith("paired:"))
         .flatMap(({ value }) => toPaired(pairedRecord.safeParse(value).data)),
     };
-  }
-
-  #inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => undefined);
-    return result;
   }
 
   #isValid(entry: Waiting): boolean {
@@ -194,8 +190,6 @@ class StoredPairing implements Pairing {
 
   #rememberDropped(entry: Waiting): void {
     for (const [id, each] of this.#dropped) if (!this.#isValid(each)) this.#dropped.delete(id);
-    const oldest = this.#dropped.keys().next();
-    if (this.#dropped.size >= rememberedDropped && !oldest.done) this.#dropped.delete(oldest.value);
     this.#dropped.set(waitingId(entry), entry);
   }
 

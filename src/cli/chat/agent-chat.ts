@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { newId } from "../../util/ids.js";
 import { dim, harmless, printNote } from "../text/output.js";
 import { type AgentGateway, stopTurn } from "./agent-once.js";
@@ -39,8 +40,7 @@ class Conversation {
   /** Ids of the messages that were typed here. */
   readonly #typed = new Set<string>();
   #answering: AnswerScreen | undefined;
-  /** Questions are asked one after the other. */
-  #questions: Promise<void> = Promise.resolve();
+  readonly #questions = new InOrder();
   #wantsToLeave = false;
 
   constructor(sessionKey: string, gateway: AgentGateway, streams: ChatStreams) {
@@ -132,8 +132,6 @@ class Conversation {
     const read: ReadLine = (prompt, { isHidden }, signal) =>
       this.#terminal.fresh({ prompt, isHidden, leavesCommands: mayLeave }, signal);
     const here = { read, show: (line: string) => this.#show(line) };
-    this.#questions = this.#questions.then(() =>
-      promptFor(key, question, this.#gateway.client, here, closed, mayLeave),
-    );
+    void this.#questions.run(() => promptFor(key, question, this.#gateway.client, here, closed, mayLeave));
   }
 }

@@ -1,6 +1,6 @@
 import type { Driver } from "unstorage";
 import { messageOf, StorageError } from "../../errors.js";
-import { inTime } from "../../util/async/in-time.js";
+import { within } from "../../util/async/within.js";
 import { Turns } from "./turns.js";
 
 const callsAtOnce = 8;
@@ -49,7 +49,7 @@ export class DriverCalls implements AsyncDisposable {
     this.#isClosed = true;
     if (this.#opened === undefined) return;
     // A storage that does not let go holds up no stop.
-    await within(this.#timeoutMs, release(this.#opened)).catch(() => {});
+    await answerOf(this.#timeoutMs, release(this.#opened)).catch(() => {});
     this.#opened = undefined;
   }
 
@@ -59,7 +59,7 @@ export class DriverCalls implements AsyncDisposable {
     const current = this.#opened;
     let driver: Driver | undefined;
     try {
-      return await within(
+      return await answerOf(
         this.#timeoutMs,
         current.then((ready) => {
           driver = ready;
@@ -88,8 +88,8 @@ async function release(opened: Promise<Driver>): Promise<void> {
   }
 }
 
-async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  return await inTime(work, timeoutMs, () => new NoAnswer(`no answer within ${timeoutMs / 1000} s`));
+async function answerOf<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  return await within(work, { ms: timeoutMs, late: () => new NoAnswer(`no answer within ${timeoutMs / 1000} s`) });
 }
 
 /** Where several addresses of one name refuse, the error itself says nothing. */
