@@ -48,7 +48,14 @@ const table: readonly Row[] = [
   { files: "memory/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "skills/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "channels/formatting/**", may: base },
-  { files: "channels/*/**", may: [...base, "channels/channel", "channels/formatting/*"], types: ["bus/messages"] },
+  // A channel's section of the config, and the one list of those that the config can name.
+  { files: "channels/*/section", may: [...base, "config/values"] },
+  { files: "channels/platforms", may: [...base, "channels/*/platform"], types: ["channels/platform", "bus/replies"] },
+  {
+    files: "channels/*/**",
+    may: [...base, "channels/channel", "channels/formatting/*"],
+    types: ["bus/messages", "channels/platform"],
+  },
   { files: "channels/*", may: [...base, "events/**"], types: ["bus/*", "engine/engine"] },
   // Each wire API knows what all providers share, never another one.
   ...["catalogue", "wire", "request"].map((room) => ({
@@ -114,7 +121,7 @@ const table: readonly Row[] = [
   { files: "api/skill-files", may: [...base, "api/skills-api", "skills/*"] },
   {
     files: "api/**",
-    may: [...base, "events/**"],
+    may: [...base, "events/**", "engine/log-damage"],
     types: [
       "bus/*",
       "engine/engine",
@@ -158,7 +165,7 @@ const table: readonly Row[] = [
     types: ["events/**"],
   },
   { files: "templates/**", may: base },
-  { files: "config/**", may: base },
+  { files: "config/**", may: [...base, "channels/platforms"] },
   // Puts the agent together with an engine of its own, and with a model and tools that only play.
   {
     files: "replay/**",
@@ -185,7 +192,7 @@ const ofEmbeddedEngine: readonly { readonly files: Pattern; readonly may: Patter
   { files: "offline/**", may: "**" },
   { files: "replay/**", may: "**" },
   // Opens it, and hands what it has to do with files to who needs that.
-  { files: "wiring/core", may: "engine/embedded/open-home" },
+  { files: "wiring/core/core", may: "engine/embedded/open-home" },
   { files: "wiring/options", may: "engine/embedded/open-home" },
 ];
 
@@ -350,6 +357,23 @@ describe("the source code", () => {
     assert.deepEqual(strays, []);
   });
 
+  test("names each platform in one list, and each family of tools in another one", () => {
+    const importers = (isPart: RegExp): readonly string[] =>
+      sources.flatMap(({ path, imports }) => {
+        const room = path.split("/").slice(0, 2).join("/");
+        const isFar = imports.some(({ kind, specifier }) => {
+          const target = targetOf(path, specifier);
+          return kind !== "type" && target !== undefined && isPart.test(target) && !target.startsWith(`${room}/`);
+        });
+        return isFar ? [path] : [];
+      });
+    assert.deepEqual(importers(/^channels\/(?!formatting\/)[^/]+\//), ["channels/platforms.ts"]);
+    assert.deepEqual(
+      importers(/^tools\/[^/]+\//).filter((path) => !path.startsWith("tools/")),
+      ["wiring/runtime.ts", "wiring/tools/tools.ts"],
+    );
+  });
+
   test("imports only packages that come along with the program", () => {
     const { dependencies, optionalDependencies } = JSON.parse(readFileSync(projectFile("package.json"), "utf8"));
     const packages = new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]);
@@ -459,8 +483,8 @@ describe("the check itself", () => {
     assert.deepEqual(wrong("gateway.ts", 'import { x } from "./engine/embedded/open.js";'), []);
     const leaks = (path: string, code: string): number => leaksOfEngine({ path, imports: importsOf(code) }).length;
     assert.equal(leaks("gateway.ts", 'import { x } from "./engine/embedded/open.js";'), 1);
-    assert.equal(leaks("wiring/core.ts", 'import { x } from "../engine/embedded/locking/lock.js";'), 1);
-    assert.equal(leaks("wiring/core.ts", 'import { x } from "../engine/embedded/open-home.js";'), 0);
+    assert.equal(leaks("wiring/core/core.ts", 'import { x } from "../../engine/embedded/locking/lock.js";'), 1);
+    assert.equal(leaks("wiring/core/core.ts", 'import { x } from "../../engine/embedded/open-home.js";'), 0);
     assert.equal(leaks("sessions/a.ts", 'import type { x } from "../engine/embedded/options.js";'), 1);
     assert.equal(leaks("sessions/a.ts", 'import type { x } from "../engine/engine.js";'), 0);
   });

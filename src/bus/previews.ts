@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Engine, Records } from "../engine/engine.js";
 import { ChannelError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
-import { linked } from "../util/async/linked.js";
+import { settledWithin } from "../util/async/within.js";
 import { outboundWork } from "./message-bus.js";
 import type { OutboundMessage } from "./messages.js";
 
@@ -54,29 +54,26 @@ interface State {
   working: Promise<void>;
 }
 
+type PreviewEngine = Pick<Engine, "waiting" | "status">;
+
 export function createPreviews(
-  engine: Pick<Engine, "waiting" | "status">,
+  engine: PreviewEngine,
   records: Records,
   channels: ReadonlyMap<string, GrowingSender>,
   log: Logger,
 ): Previews {
-  return new KeptPreviews(engine, records, channels, log);
+  return new StoredPreviews(engine, records, channels, log);
 }
 
-class KeptPreviews implements Previews {
-  readonly #engine: Pick<Engine, "waiting" | "status">;
+class StoredPreviews implements Previews {
+  readonly #engine: PreviewEngine;
   readonly #records: Records;
   readonly #channels: ReadonlyMap<string, GrowingSender>;
   readonly #log: Logger;
   readonly #states = new Map<string, State>();
   #isClosed = false;
 
-  constructor(
-    engine: Pick<Engine, "waiting" | "status">,
-    records: Records,
-    channels: ReadonlyMap<string, GrowingSender>,
-    log: Logger,
-  ) {
+  constructor(engine: PreviewEngine, records: Records, channels: ReadonlyMap<string, GrowingSender>, log: Logger) {
     this.#engine = engine;
     this.#records = records;
     this.#channels = channels;
@@ -114,32 +111,35 @@ class KeptPreviews implements Previews {
       this.#states.delete(id);
     }
     if (this.#records.get(id) === undefined) return;
-    await this.#records.delete(id).catch((error: unknown) => {
-      this.#log.debug(`a preview was not forgotten: ${messageOf(error)}`);
-    });
+    await this.#records
+      .delete(id)
+      .catch((error: unknown) => this.#log.debug(`a preview was not forgotten: ${messageOf(error)}`));
   }
 
   async close(limitMs: number): Promise<void> {
     this.#isClosed = true;
-    using limit = linked(new AbortController().signal, limitMs);
-    const tooLong = new Promise((resolve) => limit.signal.addEventListener("abort", resolve));
-    await Promise.race([tooLong, Promise.all([...this.#states.values()].map(({ working }) => working))]);
+    await settledWithin(Promise.all([...this.#states.values()].map(({ working }) => working)), { ms: limitMs });
   }
 
   #stateOf(id: string): State {
     const known = this.#states.get(id);
     if (known !== undefined) return known;
     const stored = record.safeParse(this.#records.get(id)).data?.platformMessageId;
-    const isStored = stored !== undefined;
-    const working = Promise.resolve();
-    const state: State = { platformMessageId: stored, isStored, shown: "", showing: "", isClosed: false, working };
+    const state: State = {
+      platformMessageId: stored,
+      isStored: stored !== undefined,
+      shown: "",
+      showing: "",
+      isClosed: false,
+      working: Promise.resolve(),
+    };
     this.#states.set(id, state);
     return state;
   }
 
   async #put(state: State, message: OutboundMessage, signal: AbortSignal): Promise<void> {
-    const { id, channel: name, chatId, content } = message;
-    const channel = this.#channels.get(name);
+    const { id, chatId, content } = message;
+    const channel = this.#channels.get(message.channel);
     if (channel?.edit === undefined) return;
     if (state.platformMessageId === undefined && !(await this.#mayBegin(state, message))) return;
     state.showing = content;

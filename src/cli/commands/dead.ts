@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { segment } from "../gateway/api-client.js";
 import { withClient } from "../gateway/with-client.js";
-import { print, printJson, tell } from "../text/output.js";
+import { print, printJson, printNote } from "../text/output.js";
 
 interface JsonOption {
   readonly json?: true;
@@ -46,7 +46,8 @@ export function addDeadCommand(program: Command, version: string): void {
         return isOwn;
       });
       if (json) printJson({ redriven: ids });
-      if (isOwn) tell("No gateway is running: it is tried again as soon as one is. Start it with: maxclaw gateway");
+      if (isOwn)
+        printNote("No gateway is running: it is tried again as soon as one is. Start it with: maxclaw gateway");
     });
   dead
     .command("drop")

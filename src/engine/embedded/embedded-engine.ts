@@ -1,8 +1,8 @@
 import { EngineError, messageOf } from "../../errors.js";
 import type { EventDraft, StoredEvent } from "../../events/event.js";
 import type { Logger } from "../../log.js";
-import { inTime } from "../../util/async/in-time.js";
 import { linked } from "../../util/async/linked.js";
+import { settledWithin } from "../../util/async/within.js";
 import type {
   Acceptance,
   AcceptOptions,
@@ -232,10 +232,7 @@ export class EmbeddedEngine implements Engine {
     journal.end();
     admission.close(closedError());
     leases.close(closedError());
-    const hasSettled = await inTime(Promise.allSettled(this.#consuming), settleMs, closedError).then(
-      () => true,
-      () => false,
-    );
+    const hasSettled = await settledWithin(Promise.allSettled(this.#consuming), { ms: settleMs });
     this.#isClosed = true;
     lanes.fenceAll();
     quiet.stop();

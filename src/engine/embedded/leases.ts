@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { createGate } from "../../util/async/gate.js";
 import { linked } from "../../util/async/linked.js";
-import { untilAborted } from "../../util/async/until-aborted.js";
+import { within } from "../../util/async/within.js";
 import type { Lease } from "../engine.js";
 import type { LiveRecords, Store } from "./state.js";
 
@@ -56,7 +56,7 @@ export class Leases {
     const onClose = (): void => either.abort(this.#closing.signal.reason);
     this.#closing.signal.addEventListener("abort", onClose, { once: true });
     try {
-      await untilAborted(before, either.signal);
+      await within(before, { signal: either.signal });
     } finally {
       this.#closing.signal.removeEventListener("abort", onClose);
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { silentLog } from "../../../src/log.js";
-import { underLease } from "../../../src/wiring/under-lease.js";
+import { underLease } from "../../../src/wiring/turns/under-lease.js";
 import { gate, openIn, tempFolder, until } from "../../support/engine/engine-kit.js";
 
 const ended = (signal: AbortSignal): Promise<void> =>
