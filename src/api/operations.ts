@@ -17,7 +17,7 @@ import type { Grants } from "../policy/grants.js";
 import type { Pairing } from "../policy/pairing.js";
 import type { Scheduler } from "../schedule/scheduler.js";
 import type { SessionStore } from "../sessions/session-store.js";
-import { linked } from "../util/async/linked.js";
+import { settledWithin } from "../util/async/within.js";
 import { cutText } from "../util/text/cut-text.js";
 import { createCronOperations } from "./cron-operations.js";
 import type {
@@ -118,8 +118,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     }
   };
   const endOfTurn = async (key: string): Promise<void> => {
-    using limit = linked(new AbortController().signal, stopLimitMs);
-    await Promise.race([running.ended(key), untilAborted(limit.signal)]);
+    await settledWithin(running.ended(key), { ms: stopLimitMs });
   };
   const lifecycle = createLifecycle({
     engine,
@@ -382,8 +381,4 @@ function titleEvent(title: string): EventDraft {
     { title: cutText(title.trim(), maxTitleChars), generated_by: "user" },
     { source: "client" },
   );
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

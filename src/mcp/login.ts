@@ -12,7 +12,7 @@ import type { FetchLike, Transport } from "@modelcontextprotocol/sdk/shared/tran
 import { ListToolsResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { ConfigError } from "../errors.js";
 import { linked } from "../util/async/linked.js";
-import { untilAborted } from "../util/async/until-aborted.js";
+import { within } from "../util/async/within.js";
 import { type Challenge, challengedFetch, joinScopes } from "./auth/challenge.js";
 import { issuerProblem, type LoginCallback, openLoginCallback } from "./auth/login-callback.js";
 import { boundedFetch } from "./bounded-fetch.js";
@@ -157,7 +157,7 @@ class Login {
     // The login may fail before anybody waits for it.
     answer.catch(() => {});
     if ((await auth(provider, place)) === "AUTHORIZED") return;
-    const authorizationCode = await untilAborted(answer, signal);
+    const authorizationCode = await within(answer, { signal });
     await auth(provider, { ...place, authorizationCode });
   }
 

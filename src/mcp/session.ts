@@ -10,8 +10,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf } from "../errors.js";
 import { linked } from "../util/async/linked.js";
-import { sleep } from "../util/async/sleep.js";
-import { untilAborted } from "../util/async/until-aborted.js";
+import { settledWithin, within } from "../util/async/within.js";
 import { cutText } from "../util/text/cut-text.js";
 import { LoginNeeded, MoreLoginNeeded } from "./oauth.js";
 import type { McpServerSettings } from "./settings.js";
@@ -106,21 +105,21 @@ async function openBy(
   const close = async (): Promise<void> => {
     // So that the server need not keep what nobody comes back to.
     if (transport instanceof StreamableHTTPClientTransport && transport.sessionId !== undefined)
-      await Promise.race([transport.terminateSession(), timeout(limits.stopMs)]).catch(() => undefined);
+      await settledWithin(transport.terminateSession(), { ms: limits.stopMs });
     await client.close().catch(() => undefined);
   };
-  const within = async <T>(ms: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const inTime = async <T>(ms: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     using limit = linked(signal, ms);
     try {
-      return await untilAborted(work(limit.signal), limit.signal);
+      return await within(work(limit.signal), limit);
     } catch (error) {
       throw explain(error, transport, lost, { what, ms, timedOut: limit.signal.aborted && !signal.aborted });
     }
   };
   const list = async (): Promise<ServerCatalog> =>
-    await within(limits.listMs, "listing its tools", (limit) => readCatalog(client, limits.listMs, limit));
+    await inTime(limits.listMs, "listing its tools", (limit) => readCatalog(client, limits.listMs, limit));
   try {
-    await within(limits.initialiseMs, "initialising", () =>
+    await inTime(limits.initialiseMs, "initialising", () =>
       client.connect(transport, { timeout: limits.initialiseMs }),
     );
     const catalog = await list();
@@ -207,10 +206,6 @@ function explain(error: unknown, transport: Transport, lost: string | undefined,
   if (timedOut || /timed out/i.test(messageOf(error)))
     return new Error(`${what} took more than ${ms / 1000} s`, { cause: error });
   return new Error(causeOf(error) ?? lost ?? clauseOf(error), { cause: error });
-}
-
-function timeout(ms: number): Promise<void> {
-  return sleep(ms, new AbortController().signal);
 }
 
 /** Only a new session helps: the SDK has given up on the stream, or, with SSE, comes back as somebody else, or it is too much. */

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
-import { sleep } from "../util/async/sleep.js";
+import { settledWithin } from "../util/async/within.js";
 import { serverEnvironment } from "./environment.js";
 import { createFloodGuard, type FloodGuard } from "./flood.js";
 import { createLineReader } from "./lines.js";
@@ -167,17 +167,8 @@ export class StdioTransport implements Transport {
     if (exitCode === null && signalCode === null) signalGroup(pid, "SIGKILL");
   }
 
-  async #endsWithin(ms: number): Promise<boolean> {
-    const waiting = new AbortController();
-    const inTime = await Promise.race([
-      this.#exited.then(() => true),
-      sleep(ms, waiting.signal).then(
-        () => false,
-        () => false,
-      ),
-    ]);
-    waiting.abort();
-    return inTime;
+  #endsWithin(ms: number): Promise<boolean> {
+    return settledWithin(this.#exited, { ms });
   }
 
   #closed(): void {

@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { backoffMs } from "./async/backoff.js";
 import { sleep } from "./async/sleep.js";
 
 /** How a wrong token is answered. */
@@ -59,14 +60,15 @@ export class WrongTokens {
     const isNew = count >= mostTries;
     this.#keep(place, { ...before, count, lockedUntil: isNew ? this.#now() + lockMs : 0 });
     if (isNew) return { lockedMs: lockMs, isNew };
-    if (count > free) await this.#wait(this.#delayMs * 2 ** (count - free - 1), signal);
+    if (count > free)
+      await this.#wait(backoffMs(count - free, { firstMs: this.#delayMs, longestMs: longestDelayMs }), signal);
     return { lockedMs: undefined, isNew };
   }
 
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#waiting >= mostWaiting) return;
     this.#waiting += 1;
-    await sleep(Math.min(ms, longestDelayMs), signal).catch(() => undefined);
+    await sleep(ms, signal).catch(() => undefined);
     this.#waiting -= 1;
   }
 

@@ -8,6 +8,7 @@ import {
 } from "../engine/log-damage.js";
 import { messageOf } from "../errors.js";
 import { channelOf, chatOf, clientChannels, rootKeyOf } from "../events/session-key.js";
+import { InOrder } from "../util/async/in-order.js";
 import { derivedId } from "../util/ids.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
@@ -65,9 +66,9 @@ export function tellOfDamage(
       if (now?.eventId === damage.eventId) await records.put(key, { ...now, isTold: true });
     }
   };
-  let last: Promise<void> = Promise.resolve();
+  const inOrder = new InOrder();
   const start = (): void => {
-    last = last.then(tellAll).catch((error: unknown) => {
+    inOrder.run(tellAll).catch((error: unknown) => {
       log.warn(`That a log was damaged could not be told; it is tried again at the next start: ${messageOf(error)}`);
     });
   };

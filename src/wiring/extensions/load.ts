@@ -6,8 +6,8 @@ import { ChannelError, messageOf, ProviderError, StorageError } from "../../erro
 import type { Reactor } from "../../reactors/reactor.js";
 import { toInputSchema } from "../../tools/schema.js";
 import type { Tool } from "../../tools/tool.js";
-import { inTime } from "../../util/async/in-time.js";
 import type { Releases } from "../../util/async/releases.js";
+import { within } from "../../util/async/within.js";
 import type { GatewayOptions } from "../options.js";
 import { channelsOf } from "./channels.js";
 import type { Extension, ExtensionFactory } from "./extension.js";
@@ -85,7 +85,7 @@ export async function loadExtensions(options: GatewayOptions, releases: Releases
         releases.defer(async () => {
           const disposed = (async () => await dispose())();
           const late = (): Error => new Error(`it was not done after ${stopMs / 1000} s`);
-          await inTime(disposed, stopMs, late).catch((error: unknown) => {
+          await within(disposed, { ms: stopMs, late }).catch((error: unknown) => {
             options.log.warn(`The extension ${module} did not stop well: ${messageOf(error)}`);
           });
         }, `extension ${module}`);
@@ -107,13 +107,16 @@ async function load(
   const { workspace } = options.config.config.agents.defaults;
   const path = resolve(home, module.replace(/^~(?=[/\\]|$)/, homedir()));
   const real = await findTrustedFile(path, workspace);
-  const loaded: unknown = await inTime(import(pathToFileURL(real).href), loadMs, notReady);
+  const loaded: unknown = await within(import(pathToFileURL(real).href), { ms: loadMs, late: notReady });
   const made: unknown = typeof loaded === "object" && loaded !== null ? Reflect.get(loaded, "default") : undefined;
   if (made === undefined) throw new Error("it has no default export");
   // What it really gives is looked at below.
   const factory = made as ExtensionFactory;
   const given: unknown = isFunction(made)
-    ? await inTime((async () => await factory({ options: own, home, workspace, log, z, errors }))(), loadMs, notReady)
+    ? await within((async () => await factory({ options: own, home, workspace, log, z, errors }))(), {
+        ms: loadMs,
+        late: notReady,
+      })
     : made;
   const parsed = shape.safeParse(given);
   if (!parsed.success) {
