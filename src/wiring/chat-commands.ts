@@ -5,14 +5,14 @@ import type { AgentPorts } from "../agent/ports.js";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { ConfigError } from "../errors.js";
 import { draft } from "../events/event.js";
+import type { Schedule } from "../schedule/schedule.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
-import type { Schedule } from "./schedule.js";
 
 /** The commands about the gateway, as policy lets the message's sender use them. */
 export function chatCommands(
   core: Core,
-  { policy, skills, isOwner, readers }: Assistant,
+  { people: { policy, isOwner }, mind: { skills }, readers }: Assistant,
   api: Pick<GatewayApi, "listPairings" | "approvePairing" | "revokePairing">,
   schedule: Schedule,
 ): Pick<AgentPorts, "mayCommand" | "operate"> {

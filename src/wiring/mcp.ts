@@ -1,12 +1,9 @@
 import type { McpApi } from "../api/mcp-api.js";
-import { messageOf, RequestError } from "../errors.js";
 import { draft } from "../events/event.js";
+import { McpFamily, unknownServer } from "../mcp/family.js";
 import type { McpServerState, StateDetail } from "../mcp/server.js";
-import { placeProblems } from "../mcp/server-folder.js";
-import type { Servers } from "../mcp/servers.js";
-import { defaultLimits, endpointOf, type McpServerSettings, toServerSettings } from "../mcp/settings.js";
+import { defaultLimits, toServerSettings } from "../mcp/settings.js";
 import type { ToolSource } from "../tools/registry.js";
-import { createGate } from "../util/async/gate.js";
 import type { Releases } from "../util/async/releases.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
@@ -17,92 +14,32 @@ export interface Mcp {
   readonly api: McpApi;
   /** What is wrong with servers, each as one sentence. */
   readonly problems: () => readonly string[];
-  /** Begins to connect. What that needs is loaded only now, so that it delays no start. */
+  /** Begins to connect. */
   start(): void;
 }
 
 export function openMcp(options: GatewayOptions, core: Core, releases: Releases): Mcp {
-  const { tools, agents } = options.config.config;
-  const { workspace } = agents.defaults;
+  const { home, version, log, config } = options;
+  const { tools, agents } = config.config;
   const settings = toServerSettings(tools.mcpServers);
-  const names = settings.map(({ name }) => name);
-  if (settings.length === 0 || options.work === false) return noServers(names);
-  const loading = createGate();
-  const state: { servers?: Servers; failure?: string; isStopped?: true } = {};
-  const nothing: ReturnType<Servers["declared"]> = [];
-
-  const load = async (): Promise<void> => {
-    try {
-      const { openServers } = await import("../mcp/servers.js");
-      if (state.isStopped) return;
-      state.servers = openServers(settings, {
-        version: options.version,
-        home: options.home,
-        workspace,
-        limits: defaultLimits,
-        secrets: options.config.secrets,
-        declareBytes: tools.mcp.declareBytes,
-        idleMs: tools.mcp.idleMinutes * 60_000,
-        log: options.log,
-        onState: createTeller(core),
-      });
-    } catch (error) {
-      state.failure = `MCP servers are configured, but the client for them cannot be loaded (${messageOf(error)}). Install it: npm install @modelcontextprotocol/sdk`;
-      options.log.error(state.failure);
-    } finally {
-      loading.open();
-    }
-  };
-  const loaded: { done: Promise<void> } = { done: Promise.resolve() };
-  releases.defer(async () => {
-    state.isStopped = true;
-    loading.open();
-    await loaded.done;
-    await state.servers?.[Symbol.asyncDispose]();
-  }, "MCP servers");
+  if (settings.length === 0 || options.work === false) return noServers(settings.map(({ name }) => name));
+  const family = new McpFamily(settings, {
+    version,
+    home,
+    workspace: agents.defaults.workspace,
+    limits: defaultLimits,
+    secrets: config.secrets,
+    declareBytes: tools.mcp.declareBytes,
+    idleMs: tools.mcp.idleMinutes * 60_000,
+    log,
+    onState: createTeller(core),
+  });
+  releases.use(family, "MCP servers");
   return {
-    tools: {
-      declared: () => state.servers?.declared() ?? nothing,
-      find: (name) => state.servers?.find(name),
-      async settle(signal) {
-        await loading.opened;
-        return (await state.servers?.settle(signal)) ?? [];
-      },
-    },
-    api: {
-      list() {
-        const status = new Map((state.servers?.status() ?? []).map((one) => [one.name, one]));
-        return settings.map((one) => ({
-          ...(status.get(one.name) ?? waiting(one, state.failure)),
-          endpoint: endpointOf(one),
-        }));
-      },
-      async test(name, signal) {
-        const server = settings.find((one) => one.name === name);
-        if (server === undefined) throw unknownServer(name, names);
-        const { tryServer } = await import("../mcp/try-server.js");
-        const { secrets } = options.config;
-        const place = { home: options.home, workspace, version: options.version, secrets };
-        const outcome = await tryServer(server, place, signal);
-        return outcome.ok ? { ok: true, tools: outcome.tools } : { ok: false, error: outcome.reason };
-      },
-      reconnect(name) {
-        if (state.servers?.reconnect(name) !== true) throw unknownServer(name, names);
-      },
-    },
-    problems: () => [
-      ...placeProblems(settings, { home: options.home, workspace }),
-      ...(state.failure === undefined ? [] : [state.failure]),
-      ...(state.servers?.status() ?? []).flatMap(({ name, state: now, reason }) =>
-        reason === undefined || now === "connected" ? [] : [`MCP server ${name} is not connected: ${reason}`],
-      ),
-      ...(state.servers?.status() ?? []).flatMap(({ name, wants }) =>
-        wants === undefined ? [] : [`MCP server ${name} cannot do all that it offers: ${wants}`],
-      ),
-    ],
-    start() {
-      loaded.done = load();
-    },
+    tools: family,
+    api: family,
+    problems: () => family.problems(),
+    start: () => family.start(),
   };
 }
 
@@ -121,21 +58,6 @@ function noServers(names: readonly string[]): Mcp {
     problems: () => [],
     start() {},
   };
-}
-
-function unknownServer(name: string, names: readonly string[]): RequestError {
-  const known = names.length === 0 ? "none is configured" : `there are ${names.join(", ")}`;
-  return new RequestError(`There is no MCP server ${name}: ${known}.`, { status: 404, code: "not_found" });
-}
-
-function waiting({ name, command, type }: McpServerSettings, failure: string | undefined) {
-  return {
-    name,
-    type: command === undefined ? (type ?? "http") : "stdio",
-    state: failure === undefined ? "connecting" : "off",
-    ...(failure === undefined ? {} : { reason: failure }),
-    tools: [],
-  } as const;
 }
 
 const connections = {

@@ -1,10 +1,11 @@
-import { jobOwnerOf } from "../api/cron-operations.js";
 import type { InboundMessage } from "../bus/messages.js";
 import { isGroup } from "../bus/replies.js";
+import { platformNames } from "../channels/platforms.js";
 import { channelOf, chatOf } from "../events/session-key.js";
 import { createAudience, type Heard, type Readers } from "../policy/audience.js";
 import { heartbeatJob } from "../schedule/heartbeat-job.js";
 import { type JobOwner, job } from "../schedule/job.js";
+import { jobOwnerOf } from "../schedule/job-owner.js";
 import type { Core } from "./core.js";
 import type { GatewayOptions } from "./options.js";
 
@@ -14,9 +15,6 @@ export interface Readership {
   /** Of a session, whoever writes there next. */
   ofSession(key: string): Readers;
 }
-
-/** Also while they are off: their chats stay what they are. */
-const ownPlatforms: readonly string[] = ["telegram", "discord", "email", "websocket"];
 
 export function openReadership(
   { config: { config } }: GatewayOptions,
@@ -37,8 +35,9 @@ export function openReadership(
   };
   const readersOf = createAudience({
     owners: owners.filter((owner) => isOwner(channelOf(owner), chatOf(owner))),
-    platforms: new Set([...ownPlatforms, ...Object.keys(config.channels), ...channels]),
-    plainIds: new Set(ownPlatforms),
+    // Also while they are off: their chats stay what they are.
+    platforms: new Set([...platformNames, ...Object.keys(config.channels), ...channels]),
+    plainIds: new Set(platformNames),
     placeOfJob,
   });
   return {

@@ -2,6 +2,7 @@ import type { GatewayApi } from "../api/gateway-api.js";
 import type { ChannelStatus } from "../api/gateway-status.js";
 import { Notifications } from "../api/settings/notifications.js";
 import type { ChannelView, ProviderTry, ProviderView, SenderView, SettingsApi } from "../api/settings/settings-api.js";
+import { platformNames } from "../channels/platforms.js";
 import { configOf } from "../config/load.js";
 import { absentChannels } from "../config/schema.js";
 import { applied, editsFor } from "../config/settings/edits.js";
@@ -18,7 +19,6 @@ import { withoutSlashes } from "../util/text/trim-where.js";
 import type { GatewayOptions } from "./options.js";
 import { tryChannel } from "./try-channel.js";
 
-const ownChannels = ["telegram", "discord", "email", "websocket"] as const;
 const maxRuns = 200;
 const maxSessions = 1000;
 
@@ -124,7 +124,7 @@ function withoutLogin(address: string): string {
 function channelsOf(states: readonly ChannelStatus[], written: unknown): readonly ChannelView[] {
   const sections = isObject(written) ? written : {};
   const isOn = (name: string): boolean => isObject(sections[name]) && sections[name].enabled === true;
-  const known = new Set<string>([...ownChannels, ...states.map(({ name }) => name)]);
+  const known = new Set<string>([...platformNames, ...states.map(({ name }) => name)]);
   const ours = [...known].map((name) => {
     const found = states.find((state) => state.name === name);
     return {

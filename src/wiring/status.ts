@@ -1,96 +1,68 @@
-import type { ChannelStatus, GatewayStatus } from "../api/gateway-status.js";
+import { ChannelStates } from "../api/status/channel-states.js";
+import { createGuestProblems } from "../api/status/guest-problems.js";
+import { Status } from "../api/status/status.js";
 import { isUnmended } from "../config/file-modes.js";
-import { draft } from "../events/event.js";
 import type { Assistant } from "./assistant.js";
 import type { Core } from "./core.js";
-import { damagedLogs } from "./damage-notices.js";
-import type { Exec } from "./exec.js";
 import type { Mcp } from "./mcp.js";
 import type { GatewayOptions } from "./options.js";
-import { stuckChats } from "./stuck-chats.js";
-import { undeliveredProblems } from "./undelivered.js";
-import type { WebTools } from "./web-tools.js";
+import type { OpenedTools } from "./tools.js";
 
-export interface Status {
-  read(): GatewayStatus;
-  enter(state: GatewayStatus["state"]): void;
-  readonly channels: Map<string, ChannelStatus>;
+export interface OpenedStatus {
+  readonly status: Status;
+  readonly channels: ChannelStates;
 }
 
-export function createStatus(
+/** What people see of how the gateway is. */
+export function openStatus(
   options: GatewayOptions,
   core: Core,
   assistant: Assistant,
-  { web, exec, mcp }: { readonly web: WebTools; readonly exec: Exec; readonly mcp: Mcp },
-): Status {
-  const { home, version } = options;
-  const { models, policy, skills, channelFaults, guestProblems } = assistant;
-  const startedAt = new Date(options.now?.() ?? Date.now()).toISOString();
-  const channels = new Map<string, ChannelStatus>();
-  for (const { section, reason } of options.config.off) {
-    const [, name] = /^channels\.([a-z0-9-]+)$/.exec(section) ?? [];
-    if (name !== undefined) channels.set(name, { name, state: "off", reason });
-  }
-  for (const [name, reason] of channelFaults.off) channels.set(name, { name, state: "off", reason });
-  let state: GatewayStatus["state"] = "starting";
-  return {
+  { tools, mcp }: { readonly tools: OpenedTools; readonly mcp: Mcp },
+): OpenedStatus {
+  const { home, version, config: loaded, now = Date.now } = options;
+  const { workspace, executionMode } = loaded.config.agents.defaults;
+  const { inbound, mind, people, platforms } = assistant;
+  const { restrictToWorkspace } = loaded.config.tools;
+  const { missing } = tools;
+  const channels = new ChannelStates(new Map([...switchedOff(options), ...platforms.off]), core.tell);
+  const status = new Status({
+    facts: { version, instanceId: core.instanceId, home, workspace, executionMode, restrictToWorkspace, missing },
+    engine: core.engine,
+    models: mind.models,
     channels,
-    enter(to) {
-      core.tell(draft("gateway_state_changed", { from: state, to, version }, { source: "gateway" }));
-      state = to;
-    },
-    read() {
-      const {
-        writable,
-        reason = "The disk refuses writes.",
-        inboundWaiting,
-        outboundWaiting,
-        deadLetters,
-        syncs,
-        problems: engineProblems = [],
-      } = core.engine.status();
-      const { provider, model } = models.describe();
-      const providerReason = models.providerReason();
-      const problems = [
-        ...options.config.problems.filter(isUnmended),
-        ...channelFaults.problems,
-        ...policy.problems,
-        ...guestProblems(),
-        ...skills.problems(),
-        ...models.problems(),
-        ...web.problems,
-        ...mcp.problems(),
-        ...engineProblems,
-      ];
-      problems.push(...undeliveredProblems(core.engine, options.now?.() ?? Date.now()));
-      problems.push(...damagedLogs(core));
-      if (!writable) problems.push(reason);
-      const storageProblem = core.storageProblem();
-      if (storageProblem !== undefined) problems.push(storageProblem);
-      return {
-        version,
-        state,
-        instanceId: core.instanceId,
-        pid: process.pid,
-        startedAt,
-        home,
-        workspace: options.config.config.agents.defaults.workspace,
-        provider,
-        model,
-        executionMode: options.config.config.agents.defaults.executionMode,
-        restrictToWorkspace: options.config.config.tools.restrictToWorkspace,
-        ...(providerReason === undefined ? {} : { providerReason }),
-        channels: [...channels.values()],
-        problems,
-        missing: web.missing,
-        sandbox: exec.sandbox(),
-        inboundWaiting,
-        outboundWaiting,
-        deadLetters,
-        stuckChats: stuckChats(core, assistant),
-        rssBytes: process.memoryUsage.rss(),
-        syncs,
-      };
-    },
-  };
+    chats: inbound,
+    sandbox: tools.sandbox,
+    problems: [
+      () => loaded.problems.filter(isUnmended),
+      () => platforms.problems,
+      () => people.policy.problems,
+      guestProblems(options, assistant),
+      () => mind.skills.problems(),
+      () => mind.models.problems(),
+      () => tools.problems,
+      mcp.problems,
+    ],
+    storageProblem: core.storageProblem,
+    tell: core.tell,
+    now,
+  });
+  return { status, channels };
+}
+
+/** Channels whose section of the config cannot be used, each with why. */
+function switchedOff({ config: { off } }: GatewayOptions): ReadonlyMap<string, string> {
+  const named = off.map(({ section, reason }) => [/^channels\.([a-z0-9-]+)$/.exec(section)?.[1], reason] as const);
+  return new Map(named.flatMap(([name, reason]) => (name === undefined ? [] : [[name, reason] as const])));
+}
+
+function guestProblems({ config: { config } }: GatewayOptions, { people, mind, readers }: Assistant) {
+  return createGuestProblems({
+    channels: config.channels,
+    heartbeat: config.heartbeat,
+    pairing: people.pairing,
+    contextFiles: mind.contextFiles,
+    isOwner: people.isOwner,
+    isOwnersChat: (key) => readers.ofSession(key).audience === "owner",
+  });
 }

@@ -8,7 +8,9 @@ import type { GatewayOptions } from "./options.js";
 export function openTasks(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): Tasks {
   const { config, log, now = Date.now } = options;
   const { engine, sessions, events } = core;
-  const { running, models, isOwner } = assistant;
+  const { running } = assistant.inbound;
+  const { models } = assistant.mind;
+  const { isOwner } = assistant.people;
   const tasks = new Tasks({
     engine,
     records: engine.records("task"),

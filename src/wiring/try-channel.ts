@@ -1,3 +1,4 @@
+import { isPlatformName, tryPlatform } from "../channels/platforms.js";
 import type { LoadedConfig } from "../config/load.js";
 import { messageOf, RequestError } from "../errors.js";
 import type { Logger } from "../log.js";
@@ -15,31 +16,11 @@ export async function tryChannel(
   { config, secrets, off }: LoadedConfig,
   { home, log, signal }: { readonly home: string; readonly log: Logger; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { telegram, discord, email, websocket } = config.channels;
   const reason = off.find(({ section }) => section === `channels.${name}`)?.reason;
   if (reason !== undefined) throw failed(reason);
   using scope = linked(signal, limitMs);
   try {
-    if (name === "telegram" && telegram?.token !== undefined) {
-      const { openApi, toGrammySignal } = await import("../channels/telegram/api.js");
-      const { api } = await openApi({ ...telegram, token: telegram.token });
-      await api.getMe(toGrammySignal(scope.signal));
-      return;
-    }
-    if (name === "discord" && discord?.token !== undefined) {
-      const { openRest } = await import("../channels/discord/api.js");
-      const rest = await openRest({ ...discord, token: discord.token });
-      const { client } = rest;
-      await client.get("/users/@me", { signal: scope.signal });
-      return;
-    }
-    if (name === "email" && email !== undefined) {
-      const { logIn } = await import("./email.js");
-      await logIn(email, { home, log }, scope.signal);
-      return;
-    }
-    // Programs come to it: there is nobody to log in at.
-    if (name === "websocket" && websocket !== undefined) return;
+    if (isPlatformName(name) && (await tryPlatform(name, config.channels, { home, log }, scope.signal))) return;
   } catch (error) {
     const said = scope.signal.aborted ? `no answer within ${limitMs / 1000} s` : messageOf(error);
     throw failed(secrets.reduce((text, secret) => text.replaceAll(secret, "***"), said));
