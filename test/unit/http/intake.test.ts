@@ -9,8 +9,8 @@ import { createMessageBus } from "../../../src/bus/message-bus.js";
 import type { ReceivedFile, ReceivedMessage } from "../../../src/channels/channel.js";
 import { ChannelError } from "../../../src/errors.js";
 import { createAnswers } from "../../../src/inbound/answers.js";
-import { createIntake } from "../../../src/inbound/intake.js";
-import { createReceivedFiles } from "../../../src/inbound/received-files.js";
+import { Intake } from "../../../src/inbound/intake.js";
+import { ReceivedFiles, type ReceivedFilesOptions } from "../../../src/inbound/received-files.js";
 import { StuckChats } from "../../../src/inbound/stuck-chats.js";
 import { createPairing } from "../../../src/policy/pairing.js";
 import { createPolicy } from "../../../src/policy/policy.js";
@@ -27,7 +27,7 @@ async function openIntake(
     readonly prepareSession?: (key: string) => Promise<void>;
     readonly perMinute?: RateLimits;
     readonly now?: () => number;
-    readonly transcribe?: Parameters<typeof createReceivedFiles>[0]["transcribe"];
+    readonly transcribe?: ReceivedFilesOptions["transcribe"];
   } = {},
 ) {
   const {
@@ -54,32 +54,35 @@ async function openIntake(
   const stuck = new StuckChats(now);
   const sessions = { exists: async () => false, open: () => Promise.reject(new Error("no session")) };
   const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
-  const intake = createIntake({
-    bus,
-    waiting: engine.waiting,
-    isWritable: () => engine.status().writable,
-    stuck,
-    isCommand: (content) => parseCommand(content) !== undefined,
-    asksToStop,
-    policy,
-    pairing,
-    rates: createRateLimiter(perMinute, { now: Date.now }),
+  const intake = new Intake({
+    people: { policy, pairing, rates: createRateLimiter(perMinute, { now: Date.now }) },
+    store: { bus, waiting: engine.waiting, isWritable: () => engine.status().writable, prepareSession },
+    words: { isCommand: (content) => parseCommand(content) !== undefined, asksToStop },
     questions,
     answers,
-    files: createReceivedFiles({
+    files: new ReceivedFiles({
       folderOf: () => join(home, "received"),
       maxBytes: 1000,
       transcribe: options.transcribe,
       log,
       retryDelayMs: 1,
     }),
-    prepareSession,
+    stuck,
     now,
     log,
   });
   const receive = (channel: string, message: ReceivedMessage, signal = never) =>
     intake.receive(channel, message, signal);
-  return { home, engine, bus, log, pairing, questions, stuck, intake: { ...intake, receive } };
+  return {
+    home,
+    engine,
+    bus,
+    log,
+    pairing,
+    questions,
+    stuck,
+    intake: { receive, actsAtOnce: intake.actsAtOnce.bind(intake) },
+  };
 }
 
 function received(content: string, more: Partial<ReceivedMessage> = {}): ReceivedMessage {
