@@ -38,8 +38,8 @@ export class Screening {
   }
 
   /** The message was not taken after all, and does not count. */
-  giveBack({ message: { channel, senderId, chatId } }: Arrival): void {
-    this.#ports.rates.giveBack(`${channel}:${senderId}`, `${channel}:${chatId}`);
+  giveBack({ message: { channel, senderId, chatId }, from }: Arrival): void {
+    if (!from.isOwner) this.#ports.rates.giveBack(`${channel}:${senderId}`, `${channel}:${chatId}`);
   }
 
   /** An edit that reads as before, or a deletion of what is at work already. */

@@ -23,6 +23,7 @@ async function openIntake(
   t: TestContext,
   options: {
     readonly allowFrom?: readonly string[];
+    readonly owners?: readonly string[];
     readonly pendingPerKey?: number;
     readonly prepareSession?: (key: string) => Promise<void>;
     readonly perMinute?: RateLimits;
@@ -32,6 +33,7 @@ async function openIntake(
 ) {
   const {
     allowFrom = ["*"],
+    owners = [],
     pendingPerKey = 100,
     prepareSession = async () => {},
     perMinute = { sender: 0, chat: 0 },
@@ -46,7 +48,7 @@ async function openIntake(
     executionMode: "auto",
     workspace: home,
     restrictToWorkspace: true,
-    owners: [],
+    owners,
     channels: { telegram: { allowFrom } },
   });
   const pairing = createPairing(engine.records("pairing"), { now: Date.now });
@@ -369,6 +371,18 @@ test("too many messages of a sender, or in a chat, are refused with one sentence
   assert.deepEqual(replies[3] ?? "", "");
   t.mock.timers.tick(60_000);
   assert.equal((await say("a")).status, "accepted");
+});
+
+test("an owner's message that is not taken gives nobody else room for one more", async (t) => {
+  const perMinute = { sender: 0, chat: 2 };
+  const { intake } = await openIntake(t, { owners: ["telegram:7"], perMinute });
+  const say = (senderId: string, dedupId: string) =>
+    intake.receive("telegram", received("x", { senderId, chatId: "-1", chatType: "group", dedupId }));
+  assert.equal((await say("7", "d:1")).status, "accepted");
+  assert.equal((await say("a", "d:2")).status, "accepted");
+  assert.equal((await say("b", "d:3")).status, "accepted");
+  assert.equal((await say("7", "d:1")).status, "duplicate");
+  assert.equal((await say("a", "d:4")).status, "refused");
 });
 
 test("a message that is not taken after all counts for nothing", async (t) => {
