@@ -5,7 +5,7 @@ import type { StreamSnapshots } from "../../events/stream-snapshots.js";
 import type { EventConsumer } from "../../events/system-bus.js";
 import { type Logger, silentLog } from "../../log.js";
 import { sleep } from "../../util/async/sleep.js";
-import type { SubscribeOptions, Subscription } from "../gateway-api.js";
+import type { SubscribeOptions, Subscription } from "../messages/events-api.js";
 
 /** Where a feed gets its events from. `events` and `lastSequence` are the engine's. */
 export interface FeedSources {

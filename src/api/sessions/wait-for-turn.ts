@@ -4,7 +4,7 @@ import { textOf, withRemark } from "../../events/content.js";
 import type { GatewayEvent } from "../../events/event.js";
 import type { EventConsumer } from "../../events/system-bus.js";
 import type { SessionStore } from "../../sessions/session-store.js";
-import type { TurnOutcome } from "../gateway-api.js";
+import type { TurnOutcome } from "../messages/messages-api.js";
 
 export interface WaitPorts {
   readonly bus: EventConsumer;
