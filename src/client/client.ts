@@ -4,14 +4,14 @@ import {
   type CloseInfo,
   type ConnectionState,
   openConnection,
-  type RetryTiming,
   type SocketConstructor,
   type SocketLike,
 } from "./connection.js";
 import { parseFrame, type ServerFrame } from "./frames.js";
 import { call, Listeners } from "./listeners.js";
-import { Requests, type RequestTiming } from "./requests.js";
+import { Requests } from "./requests.js";
 import { createSubscriptions, type EventsOf, type SubscribeOptions, type Undo } from "./subscriptions.js";
+import type { ClientTiming } from "./timing.js";
 import { createUpload, type UploadedFile, type UploadOptions } from "./upload.js";
 
 export type { EventType } from "../events/catalogue.js";
@@ -29,9 +29,8 @@ export type {
 export type { CloseInfo, ConnectionState, SocketConstructor, SocketLike } from "./connection.js";
 export type { ServerFrame } from "./frames.js";
 export type { EventsOf, SubscribeOptions, Undo } from "./subscriptions.js";
+export type { ClientTiming } from "./timing.js";
 export type { UploadedFile, UploadOptions } from "./upload.js";
-
-export interface ClientTiming extends RetryTiming, RequestTiming {}
 
 export interface ClientOptions {
   /**

@@ -1,12 +1,9 @@
 import { ClientError } from "./client-error.js";
 import type { CommandFrame, ServerFrame } from "./frames.js";
 import type { OnAnswer } from "./subscriptions.js";
+import type { ClientTiming } from "./timing.js";
 
-export interface RequestTiming {
-  readonly commandTimeoutMs: number;
-  /** After so long without a word from the gateway it is asked whether it is still there. */
-  readonly idleMs: number;
-}
+type RequestTiming = Pick<ClientTiming, "commandTimeoutMs" | "idleMs">;
 
 /** The connection, as far as requests need it. */
 export interface Wire {

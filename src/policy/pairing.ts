@@ -1,4 +1,5 @@
 import { createHash, randomInt, timingSafeEqual } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { RequestError } from "../errors.js";
 import { InOrder } from "../util/async/in-order.js";
@@ -83,7 +84,7 @@ const pairedRecord = z.object({
 export function createPairing(records: PairingRecords, options: { readonly now: () => number }): Pairing {
   const { now } = options;
   /** Codes that lost their place but were already told: asking again must not make a chat window fill up. */
-  const dropped = new Map<string, Waiting>();
+  const dropped = new LRUCache<string, Waiting>({ max: rememberedDropped });
   const changes = new InOrder();
 
   const isValid = (entry: Waiting): boolean => now() < entry.createdAt + validMs;
@@ -106,8 +107,6 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
 
   const remember = (entry: Waiting): void => {
     for (const [id, each] of dropped) if (!isValid(each)) dropped.delete(id);
-    const oldest = dropped.keys().next();
-    if (dropped.size >= rememberedDropped && !oldest.done) dropped.delete(oldest.value);
     dropped.set(waitingId(entry), entry);
   };
 

@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { LRUCache } from "lru-cache";
 import { backoffMs } from "./async/backoff.js";
 import { sleep } from "./async/sleep.js";
 
@@ -34,7 +35,8 @@ interface Tries {
  * elsewhere, as it could be found by trying.
  */
 export class WrongTokens {
-  readonly #byAddress = new Map<string, Tries>();
+  /** The one that has been wrong last stays longest. */
+  readonly #byAddress = new LRUCache<string, Tries>({ max: mostAddresses });
   readonly #now: () => number;
   readonly #delayMs: number;
   #waiting = 0;
@@ -58,7 +60,7 @@ export class WrongTokens {
     if (locked !== undefined) return { lockedMs: locked, isNew: false };
     const count = before.count + 1;
     const isNew = count >= mostTries;
-    this.#keep(place, { ...before, count, lockedUntil: isNew ? this.#now() + lockMs : 0 });
+    this.#byAddress.set(place, { ...before, count, lockedUntil: isNew ? this.#now() + lockMs : 0 });
     if (isNew) return { lockedMs: lockMs, isNew };
     if (count > free)
       await this.#wait(backoffMs(count - free, { firstMs: this.#delayMs, longestMs: longestDelayMs }), signal);
@@ -73,7 +75,7 @@ export class WrongTokens {
   }
 
   #find(place: string): Tries {
-    const found = this.#byAddress.get(place);
+    const found = this.#byAddress.peek(place);
     // After a lock, and after a while, it begins anew.
     const isOver =
       found === undefined ||
@@ -84,13 +86,6 @@ export class WrongTokens {
   #lockedMs({ lockedUntil }: Tries): number | undefined {
     const left = lockedUntil - this.#now();
     return left > 0 ? left : undefined;
-  }
-
-  #keep(place: string, tries: Tries): void {
-    this.#byAddress.delete(place);
-    this.#byAddress.set(place, tries);
-    const [oldest] = this.#byAddress.keys();
-    if (this.#byAddress.size > mostAddresses && oldest !== undefined) this.#byAddress.delete(oldest);
   }
 }
 

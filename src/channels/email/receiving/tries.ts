@@ -5,7 +5,9 @@ import { checkSender } from "../auth/sender.js";
 import type { Recipients } from "../auth/signed.js";
 import type { Line, Tries, Try } from "../line.js";
 import { toReceived } from "../message.js";
+import type { HourlyCap } from "../sending/hourly-cap.js";
 import { saidIn } from "../text/said.js";
+import type { MailContent } from "./content.js";
 import type { KnownMail, KnownMails } from "./known.js";
 import { contentOf, fetchMail, type Mail, type Mailbox, markSeen, wholeSource } from "./mail.js";
 import type { Positions } from "./positions.js";
@@ -19,13 +21,6 @@ export interface TryPorts {
   readonly tell: (message: ReceivedMessage, text: string) => Promise<void>;
   readonly publish: Publish;
   readonly actsAtOnce: ChannelContext["actsAtOnce"];
-}
-
-/** Who has written how much in which hour. */
-export interface HourlyCap {
-  /** Counts one more; false when it is one too many. */
-  take(address: string, arrivedAt: number): boolean;
-  giveBack(address: string, arrivedAt: number): void;
 }
 
 export interface TryScope extends TryPorts {
@@ -46,6 +41,7 @@ export class MailTries implements Tries {
   readonly #told = new Set<string>();
   #isVerified: boolean | undefined;
   #recipients: Recipients | undefined;
+  #content: MailContent | undefined;
   #message: ReceivedMessage | undefined;
   #record: KnownMail | undefined;
   /** Tries to check its sender. */
@@ -75,8 +71,9 @@ export class MailTries implements Tries {
   }
 
   async pass(): Promise<Try> {
-    const message = this.#message;
-    if (message === undefined) return done;
+    if (this.#content === undefined) return done;
+    // Made anew: since it was read ahead of its turn, an earlier mail that it quotes may have been refused.
+    const message = this.#messageOf(this.#content);
     const { log, busyRetryMs = 2000 } = this.#scope.mailbox.options;
     try {
       return await this.#pass(message, busyRetryMs);
@@ -121,8 +118,8 @@ export class MailTries implements Tries {
     const { known, mailbox } = this.#scope;
     const { head, arrivedAt } = this.#mail;
     const content = await contentOf(mailbox, this.#mail, signal);
-    const { options } = mailbox;
-    const message = toReceived(head, content, { known, options, recipients: this.#recipients });
+    const message = this.#messageOf(content);
+    this.#content = content;
     // Before the mail is accepted, as the answer needs it: its subject, and what it answered.
     this.#record = {
       id: head.messageId,
@@ -136,6 +133,12 @@ export class MailTries implements Tries {
     };
     await known.keep(this.#record);
     return message;
+  }
+
+  #messageOf(content: MailContent): ReceivedMessage {
+    const { known, mailbox } = this.#scope;
+    const { options } = mailbox;
+    return toReceived(this.#mail.head, content, { known, options, recipients: this.#recipients });
   }
 
   async #pass(message: ReceivedMessage, busyRetryMs: number): Promise<Try> {
