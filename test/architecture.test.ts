@@ -325,6 +325,23 @@ describe("the source code", () => {
     assert.deepEqual(strays, []);
   });
 
+  test("names each platform in one list, and each family of tools in another one", () => {
+    const importers = (isPart: RegExp): readonly string[] =>
+      sources.flatMap(({ path, imports }) => {
+        const room = path.split("/").slice(0, 2).join("/");
+        const isFar = imports.some(({ kind, specifier }) => {
+          const target = targetOf(path, specifier);
+          return kind !== "type" && target !== undefined && isPart.test(target) && !target.startsWith(`${room}/`);
+        });
+        return isFar ? [path] : [];
+      });
+    assert.deepEqual(importers(/^channels\/(?!formatting\/)[^/]+\//), ["channels/platforms.ts"]);
+    assert.deepEqual(
+      importers(/^tools\/[^/]+\//).filter((path) => !path.startsWith("tools/")),
+      ["wiring/runtime.ts", "wiring/tools/tools.ts"],
+    );
+  });
+
   test("imports only packages that come along with the program", () => {
     const { dependencies, optionalDependencies } = JSON.parse(readFileSync(projectFile("package.json"), "utf8"));
     const packages = new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]);

@@ -3,20 +3,20 @@ import type { EventDraft } from "../events/event.js";
 import { rootKeyOf } from "../events/session-key.js";
 import { type Artifacts, createArtifacts } from "../tools/chat/artifacts.js";
 import { Releases } from "../util/async/releases.js";
-import { type Assistant, openAssistant } from "./assistant.js";
-import { chatCommands } from "./chat-commands.js";
-import { type Core, openCore } from "./core.js";
-import { Lanes } from "./lanes.js";
-import { openMcp } from "./mcp.js";
-import { startMemory } from "./memory.js";
-import { startNotices } from "./notices.js";
-import { openOperations } from "./operations.js";
-import type { GatewayOptions } from "./options.js";
-import { openReactors } from "./reactors.js";
-import { type OpenedSchedule, openSchedule } from "./schedule.js";
-import { openStatus } from "./status.js";
-import { openTasks } from "./tasks.js";
-import { openTools } from "./tools.js";
+import { type Assistant, openAssistant } from "./assistant/assistant.js";
+import { startMemory } from "./background/memory.js";
+import { startNotices } from "./background/notices.js";
+import { openReactors } from "./background/reactors.js";
+import { type OpenedSchedule, openSchedule } from "./background/schedule.js";
+import { openTasks } from "./background/tasks.js";
+import { type Core, openCore } from "./core/core.js";
+import { openOperations } from "./operations/operations.js";
+import { openStatus } from "./operations/status.js";
+import { type GatewayOptions, isWorking } from "./options.js";
+import { openMcp } from "./tools/mcp.js";
+import { openTools } from "./tools/tools.js";
+import { chatCommands } from "./turns/chat-commands.js";
+import { Lanes } from "./turns/lanes.js";
 
 /** All parts at work. Disposing drains them without grace. */
 export interface Runtime extends AsyncDisposable {
@@ -115,7 +115,7 @@ async function startHeartbeat(
   { deleteSession }: GatewayApi,
   releases: Releases,
 ): Promise<void> {
-  if (!options.config.config.heartbeat.enabled || options.work === false) return;
-  const heartbeat = await import("./heartbeat.js");
+  if (!options.config.config.heartbeat.enabled || !isWorking(options)) return;
+  const heartbeat = await import("./background/heartbeat.js");
   heartbeat.startHeartbeat(options, core, assistant, { reports, deleteSession }, releases);
 }

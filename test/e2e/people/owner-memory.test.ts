@@ -6,8 +6,8 @@ import { loadConfig } from "../../../src/config/load.js";
 import { silentLog } from "../../../src/log.js";
 import { readOwnersDay } from "../../../src/memory/owners-day.js";
 import { Releases } from "../../../src/util/async/releases.js";
-import { openCore } from "../../../src/wiring/core.js";
-import { openReadership } from "../../../src/wiring/readers.js";
+import { openReadership } from "../../../src/wiring/assistant/readers.js";
+import { openCore } from "../../../src/wiring/core/core.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import {

@@ -1,8 +1,8 @@
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
 import { type Channels, openChannels } from "./channels.js";
-import type { Core } from "./core.js";
 import { type Inbound, openInbound } from "./inbound.js";
 import { type Mind, openMind } from "./mind.js";
-import type { GatewayOptions } from "./options.js";
 import { openPeople, type People } from "./people.js";
 import { openReadership, type Readership } from "./readers.js";
 

@@ -1,12 +1,12 @@
-import { ChannelStates } from "../api/status/channel-states.js";
-import { createGuestProblems } from "../api/status/guest-problems.js";
-import { Status } from "../api/status/status.js";
-import { isUnmended } from "../config/file-modes.js";
-import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
-import type { Mcp } from "./mcp.js";
-import type { GatewayOptions } from "./options.js";
-import type { OpenedTools } from "./tools.js";
+import { ChannelStates } from "../../api/status/channel-states.js";
+import { createGuestProblems } from "../../api/status/guest-problems.js";
+import { Status } from "../../api/status/status.js";
+import { isUnmended } from "../../config/file-modes.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
+import type { Mcp } from "../tools/mcp.js";
+import type { OpenedTools } from "../tools/tools.js";
 
 export interface OpenedStatus {
   readonly status: Status;

@@ -1,12 +1,12 @@
-import { commands } from "../agent/commands/chat-command.js";
-import { createPreviews, type Previews } from "../bus/previews.js";
-import type { Shape } from "../bus/replies.js";
-import type { Channel, OwnChannelContext, ReceivedMessage } from "../channels/channel.js";
-import { openPlatform, platformNames, shapeOf } from "../channels/platforms.js";
-import { draft } from "../events/event.js";
-import type { Intake } from "../inbound/intake.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { commands } from "../../agent/commands/chat-command.js";
+import { createPreviews, type Previews } from "../../bus/previews.js";
+import type { Shape } from "../../bus/replies.js";
+import type { Channel, OwnChannelContext, ReceivedMessage } from "../../channels/channel.js";
+import { openPlatform, platformNames, shapeOf } from "../../channels/platforms.js";
+import { draft } from "../../events/event.js";
+import type { Intake } from "../../inbound/intake.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
 
 const commandMenu = Object.entries(commands).map(([command, description]) => ({ command, description }));
 
@@ -44,19 +44,19 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
 
 type ContextOf = (name: string) => OwnChannelContext;
 
-function contextsOf({ sendTimeoutMs }: GatewayOptions, { engine }: Core, intake: Intake): ContextOf {
+function contextsOf({ pauses }: GatewayOptions, { engine }: Core, intake: Intake): ContextOf {
   return (name) => ({
     cursor: (cursor) => engine.cursor(cursor),
     actsAtOnce: (message) => intake.actsAtOnce(name, message),
     press: (press) => intake.press(name, press),
     records: engine.records(`channel_${name}`),
-    sendTimeoutMs,
+    sendTimeoutMs: pauses?.sendTimeoutMs,
   });
 }
 
 /** Those of extensions, and of programs that have the gateway as a library. */
 function addedChannels(
-  { platforms, sendTimeoutMs }: GatewayOptions,
+  { added, pauses }: GatewayOptions,
   { engine }: Core,
   intake: Intake,
   forChannel: ContextOf,
@@ -65,9 +65,10 @@ function addedChannels(
   // For channels that do not ask for a context of their own: whatever acts at once in a chat of this name does so in each.
   const actsAtOnce = (message: ReceivedMessage): boolean => [...own].some((name) => intake.actsAtOnce(name, message));
   const cursor = (name: string): string | undefined => engine.cursor(name);
-  const added = platforms?.({ cursor, actsAtOnce, sendTimeoutMs, forChannel }) ?? [];
-  for (const { name } of added) own.add(name);
-  return added;
+  const { sendTimeoutMs } = pauses ?? {};
+  const channels = added?.platforms?.({ cursor, actsAtOnce, sendTimeoutMs, forChannel }) ?? [];
+  for (const { name } of channels) own.add(name);
+  return channels;
 }
 
 /**

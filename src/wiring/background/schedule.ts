@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { waitForTurn } from "../api/sessions/wait-for-turn.js";
-import { RunReports } from "../schedule/run-reports.js";
-import { Schedule } from "../schedule/schedule.js";
-import type { Releases } from "../util/async/releases.js";
-import { ownTimeZone } from "../util/local-time.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { waitForTurn } from "../../api/sessions/wait-for-turn.js";
+import { RunReports } from "../../schedule/run-reports.js";
+import { Schedule } from "../../schedule/schedule.js";
+import type { Releases } from "../../util/async/releases.js";
+import { ownTimeZone } from "../../util/local-time.js";
+import type { Core } from "../core/core.js";
+import { type GatewayOptions, isWorking } from "../options.js";
 
 export interface OpenedSchedule {
   readonly schedule: Schedule;
@@ -14,7 +14,8 @@ export interface OpenedSchedule {
 
 /** What the assistant does by itself at its time. */
 export function openSchedule(options: GatewayOptions, core: Core, releases: Releases): OpenedSchedule {
-  const { log, now = Date.now, work = true } = options;
+  const { log, now = Date.now } = options;
+  const work = isWorking(options);
   const { workspace, timezone } = options.config.config.agents.defaults;
   const { engine, sessions, messages, events: bus } = core;
   const reports = new RunReports({

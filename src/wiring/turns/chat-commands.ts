@@ -1,13 +1,13 @@
-import { runCronCommand } from "../agent/commands/cron.js";
-import { runPairCommand } from "../agent/commands/pair.js";
-import { runSkillsCommand, type SkillShelf } from "../agent/commands/skills.js";
-import type { AgentPorts } from "../agent/ports.js";
-import type { GatewayApi } from "../api/gateway-api.js";
-import { ConfigError } from "../errors.js";
-import { draft } from "../events/event.js";
-import type { Schedule } from "../schedule/schedule.js";
-import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
+import { runCronCommand } from "../../agent/commands/cron.js";
+import { runPairCommand } from "../../agent/commands/pair.js";
+import { runSkillsCommand, type SkillShelf } from "../../agent/commands/skills.js";
+import type { AgentPorts } from "../../agent/ports.js";
+import type { GatewayApi } from "../../api/gateway-api.js";
+import { ConfigError } from "../../errors.js";
+import { draft } from "../../events/event.js";
+import type { Schedule } from "../../schedule/schedule.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
 
 /** The commands about the gateway, as policy lets the message's sender use them. */
 export function chatCommands(

@@ -1,12 +1,12 @@
-import type { McpApi } from "../api/mcp-api.js";
-import { draft } from "../events/event.js";
-import { McpFamily, unknownServer } from "../mcp/family.js";
-import type { McpServerState, StateDetail } from "../mcp/server.js";
-import { defaultLimits, toServerSettings } from "../mcp/settings.js";
-import type { ToolSource } from "../tools/registry.js";
-import type { Releases } from "../util/async/releases.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import type { McpApi } from "../../api/mcp-api.js";
+import { draft } from "../../events/event.js";
+import { McpFamily, unknownServer } from "../../mcp/family.js";
+import type { McpServerState, StateDetail } from "../../mcp/server.js";
+import { defaultLimits, toServerSettings } from "../../mcp/settings.js";
+import type { ToolSource } from "../../tools/registry.js";
+import type { Releases } from "../../util/async/releases.js";
+import type { Core } from "../core/core.js";
+import { type GatewayOptions, isWorking } from "../options.js";
 
 export interface Mcp {
   /** Undefined while no server is configured. */
@@ -22,7 +22,7 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
   const { home, version, log, config } = options;
   const { tools, agents } = config.config;
   const settings = toServerSettings(tools.mcpServers);
-  if (settings.length === 0 || options.work === false) return noServers(settings.map(({ name }) => name));
+  if (settings.length === 0 || !isWorking(options)) return noServers(settings.map(({ name }) => name));
   const family = new McpFamily(settings, {
     version,
     home,

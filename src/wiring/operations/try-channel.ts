@@ -1,8 +1,8 @@
-import { isPlatformName, tryPlatform } from "../channels/platforms.js";
-import type { LoadedConfig } from "../config/load.js";
-import { messageOf, RequestError } from "../errors.js";
-import type { Logger } from "../log.js";
-import { linked } from "../util/async/linked.js";
+import { isPlatformName, tryPlatform } from "../../channels/platforms.js";
+import type { LoadedConfig } from "../../config/load.js";
+import { messageOf, RequestError } from "../../errors.js";
+import type { Logger } from "../../log.js";
+import { linked } from "../../util/async/linked.js";
 
 const limitMs = 15_000;
 

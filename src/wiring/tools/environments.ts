@@ -1,8 +1,8 @@
-import { messageOf } from "../errors.js";
-import { draft } from "../events/event.js";
-import type { Logger } from "../log.js";
-import type { Environments } from "../tools/family.js";
-import type { Core } from "./core.js";
+import { messageOf } from "../../errors.js";
+import { draft } from "../../events/event.js";
+import type { Logger } from "../../log.js";
+import type { Environments } from "../../tools/family.js";
+import type { Core } from "../core/core.js";
 
 /** Tells sessions of what their tools keep open, and tools of what becomes of sessions. */
 export function createEnvironments({ engine, events, tell }: Core, log: Logger): Environments {

@@ -1,13 +1,13 @@
-import type { InboundMessage } from "../bus/messages.js";
-import { isGroup } from "../bus/replies.js";
-import { platformNames } from "../channels/platforms.js";
-import { channelOf, chatOf } from "../events/session-key.js";
-import { createAudience, type Heard, type Readers } from "../policy/audience.js";
-import { heartbeatJob } from "../schedule/heartbeat-job.js";
-import { type JobOwner, job } from "../schedule/job.js";
-import { jobOwnerOf } from "../schedule/job-owner.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import type { InboundMessage } from "../../bus/messages.js";
+import { isGroup } from "../../bus/replies.js";
+import { platformNames } from "../../channels/platforms.js";
+import { channelOf, chatOf } from "../../events/session-key.js";
+import { createAudience, type Heard, type Readers } from "../../policy/audience.js";
+import { heartbeatJob } from "../../schedule/heartbeat-job.js";
+import { type JobOwner, job } from "../../schedule/job.js";
+import { jobOwnerOf } from "../../schedule/job-owner.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
 
 /** Who reads along, as policy says it, for what the gateway knows of messages and sessions. */
 export interface Readership {

@@ -1,17 +1,17 @@
-import { findExceeded } from "../budgets/limits.js";
-import { messageOf } from "../errors.js";
-import { runHeartbeat, withoutLinesOf } from "../schedule/heartbeat.js";
-import { HeartbeatChat } from "../schedule/heartbeat-chat.js";
-import { HeartbeatConversations } from "../schedule/heartbeat-conversations.js";
-import { heartbeatJob } from "../schedule/heartbeat-job.js";
-import { HeartbeatRuns } from "../schedule/heartbeat-runs.js";
-import { createRunHistory } from "../schedule/run-history.js";
-import type { RunReports } from "../schedule/run-reports.js";
-import { workspaceTemplates } from "../templates/workspace.js";
-import type { Releases } from "../util/async/releases.js";
-import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { findExceeded } from "../../budgets/limits.js";
+import { messageOf } from "../../errors.js";
+import { runHeartbeat, withoutLinesOf } from "../../schedule/heartbeat.js";
+import { HeartbeatChat } from "../../schedule/heartbeat-chat.js";
+import { HeartbeatConversations } from "../../schedule/heartbeat-conversations.js";
+import { heartbeatJob } from "../../schedule/heartbeat-job.js";
+import { HeartbeatRuns } from "../../schedule/heartbeat-runs.js";
+import { createRunHistory } from "../../schedule/run-history.js";
+import type { RunReports } from "../../schedule/run-reports.js";
+import { workspaceTemplates } from "../../templates/workspace.js";
+import type { Releases } from "../../util/async/releases.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
 
 interface Around {
   readonly reports: RunReports;

@@ -1,9 +1,9 @@
-import { tellOwnersOfQuestions } from "../agent/questions/owner-notices.js";
-import { DamageNotices } from "../api/status/damage.js";
-import type { Releases } from "../util/async/releases.js";
-import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { tellOwnersOfQuestions } from "../../agent/questions/owner-notices.js";
+import { DamageNotices } from "../../api/status/damage.js";
+import type { Releases } from "../../util/async/releases.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
 
 /** What owners are told in their own chats without having asked. */
 export function startNotices(

@@ -1,7 +1,7 @@
 import { copyFileSync, statSync } from "node:fs";
-import type { Engine } from "../engine/engine.js";
-import { messageOf } from "../errors.js";
-import type { Logger } from "../log.js";
+import type { Engine } from "../../engine/engine.js";
+import { messageOf } from "../../errors.js";
+import type { Logger } from "../../log.js";
 
 const maxBytes = 16 * 1024 * 1024;
 const lookEveryMs = 3_600_000;

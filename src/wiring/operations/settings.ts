@@ -1,22 +1,28 @@
-import type { GatewayApi } from "../api/gateway-api.js";
-import type { ChannelStatus } from "../api/gateway-status.js";
-import { Notifications } from "../api/settings/notifications.js";
-import type { ChannelView, ProviderTry, ProviderView, SenderView, SettingsApi } from "../api/settings/settings-api.js";
-import { platformNames } from "../channels/platforms.js";
-import { configOf } from "../config/load.js";
-import { absentChannels } from "../config/schema.js";
-import { applied, editsFor } from "../config/settings/edits.js";
-import { assertMayChange, assertSecretsStay } from "../config/settings/guarded.js";
-import { hidden } from "../config/settings/hide.js";
-import { SettingsFile } from "../config/settings/settings-file.js";
-import { WorkspaceFiles } from "../config/settings/workspace-files.js";
-import { isObject, type JsonObject } from "../config/substitute.js";
-import { messageOf, RequestError } from "../errors.js";
-import { channelOf, chatOf } from "../events/session-key.js";
-import { listModels } from "../providers/catalogue/list-models.js";
-import { presets } from "../providers/catalogue/presets.js";
-import { withoutSlashes } from "../util/text/trim-where.js";
-import type { GatewayOptions } from "./options.js";
+import type { GatewayApi } from "../../api/gateway-api.js";
+import type { ChannelStatus } from "../../api/gateway-status.js";
+import { Notifications } from "../../api/settings/notifications.js";
+import type {
+  ChannelView,
+  ProviderTry,
+  ProviderView,
+  SenderView,
+  SettingsApi,
+} from "../../api/settings/settings-api.js";
+import { platformNames } from "../../channels/platforms.js";
+import { configOf } from "../../config/load.js";
+import { absentChannels } from "../../config/schema.js";
+import { applied, editsFor } from "../../config/settings/edits.js";
+import { assertMayChange, assertSecretsStay } from "../../config/settings/guarded.js";
+import { hidden } from "../../config/settings/hide.js";
+import { SettingsFile } from "../../config/settings/settings-file.js";
+import { WorkspaceFiles } from "../../config/settings/workspace-files.js";
+import { isObject, type JsonObject } from "../../config/substitute.js";
+import { messageOf, RequestError } from "../../errors.js";
+import { channelOf, chatOf } from "../../events/session-key.js";
+import { listModels } from "../../providers/catalogue/list-models.js";
+import { presets } from "../../providers/catalogue/presets.js";
+import { withoutSlashes } from "../../util/text/trim-where.js";
+import type { GatewayOptions } from "../options.js";
 import { tryChannel } from "./try-channel.js";
 
 const maxRuns = 200;

@@ -1,29 +1,29 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { restoreMarker } from "../backup/marker.js";
-import { createMessageBus, type MessageBus } from "../bus/message-bus.js";
-import { acquireLocks } from "../engine/embedded/locking/lock.js";
-import { openEmbeddedEngine } from "../engine/embedded/open.js";
-import type { Engine } from "../engine/engine.js";
-import { ConfigError, EngineError, messageOf } from "../errors.js";
-import type { EventDraft } from "../events/event.js";
-import { systemKey } from "../events/session-key.js";
-import { openStreamSnapshots, type StreamSnapshots } from "../events/stream-snapshots.js";
-import { createSystemBus, type EventConsumer } from "../events/system-bus.js";
-import type { Logger } from "../log.js";
-import { shownSequence } from "../sessions/document/document-file.js";
-import { createSessionFiles, gatewayLogName, logsIn, type SessionFiles } from "../sessions/file-names.js";
-import { SessionStore } from "../sessions/session-store.js";
-import { GuardedStorage } from "../sessions/storage/guarded.js";
-import type { StorageDriver } from "../sessions/storage/storage.js";
-import { createWhyFull, type WhyFull } from "../tools/folder-usage.js";
-import type { Releases } from "../util/async/releases.js";
-import { newId } from "../util/ids.js";
+import { restoreMarker } from "../../backup/marker.js";
+import { createMessageBus, type MessageBus } from "../../bus/message-bus.js";
+import { acquireLocks } from "../../engine/embedded/locking/lock.js";
+import { openEmbeddedEngine } from "../../engine/embedded/open.js";
+import type { Engine } from "../../engine/engine.js";
+import { ConfigError, EngineError, messageOf } from "../../errors.js";
+import type { EventDraft } from "../../events/event.js";
+import { systemKey } from "../../events/session-key.js";
+import { openStreamSnapshots, type StreamSnapshots } from "../../events/stream-snapshots.js";
+import { createSystemBus, type EventConsumer } from "../../events/system-bus.js";
+import type { Logger } from "../../log.js";
+import { shownSequence } from "../../sessions/document/document-file.js";
+import { createSessionFiles, gatewayLogName, logsIn, type SessionFiles } from "../../sessions/file-names.js";
+import { SessionStore } from "../../sessions/session-store.js";
+import { GuardedStorage } from "../../sessions/storage/guarded.js";
+import type { StorageDriver } from "../../sessions/storage/storage.js";
+import { createWhyFull, type WhyFull } from "../../tools/folder-usage.js";
+import type { Releases } from "../../util/async/releases.js";
+import { newId } from "../../util/ids.js";
+import type { GatewayOptions } from "../options.js";
 import { folderLimitsOf } from "./folder-limits.js";
 import { keepGatewayLogSmall } from "./gateway-log.js";
 import { openProvenance, type Provenance } from "./labels.js";
-import type { GatewayOptions } from "./options.js";
 import { type OpenedStorage, openStorage } from "./storage.js";
 
 /** The session of the gateway's own events. */
@@ -98,7 +98,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   releases.use(await keepGatewayLogSmall({ engine, key: gatewayKey, path: gatewayLog, log }));
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
   const { problem, ...storage } =
-    options.storage === undefined ? await openStorage(config.storage) : ownStorage(options.storage, log);
+    options.added?.storage === undefined ? await openStorage(config.storage) : ownStorage(options.added.storage, log);
   const sessions = releases.use(
     new SessionStore({ engine, bus: events, files, log, onBoundary, assertHeld, ...dateOf(now), ...storage }),
     "sessions",

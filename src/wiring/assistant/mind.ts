@@ -1,27 +1,27 @@
 import { fileURLToPath } from "node:url";
-import { type Budgets, createBudgets } from "../budgets/budgets.js";
-import { createCalendar } from "../budgets/calendar.js";
-import { usageKind } from "../budgets/counters.js";
-import { counts } from "../budgets/limits.js";
-import { draft, type EventDraft } from "../events/event.js";
-import { type ChatMemory, createChatMemory } from "../memory/chat-memory.js";
-import { type ContextFileLoader, createContextFiles } from "../memory/files.js";
-import { createModels, type Models } from "../providers/catalogue/models.js";
-import { type CircuitChange, createCircuits } from "../providers/circuits.js";
-import type { Provider } from "../providers/provider.js";
-import { heartbeatJob } from "../schedule/heartbeat-job.js";
-import { createSkills } from "../skills/find.js";
-import { createSkillSource, type SkillSource } from "../skills/source.js";
-import { isTemplate } from "../templates/workspace.js";
-import { abortable } from "../util/async/abortable.js";
-import { shared } from "../util/async/shared.js";
-import { ownTimeZone } from "../util/local-time.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { type Budgets, createBudgets } from "../../budgets/budgets.js";
+import { createCalendar } from "../../budgets/calendar.js";
+import { usageKind } from "../../budgets/counters.js";
+import { counts } from "../../budgets/limits.js";
+import { draft, type EventDraft } from "../../events/event.js";
+import { type ChatMemory, createChatMemory } from "../../memory/chat-memory.js";
+import { type ContextFileLoader, createContextFiles } from "../../memory/files.js";
+import { createModels, type Models } from "../../providers/catalogue/models.js";
+import { type CircuitChange, createCircuits } from "../../providers/circuits.js";
+import type { Provider } from "../../providers/provider.js";
+import { heartbeatJob } from "../../schedule/heartbeat-job.js";
+import { createSkills } from "../../skills/find.js";
+import { createSkillSource, type SkillSource } from "../../skills/source.js";
+import { isTemplate } from "../../templates/workspace.js";
+import { abortable } from "../../util/async/abortable.js";
+import { shared } from "../../util/async/shared.js";
+import { ownTimeZone } from "../../util/local-time.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
 
 /** Shorter than anybody needs to save a file and send a message. */
 const sharedMs = 50;
-const bundledSkills = fileURLToPath(new URL("../../../skills", import.meta.url));
+const bundledSkills = fileURLToPath(new URL("../../../../skills", import.meta.url));
 
 /** What the assistant thinks with, and what it knows. */
 export interface Mind {
@@ -63,19 +63,14 @@ function endingWithSignal(provider: Provider): Provider {
   };
 }
 
-function openModels(
-  { config: { config }, providers, ollamaAddress, log }: GatewayOptions,
-  core: Core,
-  now: () => number,
-): Models {
+function openModels({ config: { config }, added, log }: GatewayOptions, core: Core, now: () => number): Models {
   return createModels({
     providers: config.providers,
-    own: providers?.map(endingWithSignal),
+    own: added?.providers?.map(endingWithSignal),
     defaults: config.agents.defaults,
     prices: config.prices,
     needsPrices: counts(config.budgets, "usd"),
     circuits: createCircuits({ now, onChange: (change) => core.tell(circuitEvent(change)) }),
-    ollamaAddress,
     onConnection: ({ name, ...change }) =>
       core.tell(
         draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),

@@ -1,21 +1,21 @@
 import { join } from "node:path";
-import { parseCommand } from "../agent/commands/chat-command.js";
-import type { Tasks } from "../agent/tasks/tasks.js";
-import type { GatewayApi } from "../api/gateway-api.js";
-import { createOperations } from "../api/operations.js";
-import type { Status } from "../api/status/status.js";
-import { readLedger } from "../engine/embedded/inspect/ledger.js";
-import { createUploads, type Uploads } from "../inbound/uploads.js";
-import { receivedFiles } from "../policy/places/zones.js";
-import { jobOwnerOf } from "../schedule/job-owner.js";
-import type { Schedule } from "../schedule/schedule.js";
-import type { Artifacts } from "../tools/chat/artifacts.js";
-import type { Releases } from "../util/async/releases.js";
-import { DiskProbe } from "../util/files/disk-probe.js";
-import type { Assistant } from "./assistant.js";
-import { type Core, gatewayKey } from "./core.js";
-import type { Mcp } from "./mcp.js";
-import type { GatewayOptions } from "./options.js";
+import { parseCommand } from "../../agent/commands/chat-command.js";
+import type { Tasks } from "../../agent/tasks/tasks.js";
+import type { GatewayApi } from "../../api/gateway-api.js";
+import { createOperations } from "../../api/operations.js";
+import type { Status } from "../../api/status/status.js";
+import { readLedger } from "../../engine/embedded/inspect/ledger.js";
+import { createUploads, type Uploads } from "../../inbound/uploads.js";
+import { receivedFiles } from "../../policy/places/zones.js";
+import { jobOwnerOf } from "../../schedule/job-owner.js";
+import type { Schedule } from "../../schedule/schedule.js";
+import type { Artifacts } from "../../tools/chat/artifacts.js";
+import type { Releases } from "../../util/async/releases.js";
+import { DiskProbe } from "../../util/files/disk-probe.js";
+import type { Assistant } from "../assistant/assistant.js";
+import { type Core, gatewayKey } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
+import type { Mcp } from "../tools/mcp.js";
 import { createSettings } from "./settings.js";
 
 /** What the operations reach beside what is kept and who talks. */

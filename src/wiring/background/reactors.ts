@@ -1,14 +1,14 @@
-import { repliesOf } from "../bus/replies.js";
-import { createAnsweredReactor } from "../reactors/answered-questions.js";
-import { createLiveAnswersReactor } from "../reactors/live-answers.js";
-import { createLogReactor } from "../reactors/log-events.js";
-import { createMetricsReactor } from "../reactors/metrics.js";
-import type { Reactor } from "../reactors/reactor.js";
-import { createTypingReactor } from "../reactors/typing.js";
-import type { Releases } from "../util/async/releases.js";
-import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { repliesOf } from "../../bus/replies.js";
+import { createAnsweredReactor } from "../../reactors/answered-questions.js";
+import { createLiveAnswersReactor } from "../../reactors/live-answers.js";
+import { createLogReactor } from "../../reactors/log-events.js";
+import { createMetricsReactor } from "../../reactors/metrics.js";
+import type { Reactor } from "../../reactors/reactor.js";
+import { createTypingReactor } from "../../reactors/typing.js";
+import type { Releases } from "../../util/async/releases.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
 
 /** A growing answer is cut again with each look: no platform shows more than this in one message. */
 const mostOfFirstPiece = 20_000;
@@ -27,7 +27,8 @@ export function openReactors(
   { platforms: { channels, previews } }: Assistant,
   releases: Releases,
 ): OpenedReactors {
-  const { config, log, reactors: others = [] } = options;
+  const { config, log, added } = options;
+  const others = added?.reactors ?? [];
   const wanted = config.config.reactors;
   const { engine, events } = core;
   const metrics = wanted.metrics ? createMetricsReactor() : undefined;

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Config } from "../config/schema.js";
-import { suggest } from "../config/suggest.js";
-import { messageOf } from "../errors.js";
-import { createMemoryStorage } from "../sessions/storage/memory.js";
-import type { StorageDriver } from "../sessions/storage/storage.js";
+import type { Config } from "../../config/schema.js";
+import { suggest } from "../../config/suggest.js";
+import { messageOf } from "../../errors.js";
+import { createMemoryStorage } from "../../sessions/storage/memory.js";
+import type { StorageDriver } from "../../sessions/storage/storage.js";
 
 export interface OpenedStorage {
   /** Undefined: the files beside the session logs. */
@@ -22,8 +22,8 @@ export async function openStorage(settings: Config["storage"]): Promise<OpenedSt
   if (driver === "memory") return { storage: createMemoryStorage(), storageId };
   try {
     const [{ createUnstorage }, { loadDriver, unstorageDrivers }] = await Promise.all([
-      import("../sessions/storage/unstorage.js"),
-      import("../sessions/storage/packages.js"),
+      import("../../sessions/storage/unstorage.js"),
+      import("../../sessions/storage/packages.js"),
     ]);
     const unknown = unknownDriver(driver, await unstorageDrivers());
     if (unknown !== undefined) return fallBack(unknown);

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { FileSenders } from "../labels/file-senders.js";
-import { createLabels, type Labels } from "../labels/labels.js";
-import { TextLabels } from "../labels/text-labels.js";
-import type { MarkForeign } from "../memory/paragraphs.js";
-import { resolveFolderSync } from "../policy/places/paths.js";
-import { keptFolderOf, receivedFiles } from "../policy/places/zones.js";
+import { FileSenders } from "../../labels/file-senders.js";
+import { createLabels, type Labels } from "../../labels/labels.js";
+import { TextLabels } from "../../labels/text-labels.js";
+import type { MarkForeign } from "../../memory/paragraphs.js";
+import { resolveFolderSync } from "../../policy/places/paths.js";
+import { keptFolderOf, receivedFiles } from "../../policy/places/zones.js";
 
 /** What the gateway knows of where files and their passages came from. */
 export interface Provenance {

@@ -1,19 +1,19 @@
 import { join } from "node:path";
-import { parseCommand } from "../agent/commands/chat-command.js";
-import { asksToStop } from "../agent/questions/interrupt-phrases.js";
-import { OpenQuestions } from "../agent/questions/open-questions.js";
-import { RunningTurns } from "../agent/turn/running-turns.js";
-import type { Attachment } from "../bus/messages.js";
-import type { Config } from "../config/schema.js";
-import { saveSecrets } from "../config/secrets-file.js";
-import { type Answers, createAnswers } from "../inbound/answers.js";
-import { Intake } from "../inbound/intake.js";
-import { ReceivedFiles } from "../inbound/received-files.js";
-import { StuckChats } from "../inbound/stuck-chats.js";
-import { receivedFiles } from "../policy/places/zones.js";
-import { createRateLimiter } from "../policy/rate-limits.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { parseCommand } from "../../agent/commands/chat-command.js";
+import { asksToStop } from "../../agent/questions/interrupt-phrases.js";
+import { OpenQuestions } from "../../agent/questions/open-questions.js";
+import { RunningTurns } from "../../agent/turn/running-turns.js";
+import type { Attachment } from "../../bus/messages.js";
+import type { Config } from "../../config/schema.js";
+import { saveSecrets } from "../../config/secrets-file.js";
+import { type Answers, createAnswers } from "../../inbound/answers.js";
+import { Intake } from "../../inbound/intake.js";
+import { ReceivedFiles } from "../../inbound/received-files.js";
+import { StuckChats } from "../../inbound/stuck-chats.js";
+import { receivedFiles } from "../../policy/places/zones.js";
+import { createRateLimiter } from "../../policy/rate-limits.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
 import type { People } from "./people.js";
 
 /** What happens to messages on their way in, and what they may be about: turns that run, questions that wait. */
@@ -76,7 +76,7 @@ function openTranscription(
   const { apiKey, apiBase, model } = config;
   if (apiKey === undefined && apiBase === undefined) return undefined;
   return async (file, signal) => {
-    const { transcribe } = await import("../providers/openai/transcribe.js");
+    const { transcribe } = await import("../../providers/openai/transcribe.js");
     return await transcribe({ apiKey, apiBase, model }, file, signal);
   };
 }

@@ -1,4 +1,4 @@
-import type { Logger } from "../log.js";
+import type { Logger } from "../../log.js";
 
 /** A part that runs until it is told to stop. The log names it as it starts, and when it has stopped. */
 export interface Part {

@@ -1,14 +1,14 @@
-import { createAgent } from "../agent/agent.js";
-import { createClock } from "../agent/model/context.js";
-import { deliverOutbound } from "../bus/delivery.js";
-import { superviseChannel } from "../channels/supervisor.js";
-import { sleep } from "../util/async/sleep.js";
+import { createAgent } from "../../agent/agent.js";
+import { createClock } from "../../agent/model/context.js";
+import { deliverOutbound } from "../../bus/delivery.js";
+import { superviseChannel } from "../../channels/supervisor.js";
+import { sleep } from "../../util/async/sleep.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { OpenedStatus } from "../operations/status.js";
+import { type GatewayOptions, isWorking } from "../options.js";
 import { agentPorts, type Hands } from "./agent-ports.js";
-import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
 import { type Part, startPart } from "./part.js";
-import type { OpenedStatus } from "./status.js";
 
 const turnsParallel = 64;
 const maxAttempts = 3;
@@ -36,15 +36,16 @@ export class Lanes {
     this.#assistant = assistant;
     this.#status = status;
     const agent = openAgentOf(options, core, assistant, status, hands);
-    if (options.work === false) this.#working.abort();
-    if (options.work === false || options.channels === false) this.#sending.abort();
+    const isConnected = options.runs?.channels !== false;
+    if (!isWorking(options)) this.#working.abort();
+    if (!isWorking(options) || !isConnected) this.#sending.abort();
     this.#replies = this.#startReplies(options);
     const { log } = options;
     const { signal } = this.#working;
     this.#turns = startPart(log, "turns", !signal.aborted, () =>
       core.messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, signal),
     );
-    this.#connections = options.channels === false ? [] : this.#connect(options);
+    this.#connections = isConnected ? this.#connect(options) : [];
   }
 
   /** Takes nothing new and lets turns and replies finish for `graceMs`; what is left goes on at the next start. */
@@ -53,13 +54,13 @@ export class Lanes {
     await this.#drained;
   }
 
-  #startReplies({ log, sendRetryMs }: GatewayOptions): Part {
+  #startReplies({ log, pauses }: GatewayOptions): Part {
     const { channels, previews } = this.#assistant.platforms;
     const { engine } = this.#core;
     const { signal } = this.#sending;
     const graceMs = (): number => this.#graceMs();
     return startPart(log, "replies", !signal.aborted, () =>
-      deliverOutbound({ engine, channels, previews, log, graceMs, retryDelayMs: sendRetryMs }, signal),
+      deliverOutbound({ engine, channels, previews, log, graceMs, retryDelayMs: pauses?.sendRetryMs }, signal),
     );
   }
 
@@ -119,12 +120,12 @@ function openAgentOf(
   return createAgent(agentPorts(options, core, assistant, status, hands), {
     maxIterations: maxToolIterations,
     maxModelAttempts: 3,
-    retryDelayMs: options.modelRetryMs ?? 1000,
+    retryDelayMs: options.pauses?.modelRetryMs ?? 1000,
     titles: memory.titles !== "off",
     quiet: { ms: quietMs, after: quietAfter },
     clock: createClock(assistant.mind.budgets.calendar.timeZone),
     ...events,
-    machines: options.machines,
+    machines: options.added?.machines,
   });
 }
 

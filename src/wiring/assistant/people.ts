@@ -1,8 +1,8 @@
-import { createGrants, type Grants } from "../policy/grants.js";
-import { createPairing, type Pairing } from "../policy/pairing.js";
-import { createPolicy, type Policy } from "../policy/policy.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { createGrants, type Grants } from "../../policy/grants.js";
+import { createPairing, type Pairing } from "../../policy/pairing.js";
+import { createPolicy, type Policy } from "../../policy/policy.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
 
 /** Who may talk, who may have what done, and what they have allowed for always. */
 export interface People {

@@ -1,5 +1,5 @@
-import type { Config } from "../config/schema.js";
-import type { FolderLimits } from "../tools/folder-usage.js";
+import type { Config } from "../../config/schema.js";
+import type { FolderLimits } from "../../tools/folder-usage.js";
 
 /** What a session's folder may hold, whoever fills it. */
 export function folderLimitsOf({ tools: { exec } }: Config): FolderLimits {

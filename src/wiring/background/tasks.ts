@@ -1,8 +1,8 @@
-import { Tasks } from "../agent/tasks/tasks.js";
-import type { Releases } from "../util/async/releases.js";
-import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { Tasks } from "../../agent/tasks/tasks.js";
+import type { Releases } from "../../util/async/releases.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import { type GatewayOptions, isWorking } from "../options.js";
 
 /** Sub-agents, which go on from where the last process left them as soon as turns run. */
 export function openTasks(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): Tasks {
@@ -23,6 +23,6 @@ export function openTasks(options: GatewayOptions, core: Core, assistant: Assist
     log,
   });
   releases.use(tasks);
-  if (options.work !== false) tasks.start(events);
+  if (isWorking(options)) tasks.start(events);
   return tasks;
 }

@@ -1,28 +1,28 @@
 import { basename, join } from "node:path";
-import { channelOf, chatOf, clientChannels, sessionKeyOf } from "../events/session-key.js";
-import { createNotes } from "../memory/notes.js";
-import { createMemorySearch } from "../memory/search.js";
-import { memorySources, searchReach } from "../memory/sources.js";
-import { createAddressPolicy } from "../policy/places/addresses.js";
-import type { Schedule } from "../schedule/schedule.js";
-import { keepSaid } from "../sessions/history/keep-said.js";
-import { openBrowser } from "../tools/browser/family.js";
-import { builtinTools } from "../tools/builtin.js";
-import { createKnownChats } from "../tools/chat/known-chats.js";
-import { messageTool } from "../tools/chat/message.js";
-import { type ExecFamily, openExec } from "../tools/exec/family.js";
-import type { Environments, ToolFamily } from "../tools/family.js";
-import { openMemory } from "../tools/memory/family.js";
-import { cronTool } from "../tools/schedule/cron.js";
-import { createEgress } from "../tools/web/egress.js";
-import { openWeb } from "../tools/web/family.js";
-import type { Releases } from "../util/async/releases.js";
-import { ownTimeZone } from "../util/local-time.js";
-import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
+import { channelOf, chatOf, clientChannels, sessionKeyOf } from "../../events/session-key.js";
+import { createNotes } from "../../memory/notes.js";
+import { createMemorySearch } from "../../memory/search.js";
+import { memorySources, searchReach } from "../../memory/sources.js";
+import { createAddressPolicy } from "../../policy/places/addresses.js";
+import type { Schedule } from "../../schedule/schedule.js";
+import { keepSaid } from "../../sessions/history/keep-said.js";
+import { openBrowser } from "../../tools/browser/family.js";
+import { builtinTools } from "../../tools/builtin.js";
+import { createKnownChats } from "../../tools/chat/known-chats.js";
+import { messageTool } from "../../tools/chat/message.js";
+import { type ExecFamily, openExec } from "../../tools/exec/family.js";
+import type { Environments, ToolFamily } from "../../tools/family.js";
+import { openMemory } from "../../tools/memory/family.js";
+import { cronTool } from "../../tools/schedule/cron.js";
+import { createEgress } from "../../tools/web/egress.js";
+import { openWeb } from "../../tools/web/family.js";
+import type { Releases } from "../../util/async/releases.js";
+import { ownTimeZone } from "../../util/local-time.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import { folderLimitsOf } from "../core/folder-limits.js";
+import { type GatewayOptions, isWorking } from "../options.js";
 import { createEnvironments } from "./environments.js";
-import { folderLimitsOf } from "./folder-limits.js";
-import type { GatewayOptions } from "./options.js";
 
 export interface OpenedTools extends Required<Pick<ToolFamily, "tools" | "missing" | "problems">> {
   readonly sandbox: ExecFamily["sandbox"];
@@ -45,7 +45,7 @@ export function openTools(
     { tools: [messageTool(knownChats(core, assistant))] },
     ...webFamilies(options, core, environments),
     exec,
-    { tools: options.tools ?? [] },
+    { tools: options.added?.tools ?? [] },
   ];
   for (const { close } of families) if (close !== undefined) releases.defer(close);
   return {
@@ -56,7 +56,12 @@ export function openTools(
   };
 }
 
-function execFamily({ config: { config }, home, log, work = true }: GatewayOptions, environments: Environments) {
+function execFamily(options: GatewayOptions, environments: Environments) {
+  const {
+    config: { config },
+    home,
+    log,
+  } = options;
   const { workspace, executionMode, timezone } = config.agents.defaults;
   return openExec(config.tools.exec, {
     home,
@@ -64,7 +69,7 @@ function execFamily({ config: { config }, home, log, work = true }: GatewayOptio
     executionMode,
     timeZone: timezone ?? ownTimeZone(),
     folderLimits: folderLimitsOf(config),
-    isWorking: work,
+    isWorking: isWorking(options),
     environments,
     log,
   });

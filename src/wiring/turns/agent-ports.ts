@@ -1,20 +1,20 @@
-import { createCompaction } from "../agent/model/compaction.js";
-import type { AgentPorts, PlannedUse } from "../agent/ports.js";
-import { choicesFor } from "../agent/questions/text.js";
-import type { Status } from "../api/status/status.js";
-import { isGroup, questionRepliesOf, repliesOf } from "../bus/replies.js";
-import { draft } from "../events/event.js";
-import { rootKeyOf, sessionKeyOf } from "../events/session-key.js";
-import { ChatContext } from "../memory/chat-context.js";
-import { isOpenCommand, type ToolUse } from "../policy/access.js";
-import { filesOfCommand } from "../policy/commands/command-files.js";
-import { isOfGuest } from "../sessions/history/history-entries.js";
-import { haveJobsSaid } from "../sessions/history/jobs-said.js";
-import { createToolRegistry, type ToolSource } from "../tools/registry.js";
-import type { Tool } from "../tools/tool.js";
-import type { Assistant } from "./assistant.js";
-import type { Core } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { createCompaction } from "../../agent/model/compaction.js";
+import type { AgentPorts, PlannedUse } from "../../agent/ports.js";
+import { choicesFor } from "../../agent/questions/text.js";
+import type { Status } from "../../api/status/status.js";
+import { isGroup, questionRepliesOf, repliesOf } from "../../bus/replies.js";
+import { draft } from "../../events/event.js";
+import { rootKeyOf, sessionKeyOf } from "../../events/session-key.js";
+import { ChatContext } from "../../memory/chat-context.js";
+import { isOpenCommand, type ToolUse } from "../../policy/access.js";
+import { filesOfCommand } from "../../policy/commands/command-files.js";
+import { isOfGuest } from "../../sessions/history/history-entries.js";
+import { haveJobsSaid } from "../../sessions/history/jobs-said.js";
+import { createToolRegistry, type ToolSource } from "../../tools/registry.js";
+import type { Tool } from "../../tools/tool.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
 
 /** What the assistant works with, beside what it always has. */
 export interface Hands {

@@ -1,13 +1,13 @@
-import { summariseDay } from "../agent/model/day-summary.js";
-import { startTitles } from "../agent/model/titles.js";
-import { draft } from "../events/event.js";
-import { runDailySummaries } from "../memory/daily-summary.js";
-import { forgetWithChats } from "../memory/forget-chats.js";
-import { readOwnersDay } from "../memory/owners-day.js";
-import type { Releases } from "../util/async/releases.js";
-import type { Assistant } from "./assistant.js";
-import { type Core, gatewayKey } from "./core.js";
-import type { GatewayOptions } from "./options.js";
+import { summariseDay } from "../../agent/model/day-summary.js";
+import { startTitles } from "../../agent/model/titles.js";
+import { draft } from "../../events/event.js";
+import { runDailySummaries } from "../../memory/daily-summary.js";
+import { forgetWithChats } from "../../memory/forget-chats.js";
+import { readOwnersDay } from "../../memory/owners-day.js";
+import type { Releases } from "../../util/async/releases.js";
+import type { Assistant } from "../assistant/assistant.js";
+import { type Core, gatewayKey } from "../core/core.js";
+import { type GatewayOptions, isWorking } from "../options.js";
 
 /** What happens to conversations in the background: titles, and a summary of each day. */
 export function startMemory(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): void {
@@ -17,7 +17,7 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
   const { chatMemory, models, budgets } = mind;
   const { events, engine, sessions } = core;
   releases.defer(forgetWithChats({ events, sessions, whoseOf: readers.ofSession, chatMemory, log }));
-  if (options.work === false) return;
+  if (!isWorking(options)) return;
   if (memory.titles === "model") {
     const budget = budgets.background;
     releases.use(startTitles({ bus: events, engine, sessions, chooseModel: models.choose, budget, log }));
