@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.js";
-import { specOf } from "../../events/catalogue.js";
+import { type EventType, specOf, typesWhere } from "../../events/catalogue.js";
 import { type GatewayEvent, isStored, type StoredEvent } from "../../events/event.js";
 import type { StreamSnapshots } from "../../events/stream-snapshots.js";
 import type { EventConsumer } from "../../events/system-bus.js";
@@ -40,20 +40,26 @@ export function openSessionFeed(
   options: SubscribeOptions,
   listener: FeedListener,
 ): Subscription {
-  const deliver = createDelivery(options.types, listener, sources.log ?? silentLog);
-  if (target === "*") return openLiveFeed(sources.bus, (key) => !key.startsWith("system:"), options.after, deliver);
+  const types = wantedTypes(options.types);
+  const deliver = createDelivery(types, listener, sources.log ?? silentLog);
+  if (target === "*") return openLiveFeed(sources.bus, types, options.after, deliver);
   const sessionKey = target === "system" ? sources.systemKey : target;
-  return new SessionFeed(sources, sessionKey, options, deliver);
+  return new SessionFeed(sources, sessionKey, { ...options, types }, deliver);
 }
 
+type Types = ReadonlySet<EventType>;
 type Deliver = (event: GatewayEvent) => Promise<void> | undefined;
 
+/** What no client may see is never wanted. */
+function wantedTypes(named: readonly string[] | undefined): Types {
+  return new Set(typesWhere(({ goesTo }, type) => goesTo !== "nobody" && named?.includes(type) !== false));
+}
+
 /** Leaves out what is not for this listener, and keeps its faults away from the bus. */
-function createDelivery(types: readonly string[] | undefined, listener: FeedListener, log: Logger): Deliver {
-  const wanted = types === undefined ? undefined : new Set(types);
+function createDelivery(types: Types, listener: FeedListener, log: Logger): Deliver {
   const onFault = (error: unknown): void => log.error("an event listener failed", { error });
   return (event) => {
-    if (specOf(event.type).goesTo === "nobody" || wanted?.has(event.type) === false) return undefined;
+    if (!types.has(event.type)) return undefined;
     try {
       return listener(event)?.catch(onFault);
     } catch (error) {
@@ -65,7 +71,7 @@ function createDelivery(types: readonly string[] | undefined, listener: FeedList
 
 function openLiveFeed(
   bus: EventConsumer,
-  isWanted: (sessionKey: string) => boolean,
+  types: Types,
   after: Promise<void> | undefined,
   deliver: Deliver,
 ): Subscription {
@@ -75,7 +81,7 @@ function openLiveFeed(
     if (isHeld) held.push(event);
     else void deliver(event);
   };
-  const stop = bus.onAny(onEvent, { filter: (event) => isWanted(event.session_key) });
+  const stop = bus.on<EventType>([...types], onEvent, { filter: (event) => !event.session_key.startsWith("system:") });
   let isClosed = false;
   const caughtUp = Promise.resolve(after).then(() => {
     isHeld = false;
@@ -89,6 +95,10 @@ function openLiveFeed(
       stop();
     },
   };
+}
+
+interface FeedOptions extends Omit<SubscribeOptions, "types"> {
+  readonly types: Types;
 }
 
 class SessionFeed implements Subscription {
@@ -108,13 +118,15 @@ class SessionFeed implements Subscription {
   #pending: StoredEvent[] = [];
   #isLive = false;
 
-  constructor(sources: FeedSources, sessionKey: string, { fromSequence, after }: SubscribeOptions, deliver: Deliver) {
+  constructor(sources: FeedSources, sessionKey: string, { fromSequence, after, types }: FeedOptions, deliver: Deliver) {
     this.#sources = sources;
     this.#sessionKey = sessionKey;
     this.#fromSequence = fromSequence;
     this.#deliver = deliver;
     this.#log = sources.log ?? silentLog;
-    this.#stop = sources.bus.onAny((event) => this.#onEvent(event), {
+    // Each stored event moves the feed on, whether it is told or not.
+    const heard = typesWhere(({ stored }, type) => stored || types.has(type));
+    this.#stop = sources.bus.on(heard, (event) => this.#onEvent(event), {
       filter: (event) => event.session_key === sessionKey,
     });
     this.joinedAt = this.#join();

@@ -14,6 +14,17 @@ export interface WaitPorts {
 
 const pageSize = 1000;
 
+/** What says how a turn ends, or that nobody will know. */
+const watchedTypes = [
+  "assistant_message",
+  "turn_execution_start",
+  "turn_execution_complete",
+  "turn_execution_failed",
+  "turn_execution_cancelled",
+  "error_occurred",
+  "session_state_changed",
+] as const;
+
 /** Watches a session's events for the end of the turn that holds one message. */
 function createWatcher(messageId: string): (event: GatewayEvent) => TurnOutcome | undefined {
   const texts = new Map<string, string>();
@@ -70,7 +81,8 @@ export async function waitForTurn(
     return await new Promise<TurnOutcome>((resolve, reject) => {
       const watch = createWatcher(messageId);
       undo.push(
-        bus.onAny(
+        bus.on(
+          watchedTypes,
           (event) => {
             const outcome = watch(event);
             if (outcome !== undefined) resolve(outcome);
