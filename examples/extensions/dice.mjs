@@ -2,7 +2,7 @@
 
 /** @type {import("maxclaw").ExtensionFactory} */
 export default ({ z, options, defineTool }) => {
-  const { sides } = z.object({ sides: z.int().min(2).default(6) }).parse(options);
+  const { sides } = z.object({ sides: z.int().min(1).default(6) }).parse(options);
   return {
     tools: [
       defineTool({

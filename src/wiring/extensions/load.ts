@@ -99,7 +99,7 @@ export async function loadExtensions(options: GatewayOptions, releases: Releases
       all = joined(all, extension, (why) => leaveOut(module, why));
       options.log.info(`Loaded the extension ${module}`);
     } catch (error) {
-      leaveOut(module, messageOf(error));
+      leaveOut(module, whyOf(error));
     }
   }
   return all;
@@ -131,6 +131,12 @@ async function load(
   }
   // The shape has just been checked, as far as functions can be.
   return given as Extension;
+}
+
+/** An extension checks its options with zod, whose own message is a page of JSON. */
+function whyOf(error: unknown): string {
+  if (!(error instanceof z.ZodError)) return messageOf(error);
+  return error.issues.map(({ path, message }) => [...path.map(String), message].join(": ")).join("; ");
 }
 
 function notReady(): Error {
