@@ -94,7 +94,7 @@ export class McpFamily implements AsyncDisposable {
       if (this.#isStopped) return;
       this.#servers = openServers(this.#settings, this.#options);
     } catch (error) {
-      this.#failure = `MCP servers are configured, but the client for them cannot be loaded (${messageOf(error)}). Install it: npm install @modelcontextprotocol/sdk`;
+      this.#failure = `MCP servers are configured, but the client for them cannot be loaded (${messageOf(error)}). Install it: npm install @modelcontextprotocol/client`;
       this.#options.log.error(this.#failure);
     } finally {
       this.#loading.open();
