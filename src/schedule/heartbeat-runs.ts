@@ -6,9 +6,9 @@ import type { HeartbeatChat } from "./heartbeat-chat.js";
 import type { HeartbeatConversations } from "./heartbeat-conversations.js";
 import { heartbeatJob, heartbeatPrefix } from "./heartbeat-job.js";
 import type { Run } from "./job.js";
+import type { EndOfRun } from "./job-runs.js";
 import type { RunHistory } from "./run-history.js";
 import type { RunReports } from "./run-reports.js";
-import type { EndOfRun } from "./scheduler.js";
 
 /** So many beats that fail one after the other are told once. */
 const maxFailures = 5;

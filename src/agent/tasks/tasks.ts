@@ -54,6 +54,16 @@ const cancelLimitMs = 2000;
  * A record of the engine stands for each task from before its first event until after its report; what a crash has left
  * half done is done again at the next start, under the same ids, so that nothing starts twice and nothing is told twice.
  */
+/** What moves a task on. */
+const stepTypes = [
+  "turn_execution_start",
+  "turn_execution_complete",
+  "turn_execution_failed",
+  "turn_execution_cancelled",
+  "error_occurred",
+  "session_state_changed",
+] as const;
+
 export class Tasks implements TaskKeeper, AsyncDisposable {
   readonly #options: TaskOptions;
   readonly #tasks = new Map<string, TaskRecord>();
@@ -74,7 +84,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
 
   /** To be called before any turn runs. Goes on, in the background, with what an earlier process has left. */
   start(bus: EventConsumer): void {
-    this.#unsubscribe = bus.onAny((event) => this.#onEvent(event));
+    this.#unsubscribe = bus.on(stepTypes, (event) => this.#onEvent(event));
     const old = this.#options.now() - rememberedMs;
     for (const task of this.#tasks.values()) {
       if (!isOver(task)) void this.#steps.take(task.id, () => this.#resume(task));

@@ -44,7 +44,7 @@ export function startHeartbeat(
   });
   const history = createRunHistory(core.engine.records("cron_runs"));
   const runs = new HeartbeatRuns({ chat, conversations, history, reports, messages: core.messages, now, log });
-  const unsubscribe = core.events.onAny((event) => {
+  const unsubscribe = core.events.on("user_message_queued", (event) => {
     chat.note(event).catch((error: unknown) => {
       log.warn(`The heartbeat did not keep what it saw: ${messageOf(error)}`);
     });
