@@ -8,7 +8,7 @@ import { toInputSchema } from "../../tools/schema.js";
 import type { Tool } from "../../tools/tool.js";
 import { inTime } from "../../util/async/in-time.js";
 import type { Releases } from "../../util/async/releases.js";
-import type { GatewayOptions } from "../options.js";
+import type { Additions, GatewayOptions } from "../options.js";
 import { channelsOf } from "./channels.js";
 import type { Extension, ExtensionFactory } from "./extension.js";
 import { findTrustedFile } from "./file.js";
@@ -132,14 +132,15 @@ function notReady(): Error {
 
 function joined(options: GatewayOptions, extension: Extension, onProblem: (why: string) => void): GatewayOptions {
   const { tools = [], channels, providers = [], storage, machines = [], reactors = [] } = extension;
-  if (storage !== undefined && options.storage !== undefined) throw new Error("there is another storage already");
-  const { platforms } = options;
+  const { added = {} } = options;
+  if (storage !== undefined && added.storage !== undefined) throw new Error("there is another storage already");
+  const { platforms } = added;
   const { channels: configured } = options.config.config;
   const builtIn = Object.entries(configured).flatMap(([name, channel]) => (channel?.enabled ? [name] : []));
-  return {
-    ...options,
+  const joint: Additions = {
+    ...added,
     tools: [
-      ...(options.tools ?? []),
+      ...(added.tools ?? []),
       ...tools.map((tool) => ({
         ...tool,
         effect: tool.effect ?? "write",
@@ -147,9 +148,9 @@ function joined(options: GatewayOptions, extension: Extension, onProblem: (why: 
         origin: tool.origin ?? "builtin",
       })),
     ],
-    providers: [...(options.providers ?? []), ...providers],
-    machines: [...(options.machines ?? []), ...machines],
-    reactors: [...(options.reactors ?? []), ...reactors.map((reactor) => guarded(reactor, onProblem))],
+    providers: [...(added.providers ?? []), ...providers],
+    machines: [...(added.machines ?? []), ...machines],
+    reactors: [...(added.reactors ?? []), ...reactors.map((reactor) => guarded(reactor, onProblem))],
     ...(storage === undefined ? {} : { storage }),
     ...(channels === undefined
       ? {}
@@ -161,6 +162,7 @@ function joined(options: GatewayOptions, extension: Extension, onProblem: (why: 
           },
         }),
   };
+  return { ...options, added: joint };
 }
 
 /** A reactor only decorates: what it throws is its own. */
