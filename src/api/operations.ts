@@ -17,7 +17,7 @@ import type { Logger } from "../log.js";
 import type { Grants } from "../policy/grants.js";
 import type { Pairing } from "../policy/pairing.js";
 import type { SessionStore } from "../sessions/session-store.js";
-import { linked } from "../util/async/linked.js";
+import { settledWithin } from "../util/async/within.js";
 import type { OpenedFile } from "../util/files/opened-file.js";
 import { cutText } from "../util/text/cut-text.js";
 import { type CronPorts, createCronOperations } from "./cron-operations.js";
@@ -112,8 +112,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     }
   };
   const endOfTurn = async (key: string): Promise<void> => {
-    using limit = linked(new AbortController().signal, stopLimitMs);
-    await Promise.race([running.ended(key), untilAborted(limit.signal)]);
+    await settledWithin(running.ended(key), { ms: stopLimitMs });
   };
   const lifecycle = createLifecycle({
     engine,
@@ -227,7 +226,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
         agentState: session.agentState,
         isRunning: running.has(key),
         firstSequence: session.firstSequence,
-        lastSequence: session.lastSequence,
+        lastSequence: session.document.lastSequence,
         ...(snapshot === undefined ? {} : { currentMessageId: snapshot.messageId }),
       };
       if (!includeRecovery) return status;
@@ -236,9 +235,9 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       return {
         ...status,
         recovery: {
-          canRecover: session.lastSequence > 0,
+          canRecover: session.document.lastSequence > 0,
           streamExists: snapshot !== undefined,
-          recoverySource: snapshot !== undefined ? "stream" : session.lastSequence > 0 ? "journal" : "none",
+          recoverySource: snapshot !== undefined ? "stream" : session.document.lastSequence > 0 ? "journal" : "none",
           missedEventsCount: next === undefined ? 0 : status.lastSequence - next.seq + 1,
         },
       };
@@ -376,8 +375,4 @@ function titleEvent(title: string): EventDraft {
     { title: cutText(title.trim(), maxTitleChars), generated_by: "user" },
     { source: "client" },
   );
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

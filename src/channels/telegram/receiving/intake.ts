@@ -1,8 +1,9 @@
-import { EngineError } from "../../errors.js";
-import type { Logger } from "../../log.js";
-import { type LinkedAbort, linked } from "../../util/async/linked.js";
-import { sleep } from "../../util/async/sleep.js";
-import type { ChannelContext, Publish, PublishOutcome, ReceivedMessage } from "../channel.js";
+import { EngineError } from "../../../errors.js";
+import type { Logger } from "../../../log.js";
+import { type LinkedAbort, linked } from "../../../util/async/linked.js";
+import { sleep } from "../../../util/async/sleep.js";
+import { settledWithin } from "../../../util/async/within.js";
+import type { ChannelContext, Publish, PublishOutcome, ReceivedMessage } from "../../channel.js";
 import type { ParkedUpdate, Parking } from "./parked.js";
 
 /** An update as it came: from Telegram, or out of the parking. */
@@ -137,7 +138,7 @@ export class Intake {
   async isDoneWithin(updateId: number, limitMs: number): Promise<boolean> {
     const entry = this.#entries.get(updateId);
     if (entry === undefined) return true;
-    if (!isSettled(entry)) await this.#within(entry.settled, limitMs);
+    if (!isSettled(entry)) await settledWithin(entry.settled, { ms: limitMs, signal: this.#closing.signal });
     return isSettled(entry);
   }
 
@@ -244,14 +245,8 @@ export class Intake {
   /** Resolves when all updates are settled or parked, or after `limitMs`. */
   async settledWithin(limitMs: number): Promise<void> {
     const open = [...this.#entries.values()].filter((entry) => !isSettled(entry));
-    if (open.length > 0) await this.#within(Promise.all(open.map((entry) => entry.settled)), limitMs);
-  }
-
-  async #within(settled: Promise<unknown>, limitMs: number): Promise<void> {
-    if (this.#closing.signal.aborted) return;
-    using scope = linked(this.#closing.signal, limitMs);
-    const limit = new Promise<void>((resolve) => scope.signal.addEventListener("abort", () => resolve()));
-    await Promise.race([settled, limit]);
+    const settled = Promise.all(open.map((entry) => entry.settled));
+    if (open.length > 0) await settledWithin(settled, { ms: limitMs, signal: this.#closing.signal });
   }
 
   /**
@@ -261,9 +256,7 @@ export class Intake {
   async close(limitMs?: number): Promise<number | undefined> {
     this.#closing.abort();
     this.#closing[Symbol.dispose]();
-    using limit = linked(new AbortController().signal, limitMs);
-    const tooLong = new Promise((resolve) => limit.signal.addEventListener("abort", resolve));
-    await Promise.race([tooLong, Promise.all([...this.#entries.values()].map((entry) => entry.settled))]);
+    await settledWithin(Promise.all([...this.#entries.values()].map((entry) => entry.settled)), { ms: limitMs });
     return this.#offset();
   }
 

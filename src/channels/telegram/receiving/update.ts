@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { cutText } from "../../util/text/cut-text.js";
-import type { ReceivedFile, ReceivedMessage } from "../channel.js";
-import { fileOf, type TelegramFile } from "./files.js";
+import { cutText } from "../../../util/text/cut-text.js";
+import type { ReceivedFile, ReceivedMessage } from "../../channel.js";
+import { fileOf, type TelegramFile } from "../files.js";
 import { noteOf, unknownKind } from "./kinds.js";
 import { readRich, withAddress } from "./rich.js";
 

@@ -1,8 +1,8 @@
-import type { Logger } from "../../log.js";
-import type { ReceivedFile } from "../channel.js";
+import type { Logger } from "../../../log.js";
+import type { ReceivedFile } from "../../channel.js";
+import type { TelegramFile } from "../files.js";
 import type { Albums } from "./albums.js";
 import { holdKey } from "./albums.js";
-import type { TelegramFile } from "./files.js";
 import type { Arrived, Intake } from "./intake.js";
 import { parsePress, type TelegramPress } from "./press.js";
 import { type BotIdentity, chatOf, parseUpdate } from "./update.js";

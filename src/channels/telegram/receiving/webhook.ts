@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { ChannelError, messageOf } from "../../errors.js";
-import type { Logger } from "../../log.js";
+import { ChannelError, messageOf } from "../../../errors.js";
+import type { Logger } from "../../../log.js";
 
 export interface WebhookOptions {
   /** Where Telegram reaches this gateway: an `https://` address that somebody passes on to `host` and `port`. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ReceivedPress } from "../channel.js";
+import type { ReceivedPress } from "../../channel.js";
 
 const user = z.looseObject({
   id: z.number(),

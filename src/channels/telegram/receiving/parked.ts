@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { EngineError, messageOf } from "../../errors.js";
-import type { Logger } from "../../log.js";
-import type { ChannelRecords } from "../channel.js";
+import { EngineError, messageOf } from "../../../errors.js";
+import type { Logger } from "../../../log.js";
+import type { ChannelRecords } from "../../channel.js";
 import type { PassedOn } from "./albums.js";
 
 /** More than these are not parked, and one chat gets half of it. */

@@ -1,5 +1,6 @@
-import { sleep } from "../../util/async/sleep.js";
-import type { ReceivedMessage } from "../channel.js";
+import { LRUCache } from "lru-cache";
+import { sleep } from "../../../util/async/sleep.js";
+import type { ReceivedMessage } from "../../channel.js";
 
 /** A part of an album that waits for the others. */
 interface Album {
@@ -22,7 +23,7 @@ export class Albums {
   readonly #holdMs: number;
   readonly #signal: AbortSignal;
   readonly #held = new Map<string, Album>();
-  readonly #over = new Map<string, PassedOn>();
+  readonly #over = new LRUCache<string, PassedOn>({ max: mostKnown });
   #polls: number | undefined;
 
   /** An album is whole when `holdMs` have passed since its newest part, and a poll since then has brought no more. */
@@ -80,15 +81,8 @@ export class Albums {
     const { dedupId, ...whole } = joined(isLate ? late : parts);
     const addressed = whole.addressed || before?.addressed === true;
     const known = [this.#over.get(id), before].flatMap((passed) => passed?.ids ?? []);
-    this.#remember(id, { ids: [...new Set([...known, ...late.map((part) => part.dedupId)])], addressed });
+    this.#over.set(id, { ids: [...new Set([...known, ...late.map((part) => part.dedupId)])], addressed });
     return { ...whole, addressed, dedupId: isLate ? dedupId : `${dedupId?.replace(/:[^:]*$/, "")}:album:${id}` };
-  }
-
-  #remember(id: string, passedOn: PassedOn): void {
-    this.#over.delete(id);
-    const oldest = this.#over.keys().next();
-    if (this.#over.size >= mostKnown && oldest.done !== true) this.#over.delete(oldest.value);
-    this.#over.set(id, passedOn);
   }
 }
 
