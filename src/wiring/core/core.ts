@@ -13,7 +13,13 @@ import { openStreamSnapshots, type StreamSnapshots } from "../../events/stream-s
 import { createSystemBus, type EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
 import { shownSequence } from "../../sessions/document/document-file.js";
-import { createSessionFiles, gatewayLogName, logsIn, type SessionFiles } from "../../sessions/file-names.js";
+import {
+  createSessionFiles,
+  gatewayLogName,
+  logsIn,
+  logsMarkPath,
+  type SessionFiles,
+} from "../../sessions/file-names.js";
 import { SessionStore } from "../../sessions/session-store.js";
 import { GuardedStorage } from "../../sessions/storage/guarded.js";
 import type { StorageDriver } from "../../sessions/storage/storage.js";
@@ -91,7 +97,8 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
       ...(now === undefined ? {} : { now }),
       sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
       sessionLogs: () => [gatewayLog, ...logsIn(sessionsDir)],
-      shownSeq: (key) => shownSequence(files.documentPath(key)),
+      logsMark: logsMarkPath(sessionsDir),
+      shownSeq: (key) => (key === gatewayKey ? 0 : shownSequence(files.documentPath(key))),
     }),
     "engine",
   );
