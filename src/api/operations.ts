@@ -7,7 +7,8 @@ import type { Channel } from "../channels/channel.js";
 import type { Engine, LedgerEntry } from "../engine/engine.js";
 import { EngineError, messageOf, RequestError } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
-import { channelOf, chatOf, isBelow } from "../events/session-key.js";
+import { channelOf, chatOf } from "../events/session-key.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { StreamSnapshots } from "../events/stream-snapshots.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Answers } from "../inbound/answers.js";
@@ -31,6 +32,7 @@ import type {
 import type { GatewayStatus } from "./gateway-status.js";
 import { createPolicyOperations } from "./policy-operations.js";
 import { checkKey, checkSend, toInbound } from "./send-request.js";
+import { Deletions } from "./sessions/deletions.js";
 import { openSessionFeed } from "./sessions/feed.js";
 import { createLifecycle } from "./sessions/lifecycle.js";
 import { toSessionUsage } from "./sessions/usage.js";
@@ -42,6 +44,7 @@ export interface OperationPorts {
   readonly engine: Engine;
   readonly bus: EventConsumer;
   readonly sessions: SessionStore;
+  readonly lives: SessionLives;
   readonly running: RunningTurns;
   readonly intake: Intake;
   readonly pairing: Pairing;
@@ -98,8 +101,13 @@ export interface OperationPorts {
 const stopLimitMs = 2000;
 const maxTitleChars = 200;
 
+export interface Operations extends GatewayApi {
+  /** Does what a kill has cut off of deletions. */
+  resumeDeletions(): Promise<void>;
+}
+
 /** The gateway's operations over its parts. */
-export function createOperations(ports: OperationPorts): GatewayApi {
+export function createOperations(ports: OperationPorts): Operations {
   const { engine, bus, sessions, running, intake, pairing, snapshots, skills, systemKey, log } = ports;
 
   const mustExist = async (key: string): Promise<void> => {
@@ -129,22 +137,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     endOfTurn,
     isFreshStart: ports.isFreshStart,
   });
-  const deleteOne = async (key: string): Promise<void> => {
-    running.stop(key, "stop");
-    // Its last commit tells everyone who waits for the turn; a tool that does not let go is fenced by the deletion.
-    await endOfTurn(key);
-    // Before the session: a crash in between must leave none behind that nobody could delete any more.
-    await ports.grants.forget(key);
-    // Also one that cannot be read any more can be deleted.
-    const state = await sessions.open(key).then(
-      ({ document }) => document.state,
-      () => "error",
-    );
-    await sessions.delete(key);
-    // Not stored, for there is no log any more: for those who look at the session or wait for one of its messages.
-    const deleted = { from: state, to: "deleted", reason: "client" };
-    engine.publish(key, draft("session_state_changed", deleted, { source: "client" }));
-  };
+  const deletions = new Deletions(ports);
   const whyNotReady = (): string | undefined => {
     const { state } = ports.status();
     if (state !== "ready") return `The gateway is ${state}.`;
@@ -194,16 +187,9 @@ export function createOperations(ports: OperationPorts): GatewayApi {
 
     async deleteSession(key) {
       await mustExist(key);
-      // Nothing that they still bring back may begin a new life of the session.
-      await ports.tasks.forget(key);
-      const scheduler = await ports.schedule.scheduler();
-      for (const { id, owner } of scheduler.all()) if (owner.sessionKey === key) await scheduler.remove(id);
-      await deleteOne(key);
-      const children = (await sessions.list()).filter((each) => isBelow(each.key, key));
-      for (const child of children) await deleteOne(child.key);
-      const [chatId = "", ...thread] = chatOf(key).split(":");
-      await ports.channels.get(channelOf(key))?.forget?.(chatId, thread.length === 0 ? undefined : thread.join(":"));
+      await deletions.delete(key);
     },
+    resumeDeletions: () => deletions.resume(),
 
     async renameSession(key, title) {
       if (title.trim() === "")

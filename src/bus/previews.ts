@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Engine } from "../engine/engine.js";
 import { ChannelError, messageOf } from "../errors.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
 import { linked } from "../util/async/linked.js";
 import { outboundWork } from "./message-bus.js";
@@ -38,13 +39,16 @@ export interface Previews {
   take(outboundId: string): Promise<string | undefined>;
   /** It is a message of its own now: the final text stands there, or others have come below it. */
   forget(outboundId: string): Promise<void>;
+  /** Nothing is kept of those of a session that is being deleted. What stands on the platform stays there. */
+  forgetSession(sessionKey: string): Promise<void>;
   /** Shows nothing more. Resolves once what is on its way stands there and is stored, after `limitMs` at most. */
   close(limitMs: number): Promise<void>;
 }
 
-const record = z.object({ platformMessageId: z.string() });
+const record = z.object({ platformMessageId: z.string(), sessionKey: z.string().optional() });
 
 interface State {
+  sessionKey: string | undefined;
   platformMessageId: string | undefined;
   isStored: boolean;
   shown: string;
@@ -57,6 +61,7 @@ interface State {
 export function createPreviews(
   engine: Pick<Engine, "waiting" | "records" | "status">,
   channels: ReadonlyMap<string, GrowingSender>,
+  lives: Pick<SessionLives, "run">,
   log: Logger,
 ): Previews {
   const records = engine.records("preview");
@@ -66,18 +71,19 @@ export function createPreviews(
   const stateOf = (id: string): State => {
     const known = states.get(id);
     if (known !== undefined) return known;
-    const stored = record.safeParse(records.get(id)).data?.platformMessageId;
-    const isStored = stored !== undefined;
+    const { platformMessageId, sessionKey } = record.safeParse(records.get(id)).data ?? {};
+    const isStored = platformMessageId !== undefined;
     const working = Promise.resolve();
-    const state: State = { platformMessageId: stored, isStored, shown: "", showing: "", isClosed: false, working };
+    const fresh = { shown: "", showing: "", isClosed: false, working };
+    const state: State = { sessionKey, platformMessageId, isStored, ...fresh };
     states.set(id, state);
     return state;
   };
 
   /** Nothing more is shown before it is stored. */
   async function keepId(id: string, state: State, platformMessageId: string): Promise<void> {
-    if (state.isStored) return;
-    await records.put(id, { platformMessageId }, { isReceipt: true });
+    if (state.isStored || !states.has(id)) return;
+    await records.put(id, { platformMessageId, sessionKey: state.sessionKey }, { isReceipt: true });
     state.isStored = true;
   }
 
@@ -109,7 +115,8 @@ export function createPreviews(
     async show(message, signal) {
       const state = stateOf(message.id);
       if (end.isClosed || state.isClosed || state.shown === message.content) return;
-      const work = put(state, message, signal);
+      state.sessionKey = message.sessionKey;
+      const work = lives.run(message.sessionKey, () => put(state, message, signal));
       state.working = work.catch(() => undefined);
       await work;
     },
@@ -135,6 +142,16 @@ export function createPreviews(
       }
       if (records.get(id) === undefined) return;
       await records.delete(id).catch((error: unknown) => log.debug(`a preview was not forgotten: ${messageOf(error)}`));
+    },
+    async forgetSession(sessionKey) {
+      for (const [id, state] of states) {
+        if (state.sessionKey !== sessionKey) continue;
+        // One that the platform does not answer is not waited for: it finds itself forgotten.
+        state.isClosed = true;
+        states.delete(id);
+      }
+      for (const { id, value } of records.list())
+        if (record.safeParse(value).data?.sessionKey === sessionKey) await records.delete(id);
     },
     async close(limitMs) {
       end.isClosed = true;

@@ -5,6 +5,7 @@ import type { PressOutcome, PublishOutcome, ReceivedMessage, ReceivedPress } fro
 import type { Acceptance, Engine } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
 import { sessionKeyOf } from "../events/session-key.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
 import type { Pairing } from "../policy/pairing.js";
 import type { Policy, SpeechDecision } from "../policy/policy.js";
@@ -18,6 +19,8 @@ import type { StuckChats } from "./stuck-chats.js";
 
 export interface IntakePorts {
   readonly bus: MessageBus;
+  /** What arrives while its session is being deleted is for the next one. */
+  readonly lives: Pick<SessionLives, "runOrAgain">;
   readonly waiting: Engine["waiting"];
   /** The disk takes writes. */
   readonly isWritable: () => boolean;
@@ -77,7 +80,12 @@ export function createIntake(ports: IntakePorts): Intake {
   /** Sessions in which a message waits for its files: what is behind it waits as well. */
   const tails = new Map<string, Promise<unknown>>();
 
-  const publish = async (message: InboundMessage, cursor: ReceivedMessage["cursor"]): Promise<Acceptance> => {
+  /** `life` aborts when the session is deleted: then nothing of it is stored. */
+  const publish = async (
+    message: InboundMessage,
+    cursor: ReceivedMessage["cursor"],
+    life: AbortSignal,
+  ): Promise<Acceptance> => {
     try {
       await withinTime(prepareSession(message.sessionKey), longestPrepareMs);
     } catch (error) {
@@ -86,6 +94,7 @@ export function createIntake(ports: IntakePorts): Intake {
     }
     const { content, sessionKey } = message;
     // Also where a text may be an answer.
+    assertLives(life);
     const hasRoomAnyway = ports.isCommand(content) || asksToStop(content) || questions.of(sessionKey) !== undefined;
     return await bus.publishInbound(message, { cursor, isUrgent: hasRoomAnyway });
   };
@@ -235,8 +244,14 @@ export function createIntake(ports: IntakePorts): Intake {
     const { channel, senderId, chatId } = inbound;
     let isTaken = false;
     try {
-      const { message, refusals } = await withFiles(inbound, received, signal);
-      const acceptance = await publish(message, received.cursor);
+      const { message, refusals, acceptance } = await ports.lives.runOrAgain(
+        inbound.sessionKey,
+        async (life) => {
+          const filed = await withFiles(inbound, received, life);
+          return { ...filed, acceptance: await publish(filed.message, received.cursor, life) };
+        },
+        signal,
+      );
       if (acceptance.status === "duplicate") return { status: "duplicate" };
       isTaken = true;
       stuck.end(message.sessionKey);
@@ -301,14 +316,21 @@ export function createIntake(ports: IntakePorts): Intake {
     async submit(message, take) {
       const { sessionKey } = message;
       // Of its own order: nobody at a screen waits for what a channel fetches.
-      const acceptance = await inOrder(`client ${sessionKey}`, take !== undefined, async () => {
-        if (take === undefined) return await publish(message, undefined);
-        await prepareSession(sessionKey).catch(() => undefined);
-        return await publish({ ...message, attachments: await take() }, undefined);
-      });
+      const acceptance = await inOrder(`client ${sessionKey}`, take !== undefined, () =>
+        ports.lives.runOrAgain(sessionKey, async (life) => {
+          if (take === undefined) return await publish(message, undefined, life);
+          await prepareSession(sessionKey).catch(() => undefined);
+          return await publish({ ...message, attachments: await take() }, undefined, life);
+        }),
+      );
       return acceptance.status;
     },
   };
+}
+
+/** A gateway that stops stores what it has begun with. @throws the reason, when the session has been deleted */
+function assertLives(life: AbortSignal): void {
+  if (life.reason instanceof EngineError) throw life.reason;
 }
 
 function textOf(parts: readonly string[]): string {

@@ -129,6 +129,9 @@ export function createLiveAnswersReactor(options: LiveAnswersOptions): Reactor {
         bus.on(["turn_execution_complete", "turn_execution_failed", "turn_execution_cancelled"], (event) =>
           end(event.session_key),
         ),
+        bus.on("session_state_changed", ({ session_key: key, payload }) => {
+          if (payload.to === "deleted") end(key);
+        }),
       );
     },
     stop() {

@@ -17,6 +17,8 @@ export interface SchedulePorts {
    */
   readonly accept: (messageId: string, job: Job, isFailureTold: boolean) => Promise<void>;
   readonly tell: (change: RunChange) => void;
+  /** Begins a run, unless the job's chat or its conversation is being deleted: then it rejects. */
+  readonly within?: <T>(job: Job, begin: () => Promise<T>) => Promise<T>;
   /** Resolves with how a run has ended, also when an earlier process saw that; undefined when this process stops before. */
   readonly endOf: (messageId: string, job: Job) => Promise<EndOfRun | undefined>;
   /** Says something in the job's chat that is no answer. */
@@ -117,11 +119,16 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
   const hasFailed = (job: Job): boolean =>
     history.of(job.id).find(({ status }) => status === "completed" || status === "failed")?.status === "failed";
 
-  const start = async (job: Job, messageId: string, due: number, isAsked: boolean): Promise<Run> => {
+  const start = (job: Job, messageId: string, due: number, isAsked: boolean): Promise<Run> => {
+    const beginNow = (): Promise<Run> => begin(job, messageId, due, isAsked);
+    return ports.within === undefined ? beginNow() : ports.within(job, beginNow);
+  };
+  const begin = async (job: Job, messageId: string, due: number, isAsked: boolean): Promise<Run> => {
     await ports.accept(messageId, job, !isAsked && hasFailed(job));
     const dueAt = new Date(due).toISOString();
     const run: Run = { messageId, dueAt, startedAt: new Date(now()).toISOString(), status: "running" };
-    if (await history.begin(job.id, run)) {
+    // Removed meanwhile, it has no history any more.
+    if (ports.jobs.get(job.id) !== undefined && (await history.begin(job.id, run))) {
       ports.tell({ job, dueAt, status: "started" });
       follow(job, messageId);
     }
@@ -148,6 +155,7 @@ export function createScheduler(ports: SchedulePorts): Scheduler {
 
   /** Deals with the newest time that has come; the ones before it are gone. */
   const settle = async (job: Job): Promise<void> => {
+    if (ports.jobs.get(job.id) === undefined) return;
     const due = times.last(job.schedule, now());
     if (due === undefined || due <= (job.lastDue ?? job.createdAt)) return;
     const dueAt = new Date(due).toISOString();

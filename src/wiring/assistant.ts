@@ -111,6 +111,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
   const stuck = new StuckChats(now);
   const intake = createIntake({
     bus: core.messages,
+    lives: core.lives,
     waiting: core.engine.waiting,
     isWritable: () => core.engine.status().writable,
     stuck,
@@ -138,6 +139,8 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
     return decision.allowed && decision.role === "owner";
   };
+  const previews = createPreviews(core.engine, channels, core.lives, log);
+  core.lives.onLeave("previews", (key) => previews.forgetSession(key));
   const readers = openReadership(options, core, channels.keys(), isOwner);
   return {
     policy,
@@ -170,7 +173,7 @@ export async function openAssistant(options: GatewayOptions, core: Core): Promis
     channels,
     shapes: await loadShapes(channels),
     channelFaults,
-    previews: createPreviews(core.engine, channels, log),
+    previews,
     isOwner,
   };
 }

@@ -69,8 +69,8 @@ export function openExec(options: GatewayOptions, core: Core, releases: Releases
         .catch((error: unknown) => log.warn(`The state of a terminal was not told: ${messageOf(error)}`));
     },
   });
+  core.lives.onLeave("terminals", (key) => terminals.close(key, "the session is deleted", { isTold: false }));
   const unsubscribe = core.events.on("session_state_changed", ({ session_key, payload: { to } }) => {
-    if (to === "deleted") void terminals.close(session_key, "the session was deleted", { isTold: false });
     if (to === "completed" || to === "aborted") void terminals.close(session_key, `the session is ${to}`);
   });
   const unsubscribeFresh = core.events.on("session_history_changed", ({ session_key, payload: { kind } }) => {

@@ -1,6 +1,7 @@
 import { jobOwnerOf } from "../api/cron-operations.js";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { findExceeded } from "../budgets/limits.js";
+import type { InboundMessage } from "../bus/messages.js";
 import { messageOf } from "../errors.js";
 import type { GatewayEvent } from "../events/event.js";
 import { clientChannels } from "../events/session-key.js";
@@ -37,6 +38,9 @@ export function startHeartbeat(
   const records = core.engine.records("heartbeat");
   const history = createRunHistory(core.engine.records("cron_runs"));
   const sessionAt = (due: number): string => `cron:${heartbeatJob}-${calendar.dayOf(due)}`;
+  core.lives.onLeave("heartbeat", (key) =>
+    history.forgetResults(heartbeatJob, ({ dueAt }) => sessionAt(Date.parse(dueAt)) === key),
+  );
   const stopping = new AbortController();
   const followed = new Set<Promise<unknown>>();
   let cleared = "";
@@ -62,7 +66,7 @@ export function startHeartbeat(
     const dueAt = new Date(due).toISOString();
     const startedAt = new Date(now()).toISOString();
     const messageId = `${prefix}${dueAt}`;
-    await core.messages.publishInbound({
+    const beat: InboundMessage = {
       id: messageId,
       channel,
       chatId,
@@ -76,7 +80,8 @@ export function startHeartbeat(
       jobId: heartbeatJob,
       silence: { failures: true, word: nothingToSay },
       receivedAt: now(),
-    });
+    };
+    await core.lives.runOrAgain(beat.sessionKey, () => core.messages.publishInbound(beat));
     if (await history.begin(heartbeatJob, { messageId, dueAt, startedAt, status: "running" })) {
       tell(dueAt, "started");
       follow(messageId, dueAt);

@@ -3,12 +3,15 @@ import { createCompaction } from "../agent/model/compaction.js";
 import { createClock } from "../agent/model/context.js";
 import type { AgentPorts, PlannedUse } from "../agent/ports.js";
 import { choicesFor } from "../agent/questions/text.js";
+import type { RunningTurns } from "../agent/turn/running-turns.js";
 import { deliverOutbound } from "../bus/delivery.js";
 import { isGroup, questionRepliesOf, repliesOf } from "../bus/replies.js";
 import type { Channel } from "../channels/channel.js";
 import { superviseChannel } from "../channels/supervisor.js";
+import type { Handler } from "../engine/engine.js";
 import { draft } from "../events/event.js";
 import { channelOf, rootKeyOf, sessionKeyOf } from "../events/session-key.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
 import { isOpenCommand, type ToolUse } from "../policy/access.js";
 import { filesOfCommand } from "../policy/commands/command-files.js";
@@ -54,7 +57,7 @@ export function startLanes(
 ): { drain(graceMs: number): Promise<void> } {
   const { log } = options;
   const { channels, intake, running } = assistant;
-  const { engine, messages } = core;
+  const { engine, messages, lives } = core;
   const receiving = new AbortController();
   const working = new AbortController();
   const sending = new AbortController();
@@ -78,12 +81,12 @@ export function startLanes(
   const graceMs = (): number => Math.max(graceEnd - Date.now(), leastSendMs);
   const replies = startPart(log, "replies", !sending.signal.aborted, () =>
     deliverOutbound(
-      { engine, channels, previews: assistant.previews, log, graceMs, retryDelayMs: options.sendRetryMs },
+      { engine, channels, previews: assistant.previews, lives, log, graceMs, retryDelayMs: options.sendRetryMs },
       sending.signal,
     ),
   );
   const turns = startPart(log, "turns", !working.signal.aborted, () =>
-    messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, working.signal),
+    messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, inLife(agent, lives, running), working.signal),
   );
   const receive = (channel: Channel): Promise<void> => {
     const { name } = channel;
@@ -138,6 +141,20 @@ export function startLanes(
       drained ??= drain(graceMs);
       return drained;
     },
+  };
+}
+
+/** No turn begins while its session is being deleted; afterwards its delivery is fenced. */
+function inLife(handler: Handler<"inbound">, lives: SessionLives, running: RunningTurns): Handler<"inbound"> {
+  return async (delivery, signal) => {
+    const { sessionKey } = delivery.work;
+    await lives.free(sessionKey);
+    if (signal.aborted) return;
+    await lives.run(sessionKey, async (life) => {
+      // Its last commit tells everyone who waits for the turn.
+      life.addEventListener("abort", () => running.stop(sessionKey, "stop"), { once: true });
+      await handler(delivery, signal);
+    });
   };
 }
 

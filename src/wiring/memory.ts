@@ -1,9 +1,7 @@
 import { askModel, canWrite } from "../agent/model/ask.js";
 import { startTitles } from "../agent/model/titles.js";
-import { messageOf } from "../errors.js";
 import { draft } from "../events/event.js";
-import { depthOf } from "../events/session-key.js";
-import type { Logger } from "../log.js";
+import { depthOf, isBelow } from "../events/session-key.js";
 import { type DayOfSession, runDailySummaries } from "../memory/daily-summary.js";
 import type { Releases } from "../util/async/releases.js";
 import type { Assistant } from "./assistant.js";
@@ -16,16 +14,12 @@ const summarySystem =
   "Summarise this day's conversations for the assistant's own long-term memory: what people wanted, what was decided or done, what is open, and lasting facts about them. Short Markdown bullets, in the language of the conversations. Leave out small talk and secrets.";
 
 /** The memory of a chat goes with the last of its conversations. */
-function forgetWithChats({ events, sessions }: Core, { readers, chatMemory }: Assistant, log: Logger): () => void {
-  const forget = async (key: string): Promise<void> => {
+function forgetWithChats({ lives, sessions }: Core, { readers, chatMemory }: Assistant): void {
+  lives.onLeave("memory", async (key) => {
     const { audience, chat } = readers.ofSession(key);
     if (audience === "owner" || depthOf(key) > 0) return;
-    const isLeft = (await sessions.list()).some((each) => readers.ofSession(each.key).chat === chat);
-    if (!isLeft) await chatMemory.forget(chat);
-  };
-  return events.on("session_state_changed", ({ session_key: key, payload: { to } }) => {
-    if (to !== "deleted") return;
-    forget(key).catch((error: unknown) => log.warn(`The memory of ${key} was not deleted: ${messageOf(error)}`));
+    const others = (await sessions.list()).filter((each) => each.key !== key && !isBelow(each.key, key));
+    if (!others.some((each) => readers.ofSession(each.key).chat === chat)) await chatMemory.forget(chat);
   });
 }
 
@@ -33,13 +27,13 @@ function forgetWithChats({ events, sessions }: Core, { readers, chatMemory }: As
 export function startMemory(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): void {
   const { log } = options;
   const { agents, memory } = options.config.config;
-  releases.defer(forgetWithChats(core, assistant, log));
+  forgetWithChats(core, assistant);
   if (options.work === false) return;
   const chooseModel = assistant.models.choose;
   const budget = assistant.budgets.background;
   if (memory.titles === "model") {
-    const { events: bus, engine, sessions } = core;
-    releases.use(startTitles({ bus, engine, sessions, chooseModel, budget, log }));
+    const { events: bus, engine, sessions, lives } = core;
+    releases.use(startTitles({ bus, engine, sessions, lives, chooseModel, budget, log }));
   }
   if (memory.dailySummary === "off") return;
   const records = core.engine.records("daily_summary");

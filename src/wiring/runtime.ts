@@ -87,7 +87,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
     const probe = releases.use(new DiskProbe({ path: options.home, log: options.log }));
     const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
     const schedule = openSchedule(options, core, releases);
-    const operations = createOperations({
+    const { resumeDeletions, ...operations } = createOperations({
       ...core,
       ...assistant,
       tasks,
@@ -126,6 +126,9 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
       const { startHeartbeat } = await import("./heartbeat.js");
       startHeartbeat(options, core, assistant, api, releases);
     }
+    // Its sessions take nothing until it is through.
+    const resumed = resumeDeletions();
+    releases.defer(() => resumed);
     const stopping = new AbortController();
     const door =
       openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");

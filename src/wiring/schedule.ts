@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { knownAddressesIn } from "../agent/calls/provenance.js";
 import type { InboundMessage } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
-import { channelOf, clientChannels, rootKeyOf, sessionKeyOf } from "../events/session-key.js";
+import { channelOf, chatOf, clientChannels, rootKeyOf, sessionKeyOf } from "../events/session-key.js";
 import type { Job } from "../schedule/job.js";
+import { createRunHistory } from "../schedule/run-history.js";
 import type { Scheduler } from "../schedule/scheduler.js";
 import { type ChatJobs, cronTool } from "../tools/schedule/cron.js";
 import type { Tool, ToolContext } from "../tools/tool.js";
@@ -18,7 +19,7 @@ import { endOfRun, tellRun } from "./run-end.js";
 type JobPlace = Pick<ToolContext, "channel" | "chatId" | "thread" | "senderId" | "sessionKey">;
 
 /** What a job's maker has seen. */
-type JobOrigin = Pick<ToolContext, "outside" | "knowsAddress">;
+type JobOrigin = Pick<ToolContext, "outside" | "knowsAddress"> & Partial<Pick<ToolContext, "signal">>;
 const person: JobOrigin = { outside: () => [], knowsAddress: () => true };
 
 /** Scheduled jobs. The code that reads cron expressions is loaded when there is a job, or when one is asked for. */
@@ -56,6 +57,14 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
     await state.running;
   });
   const zone = zoneOf(options);
+  const history = createRunHistory(core.engine.records("cron_runs"));
+  core.lives.onLeave("scheduled jobs", async (key) => {
+    if (core.engine.records("cron").list().length > 0) {
+      const opened = await scheduler();
+      for (const { id, owner } of opened.all()) if (owner.sessionKey === key) await opened.remove(id);
+    }
+    if (channelOf(key) === "cron") await history.forgetResults(chatOf(key), () => true);
+  });
   const jobsOf = (place: JobPlace): ChatJobs => jobsOfChat(scheduler, zone, place, person);
   const tool = cronTool((context) => jobsOfChat(scheduler, zone, context, context));
   return { scheduler, jobsOf, tool };
@@ -84,6 +93,7 @@ async function openScheduler(
         log.warn(`A scheduled run was not told: ${messageOf(cause)}`),
       );
     },
+    within: (job, begin) => core.lives.run(job.owner.sessionKey, () => core.lives.run(sessionOf(job), () => begin())),
     endOf: (messageId, job) => endOfRun(core, sessionOf(job), messageId, signal),
     async alert(job, text) {
       if (clientChannels.has(job.owner.channel)) return;
@@ -192,7 +202,10 @@ function jobsOfChat(scheduler: () => Promise<Scheduler>, zone: string, context: 
       const { describeSchedule } = await import("../schedule/times.js");
       const addresses = knownAddressesIn(wish.message, origin.knowsAddress);
       const whole = { ...wish, addresses, outside: [...new Set(origin.outside())] };
-      const job = await (await scheduler()).add(whole, { channel, chatId, thread, senderId, sessionKey });
+      const opened = await scheduler();
+      // A call that went on after its turn was ended: its chat may be deleted by now.
+      origin.signal?.throwIfAborted();
+      const job = await opened.add(whole, { channel, chatId, thread, senderId, sessionKey });
       const next = job.nextDue === undefined ? "" : `, next ${localTime(job.nextDue, zone)}`;
       return `Scheduled ${job.id} "${job.name}": ${describeSchedule(job.schedule, zone)}${next}`;
     },

@@ -7,12 +7,13 @@ import type { GatewayOptions } from "./options.js";
 /** Sub-agents, which go on from where the last process left them as soon as turns run. */
 export function openTasks(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): Tasks {
   const { config, log, now = Date.now } = options;
-  const { engine, sessions, events } = core;
+  const { engine, sessions, events, lives } = core;
   const { running, models, isOwner } = assistant;
   const tasks = new Tasks({
     engine,
     records: engine.records("task"),
     sessions,
+    lives,
     running,
     models,
     isOwner,

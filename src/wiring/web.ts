@@ -63,11 +63,10 @@ function openBrowsers(
   });
   const unsubscribe = core.events.on("session_state_changed", ({ session_key, payload: { to } }) => {
     if (to === "completed" || to === "aborted") void browsers.close(session_key, `the session is ${to}`);
-    if (to !== "deleted") return;
-    void browsers
-      .close(session_key, "the session was deleted", { isTold: false })
-      .then(() => rm(profileOf(session_key), { recursive: true, force: true, maxRetries: 3 }))
-      .catch((error: unknown) => options.log.warn(`A browser's profile was not removed: ${messageOf(error)}`));
+  });
+  core.lives.onLeave("browser", async (key) => {
+    await browsers.close(key, "the session is deleted", { isTold: false });
+    await rm(profileOf(key), { recursive: true, force: true, maxRetries: 3 });
   });
   releases.defer(async () => {
     unsubscribe();

@@ -269,6 +269,7 @@ function contextOf(
           ports,
           message,
           human,
+          signal: scope.signal,
           tool,
           call,
           folder,
@@ -310,7 +311,7 @@ function contextOf(
       toolName: call.name,
       copied: (from, to) => labels.copied(from, to),
     }),
-    tasks: ports.tasks.of({ message, executionId, outside, knowsAddress: scope.knowsAddress }),
+    tasks: ports.tasks.of({ message, executionId, signal: scope.signal, outside, knowsAddress: scope.knowsAddress }),
     readSkill,
     changePlan,
   };

@@ -8,6 +8,7 @@ import { OpenQuestions } from "../../../src/agent/questions/open-questions.js";
 import { createMessageBus } from "../../../src/bus/message-bus.js";
 import type { ReceivedFile, ReceivedMessage } from "../../../src/channels/channel.js";
 import { ChannelError } from "../../../src/errors.js";
+import { SessionLives } from "../../../src/events/session-lives.js";
 import { createAnswers } from "../../../src/inbound/answers.js";
 import { createIntake } from "../../../src/inbound/intake.js";
 import { createReceivedFiles } from "../../../src/inbound/received-files.js";
@@ -56,6 +57,7 @@ async function openIntake(
   const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
   const intake = createIntake({
     bus,
+    lives: new SessionLives(log),
     waiting: engine.waiting,
     isWritable: () => engine.status().writable,
     stuck,
