@@ -1,10 +1,17 @@
 // `npm test`: style, types, unused code, build, then all tests. `--fast` leaves the end-to-end tests out.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { availableParallelism } from "node:os";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** The test files that take longest, longest first: they begin first, so that no core is idle while the last one runs. */
+const longest = ["sweep-scenarios", "sweep", "attack", "mcp-conformance", "web"];
+/** One more than there are cores: many tests wait for clocks and processes. */
+const atOnce = Math.min(8, availableParallelism() + 1);
+
 const bin = (name) => join(root, "node_modules", ".bin", name);
 
 /** Runs one command; resolves with its exit code and all it said. */
@@ -32,25 +39,26 @@ async function step(name, command, args) {
 
 function testFiles(isFast) {
   const folder = join(root, "dist", "test");
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+  const all = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".test.js"))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
-    .filter((file) => !isFast || !file.startsWith(join("dist", "test", "e2e")))
     .sort();
+  const first = longest.map((name) => {
+    const found = all.find((file) => basename(file) === `${name}.test.js`);
+    if (found === undefined)
+      throw new Error(`scripts/test.mjs names ${name} as a long test, but there is no such test`);
+    return found;
+  });
+  const isMeant = (file) => !isFast || !file.startsWith(join("dist", "test", "e2e"));
+  return [...new Set([...first, ...all])].filter(isMeant);
 }
 
 /** Runs the tests, passing on what the runner says; resolves with its exit code and the numbers of its summary. */
 function runTests(files) {
   return new Promise((resolve) => {
-    const args = [
-      "--enable-source-maps",
-      "--disable-warning=ExperimentalWarning",
-      "--test",
-      "--test-reporter=spec",
-      "--test-concurrency=2",
-      "--test-timeout=240000",
-    ];
-    const child = spawn(process.execPath, [...args, ...files], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+    const options = ["--enable-source-maps", "--disable-warning=ExperimentalWarning", "--test-timeout=240000"];
+    const args = [...options, join("scripts", "run-tests.mjs"), String(atOnce), ...files];
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
     let said = "";
     child.stdout.setEncoding("utf8").on("data", (text) => {
       process.stdout.write(text);
@@ -80,18 +88,16 @@ if (!existsSync(bin("tsc"))) {
   console.error('The tools are not installed. Run "npm ci" first.');
   process.exit(1);
 }
-await check("style", bin("biome"), [
-  "check",
-  "--error-on-warnings",
-  "--diagnostic-level=warn",
-  "--max-diagnostics=50",
-  ".",
-]);
-if (existsSync(join(root, "src", "web", "tsconfig.json"))) {
-  await check("types of the web page", bin("tsc"), ["-p", "src/web/tsconfig.json", "--noEmit"]);
-}
-await check("unused code", bin("knip"), ["--no-config-hints"]);
-if (!(await step("types and build", process.execPath, ["scripts/build.mjs"]))) process.exit(1);
+const checks = async () => {
+  const style = ["check", "--error-on-warnings", "--diagnostic-level=warn", "--max-diagnostics=50", "."];
+  await check("style", bin("biome"), style);
+  if (existsSync(join(root, "src", "web", "tsconfig.json"))) {
+    await check("types of the web page", bin("tsc"), ["-p", "src/web/tsconfig.json", "--noEmit"]);
+  }
+  await check("unused code", bin("knip"), ["--no-config-hints"]);
+};
+const [isBuilt] = await Promise.all([step("types and build", process.execPath, ["scripts/build.mjs"]), checks()]);
+if (!isBuilt) process.exit(1);
 
 const files = testFiles(isFast);
 const { code, summary } = await runTests(files);

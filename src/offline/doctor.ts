@@ -5,6 +5,7 @@ import { readStoredJournal, type StoredJournal } from "../engine/embedded/inspec
 import { damageKind, damageSentence, isKept, parseLogDamage } from "../engine/log-damage.js";
 import { silentLog } from "../log.js";
 import { type EventReport, type GatewayFiles, logPaths, storedFiles, verifyEvents } from "./events.js";
+import { findShortLogs, shortLogSentence } from "./short-logs.js";
 
 export interface Examination {
   /** One sentence each, with what to do. */
@@ -39,6 +40,11 @@ export function examineJournal(files: GatewayFiles): StoredJournal & { readonly 
 
 /** Looks for damage in the files of a gateway. Changes nothing. */
 export async function examineFiles(files: GatewayFiles, signal: AbortSignal): Promise<Examination> {
-  const { problems } = examineJournal(files);
-  return { problems, events: await verifyEvents(files, undefined, { signal }) };
+  const { problems, records } = examineJournal(files);
+  // While a gateway runs its documents may be ahead of the moment that is looked at.
+  const short = files.segment === undefined ? await findShortLogs(files, records) : [];
+  return {
+    problems: [...problems, ...short.map(shortLogSentence)],
+    events: await verifyEvents(files, undefined, { signal }),
+  };
 }

@@ -8,6 +8,7 @@ import { type Logger, silentLog } from "../log.js";
 import { shownSequence } from "../sessions/document/document-file.js";
 import { createSessionFiles, gatewayLogName, logsIn } from "../sessions/file-names.js";
 import { lockFiles } from "./files.js";
+import { findShortLogs } from "./short-logs.js";
 
 export type { MendedHomeLog } from "../engine/embedded/damage/mend-home.js";
 export type { TakenOver } from "../engine/embedded/damage/take-over.js";
@@ -49,7 +50,8 @@ export async function repairFiles(
     };
     const journal = await repairJournal(home, { log, assertHeld, complete });
     const takenOver = completed[0] ?? (await takeOverFromLogs({ home, logs, logPathOf, log, now }));
-    const mended = await mendLogs({ home, logs, logPathOf, shownSeq, log });
+    const short = (await findShortLogs({ workspace })).map(({ sessionKey }) => sessionKey);
+    const mended = await mendLogs({ home, logs, logPathOf, shownSeq, short, log });
     return { journal, takenOver, logs: mended };
   } finally {
     for (const lock of locks) lock.release();

@@ -108,11 +108,12 @@ export class Player {
     const { gateway, parts } = this.world;
     /** When each question was answered. */
     const answered = new Map<string, number>();
-    for (const giveUpAt = Date.now() + limitMs; ; ) {
+    for (const beganAt = Date.now(); ; ) {
+      const waitedMs = Date.now() - beganAt;
       // Looked at first: what is taken in between would be nowhere.
       const isTaken = parts.telegram.pending === 0 && this.#unsettledFrames() === 0;
       if (gateway.hasEnded) throw this.#lost(`the gateway ended: ${gateway.said.slice(-300)}`);
-      if (Date.now() > giveUpAt) throw this.#lost("a chat was stuck: nothing came of a message");
+      if (waitedMs > limitMs) throw this.#lost("a chat was stuck: nothing came of a message");
       const waiting = await this.#look();
       for (const question of waiting.questions) {
         const at = answered.get(question.requestId);
@@ -124,7 +125,8 @@ export class Player {
       }
       const isQuiet = isTaken && waiting.questions.length === 0 && waiting.work === 0 && this.#posts === 0;
       if (isQuiet) break;
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      // Each look costs the gateway two requests.
+      await new Promise((resolve) => setTimeout(resolve, Math.min(50, 10 + waitedMs / 8)));
     }
   }
 

@@ -359,8 +359,9 @@ export function providerContract(name: string, wire: WireUnderTest): void {
     });
 
     test("keep-alive comments hold off the idle limit", async () => {
-      const answer = { thinking: "a", text: "b", unknownFrames: true, chunkDelayMs: 40 };
-      await using setup = await open(wire, answer, { idleMs: 150 });
+      // Without them nothing would be heard for longer than the limit.
+      const answer = { thinking: "a", text: "b", keepAlives: 15, chunkDelayMs: 40 };
+      await using setup = await open(wire, answer, { idleMs: 400 });
       assert.equal((await collect(setup.provider)).at(-1)?.kind, "end");
     });
   });

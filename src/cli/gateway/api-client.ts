@@ -1,4 +1,5 @@
-import { type IncomingMessage, request } from "node:http";
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
 import { StringDecoder } from "node:string_decoder";
 import { CommandError } from "../exit.js";
 
@@ -24,6 +25,7 @@ export interface ServerEvent {
 /** The gateway could not be reached, or went away before it had answered. */
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
+  readonly retryable = true;
 }
 
 /** The gateway answered with an error. */
@@ -37,10 +39,18 @@ export class RequestRefused extends CommandError {
   }
 }
 
-const answerMs = 30_000;
+/** So often a gateway that is silent is asked whether it is still there: with 30 s, for an hour. */
+const mostLooks = 120;
 
-/** `token` is sent when there is one. Calls end after 30 s without an answer; a stream may be silent for as long. */
-export function createApiClient(address: string, token: string | undefined): ApiClient {
+/**
+ * `token` is sent when there is one. What takes long, as a list of very many sessions, is waited for as long as the gateway
+ * answers others. `silenceMs`: it is asked after so long without a word, and has as long to answer. Default 30,000.
+ */
+export function createApiClient(
+  address: string,
+  token: string | undefined,
+  { silenceMs = 30_000 }: { readonly silenceMs?: number } = {},
+): ApiClient {
   // fetch gives up after five minutes without headers, which a long turn may well take.
   const open = (
     method: string,
@@ -54,7 +64,7 @@ export function createApiClient(address: string, token: string | undefined): Api
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       };
       const call = request(`http://${address}${path}`, { method, headers, signal }, resolve);
-      call.setTimeout(answerMs, () => call.destroy(new Error(`no answer within ${answerMs / 1000} s`)));
+      call.once("socket", (socket) => whileSilent(call, socket, address, silenceMs));
       call.on("error", (error) => reject(signal?.aborted ? signal.reason : lost(address, error)));
       call.end(body === undefined ? undefined : JSON.stringify(body));
     });
@@ -139,7 +149,40 @@ function refusal(response: IncomingMessage, text: string): CommandError {
   return new RequestRefused(`${sentence}${hint}`, status);
 }
 
+class NoAnswer extends Error {}
+
+/** Ends a call once its gateway has said nothing for a while, and answers nobody else either. */
+function whileSilent(call: ClientRequest, socket: Socket, address: string, silenceMs: number): void {
+  let looks = 0;
+  const look = async (): Promise<void> => {
+    looks += 1;
+    if (looks <= mostLooks && (await isThere(address, silenceMs))) socket.setTimeout(silenceMs);
+    else call.destroy(new NoAnswer());
+  };
+  socket.setTimeout(silenceMs).on("timeout", look);
+  // It may be used again.
+  call.once("close", () => socket.setTimeout(0).off("timeout", look));
+}
+
+/** The gateway answers what is asked without a token, and costs it nothing. */
+function isThere(address: string, limitMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = request(`http://${address}/health`, { agent: false }, (response) => {
+      response.resume();
+      resolve(true);
+    });
+    probe.setTimeout(limitMs, () => probe.destroy());
+    probe.on("error", () => resolve(false));
+    probe.on("close", () => resolve(false));
+    probe.end();
+  });
+}
+
 function lost(address: string, error: unknown): ConnectionLost {
+  if (error instanceof NoAnswer)
+    return new ConnectionLost(
+      `The gateway at ${address} gives no answer. It may be very busy or have stopped working: look into its log, or start it again.`,
+    );
   const why = error instanceof Error ? error.message : String(error);
   return new ConnectionLost(`The gateway at ${address} cannot be reached: ${why || "connection refused"}`, {
     cause: error,

@@ -119,6 +119,10 @@ export class ThinkTags {
   /** Holds the text back until its end says what it was. */
   *#hold(isClosing: boolean): Generator<ProviderChunk> {
     const end = closeTag.exec(this.#waiting);
+    if (end !== null && isAboutTags(this.#waiting.slice(0, end.index))) {
+      this.#place = "past";
+      return;
+    }
     if (end !== null) {
       const text = this.#take(end.index);
       this.#take(end[0].length);

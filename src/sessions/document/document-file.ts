@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { mkdir, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
@@ -47,12 +47,29 @@ export async function readDocument(path: string): Promise<DocumentReading> {
   };
 }
 
-/** The last sequence number that a document shows; 0 where it does not tell. */
+/** It stands last in what is written below. */
+const lastNumber = /"lastSequence": (\d+)\s*\}\s*\}\s*$/;
+const endBytes = 100;
+
+/** The last sequence number that a document shows; 0 where it does not tell. Of one that we have written only the end is read. */
 export function shownSequence(path: string): number {
   try {
+    const atEnd = lastNumber.exec(readEnd(path))?.[1];
+    if (atEnd !== undefined) return Number(atEnd);
     return foundDocument.parse(JSON.parse(readFileSync(path, "utf8"))).metadata?.lastSequence ?? 0;
   } catch {
     return 0;
+  }
+}
+
+function readEnd(path: string): string {
+  const fd = openSync(path, "r");
+  try {
+    const bytes = Buffer.alloc(endBytes);
+    const read = readSync(fd, bytes, 0, endBytes, Math.max(0, fstatSync(fd).size - endBytes));
+    return bytes.toString("latin1", 0, read);
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -52,6 +52,8 @@ export function execTool(settings: ExecSettings): Tool {
       if (isSandboxed && network && settings.network === "off")
         return failed("Commands have no network here (setting tools.exec.network).");
       const terminal = await terminals.of(context.sessionKey, context.folder, context.cwd);
+      // A person may take longer to say yes than an unused terminal stays open.
+      using _use = terminal.use();
       const access = {
         kind: "command",
         command,

@@ -107,6 +107,8 @@ export class Terminal {
   #foreign: string | undefined;
   #count = 0;
   #usedAt = Date.now();
+  /** Calls that have it in hand, of which some wait for a person. */
+  #users = 0;
 
   constructor(options: TerminalOptions) {
     const { temp, folder, zones, surveyor, quota, refreshMs, cwd, workspace } = options;
@@ -131,9 +133,20 @@ export class Terminal {
     return this.#cwd;
   }
 
-  /** Unix ms; undefined while something runs. */
+  /** Unix ms; undefined while something runs or somebody uses it. */
   get idleSince(): number | undefined {
-    return this.#running.size > 0 ? undefined : this.#usedAt;
+    return this.#running.size > 0 || this.#users > 0 ? undefined : this.#usedAt;
+  }
+
+  /** Until it is disposed the terminal does not count as unused, also while nothing runs yet. */
+  use(): Disposable {
+    this.#users += 1;
+    return {
+      [Symbol.dispose]: () => {
+        this.#users -= 1;
+        this.#usedAt = Date.now();
+      },
+    };
   }
 
   /**

@@ -179,3 +179,49 @@ test("messages whose events are lost come back from the document, to people and 
     messages.map(({ content }) => content),
   );
 });
+
+for (const [name, spoil] of [
+  ["gone", (path: string) => rmSync(path)],
+  ["empty", (path: string) => writeFileSync(path, "")],
+  ["cut where a line ends", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, lineEnd(path, 4)))],
+] as const)
+  test(`a log that is ${name} is named by doctor, told by repair and to the chat, and messages come back from the document`, async () => {
+    await using model = await startFakeOpenAI({ answer: { text: "ok" } });
+    await using telegram = await startFakeTelegram({ token: "4242:test" });
+    const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
+    const config = openAIConfig(model.apiBase, { channels, owners: ["telegram:1"] });
+    await using gateway = await startGateway({ config });
+    for (const text of ["I am Ada", "I live in Kassel"]) {
+      telegram.pushText({ chatId: 9, userId: 9, text });
+      await telegram.waitForSent(text === "I am Ada" ? 1 : 2);
+    }
+    const { messages: before } = await gateway.gateway.api.getSession("telegram:9");
+    await gateway.gateway.drain(2000);
+    await gateway.gateway[Symbol.asyncDispose]();
+    spoil(join(gateway.workspace, ".sessions", "telegram_9.events.jsonl"));
+
+    const found = await runMaxclaw(["doctor"], gateway.home);
+    assert.equal(found.code, 1, found.stdout);
+    assert.match(found.stdout, /The log of telegram:9 (has no events|ends with event \d+), and its document shows/);
+    const repaired = await runMaxclaw(["repair"], gateway.home);
+    assert.match(repaired.stdout, /telegram:9/);
+    assert.doesNotMatch((await runMaxclaw(["doctor"], gateway.home)).stdout, /its document shows/);
+    await using again = await startGateway({ home: gateway.home, isRuled: false });
+    telegram.pushText({ chatId: 9, userId: 9, text: "Who am I?" });
+    const told = (): number =>
+      telegram.sent.filter(({ chatId, text }) => chatId === "9" && damagedText.test(text)).length;
+    await until("the chat is told and answered", () => told() === 1 && telegram.sent.at(-1)?.text === "ok");
+    const { messages } = await again.gateway.api.getSession("telegram:9");
+    assert.deepEqual(
+      messages.slice(0, before.length).map(({ content }) => content),
+      before.map(({ content }) => content),
+    );
+    assert.equal(again.gateway.api.status().problems.filter((text) => text.includes("telegram:9")).length, 1);
+  });
+
+function lineEnd(path: string, line: number): number {
+  const bytes = readFileSync(path);
+  let end = 0;
+  for (let at = 0; at < line; at += 1) end = bytes.indexOf(10, end) + 1;
+  return end;
+}

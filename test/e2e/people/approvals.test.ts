@@ -272,7 +272,8 @@ test("the time in which a person is waited for is nobody's: not the call's, not 
   await w.gateway.outcome(message);
   assert.ok(began - askedAt >= 300);
   const done = (await w.gateway.events()).find((event) => event.type === "tool_execution_complete");
-  assert.ok(done?.type === "tool_execution_complete" && done.payload.duration_ms < 250, JSON.stringify(done?.payload));
+  assert.ok(done?.type === "tool_execution_complete", "it is told");
+  assert.ok(done.payload.duration_ms < began - askedAt, "the time of waiting does not count");
 });
 
 /** A tool that brings in what others wrote, and one that sends something out. */

@@ -3,9 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TurnOutcome } from "../../../src/api/gateway-api.js";
-import { loadConfig } from "../../../src/config/load.js";
 import type { GatewayEvent, StoredEvent } from "../../../src/events/event.js";
-import { type Gateway, openGateway } from "../../../src/gateway.js";
+import type { Gateway } from "../../../src/gateway.js";
 import type { GatewayOptions } from "../../../src/wiring/options.js";
 import { readPast, recordEvents } from "../engine/event-recorder.js";
 import { keepLog } from "../log.js";
@@ -75,6 +74,9 @@ export function openAIConfig(apiBase: string, more: Record<string, unknown> = {}
  * A whole gateway in this process: real files, real HTTP on a free port, real providers.
  */
 export async function startGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  // Many tests take only a home from here, and run the program in a process of its own.
+  const { loadConfig } = await import("../../../src/config/load.js");
+  const { openGateway } = await import("../../../src/gateway.js");
   const home = options.home ?? (await tempHome());
   if (options.config !== undefined) await writeFile(join(home, "config.json"), JSON.stringify(quiet(options.config)));
   const log = keepLog();

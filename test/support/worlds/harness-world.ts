@@ -25,7 +25,7 @@ export interface HarnessWorldOptions {
   readonly allowFrom?: readonly string[];
   readonly config?: Readonly<Record<string, unknown>>;
   readonly tools?: readonly Tool[];
-  /** Default 300. */
+  /** Default 1000. */
   readonly sendTimeoutMs?: number;
 }
 
@@ -41,7 +41,7 @@ const limitMs = 15_000;
 
 export async function openHarnessWorld(
   openHarness: () => Promise<ChannelHarness>,
-  { answer = echo, allowFrom = ["*"], config = {}, tools, sendTimeoutMs = 300 }: HarnessWorldOptions = {},
+  { answer = echo, allowFrom = ["*"], config = {}, tools, sendTimeoutMs = 1000 }: HarnessWorldOptions = {},
 ): Promise<HarnessWorld> {
   const harness = await openHarness();
   const model = await startFakeOpenAI({ answer });

@@ -52,6 +52,8 @@ export interface ScriptedAnswer {
   readonly streamError?: { readonly type: string; readonly message: string };
   /** Puts frames that nobody knows between the others. */
   readonly unknownFrames?: boolean;
+  /** So many comments behind the first frame. */
+  readonly keepAlives?: number;
 }
 
 export interface RecordedRequest {
@@ -268,6 +270,8 @@ function framesToPlay(wire: Wire, answer: ScriptedAnswer, model: string): readon
   if (answer.garbage !== undefined) played = [...withoutEnd, answer.garbage];
   if (answer.streamError !== undefined) played = [...withoutEnd, wire.errorFrame(answer.streamError)];
   if (answer.unknownFrames === true) played = played.flatMap((frame) => [wire.unknownFrame, frame]);
+  if (answer.keepAlives !== undefined)
+    played = played.toSpliced(1, 0, ...Array.from({ length: answer.keepAlives }, () => ": keep-alive\n\n"));
   return played.slice(0, answer.cutAfter ?? answer.endAfter ?? played.length);
 }
 

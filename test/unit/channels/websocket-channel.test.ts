@@ -24,7 +24,7 @@ async function open(options: Partial<WebSocketOptions> = {}, gateway = recordPub
       log: silentLog,
       ...options,
     },
-    { cursor: () => undefined, sendTimeoutMs: 200 },
+    { cursor: () => undefined, sendTimeoutMs: 1000 },
   );
   const running = startChannel(channel, gateway.publish);
   await until("it listens", () => running.connections() > 0);

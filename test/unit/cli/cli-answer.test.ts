@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { ask } from "../../../src/cli/chat/answer.js";
-import { CommandError } from "../../../src/cli/exit.js";
+import { CommandError, sentenceOf } from "../../../src/cli/exit.js";
 import { createApiClient } from "../../../src/cli/gateway/api-client.js";
 import { frames, openFakeGateway } from "../../support/fakes/fake-gateway.js";
 
@@ -107,5 +109,47 @@ describe("following an answer", () => {
       return fake;
     })();
     await assert.rejects(follow(address), /cannot be reached.*ECONNREFUSED.*not sent/);
+  });
+});
+
+describe("a request that takes long", () => {
+  async function serve(answer: (path: string, response: ServerResponse) => void) {
+    const server = createServer((request, response) => answer(request.url ?? "", response));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    // A TCP server that listens has an address with a port.
+    const { port } = server.address() as AddressInfo;
+    return {
+      address: `127.0.0.1:${port}`,
+      async [Symbol.asyncDispose]() {
+        server.closeAllConnections();
+        await new Promise((resolve) => server.close(resolve));
+      },
+    };
+  }
+
+  it("is waited for while the gateway answers others", async () => {
+    let slow: ServerResponse | undefined;
+    let asked = 0;
+    await using gateway = await serve((path, response) => {
+      if (path === "/slow") slow = response;
+      else response.end("{}");
+      if (path === "/health" && ++asked === 3) slow?.end('{"sessions":[]}');
+    });
+    const client = createApiClient(gateway.address, undefined, { silenceMs: 50 });
+    assert.deepEqual(await client.get("/slow"), { sessions: [] });
+  });
+
+  it("is given up in one sentence when the gateway answers nothing any more", async () => {
+    await using gateway = await serve(() => undefined);
+    const client = createApiClient(gateway.address, undefined, { silenceMs: 50 });
+    await assert.rejects(client.get("/slow"), (error: unknown) => {
+      const sentence = sentenceOf(error);
+      assert.match(
+        sentence,
+        /^The gateway at 127\.0\.0\.1:\d+ gives no answer\. It may be very busy or have stopped working/,
+      );
+      assert.equal(sentence.split("\n").length, 1);
+      return true;
+    });
   });
 });

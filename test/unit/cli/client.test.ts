@@ -305,11 +305,11 @@ describe("the client", { timeout: 20_000 }, () => {
       if (asked === 1) throw new Error("nobody is there");
       return asked === 2 ? new Promise(() => undefined) : `http://${address.host}`;
     };
-    const client = connect(url, { timing: { connectTimeoutMs: 60 } });
+    const client = connect(url, { timing: { connectTimeoutMs: 400 } });
     const errors: string[] = [];
     client.onError((error) => errors.push(error.message));
     await until(() => client.state === "open");
-    assert.deepEqual(errors, ["nobody is there", "No connection within 60 ms"]);
+    assert.deepEqual(errors, ["nobody is there", "No connection within 400 ms"]);
     assert.equal(asked, 3);
     assert.equal(gateway.lastUrl, "/ws", "the WebSocket of an http address");
   });
@@ -341,7 +341,7 @@ describe("the client", { timeout: 20_000 }, () => {
       asked.push(command.type);
       if (asked.length < 3) socket.respond(id, { success: true, data: {} });
     };
-    const client = connect(gateway.url, { timing: { idleMs: 30, commandTimeoutMs: 60 } });
+    const client = connect(gateway.url, { timing: { idleMs: 30, commandTimeoutMs: 400 } });
     await until(() => gateway.connections === 2 && client.state === "open");
     assert.deepEqual([...new Set(asked)], ["ping"]);
     assert.ok(asked.length >= 3);

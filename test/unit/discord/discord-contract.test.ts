@@ -17,7 +17,7 @@ testChannelContract("discord", async () => {
   ) =>
     createDiscordChannel(
       { token, apiRoot: discord.url, reconnectMs: 100, identifyGapMs: 0, busyRetryMs: 20, log: silentLog },
-      { cursor, sendTimeoutMs: 200, ...more },
+      { cursor, sendTimeoutMs: 1000, ...more },
     );
   const userOf = (channelId: string): string => (channelId === discord.dmOf(ann) ? ann : bob);
   const person = (id: string) => ({ id, username: `user${id}` });

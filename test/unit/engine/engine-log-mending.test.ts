@@ -237,6 +237,34 @@ test("an end that is lost never lets a number be given again, as far as anything
   }
 });
 
+for (const [name, spoil, from] of [
+  ["is gone", (path: string) => fs.rmSync(path), 1],
+  ["is empty", (path: string) => fs.truncateSync(path), 1],
+  ["ends earlier, where a line ends", (path: string, border: number) => fs.truncateSync(path, border), 7],
+] as const)
+  test(`a log that ${name}, though its document shows more, is told once, and no number is given again`, async (t) => {
+    const made = await atRest(t);
+    const { home, path } = copyOf(t, made, made.bytes);
+    spoil(path, made.borders[6] ?? 0);
+    const shownSeq = (key: string): number => (key === sessionOf ? 12 : 0);
+    const opened = await openIn(home, { shownSeq });
+    await opened.engine.accept(inbound("msg_1"), { events: [queued("msg_1")] });
+    assert.deepEqual(damageOf(opened)?.lost, [{ from_seq: from, to_seq: 12 }]);
+    const events = await allEvents(opened.engine, sessionOf);
+    assert.deepEqual(own(events), made.events.slice(0, from - 1));
+    assert.ok(events.slice(from - 1).every(({ seq }) => seq > 12));
+    await opened.engine[Symbol.asyncDispose]();
+    const again = await openIn(home, { shownSeq });
+    assert.deepEqual(await allEvents(again.engine, sessionOf), events);
+    assert.equal(again.published.length, 0, "nothing is told a second time");
+    await again.engine.deleteSession(sessionOf);
+    await again.engine[Symbol.asyncDispose]();
+    const after = await openIn(home, { shownSeq });
+    assert.deepEqual(await allEvents(after.engine, sessionOf), []);
+    assert.equal(damageOf(after), undefined, "an older life of the session is no loss");
+    await after.engine[Symbol.asyncDispose]();
+  });
+
 test("events that the journal still holds are put back into a damaged or missing log", async (t) => {
   const home = tempFolder(t);
   const { engine } = await openIn(home, { quietMs: 60_000 });

@@ -100,7 +100,7 @@ test("what is wrong is said, with the id where there is one, and the connection 
 });
 
 test("a command without an answer in time gets an error, and its late answer nothing more", async () => {
-  await using served = await openTestServer({ commandTimeoutMs: 30 });
+  await using served = await openTestServer({ commandTimeoutMs: 300 });
   let answer: () => void = () => {};
   served.gateway.api.stopTurn = () =>
     new Promise((resolve) => {
@@ -217,7 +217,7 @@ test("the Go maxclaw's interrupt frame still works", async () => {
 });
 
 test("a connection whose pong is late is ended, one that answers stays", async () => {
-  await using served = await openTestServer({ pingIntervalMs: 25, pongTimeoutMs: 60 });
+  await using served = await openTestServer({ pingIntervalMs: 25, pongTimeoutMs: 400 });
   const [deaf, healthy] = await Promise.all([openSocket(served.url, { autoPong: false }), openSocket(served.url)]);
   let pings = 0;
   healthy.socket.on("ping", () => {

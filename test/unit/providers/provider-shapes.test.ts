@@ -142,4 +142,19 @@ describe("a model that thinks without an opening tag", () => {
       ["thinking", "text", "end"],
     );
   });
+
+  test("loses nothing of an answer that speaks of the tags", async () => {
+    const stop = { delta: {}, finish_reason: "stop" };
+    const about = ["Write `", "</think>", "` at its end."];
+    const inPairs = ["Between <think>", "x</think>", " it thinks."];
+    const thinks = ["hm\n", "</think>\n\nHello"];
+    const answers = [thinks, about, thinks, inPairs].map((texts) => ({
+      body: frames(...texts.map((content) => ({ choices: [{ delta: { content } }] })), { choices: [stop] }),
+      headers: { "content-type": "text/event-stream" },
+    }));
+    await using setup = await open(answers);
+    const shown: string[] = [];
+    for (const _ of answers) shown.push(told(await collect(setup.provider)).text);
+    assert.deepEqual([shown[1], shown[3]], [about.join(""), inPairs.join("")]);
+  });
 });

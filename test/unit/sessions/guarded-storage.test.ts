@@ -10,17 +10,21 @@ const key = "sessions:telegram:42";
 test("a call without an answer fails in time, the next ones at once, and later ones are tried again", async () => {
   let isStuck = true;
   const inner = createMemoryStorage();
+  let lists = 0;
+  const keys = async (): Promise<readonly string[]> => {
+    lists += 1;
+    return [];
+  };
   const storage = new GuardedStorage(
-    { ...inner, name: "slow", get: (each) => (isStuck ? new Promise(() => {}) : inner.get(each)) },
+    { ...inner, name: "slow", keys, get: (each) => (isStuck ? new Promise(() => {}) : inner.get(each)) },
     { timeoutMs: 50 },
   );
   await assert.rejects(
     storage.get(key),
     (error) => error instanceof StorageError && /slow: no answer/.test(error.message),
   );
-  const startedAt = performance.now();
   await assert.rejects(storage.keys("sessions:"), /no answer within 0.05 s/);
-  assert.ok(performance.now() - startedAt < 40);
+  assert.equal(lists, 0, "it was not even asked");
   isStuck = false;
   await until("it is tried again", () =>
     storage.get(key).then(

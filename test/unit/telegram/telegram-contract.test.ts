@@ -21,7 +21,7 @@ testChannelContract("telegram", async () => {
         busyRetryMs: 20,
         log: silentLog,
       },
-      { cursor, sendTimeoutMs: 200, ...more },
+      { cursor, sendTimeoutMs: 1000, ...more },
     );
   const newest = (chatId: string) => {
     const sent = telegram.sent.findLast((message) => message.chatId === chatId);

@@ -8,9 +8,10 @@ import { automaticReason, type MailHead, parseHead } from "../headers.js";
 import { Line, type Tries, type Try } from "../line.js";
 import { toReceived } from "../message.js";
 import { accountOf, type EmailOptions } from "../options.js";
+import type { HourlyCap } from "../sending/hourly-cap.js";
 import { shortLines } from "../sending/short-lines.js";
 import { saidIn } from "../text/said.js";
-import { readContent } from "./content.js";
+import { type MailContent, readContent } from "./content.js";
 import { type ImapConnection, openImap } from "./imap.js";
 import type { KnownMail, KnownMails } from "./known.js";
 import { filesOf, noParts, partsOf, smallMail } from "./large-mail.js";
@@ -28,13 +29,6 @@ export interface ReceivePorts {
   readonly onConnected: () => void;
   /** Of a mailbox that was never read before, mail from then on is taken. */
   readonly openedAt: Date;
-}
-
-/** Who has written how much in which hour. */
-export interface HourlyCap {
-  /** Counts one more; false when it is one too many. */
-  take(address: string, arrivedAt: number): boolean;
-  giveBack(address: string, arrivedAt: number): void;
 }
 
 /** A mail as it is in the mailbox. */
@@ -196,6 +190,7 @@ function createTries(scope: Scope, mail: Mail): Tries {
   const state: {
     isVerified?: boolean;
     recipients?: Recipients;
+    content?: MailContent;
     message?: ReceivedMessage;
     record?: KnownMail;
     faults: number;
@@ -236,9 +231,13 @@ function createTries(scope: Scope, mail: Mail): Tries {
     return undefined;
   };
 
+  const messageOf = (content: MailContent): ReceivedMessage =>
+    toReceived(mail.head, content, { known, options, recipients: state.recipients });
+
   const open = async (signal: AbortSignal): Promise<ReceivedMessage> => {
     const content = await contentOf(scope, mail, signal);
-    const message = toReceived(mail.head, content, { known, options, recipients: state.recipients });
+    const message = messageOf(content);
+    state.content = content;
     // Before the mail is accepted, as the answer needs it: its subject, and what it answered.
     state.record = {
       id: messageId,
@@ -292,8 +291,9 @@ function createTries(scope: Scope, mail: Mail): Tries {
     isOver: () => state.message === undefined,
     isNext: () => state.message !== undefined && actsAtOnce?.(state.message) === true,
     async pass() {
-      const { message } = state;
-      if (message === undefined) return { isDone: true };
+      if (state.content === undefined) return { isDone: true };
+      // Made anew: since it was read ahead of its turn, an earlier mail that it quotes may have been refused.
+      const message = messageOf(state.content);
       try {
         return await pass(message);
       } catch (error) {

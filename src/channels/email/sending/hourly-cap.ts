@@ -1,4 +1,9 @@
-import type { HourlyCap } from "../receiving/receive.js";
+/** Who has written how much in which hour. */
+export interface HourlyCap {
+  /** Counts one more; false when it is one too many. */
+  take(address: string, arrivedAt: number): boolean;
+  giveBack(address: string, arrivedAt: number): void;
+}
 
 const hourMs = 3600 * 1000;
 const manySenders = 2000;

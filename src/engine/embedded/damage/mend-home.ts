@@ -15,13 +15,15 @@ export interface HomeToMend {
   readonly logs: () => readonly string[];
   readonly logPathOf: (sessionKey: string) => string;
   readonly shownSeq: (sessionKey: string) => number;
+  /** Sessions whose logs may hold less than they should, as an empty log does not tell whose it is. */
+  readonly short: readonly string[];
   readonly log: Logger;
 }
 
 /** Reads all logs of a home that nobody uses, and mends those that are damaged. Their people are told at the next start. */
 export async function mendLogs(options: HomeToMend): Promise<readonly MendedHomeLog[]> {
   const { home, logPathOf, shownSeq, log } = options;
-  if (!options.logs().some((path) => fs.existsSync(path))) return [];
+  if (options.short.length === 0 && !options.logs().some((path) => fs.existsSync(path))) return [];
   const parts = createParts(
     { home, sessionLogPath: logPathOf, shownSeq, publish: () => {}, instanceId: "gw_repair", log, onFatal: () => {} },
     await loadJournal(home, log, options),
@@ -32,6 +34,7 @@ export async function mendLogs(options: HomeToMend): Promise<readonly MendedHome
     const key = await keyOf(path);
     if (key !== undefined && logPathOf(key) === path) logs.inspect(key);
   }
+  for (const key of options.short) logs.inspect(key);
   quiet.stop();
   await maintenance.compact();
   await journal.close();

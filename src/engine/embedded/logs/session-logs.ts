@@ -180,7 +180,9 @@ export class SessionLogs {
     session.flushedSeq = Math.max(end.lastSeq, (pending ?? 0) - 1);
     session.lastSeq = Math.max(session.lastSeq, end.lastSeq);
     session.lastTime = Math.max(session.lastTime, end.lastTime);
-    const lacksSome = pending !== undefined && this.#lacks(session.key, end.lastSeq, [], pending - 1);
+    // Without events in the journal nothing but the document tells of an end that is gone.
+    const knownEnd = pending === undefined ? this.#options.shownSeq(session.key) : pending - 1;
+    const lacksSome = this.#lacks(session.key, end.lastSeq, [], knownEnd);
     if ((isTorn && tail === "foreign") || lacksSome) this.#mend(session, pending !== undefined);
   }
 
