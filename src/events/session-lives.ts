@@ -23,6 +23,7 @@ export class SessionLives {
   readonly #going = new Set<Going>();
   /** Sessions that are being deleted. Each resolves once that is over. */
   readonly #ending = new Map<string, Promise<void>>();
+  readonly #closing = new Map<string, Leave>();
   readonly #leaving = new Map<string, Leave>();
 
   constructor(log: Logger) {
@@ -72,7 +73,12 @@ export class SessionLives {
     for (let end = this.#endOf(key); end !== undefined; end = this.#endOf(key)) await end;
   }
 
-  /** `leave` takes away what its part keeps of a session that is being deleted. Called before the session itself goes. */
+  /** `close` ends what its part still does in the folders of a session, which go next. */
+  onClose(part: string, close: Leave): void {
+    this.#closing.set(part, close);
+  }
+
+  /** `leave` takes away what its part keeps of a session that is gone. Nothing begins before it is done. */
   onLeave(part: string, leave: Leave): void {
     this.#leaving.set(part, leave);
   }
@@ -82,7 +88,8 @@ export class SessionLives {
    * something did not let go in time, and resolves once it has.
    */
   async end<T>(key: string, limitMs: number, remove: (late: Promise<unknown> | undefined) => Promise<T>): Promise<T> {
-    await this.free(key);
+    // At once where it can be: nothing may begin in between.
+    while (this.#endOf(key) !== undefined) await this.free(key);
     let open = (): void => {};
     this.#ending.set(
       key,
@@ -102,9 +109,18 @@ export class SessionLives {
     }
   }
 
-  /** Each part takes away what it keeps of the session. Resolves also when one fails, or takes too long. */
+  /** Resolves also when a part fails, or takes too long. */
+  async close(key: string, limitMs: number): Promise<void> {
+    await this.#each(this.#closing, key, limitMs);
+  }
+
+  /** The same. */
   async leave(key: string, limitMs: number): Promise<void> {
-    const leaving = [...this.#leaving].map(([part, leave]) =>
+    await this.#each(this.#leaving, key, limitMs);
+  }
+
+  async #each(parts: ReadonlyMap<string, Leave>, key: string, limitMs: number): Promise<void> {
+    const leaving = [...parts].map(([part, leave]) =>
       leave(key).catch((error: unknown) =>
         this.#log.warn(`${part}: something of the deleted ${key} is left: ${messageOf(error)}`, { session: key }),
       ),

@@ -69,7 +69,7 @@ export function openExec(options: GatewayOptions, core: Core, releases: Releases
         .catch((error: unknown) => log.warn(`The state of a terminal was not told: ${messageOf(error)}`));
     },
   });
-  core.lives.onLeave("terminals", (key) => terminals.close(key, "the session is deleted", { isTold: false }));
+  core.lives.onClose("terminals", (key) => terminals.close(key, "the session is deleted", { isTold: false }));
   const unsubscribe = core.events.on("session_state_changed", ({ session_key, payload: { to } }) => {
     if (to === "completed" || to === "aborted") void terminals.close(session_key, `the session is ${to}`);
   });

@@ -64,10 +64,8 @@ function openBrowsers(
   const unsubscribe = core.events.on("session_state_changed", ({ session_key, payload: { to } }) => {
     if (to === "completed" || to === "aborted") void browsers.close(session_key, `the session is ${to}`);
   });
-  core.lives.onLeave("browser", async (key) => {
-    await browsers.close(key, "the session is deleted", { isTold: false });
-    await rm(profileOf(key), { recursive: true, force: true, maxRetries: 3 });
-  });
+  core.lives.onClose("browser", (key) => browsers.close(key, "the session is deleted", { isTold: false }));
+  core.lives.onLeave("browser", (key) => rm(profileOf(key), { recursive: true, force: true, maxRetries: 3 }));
   releases.defer(async () => {
     unsubscribe();
     await browsers[Symbol.asyncDispose]();
