@@ -1,7 +1,7 @@
 import { EngineError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
-import { inTime } from "../util/async/in-time.js";
 import { linked } from "../util/async/linked.js";
+import { settledWithin } from "../util/async/within.js";
 import { isBelow } from "./session-key.js";
 
 /** Something that goes on for a session and may write for it. */
@@ -100,7 +100,7 @@ export class SessionLives {
     try {
       const going = [...this.#going].filter((each) => isFrom(each.key, key));
       for (const { end } of going) end(deleted(key));
-      await withinMs(limitMs, Promise.allSettled(going.map(({ done }) => done)));
+      await settledWithin(Promise.allSettled(going.map(({ done }) => done)), { ms: limitMs });
       const late = going.filter((each) => this.#going.has(each)).map(({ done }) => done);
       return await remove(late.length === 0 ? undefined : Promise.allSettled(late));
     } finally {
@@ -125,7 +125,7 @@ export class SessionLives {
         this.#log.warn(`${part}: something of the deleted ${key} is left: ${messageOf(error)}`, { session: key }),
       ),
     );
-    await withinMs(limitMs, Promise.all(leaving));
+    await settledWithin(Promise.all(leaving), { ms: limitMs });
   }
 
   #endOf(key: string): Promise<void> | undefined {
@@ -142,9 +142,4 @@ function deleted(key: string): EngineError {
 
 function isFrom(key: string, root: string): boolean {
   return key === root || isBelow(key, root);
-}
-
-/** Never rejects. */
-async function withinMs(limitMs: number, work: Promise<unknown>): Promise<void> {
-  await inTime(work, limitMs, () => new Error("too late")).catch(() => undefined);
 }

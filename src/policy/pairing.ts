@@ -1,6 +1,8 @@
 import { createHash, randomInt, timingSafeEqual } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { RequestError } from "../errors.js";
+import { InOrder } from "../util/async/in-order.js";
 
 /** Where pairings are kept: small durable facts by id. */
 export interface PairingRecords {
@@ -82,14 +84,8 @@ const pairedRecord = z.object({
 export function createPairing(records: PairingRecords, options: { readonly now: () => number }): Pairing {
   const { now } = options;
   /** Codes that lost their place but were already told: asking again must not make a chat window fill up. */
-  const dropped = new Map<string, Waiting>();
-  let last: Promise<unknown> = Promise.resolve();
-
-  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = last.then(work);
-    last = result.catch(() => undefined);
-    return result;
-  };
+  const dropped = new LRUCache<string, Waiting>({ max: rememberedDropped });
+  const changes = new InOrder();
 
   const isValid = (entry: Waiting): boolean => now() < entry.createdAt + validMs;
 
@@ -111,8 +107,6 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
 
   const remember = (entry: Waiting): void => {
     for (const [id, each] of dropped) if (!isValid(each)) dropped.delete(id);
-    const oldest = dropped.keys().next();
-    if (dropped.size >= rememberedDropped && !oldest.done) dropped.delete(oldest.value);
     dropped.set(waitingId(entry), entry);
   };
 
@@ -169,10 +163,10 @@ export function createPairing(records: PairingRecords, options: { readonly now: 
   };
 
   return {
-    request: (channel, senderId, senderName) => inOrder(() => request(channel, senderId, senderName)),
-    approve: (code) => inOrder(() => approve(code)),
+    request: (channel, senderId, senderName) => changes.run(() => request(channel, senderId, senderName)),
+    approve: (code) => changes.run(() => approve(code)),
     revoke: (channel, senderId) =>
-      inOrder(async () => {
+      changes.run(async () => {
         const id = pairedId(channel, senderId);
         if (records.get(id) === undefined) return false;
         await records.delete(id);

@@ -50,11 +50,6 @@ export function addressesOf(message: InboundMessage): readonly string[] {
   return addressesIn(`${content}\n${theirs}`, maxAddresses);
 }
 
-/** Those of a text that a model wrote which it did not make up. */
-export function knownAddressesIn(text: string, knows: (url: string) => boolean): readonly string[] {
-  return addressesIn(text, maxAddresses).filter(knows);
-}
-
 /** Briefs, reports, scheduled messages and heartbeats. */
 function isByModel({ taskId, resultOf, jobId, internal }: InboundMessage): boolean {
   return taskId !== undefined || resultOf !== undefined || jobId !== undefined || internal === true;

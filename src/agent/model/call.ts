@@ -6,6 +6,7 @@ import { answerCost } from "../../events/machines/answer.js";
 import type { Machines } from "../../events/machines/run-machines.js";
 import type { ModelUse } from "../../events/model-use.js";
 import type { ChosenModel, ModelChain, ModelRequest, ProviderChunk } from "../../providers/provider.js";
+import { backoffMs } from "../../util/async/backoff.js";
 import { sleep } from "../../util/async/sleep.js";
 import { newId } from "../../util/ids.js";
 import type { TurnLog } from "../turn/turn-log.js";
@@ -111,7 +112,7 @@ async function askModel(
     }
     const { error, spent } = outcome;
     const isSmaller = error.kind === "context_overflow" && (await shrunk(call, model, signal));
-    const delayMs = isSmaller ? 0 : (error.retryAfterMs ?? call.retryDelayMs * 2 ** (attempt - 1));
+    const delayMs = isSmaller ? 0 : (error.retryAfterMs ?? backoffMs(attempt, { firstMs: call.retryDelayMs }));
     const isAgain = isSmaller || (error.retryable && attempt < call.maxAttempts && delayMs <= maxWaitMs);
     const isFinal = !isAgain && (!call.chain.failed(model, error).next || isLast);
     const failed = { kind: "stream_failed", code: error.code, willRetry: !isFinal, spent } as const;

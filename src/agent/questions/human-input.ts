@@ -4,6 +4,7 @@ import type { Payload } from "../../events/catalogue.js";
 import type { EventDraft } from "../../events/event.js";
 import type { Machines } from "../../events/machines/run-machines.js";
 import { sessionKeyOf } from "../../events/session-key.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { linked } from "../../util/async/linked.js";
 import { newId } from "../../util/ids.js";
 import type { AgentPorts } from "../ports.js";
@@ -47,7 +48,7 @@ export interface HumanInputScope {
 export class HumanInput {
   readonly #scope: HumanInputScope;
   readonly #earlier: Set<EarlierQuestion>;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inOrder = new InOrder();
   #open: { readonly requestId: string; readonly handle: QuestionHandle } | undefined;
   /** Looks again at messages that were accepted after the given moment (Unix ms). */
   reconsider: (sinceMs: number) => void = () => {};
@@ -65,14 +66,12 @@ export class HumanInput {
    * @throws the signal's reason when the turn ends meanwhile, and that of `withdrawn`
    */
   ask(question: Question, reasons: readonly EventDraft[] = [], withdrawn?: AbortSignal): Promise<HumanAnswer> {
-    const asking = this.#last.then(() => this.#ask(question, reasons, withdrawn));
-    this.#last = asking.catch(() => undefined);
-    return asking;
+    return this.#inOrder.run(() => this.#ask(question, reasons, withdrawn));
   }
 
   /** Resolves once no question is being asked any more, also not one that is being withdrawn. */
   async settled(): Promise<void> {
-    await this.#last;
+    await this.#inOrder.settled();
   }
 
   /** The message came by itself, of a job or the heartbeat: perhaps nobody is there to answer. */

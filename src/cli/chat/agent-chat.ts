@@ -2,6 +2,7 @@ import { clearLine, createInterface, cursorTo, type Interface } from "node:readl
 import { Writable } from "node:stream";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { linked } from "../../util/async/linked.js";
 import { newId } from "../../util/ids.js";
 import { dim, harmless, tell } from "../text/output.js";
@@ -41,7 +42,7 @@ export async function chat(
   const left = new AbortController();
   const typed = new Set<string>();
   let answering: Screen | undefined;
-  let questions: Promise<void> = Promise.resolve();
+  const questions = new InOrder();
   let isReading = false;
   let wantsToLeave = false;
   terminal.on("SIGINT", () => {
@@ -90,7 +91,7 @@ export async function chat(
   };
   const askHere = (key: string, question: HumanQuestion, closed: AbortSignal, mayLeave: boolean): void => {
     const here = { read: readFor(mayLeave), show };
-    questions = questions.then(() => promptFor(key, question, gateway.client, here, closed, mayLeave));
+    void questions.run(() => promptFor(key, question, gateway.client, here, closed, mayLeave));
   };
   const source = {
     client: gateway.client,

@@ -86,7 +86,14 @@ async function runGateway(context: CommandContext, flags: GatewayFlags, version:
     // An address that the config opens to others without a token stays closed; one that is asked for here is an error.
     const host = flags.host ?? listenHost(settings);
     try {
-      return await openGateway({ config: loaded, home, log, version, env: process.env, host, port: flags.port });
+      return await openGateway({
+        config: loaded,
+        home,
+        log,
+        version,
+        env: process.env,
+        http: { host, port: flags.port },
+      });
     } catch (error) {
       const { explainStart } = await import("../gateway/start-failure.js");
       throw explainStart(error, flags.port ?? settings.port);

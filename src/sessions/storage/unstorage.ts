@@ -1,6 +1,6 @@
 import type { Driver } from "unstorage";
 import { messageOf, StorageError } from "../../errors.js";
-import { inTime } from "../../util/async/in-time.js";
+import { within } from "../../util/async/within.js";
 import { isInScan, isKindInScan, kindPrefixes, recordKinds } from "./keys.js";
 import type { Change, StorageDriver } from "./storage.js";
 import { fromStoreId, isCut, toStoreId } from "./store-ids.js";
@@ -39,7 +39,7 @@ export function createUnstorage({ name, open, timeoutMs = 5000 }: UnstorageOptio
     const current = opened;
     let driver: Driver | undefined;
     try {
-      return await within(
+      return await answerOf(
         timeoutMs,
         current.then((ready) => {
           driver = ready;
@@ -125,7 +125,7 @@ export function createUnstorage({ name, open, timeoutMs = 5000 }: UnstorageOptio
       isClosed = true;
       if (opened === undefined) return;
       // A storage that does not let go holds up no stop.
-      await within(timeoutMs, release(opened)).catch(() => {});
+      await answerOf(timeoutMs, release(opened)).catch(() => {});
       opened = undefined;
     },
   };
@@ -189,8 +189,8 @@ async function release(opened: Promise<Driver>): Promise<void> {
   }
 }
 
-async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  return await inTime(work, timeoutMs, () => new NoAnswer(`no answer within ${timeoutMs / 1000} s`));
+async function answerOf<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  return await within(work, { ms: timeoutMs, late: () => new NoAnswer(`no answer within ${timeoutMs / 1000} s`) });
 }
 
 /** Where several addresses of one name refuse, the error itself says nothing. */

@@ -1,0 +1,20 @@
+import { depthOf, isBelow } from "../events/session-key.js";
+import type { SessionLives } from "../events/session-lives.js";
+import type { ChatMemory } from "./chat-memory.js";
+import type { WhoseOf } from "./whose.js";
+
+/** The memory of a chat goes with the last of its conversations. */
+export function forgetWithChats(ports: {
+  readonly lives: Pick<SessionLives, "onLeave">;
+  readonly sessions: { list(): Promise<readonly { readonly key: string }[]> };
+  readonly whoseOf: WhoseOf;
+  readonly chatMemory: Pick<ChatMemory, "forget">;
+}): void {
+  const { lives, sessions, whoseOf, chatMemory } = ports;
+  lives.onLeave("memory", async (key) => {
+    const { audience, chat } = whoseOf(key);
+    if (audience === "owner" || depthOf(key) > 0) return;
+    const others = (await sessions.list()).filter((each) => each.key !== key && !isBelow(each.key, key));
+    if (!others.some((each) => whoseOf(each.key).chat === chat)) await chatMemory.forget(chat);
+  });
+}
