@@ -4,6 +4,7 @@ import type { HeldFiles, LedgerEntry } from "../engine/engine.js";
 import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { UploadRequest } from "../inbound/uploads.js";
+import type { PairedSender, PairingRequest } from "../policy/pairing.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
 import type { OpenedFile } from "../util/files/opened-file.js";
 import type { CronApi } from "./cron-api.js";
@@ -104,22 +105,6 @@ export interface SkillSummary {
   readonly displayName?: string;
   /** The front matter's `allowed-tools`: what the skill's author had in mind. It allows and forbids nothing. */
   readonly allowedTools?: readonly string[];
-}
-
-export interface PairingRequest {
-  readonly code: string;
-  readonly channel: string;
-  readonly senderId: string;
-  readonly senderName?: string;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-}
-
-export interface PairedSender {
-  readonly channel: string;
-  readonly senderId: string;
-  readonly senderName?: string;
-  readonly pairedAt: string;
 }
 
 export interface SubscribeOptions {

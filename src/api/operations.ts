@@ -212,7 +212,7 @@ export function createOperations(ports: OperationPorts): Operations {
         agentState: session.agentState,
         isRunning: running.has(key),
         firstSequence: session.firstSequence,
-        lastSequence: session.lastSequence,
+        lastSequence: session.document.lastSequence,
         ...(snapshot === undefined ? {} : { currentMessageId: snapshot.messageId }),
       };
       if (!includeRecovery) return status;
@@ -221,9 +221,9 @@ export function createOperations(ports: OperationPorts): Operations {
       return {
         ...status,
         recovery: {
-          canRecover: session.lastSequence > 0,
+          canRecover: session.document.lastSequence > 0,
           streamExists: snapshot !== undefined,
-          recoverySource: snapshot !== undefined ? "stream" : session.lastSequence > 0 ? "journal" : "none",
+          recoverySource: snapshot !== undefined ? "stream" : session.document.lastSequence > 0 ? "journal" : "none",
           missedEventsCount: next === undefined ? 0 : status.lastSequence - next.seq + 1,
         },
       };

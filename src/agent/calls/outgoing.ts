@@ -6,11 +6,11 @@ import type { EventDraft } from "../../events/event.js";
 import type { ToolArtifact, ToolContext } from "../../tools/tool.js";
 import { derivedId } from "../../util/ids.js";
 import type { AgentPorts } from "../ports.js";
-import { queuedReplies } from "./end.js";
-import type { TurnLog } from "./turn-log.js";
+import { queuedReplies } from "../turn/own-words.js";
+import type { TurnLog } from "../turn/turn-log.js";
 
 interface OutgoingScope {
-  readonly ports: Pick<AgentPorts, "replies" | "artifacts">;
+  readonly ports: Pick<AgentPorts, "chat" | "files">;
   readonly message: InboundMessage;
   readonly log: TurnLog;
   /** The same when the call runs again after a crash. */
@@ -40,7 +40,7 @@ export function createOutgoing(scope: OutgoingScope): Pick<ToolContext, "send" |
       to === undefined ? {} : { ...to, thread: to.thread, platformMessageId: undefined, taskId: undefined };
     // A person may be written to also where nobody waits for an answer.
     const chat = { ...message, internal: undefined, ...elsewhere };
-    const works = ports
+    const works = ports.chat
       .replies(chat, replyId, content, log.turnId, attachments)
       .map((work) => ({ ...work, body: { ...work.body, queuedEventId: derivedId("evt", work.id) } }));
     return { replyId, works };
@@ -58,19 +58,19 @@ export function createOutgoing(scope: OutgoingScope): Pick<ToolContext, "send" |
     async artifact({ path, filename: wanted, content = "" }) {
       artifacts += 1;
       const artifactId = derivedId("art", executionId, artifacts);
-      const file = ports.artifacts.describe(path, wanted);
-      const tell = artifactTeller(scope, artifactId, file);
-      await log.append([tell("created", {})]);
-      const kept = await ports.artifacts.keep(message.sessionKey, artifactId, { path, filename: file.filename });
+      const file = ports.files.artifacts.describe(path, wanted);
+      const toEvent = artifactEvents(scope, artifactId, file);
+      await log.append([toEvent("created", {})]);
+      const kept = await ports.files.artifacts.keep(message.sessionKey, artifactId, { path, filename: file.filename });
       if ("sentence" in kept) {
-        await log.append([tell("failed", { error: kept.sentence })]);
+        await log.append([toEvent("failed", { error: kept.sentence })]);
         return { ok: false, sentence: kept.sentence };
       }
       await scope.copied(path, kept.path);
       const attachment = { ...kept, ...file };
       const { replyId, works } = worksOf(content, { attachments: [attachment] });
       const words = works.length > 0 || content === "" ? [] : [said(log, replyId, content)];
-      const ready = tell("ready", { path: kept.path, size_bytes: kept.sizeBytes });
+      const ready = toEvent("ready", { path: kept.path, size_bytes: kept.sizeBytes });
       await log.append([...words, ready, ...queuedReplies(log, works)], true, works);
       const isShown = works.length === 0 || works.some(({ body }) => body.attachments.length > 0);
       return { ok: true, artifactId, file: attachment, isShown } satisfies ToolArtifact;
@@ -78,7 +78,7 @@ export function createOutgoing(scope: OutgoingScope): Pick<ToolContext, "send" |
   };
 }
 
-function artifactTeller(
+function artifactEvents(
   { log, toolName }: OutgoingScope,
   artifactId: string,
   { filename, mimeType }: { readonly filename: string; readonly mimeType: string },
