@@ -4,6 +4,7 @@ import type { Budgets } from "../budgets/budgets.js";
 import type { Channel } from "../channels/channel.js";
 import type { Engine } from "../engine/engine.js";
 import type { EventDraft } from "../events/event.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { StreamSnapshots } from "../events/stream-snapshots.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Answers } from "../inbound/answers.js";
@@ -22,6 +23,7 @@ import { createPairingOperations } from "./policy/pairing-operations.js";
 import type { PolicyView } from "./policy/policy-api.js";
 import { createPolicyOperations } from "./policy/policy-operations.js";
 import type { BeginningPorts } from "./sessions/beginning.js";
+import { Deletions } from "./sessions/deletions.js";
 import { createLifecycle } from "./sessions/lifecycle.js";
 import { createSessionOperations, type SessionPorts } from "./sessions/session-operations.js";
 import { createKnownSkillOperations, createSkillOperations, type Skills } from "./skill-operations.js";
@@ -33,6 +35,7 @@ export interface OperationPorts {
     readonly engine: Engine;
     readonly bus: EventConsumer;
     readonly sessions: SessionStore;
+    readonly lives: SessionLives;
     readonly snapshots: StreamSnapshots;
     /** The session of the gateway's own events. */
     readonly systemKey: string;
@@ -68,12 +71,18 @@ export interface OperationPorts {
   };
 }
 
+export interface Operations extends GatewayApi {
+  /** Does what a kill has cut off of deletions. */
+  resumeDeletions(): Promise<void>;
+}
+
 /** The gateway's operations over its parts, subject by subject. */
-export function createOperations(ports: OperationPorts): GatewayApi {
+export function createOperations(ports: OperationPorts): Operations {
   const { kept, work, people, intake, files, channels, workspace, skills, budgets, jobs, gateway } = ports;
   const { engine, systemKey } = kept;
   const { running, tasks, chooseModel, isFreshStart } = work;
   const { now, log } = gateway;
+  const deletions = new Deletions({ ...kept, tasks, grants: people.grants, channels, log });
   const lifecycle = createLifecycle({ ...kept, running, isFreshStart });
   const tell = async (event: EventDraft): Promise<void> => {
     await engine.append(systemKey, [event], { durable: true });
@@ -86,7 +95,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       lifecycle,
       budgets,
       begin: { chooseModel, workspace },
-      belongings: { scheduler: jobs.scheduler, grants: people.grants, channels },
+      deletions,
     }),
     ...createMessageOperations({ ...kept, lifecycle, intake, uploads: files.uploads, now }),
     ...createEventOperations({ ...kept, log }),
@@ -97,5 +106,6 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     ...createStatusOperations({ ...gateway, engine, budgets }),
     skills: createSkillOperations({ skills, workspace }, tell),
     cron: createCronOperations(jobs),
+    resumeDeletions: () => deletions.resume(),
   };
 }

@@ -3,6 +3,7 @@ import type { MessageBus } from "../bus/message-bus.js";
 import type { Attachment, InboundMessage } from "../bus/messages.js";
 import type { PressOutcome, PublishOutcome, ReceivedMessage, ReceivedPress } from "../channels/channel.js";
 import type { Engine } from "../engine/engine.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
 import type { Pairing } from "../policy/pairing.js";
 import type { Policy, SpeechDecision } from "../policy/policy.js";
@@ -26,6 +27,8 @@ export interface IntakePorts {
   /** Where messages are kept. */
   readonly store: {
     readonly bus: MessageBus;
+    /** What arrives while its session is being deleted is for the next one. */
+    readonly lives: Pick<SessionLives, "runOrAgain">;
     readonly waiting: Engine["waiting"];
     /** The disk takes writes. */
     readonly isWritable: () => boolean;
@@ -53,7 +56,7 @@ export class Intake {
 
   constructor(ports: IntakePorts) {
     const { people, store, words, questions, files, stuck, log } = ports;
-    const { bus, waiting, isWritable, prepareSession } = store;
+    const { bus, lives, waiting, isWritable, prepareSession } = store;
     const { policy, pairing, rates } = people;
     const recent = createRecentTexts();
     this.#ports = ports;
@@ -61,7 +64,7 @@ export class Intake {
     this.#screening = new Screening({ waiting, questions, files, rates, recent, log });
     this.#urgency = new Urgency(words, questions);
     this.#lanes = new LaneEntry({ bus, prepareSession, urgency: this.#urgency, log });
-    this.#taking = new Taking({ bus, isWritable, lanes: this.#lanes, files, stuck, recent, log });
+    this.#taking = new Taking({ bus, lives, isWritable, lanes: this.#lanes, files, stuck, recent, log });
   }
 
   /**
@@ -107,13 +110,16 @@ export class Intake {
     take?: () => Promise<readonly Attachment[]>,
   ): Promise<"accepted" | "duplicate"> {
     const lanes = this.#lanes;
+    const { lives } = this.#ports.store;
     const { sessionKey } = message;
     // Of its own order: nobody at a screen waits for what a channel fetches.
-    const acceptance = await lanes.inOrder(`client ${sessionKey}`, take !== undefined, async () => {
-      if (take === undefined) return await lanes.accept(message);
-      await lanes.prepare(sessionKey);
-      return await lanes.accept({ ...message, attachments: await take() });
-    });
+    const acceptance = await lanes.inOrder(`client ${sessionKey}`, take !== undefined, () =>
+      lives.runOrAgain(sessionKey, async (life) => {
+        if (take === undefined) return await lanes.accept(message, life);
+        await lanes.prepare(sessionKey);
+        return await lanes.accept({ ...message, attachments: await take() }, life);
+      }),
+    );
     return acceptance.status;
   }
 

@@ -2,7 +2,7 @@ import type { MessageBus } from "../bus/message-bus.js";
 import type { InboundMessage } from "../bus/messages.js";
 import type { ReceivedMessage } from "../channels/channel.js";
 import type { Acceptance } from "../engine/engine.js";
-import { messageOf } from "../errors.js";
+import { EngineError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { InOrder } from "../util/async/in-order.js";
 import { within } from "../util/async/within.js";
@@ -40,11 +40,11 @@ export class LaneEntry {
   }
 
   /**
-   * Resolves once the message is durable.
+   * Resolves once the message is durable. `life` aborts when the session is deleted: then nothing of it is stored.
    *
    * @throws {EngineError}
    */
-  async accept(message: InboundMessage, cursor?: ReceivedMessage["cursor"]): Promise<Acceptance> {
+  async accept(message: InboundMessage, life: AbortSignal, cursor?: ReceivedMessage["cursor"]): Promise<Acceptance> {
     const { bus, prepareSession, urgency, log } = this.#ports;
     try {
       await within(prepareSession(message.sessionKey), { ms: longestPrepareMs });
@@ -52,6 +52,12 @@ export class LaneEntry {
       // Whatever is wrong with its past, the message itself can be kept; its turn says what it could not read.
       log.warn(`The session of a message could not be read: ${messageOf(error)}`, { session: message.sessionKey });
     }
+    assertLives(life);
     return await bus.publishInbound(message, { cursor, isUrgent: urgency.hasRoomAnyway(message) });
   }
+}
+
+/** A gateway that stops stores what it has begun with. @throws the reason, when the session has been deleted */
+function assertLives(life: AbortSignal): void {
+  if (life.reason instanceof EngineError) throw life.reason;
 }

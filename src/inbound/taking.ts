@@ -2,6 +2,7 @@ import type { MessageBus } from "../bus/message-bus.js";
 import type { InboundMessage } from "../bus/messages.js";
 import type { PublishOutcome } from "../channels/channel.js";
 import { EngineError, messageOf } from "../errors.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
 import { newId } from "../util/ids.js";
 import type { Arrival } from "./arrival.js";
@@ -13,6 +14,8 @@ import type { StuckChats } from "./stuck-chats.js";
 
 export interface TakingPorts {
   readonly lanes: LaneEntry;
+  /** What arrives while its session is being deleted is for the next one. */
+  readonly lives: Pick<SessionLives, "runOrAgain">;
   readonly bus: Pick<MessageBus, "refuseInbound" | "publishOutbound">;
   /** The disk takes writes. */
   readonly isWritable: () => boolean;
@@ -38,10 +41,16 @@ export class Taking {
 
   /** Fetches the files, makes the message durable, and tells its sender what was left out of it. */
   async take(arrival: Arrival, signal: AbortSignal): Promise<PublishOutcome> {
-    const { lanes, stuck, recent } = this.#ports;
+    const { lanes, lives, stuck, recent } = this.#ports;
     try {
-      const { message, refusals } = await this.#withFiles(arrival, signal);
-      const acceptance = await lanes.accept(message, arrival.received.cursor);
+      const { message, refusals, acceptance } = await lives.runOrAgain(
+        arrival.message.sessionKey,
+        async (life) => {
+          const filed = await this.#withFiles(arrival, life);
+          return { ...filed, acceptance: await lanes.accept(filed.message, life, arrival.received.cursor) };
+        },
+        signal,
+      );
       if (acceptance.status === "duplicate") return { status: "duplicate" };
       stuck.end(message.sessionKey);
       recent.keep(message.sessionKey, message.platformMessageId, arrival.message.content);

@@ -26,6 +26,8 @@ export interface RunPorts {
    */
   readonly accept: (messageId: string, job: Job, isFailureTold: boolean) => Promise<void>;
   readonly tell: (change: RunChange) => void;
+  /** Begins a run, unless the job's chat or its conversation is being deleted: then it rejects. */
+  readonly within?: <T>(job: Job, begin: () => Promise<T>) => Promise<T>;
   /** Resolves with how a run has ended, also when an earlier process saw that; undefined when this process stops before. */
   readonly endOf: (messageId: string, job: Job) => Promise<EndOfRun | undefined>;
   /** Says something in the job's chat that is no answer. */
@@ -51,11 +53,18 @@ export class JobRuns {
 
   /** Resolves once the run is accepted. `isAsked`: not because it is due, but because somebody wants it. */
   async start(job: Job, messageId: string, due: number, isAsked: boolean): Promise<Run> {
+    const { within } = this.#ports;
+    const beginNow = (): Promise<Run> => this.#begin(job, messageId, due, isAsked);
+    return await (within === undefined ? beginNow() : within(job, beginNow));
+  }
+
+  async #begin(job: Job, messageId: string, due: number, isAsked: boolean): Promise<Run> {
     const { accept, tell, now } = this.#ports;
     await accept(messageId, job, !isAsked && this.#hasFailed(job));
     const dueAt = new Date(due).toISOString();
     const run: Run = { messageId, dueAt, startedAt: new Date(now()).toISOString(), status: "running" };
-    if (await this.#history.begin(job.id, run)) {
+    // Removed meanwhile, it has no history any more.
+    if (this.#jobs.find(job.id) !== undefined && (await this.#history.begin(job.id, run))) {
       tell({ job, dueAt, status: "started" });
       this.#follow(job, messageId);
     }

@@ -165,6 +165,7 @@ class RecordsScheduler implements Scheduler {
   /** Deals with the newest time that has come; the ones before it are gone. */
   async #settle(job: Job): Promise<void> {
     const { times, now } = this.#ports;
+    if (this.#jobs.find(job.id) === undefined) return;
     const due = times.last(job.schedule, now());
     if (due === undefined || due <= (job.lastDue ?? job.createdAt)) return;
     const messageId = `${prefix}${job.id}:${new Date(due).toISOString()}`;

@@ -6,7 +6,7 @@ import { channelOf, chatOf } from "../../events/session-key.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import { assertSession } from "./assert-session.js";
 import { type BeginningPorts, beginSession, titleEvent } from "./beginning.js";
-import { type DeletionPorts, deleteSession } from "./deletion.js";
+import type { DeletionPorts, Deletions } from "./deletions.js";
 import type { Lifecycle } from "./lifecycle.js";
 import { readSessionStatus, type SessionStatusPorts } from "./session-status.js";
 import type { SessionsApi } from "./sessions-api.js";
@@ -23,7 +23,7 @@ export interface SessionPorts {
   readonly snapshots: SessionStatusPorts["snapshots"];
   readonly lifecycle: Lifecycle;
   readonly begin: Pick<BeginningPorts, "chooseModel" | "workspace">;
-  readonly belongings: Pick<DeletionPorts, "scheduler" | "grants" | "channels">;
+  readonly deletions: Deletions;
   readonly budgets: Pick<Budgets, "limits">;
 }
 
@@ -40,7 +40,10 @@ export function createSessionOperations(ports: SessionPorts): SessionsApi {
       await assertSession(sessions, key);
       return await sessions.document(key);
     },
-    deleteSession: (key) => deleteSession({ ...ports.belongings, engine, sessions, running, tasks }, key),
+    async deleteSession(key) {
+      await assertSession(sessions, key);
+      await ports.deletions.delete(key);
+    },
     async renameSession(key, title) {
       if (title.trim() === "")
         throw new RequestError("A title needs at least one character", { status: 400, code: "bad_request" });

@@ -214,9 +214,9 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
         { o: "remove", kind: damageKind, id: sessionKey },
       ]);
       lanes.fenceDeleted();
+      maintenance.forgetSoon();
       await journal.sync();
       removeLog(parts, sessionKey, options.log);
-      maintenance.forgetSoon();
     },
 
     cursor: (name) => records.cursors.get(name),

@@ -43,6 +43,7 @@ export function openInbound(options: GatewayOptions, core: Core, { policy, pairi
     people: { policy, pairing, rates },
     store: {
       bus: core.messages,
+      lives: core.lives,
       waiting: core.engine.waiting,
       isWritable: () => core.engine.status().writable,
       prepareSession: async (key) => void (await core.sessions.open(key)),

@@ -9,6 +9,7 @@ import type { Engine } from "../../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../../errors.js";
 import type { EventDraft } from "../../events/event.js";
 import { systemKey } from "../../events/session-key.js";
+import { SessionLives } from "../../events/session-lives.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../../events/stream-snapshots.js";
 import { createSystemBus, type EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
@@ -40,6 +41,8 @@ export interface Core {
   readonly engine: Engine;
   readonly events: EventConsumer;
   readonly sessions: SessionStore;
+  /** What goes on for each session, so that a deletion can end it. */
+  readonly lives: SessionLives;
   /** One sentence while session documents cannot be stored, or not where the config says. */
   readonly storageProblem: () => string | undefined;
   readonly files: SessionFiles;
@@ -120,6 +123,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     engine,
     events,
     sessions,
+    lives: new SessionLives(log),
     provenance,
     whyFull: createWhyFull(folderLimitsOf(config)),
     storageProblem: () => problem ?? sessions.storageProblem(),

@@ -35,17 +35,18 @@ export function openOperations(
   assistant: Assistant,
   { tasks, artifacts, schedule, status, mcp, metrics }: AtWork,
   releases: Releases,
-): GatewayApi {
+): { readonly api: GatewayApi; readonly resumeDeletions: () => Promise<void> } {
   const { home, log, now = Date.now } = options;
   const { config } = options.config;
   const { workspace, executionMode } = config.agents.defaults;
   const { people, inbound, platforms, mind } = assistant;
   const probe = releases.use(new DiskProbe({ path: home, log }));
-  const operations = createOperations({
+  const { resumeDeletions, ...operations } = createOperations({
     kept: {
       engine: core.engine,
       bus: core.events,
       sessions: core.sessions,
+      lives: core.lives,
       snapshots: core.snapshots,
       systemKey: gatewayKey,
     },
@@ -83,7 +84,8 @@ export function openOperations(
     },
   });
   const settings = createSettings(options, operations);
-  return { ...operations, mcp: mcp.api, ...(settings === undefined ? {} : { settings }) };
+  const api = { ...operations, mcp: mcp.api, ...(settings === undefined ? {} : { settings }) };
+  return { api, resumeDeletions };
 }
 
 function openUploads({ config: { config }, log }: GatewayOptions, { files, provenance }: Core): Uploads {

@@ -8,6 +8,7 @@ import { OpenQuestions } from "../../../src/agent/questions/open-questions.js";
 import { createMessageBus } from "../../../src/bus/message-bus.js";
 import type { ReceivedFile, ReceivedMessage } from "../../../src/channels/channel.js";
 import { ChannelError } from "../../../src/errors.js";
+import { SessionLives } from "../../../src/events/session-lives.js";
 import { createAnswers } from "../../../src/inbound/answers.js";
 import { Intake } from "../../../src/inbound/intake.js";
 import { ReceivedFiles, type ReceivedFilesOptions } from "../../../src/inbound/received-files.js";
@@ -58,7 +59,13 @@ async function openIntake(
   const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
   const intake = new Intake({
     people: { policy, pairing, rates: createRateLimiter(perMinute, { now: Date.now }) },
-    store: { bus, waiting: engine.waiting, isWritable: () => engine.status().writable, prepareSession },
+    store: {
+      bus,
+      lives: new SessionLives(log),
+      waiting: engine.waiting,
+      isWritable: () => engine.status().writable,
+      prepareSession,
+    },
     words: { isCommand: (content) => parseCommand(content) !== undefined, asksToStop },
     questions,
     answers,
