@@ -157,9 +157,9 @@ export class EmbeddedEngine implements Engine {
       { o: "remove", kind: damageKind, id: sessionKey },
     ]);
     lanes.fenceDeleted();
+    maintenance.forgetSoon();
     await journal.sync();
     this.#deletedLogs.remove(sessionKey);
-    maintenance.forgetSoon();
   }
 
   async cursor(name: string): Promise<string | undefined> {

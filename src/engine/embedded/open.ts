@@ -27,8 +27,8 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
 
 async function openParts(options: EmbeddedEngineOptions): Promise<Parts> {
   try {
-    const { sessionLogs, sessionLogPath: logPathOf, isTakenOver } = options;
-    const known = { logPathOf, isTakenOver, ...(sessionLogs === undefined ? {} : { logs: sessionLogs }) };
+    const { sessionLogs, sessionLogPath: logPathOf, logsMark, isTakenOver } = options;
+    const known = { logPathOf, logsMark, isTakenOver, ...(sessionLogs === undefined ? {} : { logs: sessionLogs }) };
     const parts = createParts(options, await loadJournal(options.home, options.log, known));
     await noteStart(parts, options.bootId ?? readBootId());
     return parts;

@@ -1,7 +1,7 @@
 import type { Logger } from "../../log.js";
 import { knownLoss, tellDamage } from "./damage/damage-records.js";
 import { eventsInJournal } from "./damage/journal-events.js";
-import { JournalMark } from "./damage/journal-mark.js";
+import { JournalMarks } from "./damage/journal-mark.js";
 import { Journal } from "./journal/journal.js";
 import type { LoadedJournal } from "./journal/load.js";
 import { journalFolder } from "./journal/segment.js";
@@ -48,7 +48,7 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
       leases.close(error);
       onFatal(error);
     },
-    mark: new JournalMark(options.home, log),
+    mark: new JournalMarks(options.home, options.logsMark, log),
     onWritable() {
       lanes.resume("inbound");
       lanes.resume("outbound");

@@ -71,7 +71,7 @@ function createRunner<S>(machine: Machine<S>): Runner<S> {
  * The agent loop drives them by feeding each {@link MachineInput} as it happens and turning the outputs into drafts:
  *
  *     const { stream, stored } = machines.feed({ kind: "chunk", chunk });
- *     for (const output of stream) engine.publish(sessionKey, toDraft(output, context));
+ *     for (const output of stream) delivery.publish(toDraft(output, context));
  *     await delivery.append(stored.map((output) => toDraft(output, context)), { durable: false });
  *
  * The machines bring forth the six stream events, `assistant_message`, `agent_state_changed` and the turn's terminal

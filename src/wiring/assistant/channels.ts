@@ -42,7 +42,14 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
   }
   const shapes = await loadShapes(channels);
   await records.opened();
-  const previews = createPreviews(core.engine, await core.engine.records.open("preview"), channels, log);
+  const previews = createPreviews({
+    engine: core.engine,
+    records: await core.engine.records.open("preview"),
+    channels,
+    lives: core.lives,
+    log,
+  });
+  core.lives.onLeave("previews", (key) => previews.forgetSession(key));
   return { channels, shapes, previews, off, problems };
 }
 

@@ -20,12 +20,12 @@ export async function startMemory(
   const { memory } = options.config.config;
   const { readers, mind } = assistant;
   const { chatMemory, models, budgets } = mind;
-  const { events, engine, sessions } = core;
-  releases.defer(forgetWithChats({ events, sessions, whoseOf: readers.ofSession, chatMemory, log }));
+  const { events, engine, sessions, lives } = core;
+  forgetWithChats({ lives, sessions, whoseOf: readers.ofSession, chatMemory });
   if (!isWorking(options)) return;
   if (memory.titles === "model") {
     const budget = budgets.background;
-    releases.use(startTitles({ bus: events, engine, sessions, chooseModel: models.choose, budget, log }));
+    releases.use(startTitles({ bus: events, engine, sessions, lives, chooseModel: models.choose, budget, log }));
   }
   if (memory.dailySummary !== "off") await startDailySummaries(options, core, assistant, releases);
 }

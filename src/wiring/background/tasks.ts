@@ -12,7 +12,7 @@ export async function openTasks(
   releases: Releases,
 ): Promise<Tasks> {
   const { config, log, now = Date.now } = options;
-  const { engine, sessions, events } = core;
+  const { engine, sessions, events, lives } = core;
   const { running } = assistant.inbound;
   const { models } = assistant.mind;
   const { isOwner } = assistant.people;
@@ -20,6 +20,7 @@ export async function openTasks(
     engine,
     records: await engine.records.open("task"),
     sessions,
+    lives,
     running,
     models,
     isOwner,

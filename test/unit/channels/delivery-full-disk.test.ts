@@ -6,6 +6,7 @@ import { deliverOutbound, type Sender } from "../../../src/bus/delivery.js";
 import { createMessageBus } from "../../../src/bus/message-bus.js";
 import { createPreviews } from "../../../src/bus/previews.js";
 import type { Engine } from "../../../src/engine/engine.js";
+import { SessionLives } from "../../../src/events/session-lives.js";
 import { silentLog } from "../../../src/log.js";
 import { openIn, tempFolder, titled, until } from "../../support/engine/engine-kit.js";
 import { fillUp, makeRoom, smallDisk } from "../../support/engine/small-disk.js";
@@ -143,12 +144,13 @@ test("an answer does not begin to grow on a full disk, and one that stands is kn
   const there = platform(async (content) => {
     if (content === "first") await fill(disk, engine);
   });
-  const previews = createPreviews(
+  const previews = createPreviews({
     engine,
-    await engine.records.open("preview"),
-    new Map([["telegram", there.sender]]),
-    silentLog,
-  );
+    records: await engine.records.open("preview"),
+    channels: new Map([["telegram", there.sender]]),
+    lives: new SessionLives(silentLog),
+    log: silentLog,
+  });
   const { signal } = new AbortController();
   const message = (id: string, content: string) => ({ ...reply("42", content), id, channel: "telegram" });
   await previews.show(message("turn_1#1", "first"), signal);
@@ -158,7 +160,10 @@ test("an answer does not begin to grow on a full disk, and one that stands is kn
   const copy = tempFolder(t);
   fs.cpSync(home, copy, { recursive: true });
   const after = await openIn(copy);
-  assert.deepEqual((await after.engine.records.open("preview")).get("turn_1#1"), { platformMessageId: "1" });
+  assert.deepEqual((await after.engine.records.open("preview")).get("turn_1#1"), {
+    platformMessageId: "1",
+    sessionKey: "test:42",
+  });
   await after.engine[Symbol.asyncDispose]();
   makeRoom(disk);
   await until("the disk takes writes", () => engine.status().writable);

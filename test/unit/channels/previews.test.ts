@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPreviews } from "../../../src/bus/previews.js";
 import type { Engine } from "../../../src/engine/engine.js";
+import { SessionLives } from "../../../src/events/session-lives.js";
 import { silentLog } from "../../../src/log.js";
 import { gate, openIn, outbound, tempFolder } from "../../support/engine/engine-kit.js";
 
@@ -26,7 +27,13 @@ test("nothing is shown of a reply that is frozen while the chat's waiting replie
     edit: async () => undefined,
   };
   const records = await engine.records.open("preview");
-  const previews = createPreviews(slow, records, new Map([["telegram", sender]]), silentLog);
+  const previews = createPreviews({
+    engine: slow,
+    records,
+    channels: new Map([["telegram", sender]]),
+    lives: new SessionLives(silentLog),
+    log: silentLog,
+  });
   const { body } = outbound("turn_1#1");
   const showing = previews.show(body, new AbortController().signal);
   await asked.opened;
