@@ -204,7 +204,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
       title: "Token needed",
       text: isWrong
         ? "The gateway did not accept this token. Please try again."
-        : "This gateway is open to its owner only. Its token stands in the config as gateway.token.",
+        : "This gateway is open to its owner only. Its token is gateway.token in the config.",
       field: { label: "Token", value: "", isSecret: true, maxLength: 1000 },
       action: "Connect",
       canCancel: false,

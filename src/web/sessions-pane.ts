@@ -23,7 +23,7 @@ export function createSessionsPane(actions: PaneActions): SessionsPane {
   const rows = new Map<string, Row>();
   const list = h("ul", { class: "session-list" });
   const more = h("button", { type: "button", class: "link more", onclick: actions.showMore }, "Show more");
-  const none = h("p", { class: "none" }, "Your chats will stand here.");
+  const none = h("p", { class: "none" }, "Your chats will appear here.");
   const fresh = h("button", { type: "button", class: "new-chat", onclick: actions.newChat }, icon("plus"), "New chat");
   const head = h("div", { class: "pane-head" }, h("div", { class: "brand" }, "maxclaw"), fresh);
   const element = h("nav", { class: "pane", id: "sessions", "aria-label": "Chats" }, head, list, none, more);

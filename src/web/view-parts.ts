@@ -178,7 +178,7 @@ export function plainContent(parts: readonly ContentPart[]): {
   readonly text: string;
   readonly files: readonly string[];
 } {
-  if (!Array.isArray(parts)) throw new TypeError("content is no list");
+  if (!Array.isArray(parts)) throw new TypeError("content is not a list");
   let text = "";
   const files: string[] = [];
   for (const part of parts) {

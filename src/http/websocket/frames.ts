@@ -44,7 +44,12 @@ const interruptFrame = z.object({
   content: z.string().default(""),
 });
 
-export const clientFrame = z.discriminatedUnion("type", [commandFrame, chatFrame, interruptFrame]);
+export const clientFrame = z.discriminatedUnion("type", [commandFrame, chatFrame, interruptFrame], {
+  error: (issue) =>
+    issue.code === "invalid_union"
+      ? "The type of a frame must be command, chat or interrupt."
+      : "A frame must be a JSON object with a type.",
+});
 export type ClientFrame = z.infer<typeof clientFrame>;
 
 /** The id of a frame that is wrong in some other way, so that its sender can tell which one it was. */

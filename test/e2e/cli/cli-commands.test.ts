@@ -115,7 +115,7 @@ describe("commands that look at and change what a gateway holds", () => {
     const { child, result } = await startCliGateway(cli);
     child.kill("SIGKILL");
     await result;
-    assert.match((await cli.run(["status"])).stdout, /no gateway runs/);
+    assert.match((await cli.run(["status"])).stdout, /no gateway is running/);
     assert.equal((await cli.run(["sessions", "list"])).code, 0);
   });
 });

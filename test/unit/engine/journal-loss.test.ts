@@ -132,12 +132,12 @@ const losses: readonly { readonly name: string; readonly lose: (lived: Lived) =>
   {
     name: "gone",
     lose: ({ home }) => fs.rmSync(join(home, "journal"), { recursive: true }),
-    says: /is gone: journal\.mark tells of \d+ transactions.*may be lost/,
+    says: /is gone: journal\.mark says that \d+ transactions.*may be lost/,
   },
   {
     name: "an empty folder",
     lose: ({ home }) => fs.rmSync(segmentOf(home)),
-    says: /is gone: journal\.mark tells of \d+ transactions/,
+    says: /is gone: journal\.mark says that \d+ transactions/,
   },
   {
     name: "an older copy",
@@ -189,7 +189,7 @@ const losses: readonly { readonly name: string; readonly lose: (lived: Lived) =>
       fs.rmSync(join(home, "journal"), { recursive: true });
       fs.rmSync(join(home, markName));
     },
-    says: /is gone: .*logs\.mark tells of \d+ transactions/,
+    says: /is gone: .*logs\.mark says that \d+ transactions/,
   },
   {
     name: "an older copy without a mark",

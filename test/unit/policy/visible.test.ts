@@ -145,7 +145,7 @@ test("a permission is shown letter by letter in chats, on the page and in notice
 test("what only an owner may allow is told in the chat without options", () => {
   for (const approver of ["owner", undefined] as const) {
     const own = { ...asked, approver };
-    assert.match(questionText(own), /An owner of this assistant has to allow this\./);
+    assert.match(questionText(own), /An owner of this assistant must allow this\./);
     assert.deepEqual(choicesFor(own), []);
   }
   assert.doesNotMatch(questionText(asked), /owner/);

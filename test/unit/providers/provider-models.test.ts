@@ -34,7 +34,9 @@ describe("what status says of the models", () => {
     assert.match(modelsOf({ acme: lost }).problems().join(), /no address of the provider acme/);
     const both = modelsOf({ openai: works, acme: lost });
     assert.deepEqual(both.describe(), { provider: "openai", model: "openai/m" });
-    assert.deepEqual(both.problems(), ["maxclaw knows no address of the provider acme. Set providers.acme.apiBase."]);
+    assert.deepEqual(both.problems(), [
+      "maxclaw does not know the address of the provider acme. Set providers.acme.apiBase.",
+    ]);
     assert.deepEqual(modelsOf({ openai: works }).problems(), []);
   });
 });
