@@ -45,10 +45,7 @@ const interruptFrame = z.object({
 });
 
 export const clientFrame = z.discriminatedUnion("type", [commandFrame, chatFrame, interruptFrame], {
-  error: (issue) =>
-    issue.code === "invalid_union"
-      ? "The type of a frame must be command, chat or interrupt."
-      : "A frame must be a JSON object with a type.",
+  error: (issue) => (issue.code === "invalid_union" ? "must be command, chat or interrupt" : undefined),
 });
 export type ClientFrame = z.infer<typeof clientFrame>;
 

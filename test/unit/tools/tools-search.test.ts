@@ -69,6 +69,12 @@ test("lines are found with their numbers; binary files, dot entries and librarie
   const broken = await place.run(grepTool, { pattern: "(two", ...at });
   assert.equal(broken.isError, true);
   assert.match(broken.text, /not a valid regular expression/);
+  const tooMany = "{a,b}".repeat(20);
+  for (const told of [
+    await place.run(grepTool, { pattern: "two", glob: tooMany, ...at }),
+    await place.run(globTool, { pattern: tooMany, ...at }),
+  ])
+    assert.match(told.text, /^"\{a,b\}.*" is not a valid glob pattern/);
 });
 
 test("what could not be searched is said, so that no line is taken for none", async () => {
