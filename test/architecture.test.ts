@@ -139,6 +139,8 @@ const table: readonly Row[] = [
       "events/catalogue",
       "log/**",
       "mcp/*",
+      "mcp/auth/login",
+      "mcp/auth/oauth",
       "pino-log",
       "providers/catalogue/presets",
       "templates/**",
@@ -178,7 +180,8 @@ const table: readonly Row[] = [
 
 /** Packages that only these may import, in any way. */
 const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
-  "@modelcontextprotocol/sdk": ["mcp/**"],
+  "@modelcontextprotocol/client": ["mcp/**"],
+  "@modelcontextprotocol/server": ["mcp/**"],
   grammy: ["channels/telegram/**"],
   json5: ["migrate/json5"],
   imapflow: ["channels/email/**"],
@@ -208,7 +211,8 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
 
 /** Loaded only by those who switch on what needs them. */
 const heavyPackages = [
-  "@modelcontextprotocol/sdk",
+  "@modelcontextprotocol/client",
+  "@modelcontextprotocol/server",
   "unstorage",
   "grammy",
   "imapflow",
@@ -247,7 +251,7 @@ const forbidden: readonly {
     code: /\bprocess\.(?:env|argv)\b/,
     // These read what the SDKs would read, so as to keep it from them; mcp passes on a few harmless names, util all of them to git.
     except: [
-      ...["cli/**", "providers/openai/openai", "providers/anthropic/anthropic", "mcp/environment"],
+      ...["cli/**", "providers/openai/openai", "providers/anthropic/anthropic", "mcp/transport/environment"],
       "util/program-environment",
     ],
   },

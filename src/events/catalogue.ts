@@ -264,6 +264,7 @@ export const catalogue = {
       allow_custom: z.boolean(),
       default: optionalText,
       fields: z.array(text).optional(),
+      mid_call: z.boolean().optional(),
       timeout_seconds: count,
       expires_at: text,
     },

@@ -1,5 +1,5 @@
-import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 import { messageOf } from "../errors.js";
 
@@ -12,20 +12,31 @@ export interface GatewayPorts {
 
 /** Offers a gateway as an MCP server on stdin and stdout, until the client goes away. */
 export async function serveGateway(version: string, gateway: GatewayPorts): Promise<void> {
+  const gone = new Promise<void>((resolve) => {
+    process.stdin.once("end", resolve);
+    process.stdin.once("close", resolve);
+  });
+  // It speaks the newest revision and the older ones, as whoever is at the other end begins.
+  const served = serveStdio(() => createGatewayServer(version, gateway));
+  await gone;
+  await served.close();
+}
+
+function createGatewayServer(version: string, gateway: GatewayPorts): McpServer {
   const server = new McpServer({ name: "maxclaw", version });
   server.registerTool(
     "send_message",
     {
       description: "Send a message to the assistant and wait for its answer.",
-      inputSchema: { text: z.string().min(1), session: z.string().default("cli:mcp") },
+      inputSchema: z.object({ text: z.string().min(1), session: z.string().default("cli:mcp") }),
     },
-    ({ text, session }, { signal }) => answerOf(() => gateway.send(session, text, signal)),
+    ({ text, session }, { mcpReq }) => answerOf(() => gateway.send(session, text, mcpReq.signal)),
   );
   server.registerTool(
     "list_sessions",
     {
       description: "List the assistant's conversations, newest first.",
-      inputSchema: { limit: z.number().int().min(1).max(200).default(20) },
+      inputSchema: z.object({ limit: z.number().int().min(1).max(200).default(20) }),
       annotations: { readOnlyHint: true },
     },
     ({ limit }) => answerOf(() => gateway.sessions(limit)),
@@ -34,23 +45,16 @@ export async function serveGateway(version: string, gateway: GatewayPorts): Prom
     "read_events",
     {
       description: "Read what happened in a conversation, from a sequence number on.",
-      inputSchema: {
+      inputSchema: z.object({
         session: z.string(),
         after: z.number().int().min(0).default(0),
         limit: z.number().int().min(1).max(1000).default(100),
-      },
+      }),
       annotations: { readOnlyHint: true },
     },
     ({ session, after, limit }) => answerOf(() => gateway.events(session, after, limit)),
   );
-  const gone = new Promise<void>((resolve) => {
-    server.server.onclose = resolve;
-    process.stdin.once("end", resolve);
-    process.stdin.once("close", resolve);
-  });
-  await server.connect(new StdioServerTransport());
-  await gone;
-  await server.close();
+  return server;
 }
 
 async function answerOf(work: () => Promise<unknown>) {

@@ -1,10 +1,11 @@
-import { StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { SdkHttpError } from "@modelcontextprotocol/client";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { createGate } from "../util/async/gate.js";
 import { sleep } from "../util/async/sleep.js";
-import { LoginNeeded, MoreLoginNeeded } from "./oauth.js";
-import { type McpSession, openSession, type ServerCatalog, type SessionOptions } from "./session.js";
+import { LoginNeeded, MoreLoginNeeded } from "./auth/oauth.js";
+import type { ServerCatalog } from "./connection/catalog.js";
+import { type McpSession, openSession, type SessionOptions } from "./connection/session.js";
 import type { McpServerSettings } from "./settings.js";
 
 /** `idle`: left after a while without use; the next call brings it back. `off`: a person has to do something. */
@@ -50,6 +51,8 @@ export class McpServer {
   #isStale = false;
   #isRefreshing = false;
   #wants: string | undefined;
+  /** Known to speak older revisions alone. */
+  #isOlder = false;
   readonly #tried = createGate();
 
   constructor(settings: McpServerSettings, options: ServerOptions) {
@@ -159,7 +162,12 @@ export class McpServer {
     try {
       const auth = await this.#options.auth(settings);
       const onChanged = (): void => void this.#refresh(signal);
-      session = await openSession(settings, { ...this.#options, auth, onChanged }, signal);
+      const isOlder = this.#isOlder;
+      // Found out again, should that have failed because of it.
+      this.#isOlder = false;
+      session = await openSession(settings, { ...this.#options, auth, onChanged, isOlder, asks: true }, signal);
+      // Over HTTP asking costs little. Here a server may end of it, or make everybody wait.
+      this.#isOlder = session.kind === "stdio" && session.isOlder;
     } catch (error) {
       if (error instanceof LoginNeeded) {
         const reason = this.#loginHint(error);
@@ -289,11 +297,11 @@ type End =
 
 /** An HTTP server that was started again answers 404 to the session it gave before, and has done nothing. */
 function isForgotten(error: unknown): boolean {
-  return (error instanceof StreamableHTTPError && error.code === 404) || (error instanceof Error && isRefused(error));
+  return (error instanceof SdkHttpError && error.status === 404) || (error instanceof Error && isRefused(error));
 }
 
 function isLoggedOut(error: unknown): boolean {
-  return error instanceof LoginNeeded || (error instanceof StreamableHTTPError && error.code === 401);
+  return error instanceof LoginNeeded || (error instanceof SdkHttpError && error.status === 401);
 }
 
 function isRefused({ cause }: Error): boolean {

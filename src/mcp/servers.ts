@@ -2,14 +2,14 @@ import type { Logger } from "../log.js";
 import type { Tool } from "../tools/tool.js";
 import { sleep } from "../util/async/sleep.js";
 import { joinScopes } from "./auth/challenge.js";
-import { createAuth, createLoginStore, type LoginStore } from "./oauth.js";
-import { createOffer, type Offer } from "./offer.js";
+import { createAuth, createLoginStore, type LoginStore } from "./auth/oauth.js";
+import type { SessionOptions } from "./connection/session.js";
 import { McpServer, type McpServerState, type StateDetail } from "./server.js";
 import { serverFolderOf } from "./server-folder.js";
 import { serverMask } from "./server-mask.js";
-import { toolsOf } from "./server-tools.js";
-import type { SessionOptions } from "./session.js";
 import type { McpLimits, McpServerSettings } from "./settings.js";
+import { createOffer, type Offer } from "./tools/offer.js";
+import { toolsOf } from "./tools/server-tools.js";
 
 /** A turn that begins while servers still connect waits for them so long. */
 const settleMs = 2000;

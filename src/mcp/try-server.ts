@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../errors.js";
-import { createAuth, createLoginStore, LoginNeeded } from "./oauth.js";
+import { createAuth, createLoginStore, LoginNeeded } from "./auth/oauth.js";
+import { openSession } from "./connection/session.js";
 import { serverMask } from "./server-mask.js";
-import { openSession } from "./session.js";
 import { defaultLimits, type McpServerSettings } from "./settings.js";
 
 export type TryOutcome =

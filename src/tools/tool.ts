@@ -18,6 +18,11 @@ export interface ToolQuestion {
   readonly default?: string | undefined;
   /** Names of the secrets that are asked for; with `env_var` only. Their values never reach the tool. */
   readonly names?: readonly string[] | undefined;
+  /**
+   * Somebody outside wants to know it in the middle of a call: nobody is asked in a job, and a call that is cut meanwhile
+   * has perhaps done something already.
+   */
+  readonly isMidCall?: boolean | undefined;
 }
 
 export interface ToolAnswer {
@@ -145,8 +150,8 @@ export interface ToolContext {
   readonly allowedByRule: (access: ToolAccess) => boolean;
   /** Whether `permit` has allowed this in the same call because a person said yes to it now. */
   readonly allowedByPerson: (access: ToolAccess) => boolean;
-  /** Asks a person and waits. */
-  readonly ask: (question: ToolQuestion) => Promise<ToolAnswer>;
+  /** Asks a person and waits. `withdrawn`: nobody wants the answer any more; the call then goes on with its reason thrown. */
+  readonly ask: (question: ToolQuestion, withdrawn?: AbortSignal) => Promise<ToolAnswer>;
   /** Where those parts of the context came from that others wrote, at this moment. */
   readonly outside: () => readonly string[];
   /** Why no more files may be kept for this session, as the end of a sentence; undefined while there is room. */

@@ -47,7 +47,7 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
         onState: createTeller(core),
       });
     } catch (error) {
-      state.failure = `MCP servers are configured, but the client for them cannot be loaded (${messageOf(error)}). Install it: npm install @modelcontextprotocol/sdk`;
+      state.failure = `MCP servers are configured, but the client for them cannot be loaded (${messageOf(error)}). Install it: npm install @modelcontextprotocol/client`;
       options.log.error(state.failure);
     } finally {
       loading.open();

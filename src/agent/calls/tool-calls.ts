@@ -291,7 +291,7 @@ function contextOf(
     permit: labels.permit((access) => waiting(() => permit(access))),
     allowedByRule,
     allowedByPerson,
-    ask: (question) => waiting(() => askForTool(call, question, human)),
+    ask: (question, withdrawn) => waiting(() => askForTool(call, question, human, withdrawn)),
     outsideOf: (path, of) => labels.outsideOf(path, of),
     wrote: (path) => labels.wrote(path),
     ownUploads: () => ownUploads(folder, message, ports),

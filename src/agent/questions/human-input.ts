@@ -60,12 +60,12 @@ export class HumanInput {
   /**
    * Asks, and waits for the answer or the time-out without holding a place among the turns. What an earlier attempt
    * had asked for the same call is not asked again; its answer counts. `reasons` are events that are written together
-   * with the question, or not at all.
+   * with the question, or not at all. `withdrawn`: nobody wants the answer any more.
    *
-   * @throws the signal's reason when the turn ends meanwhile
+   * @throws the signal's reason when the turn ends meanwhile, and that of `withdrawn`
    */
-  ask(question: Question, reasons: readonly EventDraft[] = []): Promise<HumanAnswer> {
-    const asking = this.#last.then(() => this.#ask(question, reasons));
+  ask(question: Question, reasons: readonly EventDraft[] = [], withdrawn?: AbortSignal): Promise<HumanAnswer> {
+    const asking = this.#last.then(() => this.#ask(question, reasons, withdrawn));
     this.#last = asking.catch(() => undefined);
     return asking;
   }
@@ -83,7 +83,9 @@ export class HumanInput {
 
   /** True when the call was waiting for a person when the process ended: then it had not done anything yet. */
   wasAsking(toolCallId: string): boolean {
-    return [...this.#earlier].some((one) => one.answered === undefined && one.asked.tool_call_id === toolCallId);
+    return [...this.#earlier].some(
+      ({ answered, asked }) => answered === undefined && asked.tool_call_id === toolCallId && asked.mid_call !== true,
+    );
   }
 
   /** Takes the open question for this message, if the message answers it. */
@@ -103,9 +105,10 @@ export class HumanInput {
     return closeQuestions(open, this.#scope.log);
   }
 
-  async #ask(question: Question, reasons: readonly EventDraft[]): Promise<HumanAnswer> {
+  async #ask(question: Question, reasons: readonly EventDraft[], withdrawn?: AbortSignal): Promise<HumanAnswer> {
     const { delivery, signal } = this.#scope;
     signal.throwIfAborted();
+    withdrawn?.throwIfAborted();
     if (delivery.work.body.internal === true) {
       await this.#scope.log.append(reasons);
       const taken = takenAtTimeout({ ...question, request_id: "", timeout_seconds: 0, expires_at: "" });
@@ -124,15 +127,16 @@ export class HumanInput {
     });
     try {
       await this.#tell(asked, reasons, earlier);
-      const given = await delivery.pause(() => this.#wait(asked, answered, handle));
+      const given = await delivery.pause(() => this.#wait(asked, answered, handle, withdrawn));
       if (given !== undefined) {
         handle.close(`answered with “${given.text}”`);
         return { ...given, outcome: "answered" };
       }
-      return await this.#end(asked, handle);
+      return await this.#end(asked, handle, withdrawn);
     } finally {
       const isStopping = this.#scope.stopping.aborted;
-      handle.close(isStopping ? "the gateway is stopping; please answer after its start" : "the turn has ended");
+      const why = withdrawn?.aborted === true ? "nobody waits for the answer any more" : "the turn has ended";
+      handle.close(isStopping ? "the gateway is stopping; please answer after its start" : why);
       this.#open = undefined;
     }
   }
@@ -188,10 +192,18 @@ export class HumanInput {
   }
 
   /** The answer, or undefined once the question is out of time or the turn is to end; then no answer can come any more. */
-  async #wait(asked: Asked, answered: Promise<Answer>, handle: QuestionHandle): Promise<Answer | undefined> {
+  async #wait(
+    asked: Asked,
+    answered: Promise<Answer>,
+    handle: QuestionHandle,
+    withdrawn: AbortSignal | undefined,
+  ): Promise<Answer | undefined> {
     const { signal, stopping, giveBack } = this.#scope;
     using scope = linked(signal, Math.max(0, Date.parse(asked.expires_at) - Date.now()));
     const onStop = (): void => giveBack();
+    const onWithdrawn = (): void => scope.abort();
+    withdrawn?.addEventListener("abort", onWithdrawn, { once: true });
+    if (withdrawn?.aborted === true) onWithdrawn();
     if (stopping.aborted) onStop();
     else stopping.addEventListener("abort", onStop, { once: true });
     try {
@@ -207,15 +219,17 @@ export class HumanInput {
       }
     } finally {
       stopping.removeEventListener("abort", onStop);
+      withdrawn?.removeEventListener("abort", onWithdrawn);
     }
   }
 
-  async #end(asked: Asked, handle: QuestionHandle): Promise<HumanAnswer> {
+  async #end(asked: Asked, handle: QuestionHandle, withdrawn: AbortSignal | undefined): Promise<HumanAnswer> {
     const { delivery, log, ports, signal, stopping } = this.#scope;
-    if (signal.aborted) {
-      // A process that stops leaves the question open; a person who stops the turn withdraws it.
+    const over = signal.aborted ? signal : withdrawn?.aborted === true ? withdrawn : undefined;
+    if (over !== undefined) {
+      // A process that stops leaves the question open; a person who stops the turn withdraws it, and so does who asked.
       if (!stopping.aborted) await this.#storeAnswer(asked, "cancelled", { text: "", responderId: "" });
-      throw signal.reason;
+      throw over.reason;
     }
     const taken = takenAtTimeout(asked);
     const told = timeoutText(asked, taken.text);

@@ -3,9 +3,15 @@ import type { ToolAnswer, ToolQuestion } from "../../tools/tool.js";
 import type { HumanInput } from "./human-input.js";
 
 /** Asks a person what a tool wants to know. */
-export async function askForTool(call: ToolUsePart, asking: ToolQuestion, human: HumanInput): Promise<ToolAnswer> {
-  const { kind, question, options, allowCustom, default: fallback, names = [] } = asking;
-  return await human.ask({
+export async function askForTool(
+  call: ToolUsePart,
+  asking: ToolQuestion,
+  human: HumanInput,
+  withdrawn?: AbortSignal,
+): Promise<ToolAnswer> {
+  const { kind, question, options, allowCustom, default: fallback, names = [], isMidCall = false } = asking;
+  if (isMidCall && human.isUnattended) return { outcome: "nobody", text: "" };
+  const asked = {
     kind,
     question,
     tool_call_id: call.id,
@@ -17,5 +23,7 @@ export async function askForTool(call: ToolUsePart, asking: ToolQuestion, human:
     allow_custom: allowCustom,
     ...(fallback === undefined ? {} : { default: fallback }),
     ...(names.length === 0 ? {} : { fields: [...names] }),
-  });
+    ...(isMidCall ? { mid_call: true } : {}),
+  };
+  return await human.ask(asked, [], withdrawn);
 }

@@ -47,7 +47,7 @@ export async function removeServer(name: string): Promise<void> {
   if (found === undefined) throw new CommandError(`${file} has no server ${name}.`);
   const [{ editConfig }, { createLoginStore }, { openContext }] = await Promise.all([
     import("../../config/edit.js"),
-    import("../../mcp/oauth.js"),
+    import("../../mcp/auth/oauth.js"),
     import("../context.js"),
   ]);
   await editConfig(file, [{ path: [...found, name] }]);

@@ -89,8 +89,8 @@ export async function logInAt(name: string, port: number, version: string): Prom
   const context = await openContext();
   const server = serverOf(context, name);
   const [{ logIn }, { createLoginStore }] = await Promise.all([
-    import("../../mcp/login.js"),
-    import("../../mcp/oauth.js"),
+    import("../../mcp/auth/login.js"),
+    import("../../mcp/auth/oauth.js"),
   ]);
   const wantsLogin = await logIn(
     server,

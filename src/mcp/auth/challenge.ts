@@ -1,6 +1,5 @@
-import { extractWWWAuthenticateParams } from "@modelcontextprotocol/sdk/client/auth.js";
-import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { MoreLoginNeeded } from "../oauth.js";
+import { extractWWWAuthenticateParams, type FetchLike } from "@modelcontextprotocol/client";
+import { MoreLoginNeeded } from "./oauth.js";
 
 /** What a server wants before it does what it was asked for. */
 export interface Challenge {
@@ -45,12 +44,17 @@ export function wantingFetch(
     const challenge = init?.method === "POST" ? challengeIn(response) : undefined;
     if (challenge === undefined || (challenge.kind === "login" && hasLogin)) return response;
     await response.body?.cancel();
-    await onWants(challenge.scope);
+    if (!isProbe(init)) await onWants(challenge.scope);
     const scope = challenge.scope === undefined ? "" : ` (scope ${challenge.scope})`;
     throw new MoreLoginNeeded(
       challenge.kind === "login" ? `it wants a login${scope}` : `it wants more rights than the login has${scope}`,
     );
   };
+}
+
+/** The question which revisions it speaks, which an older server refuses like anything that it does not know. */
+function isProbe(init: RequestInit | undefined): boolean {
+  return new Headers(init?.headers).get("mcp-method") === "server/discover";
 }
 
 /** All scopes of both, each once; undefined for none. */

@@ -8,15 +8,21 @@ export interface AwaitedAnswer {
   readonly whyNot: (issuer: string | undefined) => string | undefined;
 }
 
+export interface LoginAnswer {
+  readonly code: string;
+  /** The login server that it says it is from. */
+  readonly issuer?: string | undefined;
+}
+
 /** Where a person's browser comes back to: on this machine's loopback. */
 export interface LoginCallback extends AsyncDisposable {
   readonly url: string;
-  /** The code of the next answer that holds this state. */
-  next(awaited: AwaitedAnswer): Promise<string>;
+  /** The next answer that holds this state. */
+  next(awaited: AwaitedAnswer): Promise<LoginAnswer>;
 }
 
 interface Waiting extends AwaitedAnswer {
-  readonly resolve: (code: string) => void;
+  readonly resolve: (answer: LoginAnswer) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -39,12 +45,13 @@ export async function openLoginCallback(port: number): Promise<LoginCallback> {
       waiting.reject(new ConfigError(`The login was refused: ${why}`));
     };
     // Also where it brings an error: another server could end this login with one.
-    const wrong = waiting.whyNot(searchParams.get("iss") ?? undefined);
+    const issuer = searchParams.get("iss") ?? undefined;
+    const wrong = waiting.whyNot(issuer);
     if (wrong !== undefined) return refuse(wrong);
     const code = searchParams.get("code");
     if (code === null) return refuse((searchParams.get("error") ?? "no code").slice(0, 200));
     say(200, "maxclaw is logged in. You can close this page.");
-    waiting.resolve(code);
+    waiting.resolve({ code, issuer });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

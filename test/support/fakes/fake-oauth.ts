@@ -26,13 +26,15 @@ export interface FakeOAuthOptions {
   readonly givesNothing?: boolean;
   /** What the authorization server says in its answers of who it is (RFC 9207); its metadata promise that it does. */
   readonly iss?: "right" | "wrong" | "absent";
+  /** Who it says that it is, where that is not its address. */
+  readonly issuer?: string;
   /** It says nowhere where to log in but when it is asked. */
   readonly isSecretive?: boolean;
 }
 
 /** An MCP server (streamable HTTP, plain JSON answers) behind an authorization server that checks PKCE, both on loopback. */
 export async function startFakeOAuth(options: FakeOAuthOptions = {}): Promise<FakeOAuth> {
-  const { needs = {}, givesNothing = false, iss, isSecretive = false } = options;
+  const { needs = {}, givesNothing = false, iss, issuer, isSecretive = false } = options;
   let scope = "";
   const seen: string[] = [];
   let wasRefused = false;
@@ -116,7 +118,7 @@ export async function startFakeOAuth(options: FakeOAuthOptions = {}): Promise<Fa
       return json(response, 200, { resource: `${origin}/mcp`, authorization_servers: [origin] });
     if (pathname === "/.well-known/oauth-authorization-server")
       return json(response, 200, {
-        issuer: origin,
+        issuer: issuer ?? origin,
         authorization_endpoint: `${origin}/authorize`,
         token_endpoint: `${origin}/token`,
         registration_endpoint: `${origin}/register`,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLineReader } from "../../../src/mcp/lines.js";
-import { toolNames } from "../../../src/mcp/names.js";
+import { toolNames } from "../../../src/mcp/tools/names.js";
+import { createLineReader } from "../../../src/mcp/transport/lines.js";
 
 const named = (server: string, ...tools: string[]) => toolNames(tools.map((tool) => ({ server, tool })));
 

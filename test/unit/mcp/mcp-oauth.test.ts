@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { logIn } from "../../../src/mcp/login.js";
-import { createLoginStore } from "../../../src/mcp/oauth.js";
+import { logIn } from "../../../src/mcp/auth/login.js";
+import { createLoginStore } from "../../../src/mcp/auth/oauth.js";
 import type { McpServerSettings } from "../../../src/mcp/settings.js";
 import { startFakeOAuth } from "../../support/fakes/fake-oauth.js";
 import { tempHome } from "../../support/worlds/gateway.js";

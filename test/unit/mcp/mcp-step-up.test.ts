@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { logIn } from "../../../src/mcp/login.js";
-import { createLoginStore } from "../../../src/mcp/oauth.js";
+import { logIn } from "../../../src/mcp/auth/login.js";
+import { createLoginStore } from "../../../src/mcp/auth/oauth.js";
 import { type FakeOAuthOptions, startFakeOAuth } from "../../support/fakes/fake-oauth.js";
 import { tempHome } from "../../support/worlds/gateway.js";
 import { openTestServers, settingsOf } from "../../support/worlds/mcp.js";
@@ -112,6 +112,15 @@ describe("the answer of an authorization server", () => {
   it("counts when it says who it is, as promised", async () => {
     await using w = await start({ iss: "right" });
     assert.equal(await w.login(), true);
+  });
+
+  it("does not count when it goes by the name of a login server elsewhere", async () => {
+    await using w = await start({ issuer: "https://login.example" });
+    await assert.rejects(
+      w.login(),
+      /The login server at http:\/\/127\.0\.0\.1:\d+\/? says that it is https:\/\/login\.example/,
+    );
+    assert.deepEqual(w.oauth.seen, [], "it is neither registered with nor asked");
   });
 
   for (const [iss, why] of [

@@ -1,24 +1,25 @@
 import { randomBytes } from "node:crypto";
 import {
   auth,
+  Client,
   discoverOAuthProtectedResourceMetadata,
+  type FetchLike,
   type OAuthClientProvider,
-} from "@modelcontextprotocol/sdk/client/auth.js";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { OAuthError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
-import type { FetchLike, Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { ListToolsResultSchema } from "@modelcontextprotocol/sdk/types.js";
-import { ConfigError } from "../errors.js";
-import { linked } from "../util/async/linked.js";
-import { untilAborted } from "../util/async/until-aborted.js";
-import { type Challenge, challengedFetch, joinScopes } from "./auth/challenge.js";
-import { issuerProblem, type LoginCallback, openLoginCallback } from "./auth/login-callback.js";
-import { boundedFetch } from "./bounded-fetch.js";
+  OAuthError,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { ConfigError } from "../../errors.js";
+import { linked } from "../../util/async/linked.js";
+import { untilAborted } from "../../util/async/until-aborted.js";
+import { causeOf, clauseOf } from "../connection/explain.js";
+import { type Agreement, negotiationOf } from "../connection/revision.js";
+import { defaultLimits, type McpServerSettings } from "../settings.js";
+import { boundedFetch } from "../transport/bounded-fetch.js";
+import { type Challenge, challengedFetch, joinScopes } from "./challenge.js";
+import { issuerProblem, type LoginCallback, openLoginCallback } from "./login-callback.js";
 import { createAuth, type LoginStore } from "./oauth.js";
-import { causeOf, clauseOf } from "./session.js";
-import { defaultLimits, type McpServerSettings } from "./settings.js";
+import { ownIssuerCheck } from "./renewing-fetch.js";
 
 export interface LoginOptions {
   readonly version: string;
@@ -101,8 +102,23 @@ class Login {
     return true;
   }
 
-  /** Connects and lists the tools; what it wants before, if anything. @throws when it fails for another reason */
+  /**
+   * Connects and lists the tools; what it wants before, if anything. The older revisions come first: their servers may
+   * refuse what they do not know as if it wanted a login.
+   *
+   * @throws when it fails for another reason
+   */
   async #meet(token: string | undefined): Promise<Challenge | undefined> {
+    try {
+      return await this.#meetBy("older", token);
+    } catch (error) {
+      return await this.#meetBy("newest", token).catch(() => {
+        throw error;
+      });
+    }
+  }
+
+  async #meetBy(agreement: Agreement, token: string | undefined): Promise<Challenge | undefined> {
     const seen: { last: Challenge | undefined } = { last: undefined };
     const headers = new Headers(this.#server.headers);
     if (token !== undefined && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
@@ -116,12 +132,14 @@ class Login {
       this.#server.type === "sse"
         ? new SSEClientTransport(new URL(this.#url), settings)
         : new StreamableHTTPClientTransport(new URL(this.#url), settings);
-    const client = new Client({ name: "maxclaw", version: this.#options.version });
+    const client = new Client(
+      { name: "maxclaw", version: this.#options.version },
+      { versionNegotiation: negotiationOf(agreement, defaultLimits) },
+    );
     try {
-      // The SDK declares what may be absent in two ways that TypeScript does not take for the same.
-      await client.connect(transport as Transport, { timeout: defaultLimits.initialiseMs });
+      await client.connect(transport, { timeout: defaultLimits.initialiseMs });
       if (client.getServerCapabilities()?.tools !== undefined)
-        await client.request({ method: "tools/list" }, ListToolsResultSchema, { timeout: defaultLimits.listMs });
+        await client.request({ method: "tools/list" }, { timeout: defaultLimits.listMs });
       return undefined;
     } catch (error) {
       if (seen.last === undefined) throw error;
@@ -147,6 +165,7 @@ class Login {
     const place = {
       serverUrl: this.#url,
       fetchFn: this.#fetch,
+      ...ownIssuerCheck,
       ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
       ...(this.#scope === undefined ? {} : { scope: this.#scope }),
     };
@@ -157,8 +176,8 @@ class Login {
     // The login may fail before anybody waits for it.
     answer.catch(() => {});
     if ((await auth(provider, place)) === "AUTHORIZED") return;
-    const authorizationCode = await untilAborted(answer, signal);
-    await auth(provider, { ...place, authorizationCode });
+    const { code, issuer } = await untilAborted(answer, signal);
+    await auth(provider, { ...place, authorizationCode: code, ...(issuer === undefined ? {} : { iss: issuer }) });
   }
 
   async #keep(): Promise<void> {
@@ -202,6 +221,6 @@ function createFreshStore(url: string): LoginStore {
 
 /** An authorization server need not give more than the name of an error. */
 function reasonOf(error: unknown): string {
-  const more = error instanceof OAuthError ? error.errorCode : "";
+  const more = error instanceof OAuthError ? error.code : "";
   return [more, causeOf(error) ?? clauseOf(error)].filter((part) => part !== "").join(": ");
 }

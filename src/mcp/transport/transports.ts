@@ -1,10 +1,15 @@
-import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { wantingFetch } from "./auth/challenge.js";
+import {
+  type OAuthClientProvider,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import { wantingFetch } from "../auth/challenge.js";
+import { ownIssuerCheck, renewingFetch } from "../auth/renewing-fetch.js";
+import { withoutLargeTools } from "../connection/large-tools.js";
+import type { McpLimits, McpServerSettings } from "../settings.js";
 import { boundedFetch } from "./bounded-fetch.js";
 import { createFloodGuard } from "./flood.js";
-import { renewingFetch } from "./renewing-fetch.js";
-import type { McpLimits, McpServerSettings } from "./settings.js";
 import { StdioTransport } from "./stdio-transport.js";
 
 export type TransportKind = "stdio" | "http" | "sse";
@@ -28,26 +33,26 @@ export function kindsOf({ command, type }: McpServerSettings): readonly [Transpo
   return type === undefined ? ["http", "sse"] : [type];
 }
 
-export async function createTransport(
+export function createTransport(
   kind: TransportKind,
   { command = "", args, env, cwd, url = "", headers }: McpServerSettings,
   { limits, folder, closed, mask, auth, onWants = async () => {} }: TransportOptions,
-): Promise<Transport> {
+): Transport {
   if (kind === "stdio") return new StdioTransport({ command, args, env, cwd, folder, closed, mask }, limits);
   const bounded = boundedFetch(limits.maxFrameBytes);
   const renewed = auth === undefined ? bounded : renewingFetch(bounded, auth, url, limits.initialiseMs);
   const options = {
     fetch: wantingFetch(renewed, auth !== undefined, onWants),
     requestInit: { headers },
-    ...(auth === undefined ? {} : { authProvider: auth }),
+    // Nobody is here to log in again.
+    onInsufficientScope: "throw" as const,
+    ...(auth === undefined ? {} : { authProvider: auth, ...ownIssuerCheck }),
   };
-  if (kind === "http") {
-    const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
-    // The SDK declares what may be absent in two ways that TypeScript does not take for the same.
-    return guarded(new StreamableHTTPClientTransport(new URL(url), options) as Transport, limits);
-  }
-  const { SSEClientTransport } = await import("@modelcontextprotocol/sdk/client/sse.js");
-  return guarded(new SSEClientTransport(new URL(url), options) as Transport, limits);
+  const address = new URL(url);
+  return guarded(
+    kind === "http" ? new StreamableHTTPClientTransport(address, options) : new SSEClientTransport(address, options),
+    limits,
+  );
 }
 
 /** A server that says too much unasked is left. Must be called before the client hangs itself in. */
@@ -62,13 +67,17 @@ function guarded(transport: Transport, limits: McpLimits): Transport {
   Object.defineProperty(transport, "onmessage", {
     get: () => listener,
     set(inner: Transport["onmessage"]) {
+      if (inner === undefined) {
+        listener = undefined;
+        return;
+      }
       listener = (message, extra) => {
         if (!flood.isExpected(message)) {
           transport.onerror?.(new Error("it flooded the gateway with messages that nobody asked for"));
           void transport.close();
           return;
         }
-        inner?.(message, extra);
+        inner(withoutLargeTools(message), extra);
       };
     },
   });

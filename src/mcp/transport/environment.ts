@@ -1,4 +1,4 @@
-import { safeSearchPath } from "../util/files/search-path.js";
+import { safeSearchPath } from "../../util/files/search-path.js";
 
 /** What programs need to find their way, and nothing that could be a secret. */
 const harmless = [

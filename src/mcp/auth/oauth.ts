@@ -1,11 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/sdk/client/auth.js";
-import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
+import type {
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { ConfigError, messageOf } from "../errors.js";
-import { replaceFile } from "../util/files/replace-file.js";
-import type { McpServerSettings } from "./settings.js";
+import { ConfigError, messageOf } from "../../errors.js";
+import { replaceFile } from "../../util/files/replace-file.js";
+import type { McpServerSettings } from "../settings.js";
 
 /** A person has to log in before the server can be used. */
 export class LoginNeeded extends Error {
@@ -110,22 +114,24 @@ export function createAuth(
       ...(oauth?.scope === undefined ? {} : { scope: oauth.scope }),
     },
     state: () => browser?.state ?? "",
-    async clientInformation() {
+    async clientInformation(context) {
+      // Of the config, so it stays there: it belongs to whichever login server the address leads to.
       if (oauth?.clientId !== undefined)
         return {
+          ...(context === undefined ? {} : { issuer: context.issuer }),
           client_id: oauth.clientId,
           ...(oauth.clientSecret === undefined ? {} : { client_secret: oauth.clientSecret }),
         };
-      const known = (await store.read(server))?.client;
+      const known = bound((await store.read(server))?.client, context);
       // Without a person nothing is registered: that would leave a client behind at each try.
       if (known === undefined && browser === undefined) throw new LoginNeeded("it wants a login");
-      return known as OAuthClientInformationMixed | undefined;
+      return known as StoredOAuthClientInformation | undefined;
     },
     saveClientInformation: (client) => store.write(server, { client: { ...client } }),
-    async tokens() {
-      const tokens = (await store.read(server))?.tokens;
+    async tokens(context) {
+      const tokens = bound((await store.read(server))?.tokens, context);
       if (tokens !== undefined) hide(secretsOf(tokens));
-      return tokens as OAuthTokens | undefined;
+      return tokens as StoredOAuthTokens | undefined;
     },
     async saveTokens(tokens) {
       hide(secretsOf(tokens));
@@ -142,6 +148,7 @@ export function createAuth(
     },
     codeVerifier: () => verifier,
     saveDiscoveryState(state) {
+      checkIssuer(state);
       discovery = state;
     },
     discoveryState: () => discovery,
@@ -151,6 +158,32 @@ export function createAuth(
       if (scope === "client" || scope === "all") await store.write(server, { client: undefined });
     },
   };
+}
+
+/** What an older version has stored says not which login server it is from: it belongs to the first one that is met. */
+function bound<T extends object>(
+  stored: T | undefined,
+  context: { readonly issuer: string } | undefined,
+): T | undefined {
+  return stored === undefined || context === undefined ? stored : { issuer: context.issuer, ...stored };
+}
+
+/**
+ * A login server may not go by the name of another one, or it would get the answers that are for that one (RFC 8414,
+ * 3.3). Its own host is enough: many that serve several customers name the host alone.
+ *
+ * @throws {ConfigError}
+ */
+function checkIssuer({ authorizationServerUrl, authorizationServerMetadata }: OAuthDiscoveryState): void {
+  const issuer = authorizationServerMetadata?.issuer;
+  if (issuer === undefined || originOf(issuer) === originOf(authorizationServerUrl)) return;
+  throw new ConfigError(
+    `The login server at ${authorizationServerUrl.slice(0, 200)} says that it is ${issuer.slice(0, 200)}. It is not used, because it may stand in for that one.`,
+  );
+}
+
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
 function secretsOf(tokens: { readonly access_token: string; readonly refresh_token?: string | undefined }): string[] {

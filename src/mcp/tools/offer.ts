@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { nearest } from "../tools/nearest.js";
-import { defineTool, failed, type Tool } from "../tools/tool.js";
-import { cutText } from "../util/text/cut-text.js";
+import { nearest } from "../../tools/nearest.js";
+import { defineTool, failed, type Tool } from "../../tools/tool.js";
+import { cutText } from "../../util/text/cut-text.js";
 
 const maxFound = 15;
 /** So many of those found come with their schemas. */

@@ -1,4 +1,4 @@
-import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 
 /** Counts what a server says unasked. */
 export interface FloodGuard {

@@ -1,5 +1,12 @@
-import { auth, extractWWWAuthenticateParams, type OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
-import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
+import {
+  auth,
+  extractWWWAuthenticateParams,
+  type FetchLike,
+  type OAuthClientProvider,
+} from "@modelcontextprotocol/client";
+
+/** Whom a login server may call itself is checked by the provider, see `createAuth`. */
+export const ownIssuerCheck = { skipIssuerMetadataValidation: true } as const;
 
 /**
  * A fetch that renews an access token which the server refuses, and asks once more. All requests that find out at the same
@@ -26,7 +33,7 @@ export function renewingFetch(
         ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
         ...(scope === undefined ? {} : { scope }),
       };
-      renewal ??= auth(provider, { serverUrl, ...place, fetchFn }).finally(() => {
+      renewal ??= auth(provider, { serverUrl, ...place, ...ownIssuerCheck, fetchFn }).finally(() => {
         renewal = undefined;
       });
       await renewal;

@@ -1,6 +1,6 @@
-import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv";
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { z } from "zod";
-import { unknownText } from "../tools/nearest.js";
+import { unknownText } from "../../tools/nearest.js";
 
 /**
  * The input of a tool as its server's JSON schema wants it. Compiled when it is first used. Patterns are left to the
@@ -17,7 +17,11 @@ export function inputOf(schema: object, onBadSchema: () => void): z.ZodType<Reco
 
 function compile(schema: object, onBadSchema: () => void): (input: unknown) => string | undefined {
   try {
-    const validate = new AjvJsonSchemaValidator().getValidator(withoutPatterns(schema));
+    const dialect = dialectOf(schema);
+    const checked = withoutPatterns(schema);
+    const validate = new AjvJsonSchemaValidator().getValidator(
+      dialect === undefined ? checked : { ...checked, $schema: dialect },
+    );
     return (input) => {
       const result = validate(input);
       if (result.valid) return undefined;
@@ -29,6 +33,12 @@ function compile(schema: object, onBadSchema: () => void): (input: unknown) => s
     onBadSchema();
     return () => undefined;
   }
+}
+
+/** An older kind of JSON schema, if it says that it is one: the same words mean something else there. */
+function dialectOf(schema: object): string | undefined {
+  const named = "$schema" in schema ? schema.$schema : undefined;
+  return typeof named === "string" && /\/(draft-0[67]|draft\/2019-09)\//.test(named) ? named : undefined;
 }
 
 const objectSchema = z.object({

@@ -1,9 +1,9 @@
 import path from "node:path";
-import type { ContentBlock, EmbeddedResource } from "@modelcontextprotocol/sdk/types.js";
-import { outsideResults } from "../policy/places/zones.js";
-import { keepFile } from "../tools/keep-file.js";
-import type { ToolContext, ToolImage, ToolResult } from "../tools/tool.js";
-import { imageTypeOf } from "../util/image-type.js";
+import type { ContentBlock, EmbeddedResource } from "@modelcontextprotocol/client";
+import { outsideResults } from "../../policy/places/zones.js";
+import { keepFile } from "../../tools/keep-file.js";
+import type { ToolContext, ToolImage, ToolResult } from "../../tools/tool.js";
+import { imageTypeOf } from "../../util/image-type.js";
 
 const maxFiles = 8;
 const maxFileBytes = 12 * 1024 * 1024;

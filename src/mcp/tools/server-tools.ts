@@ -1,21 +1,24 @@
 import {
-  ErrorCode,
-  GetPromptResultSchema,
-  McpError,
+  type Client,
+  ProtocolError,
   type ReadResourceResult,
+  SdkError,
   type Tool as ToolInfo,
-} from "@modelcontextprotocol/sdk/types.js";
+} from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { messageOf } from "../errors.js";
-import type { Logger } from "../log.js";
-import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tools/tool.js";
-import { cutText } from "../util/text/cut-text.js";
+import { messageOf } from "../../errors.js";
+import type { Logger } from "../../log.js";
+import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../../tools/tool.js";
+import { cutText } from "../../util/text/cut-text.js";
+import { createAsker } from "../asking/ask.js";
+import { MoreLoginNeeded } from "../auth/oauth.js";
+import { CallTimeout } from "../connection/call-time.js";
+import { causeOf, clauseOf } from "../connection/explain.js";
+import type { Caller, CallOptions, McpSession } from "../connection/session.js";
+import { type McpServer, NotConnected } from "../server.js";
 import { inputOf } from "./check-input.js";
 import { toolNames } from "./names.js";
-import { MoreLoginNeeded } from "./oauth.js";
 import { type ServerContent, toResult } from "./result.js";
-import { type McpServer, NotConnected } from "./server.js";
-import { causeOf, clauseOf, type McpSession } from "./session.js";
 
 /** A description is the server's own words in every request: no more of them than a model needs. */
 const maxDescription = 400;
@@ -66,8 +69,8 @@ function calledTool(server: McpServer, info: ToolInfo, name: string, log: Logger
     risk: "call",
     origin: "mcp",
     run: (input, context) =>
-      answerOf(server, name, context, async (session) => {
-        const result = await session.callTool(info.name, input, context.signal);
+      answerOf(server, name, context, async (session, caller) => {
+        const result = await session.callTool(info, input, caller);
         return { content: result.content, structured: result.structuredContent, isError: result.isError === true };
       }),
   });
@@ -91,8 +94,7 @@ function resourceTool(server: McpServer, name: string): Tool {
     risk: "call",
     origin: "mcp",
     run: ({ uri }, context) =>
-      answerOf(server, name, context, async ({ client }) => {
-        const options = { signal: context.signal, timeout: server.settings.callMs };
+      askedOf(server, name, context, async (client, options) => {
         if (uri === undefined) {
           const { resources } = await client.listResources(undefined, options);
           const templates = await client.listResourceTemplates(undefined, options).catch(() => undefined);
@@ -116,8 +118,7 @@ function promptTool(server: McpServer, name: string): Tool {
     risk: "call",
     origin: "mcp",
     run: ({ name: prompt, arguments: given = {} }, context) =>
-      answerOf(server, name, context, async ({ client }) => {
-        const options = { signal: context.signal, timeout: server.settings.callMs };
+      askedOf(server, name, context, async (client, options) => {
         if (prompt === undefined) {
           const { prompts } = await client.listPrompts(undefined, options);
           return listed(
@@ -127,8 +128,7 @@ function promptTool(server: McpServer, name: string): Tool {
             }),
           );
         }
-        const params = { name: prompt, arguments: given };
-        const { messages } = await client.request({ method: "prompts/get", params }, GetPromptResultSchema, options);
+        const { messages } = await client.getPrompt({ name: prompt, arguments: given }, options);
         return {
           content: messages.flatMap(({ role, content }) => [{ type: "text" as const, text: `${role}:` }, content]),
           isError: false,
@@ -157,8 +157,39 @@ interface Outcome {
   readonly isError: boolean;
 }
 
+function declined(why: string): string {
+  return `[The server wanted to ask a person something in this call. That was declined: ${why}.]`;
+}
+
+/** The same for a request that the client knows how to make. */
+function askedOf(
+  server: McpServer,
+  tool: string,
+  context: ToolContext,
+  work: (client: Client, options: CallOptions) => Promise<Outcome>,
+): Promise<ToolResult> {
+  return answerOf(server, tool, context, (session, caller) =>
+    session.call((options) => work(session.client, options), caller),
+  );
+}
+
 /** Runs one request; whatever goes wrong is a sentence for the model. */
 async function answerOf(
+  server: McpServer,
+  tool: string,
+  context: ToolContext,
+  work: (session: McpSession, caller: Caller) => Promise<Outcome>,
+): Promise<ToolResult> {
+  const { name } = server.settings;
+  const notes = new Set<string>();
+  const onDeclined = (why: string): void => void notes.add(declined(why));
+  const asker = createAsker({ server: name, tool, ask: context.ask, onDeclined });
+  const caller = { signal: context.signal, onDeclined, asker };
+  const result = await runFor(server, tool, context, (session) => work(session, caller));
+  return notes.size === 0 ? result : { ...result, text: [...notes, result.text].join("\n\n") };
+}
+
+async function runFor(
   server: McpServer,
   tool: string,
   context: ToolContext,
@@ -184,25 +215,24 @@ async function answerOf(
       const text = `${tool} was not run: ${server.wants ?? server.said(error)}. Only a person can do that, where the gateway runs.`;
       return { ...failed(text, `${tool}: ${name} wants a login`), outside };
     }
-    if (used?.isClosed === true && error instanceof McpError) {
+    if (used?.isClosed === true && error instanceof SdkError) {
       const why = server.said((await used.closed) ?? "it closed the connection");
       const text = `The MCP server ${name} was lost in the middle of the call: ${why}. Whether it did anything is unknown.`;
       return { ...failed(text, `${tool}: ${name} was lost`), outside };
     }
-    if (isTimeout(error)) {
+    if (error instanceof CallTimeout) {
       if (used !== undefined) void server.suspect(used);
       const text = `The MCP server ${name} did not answer within ${callMs / 1000} s; whether it did anything is unknown.`;
       return failed(text, `${tool} took too long`);
     }
     // The server's own answer shows that it is there; anything else may mean that it knows nobody any more.
-    if (used !== undefined && !(error instanceof McpError)) void server.suspect(used);
-    const said = error instanceof McpError ? cutText(messageOf(error), 1000) : (causeOf(error) ?? clauseOf(error));
-    const text = server.said(said);
+    if (used !== undefined && !(error instanceof ProtocolError)) void server.suspect(used);
+    const said = error instanceof ProtocolError ? cutText(messageOf(error), 1000) : (causeOf(error) ?? clauseOf(error));
+    // The client's own words for it are a page long.
+    const isOdd = said.startsWith("Invalid elicitation request");
+    const text = isOdd
+      ? "it wanted to ask a person something in a form that the protocol does not know"
+      : server.said(said);
     return { ...failed(`${tool} failed: ${text}`, `${tool} failed`), outside };
   }
-}
-
-/** What the SDK says of a request that took too long. A server may use the same number for something else. */
-function isTimeout(error: unknown): boolean {
-  return error instanceof McpError && error.code === ErrorCode.RequestTimeout && /timed out$/.test(error.message);
 }

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
-import { sleep } from "../util/async/sleep.js";
+import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
+import { sleep } from "../../util/async/sleep.js";
+import { withoutLargeTools } from "../connection/large-tools.js";
+import { emptyServerFolder } from "../server-folder.js";
+import type { McpLimits } from "../settings.js";
 import { serverEnvironment } from "./environment.js";
 import { createFloodGuard, type FloodGuard } from "./flood.js";
 import { createLineReader } from "./lines.js";
-import { emptyServerFolder } from "./server-folder.js";
-import type { McpLimits } from "./settings.js";
 import { StderrTail } from "./stderr-tail.js";
 
 /**
@@ -40,9 +40,9 @@ export interface StdioServer {
  * are skipped. A line over the limit, or a flood of what nobody asked for, ends the server.
  */
 export class StdioTransport implements Transport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: (message: JSONRPCMessage) => void;
+  onclose: Transport["onclose"];
+  onerror: Transport["onerror"];
+  onmessage: Transport["onmessage"];
 
   readonly #server: StdioServer;
   readonly #limits: McpLimits;
@@ -51,6 +51,7 @@ export class StdioTransport implements Transport {
   readonly #stderr: StderrTail;
   #why: string | undefined;
   #isClosed = false;
+  #endedItself = false;
   #exited: Promise<void> = Promise.resolve();
 
   constructor(server: StdioServer, limits: McpLimits) {
@@ -62,6 +63,16 @@ export class StdioTransport implements Transport {
 
   get pid(): number | undefined {
     return this.#child?.pid;
+  }
+
+  /** By this and `pid` the client knows that silence may be an older server's, and that nobody else listens here. */
+  get stderr(): null {
+    return null;
+  }
+
+  /** Nobody had ended it, and it had been found. */
+  get endedItself(): boolean {
+    return this.#endedItself;
   }
 
   /** Why it ended, as far as that is known. */
@@ -123,7 +134,7 @@ export class StdioTransport implements Transport {
         if (this.#why !== undefined) return;
         const message = toMessage(line);
         if (!this.#flood.isExpected(message)) this.#end("it flooded the gateway with messages that nobody asked for");
-        if (message !== undefined && this.#why === undefined) this.onmessage?.(message);
+        if (message !== undefined && this.#why === undefined) this.onmessage?.(withoutLargeTools(message));
       },
       () => this.#end(`it sent a message of more than ${Math.round(this.#limits.maxFrameBytes / 1024)} kB`),
     );
@@ -138,6 +149,7 @@ export class StdioTransport implements Transport {
     for (const stream of [stdin, stdout, stderr, lifeline]) stream.on("error", () => {});
     this.#exited = new Promise((resolve) => {
       child.once("exit", (code, signal) => {
+        this.#endedItself = this.#why === undefined && code !== 127;
         this.#why ??= code === 127 ? "its command was not found" : `it ended with ${signal ?? `code ${code}`}`;
         // Whatever it started and left behind ends with it.
         lifeline.destroy();
@@ -190,7 +202,7 @@ export class StdioTransport implements Transport {
 
 function toMessage(line: string): JSONRPCMessage | undefined {
   try {
-    return JSONRPCMessageSchema.parse(JSON.parse(line));
+    return parseJSONRPCMessage(JSON.parse(line));
   } catch {
     return undefined;
   }

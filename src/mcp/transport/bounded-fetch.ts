@@ -1,4 +1,4 @@
-import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { FetchLike } from "@modelcontextprotocol/client";
 
 /** A fetch whose answers cannot fill memory: `maxBytes` for a whole one, and for each event of a stream of events. */
 export function boundedFetch(maxBytes: number): FetchLike {
