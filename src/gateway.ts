@@ -3,7 +3,7 @@ import type { GatewayApi } from "./api/gateway-api.js";
 import type { Payload } from "./events/catalogue.js";
 import { draft } from "./events/event.js";
 import { openAgent } from "./library/agent.js";
-import type { GatewayOptions } from "./wiring/options.js";
+import type { GatewayOptions, Listen } from "./wiring/options.js";
 import type { DoorPorts } from "./wiring/runtime.js";
 
 /** The running daemon: an agent that also listens for HTTP. Disposing drains it without grace. */
@@ -27,7 +27,8 @@ const webRoot = fileURLToPath(new URL("../web", import.meta.url));
  * @throws {ConfigError} when the address cannot be bound or needs a token, or a folder cannot be used
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const agent = openAgent(options, options.http === false ? undefined : (ports) => openHttp(options, ports));
+  const { http: listen = {} } = options;
+  const agent = openAgent(options, listen === false ? undefined : (ports) => openHttp(options, listen, ports));
   await agent.initialize();
   return {
     api: agent.api,
@@ -40,14 +41,15 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
 async function openHttp(
   options: GatewayOptions,
+  listen: Listen,
   { api, tell, signal }: DoorPorts,
 ): Promise<{ readonly address: string } & AsyncDisposable> {
   const { openHttpServer } = await import("./http/server.js");
   const { gateway } = options.config.config;
   return await openHttpServer(
     {
-      host: options.host ?? gateway.host,
-      port: options.port ?? gateway.port,
+      host: listen.host ?? gateway.host,
+      port: listen.port ?? gateway.port,
       token: gateway.token,
       allowedOrigins: gateway.allowedOrigins,
       webRoot,

@@ -117,4 +117,10 @@ export {
   type ToolTasks,
   type ToolTraits,
 } from "./tools/tool.js";
-export type { Extension, ExtensionContext, ExtensionFactory } from "./wiring/extensions/extension.js";
+export {
+  defineExtension,
+  type Extension,
+  type ExtensionContext,
+  type ExtensionFactory,
+  type ExtensionTool,
+} from "./wiring/extensions/extension.js";

@@ -48,7 +48,14 @@ const table: readonly Row[] = [
   { files: "memory/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "skills/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "channels/formatting/**", may: base },
-  { files: "channels/*/**", may: [...base, "channels/channel", "channels/formatting/*"], types: ["bus/messages"] },
+  // A channel's section of the config, and the one list of those that the config can name.
+  { files: "channels/*/section", may: [...base, "config/values"] },
+  { files: "channels/platforms", may: [...base, "channels/*/platform"], types: ["channels/platform", "bus/replies"] },
+  {
+    files: "channels/*/**",
+    may: [...base, "channels/channel", "channels/formatting/*"],
+    types: ["bus/messages", "channels/platform"],
+  },
   { files: "channels/*", may: [...base, "events/**"], types: ["bus/*", "engine/engine"] },
   // Each wire API knows what all providers share, never another one.
   ...["catalogue", "wire", "request"].map((room) => ({
@@ -114,7 +121,7 @@ const table: readonly Row[] = [
   { files: "api/skill-files", may: [...base, "api/skills-api", "skills/*"] },
   {
     files: "api/**",
-    may: [...base, "events/**"],
+    may: [...base, "events/**", "engine/log-damage"],
     types: [
       "bus/*",
       "engine/engine",
@@ -157,7 +164,7 @@ const table: readonly Row[] = [
     types: ["events/**"],
   },
   { files: "templates/**", may: base },
-  { files: "config/**", may: base },
+  { files: "config/**", may: [...base, "channels/platforms"] },
   // Puts the agent together with an engine of its own, and with a model and tools that only play.
   {
     files: "replay/**",
@@ -320,6 +327,23 @@ describe("the source code", () => {
       }),
     );
     assert.deepEqual(strays, []);
+  });
+
+  test("names each platform in one list, and each family of tools in another one", () => {
+    const importers = (isPart: RegExp): readonly string[] =>
+      sources.flatMap(({ path, imports }) => {
+        const room = path.split("/").slice(0, 2).join("/");
+        const isFar = imports.some(({ kind, specifier }) => {
+          const target = targetOf(path, specifier);
+          return kind !== "type" && target !== undefined && isPart.test(target) && !target.startsWith(`${room}/`);
+        });
+        return isFar ? [path] : [];
+      });
+    assert.deepEqual(importers(/^channels\/(?!formatting\/)[^/]+\//), ["channels/platforms.ts"]);
+    assert.deepEqual(
+      importers(/^tools\/[^/]+\//).filter((path) => !path.startsWith("tools/")),
+      ["wiring/runtime.ts", "wiring/tools/tools.ts"],
+    );
   });
 
   test("imports only packages that come along with the program", () => {

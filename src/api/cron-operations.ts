@@ -1,19 +1,22 @@
-import { RequestError } from "../errors.js";
-import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
+import { channelOf } from "../events/session-key.js";
 import type { JobChange, JobOwner, JobWish, Run } from "../schedule/job.js";
 import type { JobState, Scheduler } from "../schedule/scheduler.js";
 import { addressesIn } from "../util/web-addresses.js";
 import type { CronApi, CronChange, CronJobView, CronRecord, CronWish } from "./cron-api.js";
 
 const maxAddresses = 100;
-const defaultChat = "webui:scheduled";
+
+export interface CronPorts {
+  readonly scheduler: () => Promise<Scheduler>;
+  /** Whose job it is when this chat asks for it. @throws {RequestError} 400 for what is not a chat */
+  readonly ownerOf: (chat: string | undefined) => JobOwner;
+}
 
 /** @param owners `channel:sender` from the config: in their own chats a job has their rights */
-export function createCronOperations(scheduler: () => Promise<Scheduler>, owners: readonly string[]): CronApi {
+export function createCronOperations({ scheduler, ownerOf }: CronPorts, owners: readonly string[]): CronApi {
   return {
     list: async () => (await scheduler()).list().map(toView),
-    add: async (wish) =>
-      toView(await (await scheduler()).add(toJobWish(wish), jobOwnerOf(chatFor(wish, owners), owners))),
+    add: async (wish) => toView(await (await scheduler()).add(toJobWish(wish), ownerOf(chatFor(wish, owners)))),
     update: async (id, wish) => toView(await (await scheduler()).update(id, toJobChange(wish))),
     remove: async (id) => await (await scheduler()).remove(id),
     enable: async (id, isEnabled) => toView(await (await scheduler()).enable(id, isEnabled)),
@@ -44,21 +47,6 @@ function toJobChange({ title, prompt, ...rest }: CronChange): JobChange {
 /** Owners are written as the chat in which they are met alone. */
 function chatFor({ sessionKey, channel }: CronWish, owners: readonly string[]): string | undefined {
   return sessionKey ?? owners.find((owner) => channelOf(owner) === channel);
-}
-
-/** A direct chat's messages are its owner's; in any other chat nobody is known to ask, and that has a guest's rights. */
-export function jobOwnerOf(sessionKey = defaultChat, owners: readonly string[]): JobOwner {
-  const channel = channelOf(sessionKey);
-  const [chatId = "", ...thread] = clientChannels.has(channel) ? [chatOf(sessionKey)] : chatOf(sessionKey).split(":");
-  if (!/^[a-z0-9-]+$/.test(channel) || chatId === "" || channel === "system")
-    throw new RequestError(`"${sessionKey.slice(0, 80)}" is no chat: write channel:chat, e.g. telegram:42.`, {
-      status: 400,
-      code: "bad_request",
-    });
-  const own =
-    owners.find((owner) => owner === `${channel}:${chatId}`) ?? owners.find((each) => channelOf(each) === channel);
-  const senderId = clientChannels.has(channel) ? "owner" : own === undefined ? chatId : chatOf(own);
-  return { channel, chatId, senderId, sessionKey, ...(thread.length === 0 ? {} : { thread: thread.join(":") }) };
 }
 
 function toView(job: JobState): CronJobView {

@@ -1,10 +1,12 @@
-import type { FileHandle } from "node:fs/promises";
 import type { BudgetUsage, UsageReport } from "../budgets/report.js";
 import type { Attachment, MessageMode } from "../bus/messages.js";
 import type { HeldFiles, LedgerEntry } from "../engine/engine.js";
 import type { Usage } from "../events/content.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
+import type { UploadRequest } from "../inbound/uploads.js";
+import type { PairedSender, PairingRequest } from "../policy/pairing.js";
 import type { SessionDocument, SessionSummary } from "../sessions/session.js";
+import type { OpenedFile } from "../util/files/opened-file.js";
 import type { CronApi } from "./cron-api.js";
 import type { GatewayStatus } from "./gateway-status.js";
 import type { McpApi } from "./mcp-api.js";
@@ -30,25 +32,6 @@ export interface SessionStatus {
     readonly recoverySource: "stream" | "journal" | "none";
     readonly missedEventsCount: number;
   };
-}
-
-/** A file that people were given, open for reading. */
-export interface ArtifactContent {
-  readonly filename: string;
-  readonly mimeType: string;
-  readonly sizeBytes: number;
-  readonly handle: FileHandle;
-}
-
-/** A file on its way to the gateway. */
-export interface UploadRequest {
-  /** As its owner calls it. */
-  readonly filename: string;
-  /** Default: what the name's end stands for. */
-  readonly mimeType?: string | undefined;
-  /** What its sender says, so that a file that is too large is refused before it is sent. */
-  readonly sizeBytes?: number | undefined;
-  readonly content: AsyncIterable<Uint8Array>;
 }
 
 /** What a session has used. */
@@ -122,22 +105,6 @@ export interface SkillSummary {
   readonly displayName?: string;
   /** The front matter's `allowed-tools`: what the skill's author had in mind. It allows and forbids nothing. */
   readonly allowedTools?: readonly string[];
-}
-
-export interface PairingRequest {
-  readonly code: string;
-  readonly channel: string;
-  readonly senderId: string;
-  readonly senderName?: string;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-}
-
-export interface PairedSender {
-  readonly channel: string;
-  readonly senderId: string;
-  readonly senderName?: string;
-  readonly pairedAt: string;
 }
 
 export interface SubscribeOptions {
@@ -288,7 +255,7 @@ export interface GatewayApi {
    *
    * @throws {RequestError} 404
    */
-  openArtifact(sessionKey: string, artifactId: string): Promise<ArtifactContent>;
+  openArtifact(sessionKey: string, artifactId: string): Promise<OpenedFile>;
   /**
    * Keeps a file for the `attachments` of a message that is sent later. Resolves once it is durable; one that does not
    * come whole leaves nothing behind.
@@ -301,7 +268,7 @@ export interface GatewayApi {
    *
    * @throws {RequestError} 404
    */
-  openUpload(name: string): Promise<ArtifactContent>;
+  openUpload(name: string): Promise<OpenedFile>;
   listSkills(): Promise<readonly SkillSummary[]>;
   /** @throws {RequestError} 404 */
   getSkill(name: string): Promise<SkillSummary & { readonly content: string }>;

@@ -12,22 +12,16 @@ import type { StreamSnapshots } from "../events/stream-snapshots.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Answers } from "../inbound/answers.js";
 import type { Intake } from "../inbound/intake.js";
+import type { UploadRequest } from "../inbound/uploads.js";
 import type { Logger } from "../log.js";
 import type { Grants } from "../policy/grants.js";
 import type { Pairing } from "../policy/pairing.js";
-import type { Scheduler } from "../schedule/scheduler.js";
 import type { SessionStore } from "../sessions/session-store.js";
-import { linked } from "../util/async/linked.js";
+import { settledWithin } from "../util/async/within.js";
+import type { OpenedFile } from "../util/files/opened-file.js";
 import { cutText } from "../util/text/cut-text.js";
-import { createCronOperations } from "./cron-operations.js";
-import type {
-  ArtifactContent,
-  GatewayApi,
-  PolicyView,
-  SessionStatus,
-  SkillSummary,
-  UploadRequest,
-} from "./gateway-api.js";
+import { type CronPorts, createCronOperations } from "./cron-operations.js";
+import type { GatewayApi, PolicyView, SessionStatus, SkillSummary } from "./gateway-api.js";
 import type { GatewayStatus } from "./gateway-status.js";
 import { createPolicyOperations } from "./policy-operations.js";
 import { checkKey, checkSend, toInbound } from "./send-request.js";
@@ -58,7 +52,7 @@ export interface OperationPorts {
   };
   readonly workspace: string;
   readonly budgets: Pick<Budgets, "limits" | "report">;
-  readonly schedule: { readonly scheduler: () => Promise<Scheduler> };
+  readonly schedule: CronPorts;
   /** `channel:sender` from the config. */
   readonly owners: readonly string[];
   readonly tasks: {
@@ -66,7 +60,7 @@ export interface OperationPorts {
     forget(sessionKey: string): Promise<void>;
   };
   readonly channels: ReadonlyMap<string, Pick<Channel, "forget">>;
-  readonly artifacts: { open(sessionKey: string, artifactId: string): Promise<ArtifactContent> };
+  readonly artifacts: { open(sessionKey: string, artifactId: string): Promise<OpenedFile> };
   /** @throws when there is no such model; the message says what to change */
   chooseModel(label: string, signal: AbortSignal): Promise<unknown>;
   /** True for a message that begins a fresh conversation. */
@@ -80,7 +74,7 @@ export interface OperationPorts {
   readonly uploads: {
     readonly folder: string;
     keep(file: UploadRequest): Promise<Attachment>;
-    open(name: string): Promise<ArtifactContent>;
+    open(name: string): Promise<OpenedFile>;
     hand(
       sessionKey: string,
       messageId: string,
@@ -118,8 +112,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     }
   };
   const endOfTurn = async (key: string): Promise<void> => {
-    using limit = linked(new AbortController().signal, stopLimitMs);
-    await Promise.race([running.ended(key), untilAborted(limit.signal)]);
+    await settledWithin(running.ended(key), { ms: stopLimitMs });
   };
   const lifecycle = createLifecycle({
     engine,
@@ -233,7 +226,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
         agentState: session.agentState,
         isRunning: running.has(key),
         firstSequence: session.firstSequence,
-        lastSequence: session.lastSequence,
+        lastSequence: session.document.lastSequence,
         ...(snapshot === undefined ? {} : { currentMessageId: snapshot.messageId }),
       };
       if (!includeRecovery) return status;
@@ -242,9 +235,9 @@ export function createOperations(ports: OperationPorts): GatewayApi {
       return {
         ...status,
         recovery: {
-          canRecover: session.lastSequence > 0,
+          canRecover: session.document.lastSequence > 0,
           streamExists: snapshot !== undefined,
-          recoverySource: snapshot !== undefined ? "stream" : session.lastSequence > 0 ? "journal" : "none",
+          recoverySource: snapshot !== undefined ? "stream" : session.document.lastSequence > 0 ? "journal" : "none",
           missedEventsCount: next === undefined ? 0 : status.lastSequence - next.seq + 1,
         },
       };
@@ -369,7 +362,7 @@ export function createOperations(ports: OperationPorts): GatewayApi {
     ...createPolicyOperations(ports, (event) => append(systemKey, event)),
 
     skills: createSkillOperations(ports, (event) => append(systemKey, event)),
-    cron: createCronOperations(ports.schedule.scheduler, ports.owners),
+    cron: createCronOperations(ports.schedule, ports.owners),
     ledger: ports.readLedger,
     ...(engine.holdFiles === undefined ? {} : { holdFiles: engine.holdFiles }),
     metrics: ports.metrics,
@@ -382,8 +375,4 @@ function titleEvent(title: string): EventDraft {
     { title: cutText(title.trim(), maxTitleChars), generated_by: "user" },
     { source: "client" },
   );
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -4,6 +4,7 @@ import { ChannelError, EngineError, messageOf } from "../errors.js";
 import type { DeliveryStatus } from "../events/catalogue.js";
 import { draft, type EventDraft, type StoredEvent } from "../events/event.js";
 import type { Logger } from "../log.js";
+import { backoffMs } from "../util/async/backoff.js";
 import { sleep } from "../util/async/sleep.js";
 import type { OutboundMessage } from "./messages.js";
 import { type GrowingSender, type Previews, replacePreview } from "./previews.js";
@@ -200,9 +201,9 @@ async function settleFailure(
   const failed = change(delivery, isUnknown ? "unknown" : "retrying", unclear > 0, { error }, before.begunAs);
   const isOld = delivery.attempt >= maxAttempts && Date.now() - delivery.work.acceptedAt >= keepTryingMs;
   if (unclear >= maxAttempts || isOld) return bury(delivery, options, unclear, error, [failed]);
-  const longest = delivery.attempt > maxAttempts ? 300 : 60;
-  const backoffMs = retryDelayMs * Math.min(2 ** (delivery.attempt - 1), longest);
-  await delivery.retry({ reason: error, delayMs: failure.retryAfterMs ?? backoffMs, events: [failed] });
+  const longestMs = retryDelayMs * (delivery.attempt > maxAttempts ? 300 : 60);
+  const waitMs = backoffMs(delivery.attempt, { firstMs: retryDelayMs, longestMs });
+  await delivery.retry({ reason: error, delayMs: failure.retryAfterMs ?? waitMs, events: [failed] });
 }
 
 async function bury(

@@ -1,4 +1,6 @@
 import { resolve } from "node:path";
+import { isPlatformName, whatLacks } from "../channels/platforms.js";
+import { isLoopback } from "../util/loopback.js";
 import { expandTilde } from "./home.js";
 import type { Config, McpServerConfig } from "./schema.js";
 import { type OffSection, type Settled, settle } from "./settle.js";
@@ -40,7 +42,7 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
   if (hostProblem !== undefined) problems.push(hostProblem);
 
   const runnable = Object.entries(channels).filter(([name, channel]) => {
-    const missing = channel?.enabled === true ? missingIn(name, channels) : undefined;
+    const missing = channel?.enabled === true ? lacking(name, channels) : undefined;
     if (missing !== undefined) {
       problems.push(`${missing}; channels.${name} is off`);
       off.push({ section: `channels.${name}`, reason: missing });
@@ -63,13 +65,8 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
   return { config, problems, off, secrets: secretsOf(config, named) };
 }
 
-/** What a channel that is switched on cannot do without. */
-function missingIn(name: string, { telegram, discord, websocket }: Config["channels"]): string | undefined {
-  if (name === "telegram" && telegram?.token === undefined) return "channels.telegram is enabled but has no token";
-  if (name === "discord" && discord?.token === undefined) return "channels.discord is enabled but has no token";
-  if (name === "websocket" && websocket?.token === undefined && !isLoopback(websocket?.host ?? ""))
-    return `channels.websocket.host is ${websocket?.host}, which others can reach, but channels.websocket.token is not set`;
-  return undefined;
+function lacking(name: string, channels: Config["channels"]): string | undefined {
+  return isPlatformName(name) ? whatLacks(name, channels) : undefined;
 }
 
 /** Random ones have 64 bits and more then. */
@@ -90,11 +87,6 @@ function openHostProblem(host: string, token: string | undefined): string | unde
 /** Where to listen: the configured address, or loopback as long as no token guards another one. */
 export function listenHost({ host, token }: Pick<Config["gateway"], "host" | "token">): string {
   return token === undefined && !isLoopback(host) ? "127.0.0.1" : host;
-}
-
-/** True for addresses that only this machine can reach. */
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** The config files of other programs hold `mcpServers` at the top: merged, and `tools.mcpServers` wins. */

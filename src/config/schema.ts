@@ -1,18 +1,7 @@
 import { z } from "zod";
-import { email } from "./email-schema.js";
+import { channelSections } from "../channels/platforms.js";
 import { type mcpServer, tools } from "./tools-schema.js";
-import {
-  flag,
-  ids,
-  jsonValue,
-  number,
-  optionalAddress,
-  optionalText,
-  seconds,
-  thinking,
-  toFlag,
-  whole,
-} from "./values.js";
+import { flag, jsonValue, number, optionalAddress, optionalText, seconds, thinking, toFlag, whole } from "./values.js";
 
 const agentDefaults = z.strictObject({
   /** The folder that tools may read. `~` and `${NAME}` work; a relative path starts at the home. */
@@ -102,67 +91,6 @@ const gateway = z.strictObject({
   allowedOrigins: z.array(z.string()).default([]),
 });
 
-const telegram = z.strictObject({
-  enabled: flag(false),
-  /** From @BotFather. */
-  token: optionalText,
-  /** Numeric sender ids. Empty: strangers get a pairing code. `["*"]`: anyone. */
-  allowFrom: ids,
-  /** Ids of groups. Empty: any. Else only these, where everybody who addresses it may talk unless `allowFrom` says who. */
-  allowGroups: ids,
-  /** HTTP proxy for the Bot API. */
-  proxy: optionalAddress,
-  /** A Bot API server of your own. */
-  apiRoot: optionalAddress,
-  /** Telegram brings updates to `url`, which somebody passes on to `host` and `port`. Without both: it is polled. */
-  webhook: z
-    .strictObject({
-      url: optionalAddress,
-      /** Telegram shows it with each update. */
-      secret: z
-        .string()
-        .trim()
-        .regex(/^[\w-]{0,256}$/, "up to 256 letters, digits, _ or -")
-        .transform((value) => (value === "" ? undefined : value))
-        .optional(),
-      host: z.string().trim().min(1, "an address such as 127.0.0.1").default("127.0.0.1"),
-      port: whole(0, 65_535, 18_792),
-    })
-    .refine(({ url, secret }) => url === undefined || secret !== undefined, "a `secret` beside the `url`")
-    .prefault({}),
-});
-
-const discord = z.strictObject({
-  enabled: flag(false),
-  /** From the Bot page of the developer portal. */
-  token: optionalText,
-  /** User ids. Empty: strangers get a pairing code. `["*"]`: anyone. */
-  allowFrom: ids,
-  /** Ids of channels in servers. Empty: any. Else only these, with their threads. */
-  allowGroups: ids,
-  /** A proxy for Discord's API. */
-  apiRoot: optionalAddress,
-});
-
-/** A door for other programs. */
-const websocket = z.strictObject({
-  enabled: flag(false),
-  /** Any other than loopback makes the token necessary. */
-  host: z.string().trim().min(1, "an address such as 127.0.0.1").default("127.0.0.1"),
-  port: whole(0, 65_535, 18_791),
-  path: z
-    .string()
-    .trim()
-    .regex(/^\/[^?#\s]*$/, "a path such as /ws")
-    .default("/ws"),
-  /** Programs show it when they connect. */
-  token: optionalText,
-  /** Origins of web pages that may connect; programs send none. */
-  allowOrigins: z.array(z.string().trim()).default([]),
-  allowFrom: ids,
-  allowGroups: ids,
-});
-
 const policyRule = z.strictObject({
   tool: z.string().min(1).optional(),
   /** A path, an address, a chat, a command, or a call's whole input as JSON. */
@@ -193,14 +121,7 @@ export const configSchema = z.strictObject({
   providers: z.record(z.string(), provider).default({}),
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
-  channels: z
-    .strictObject({
-      telegram: telegram.optional(),
-      discord: discord.optional(),
-      websocket: websocket.optional(),
-      email: email.optional(),
-    })
-    .prefault({}),
+  channels: z.strictObject(channelSections()).prefault({}),
   /** Who may command everything from a chat: `channel:sender`, e.g. `telegram:42`. */
   owners: z
     .array(

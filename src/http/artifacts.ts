@@ -1,5 +1,5 @@
 import { pipeline } from "node:stream/promises";
-import type { ArtifactContent } from "../api/gateway-api.js";
+import type { OpenedFile } from "../util/files/opened-file.js";
 import { type Exchange, paramOf } from "./exchange.js";
 
 /** A file that people were given. */
@@ -8,7 +8,7 @@ export async function sendArtifact(x: Exchange): Promise<void> {
 }
 
 /** A file as a download. The headers of every answer keep what is in it from running in the name of the page. Closes it. */
-export async function sendDownload(x: Exchange, file: ArtifactContent): Promise<void> {
+export async function sendDownload(x: Exchange, file: OpenedFile): Promise<void> {
   const { filename, mimeType, sizeBytes, handle } = file;
   await using _file = handle;
   const { request, response } = x;

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { RequestError } from "../errors.js";
-import { contentTypeOf } from "./content-types.js";
+import { contentTypeOf } from "../util/files/content-types.js";
 import { pagePolicy } from "./security-headers.js";
 import type { Target } from "./target.js";
 

@@ -9,7 +9,8 @@ import type { Logger } from "../log.js";
 import type { Pairing } from "../policy/pairing.js";
 import type { Policy, SpeechDecision } from "../policy/policy.js";
 import type { RateLimiter } from "../policy/rate-limits.js";
-import { linked } from "../util/async/linked.js";
+import { InOrder } from "../util/async/in-order.js";
+import { within } from "../util/async/within.js";
 import { newId } from "../util/ids.js";
 import type { Answers } from "./answers.js";
 import type { ReceivedFiles } from "./received-files.js";
@@ -75,11 +76,11 @@ export function createIntake(ports: IntakePorts): Intake {
   const { bus, policy, pairing, rates, questions, answers, files, prepareSession, stuck, asksToStop, now, log } = ports;
   const recent = createRecentTexts();
   /** Sessions in which a message waits for its files: what is behind it waits as well. */
-  const tails = new Map<string, Promise<unknown>>();
+  const tails = new InOrder<string>();
 
   const publish = async (message: InboundMessage, cursor: ReceivedMessage["cursor"]): Promise<Acceptance> => {
     try {
-      await withinTime(prepareSession(message.sessionKey), longestPrepareMs);
+      await within(prepareSession(message.sessionKey), { ms: longestPrepareMs });
     } catch (error) {
       // Whatever is wrong with its past, the message itself can be kept; its turn says what it could not read.
       log.warn(`The session of a message could not be read: ${messageOf(error)}`, { session: message.sessionKey });
@@ -91,19 +92,7 @@ export function createIntake(ports: IntakePorts): Intake {
   };
 
   const inOrder = async <T>(sessionKey: string, takesTime: boolean, work: () => Promise<T>): Promise<T> => {
-    const tail = tails.get(sessionKey);
-    if (tail === undefined && !takesTime) return await work();
-    const done = (tail ?? Promise.resolve()).then(work);
-    const settled = done.then(
-      () => undefined,
-      () => undefined,
-    );
-    tails.set(sessionKey, settled);
-    try {
-      return await done;
-    } finally {
-      if (tails.get(sessionKey) === settled) tails.delete(sessionKey);
-    }
+    return tails.isBusy(sessionKey) || takesTime ? await tails.run(work, sessionKey) : await work();
   };
 
   const refuse = async (
@@ -313,15 +302,6 @@ export function createIntake(ports: IntakePorts): Intake {
 
 function textOf(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n");
-}
-
-/** @throws when it takes longer */
-async function withinTime(work: Promise<void>, ms: number): Promise<void> {
-  using limit = linked(new AbortController().signal, ms);
-  const tooLong = new Promise<never>((_, reject) => {
-    limit.signal.addEventListener("abort", () => reject(new Error(`It took longer than ${ms} ms`)));
-  });
-  await Promise.race([work, tooLong]);
 }
 
 function tooFast(waitMs: number): string {

@@ -4,6 +4,7 @@ import type { Attachment } from "../bus/messages.js";
 import type { ReceivedFile } from "../channels/channel.js";
 import { ChannelError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
+import { backoffMs } from "../util/async/backoff.js";
 import { linked } from "../util/async/linked.js";
 import { sleep } from "../util/async/sleep.js";
 import { plainName } from "../util/files/file-name.js";
@@ -72,7 +73,7 @@ export function createReceivedFiles(options: ReceivedFilesOptions): ReceivedFile
         signal.throwIfAborted();
         const isWorthIt = error instanceof ChannelError && error.retryable && attempt < fetchAttempts;
         if (!isWorthIt) throw error;
-        await sleep(error.retryAfterMs ?? retryDelayMs * 4 ** (attempt - 1), signal);
+        await sleep(error.retryAfterMs ?? backoffMs(attempt, { firstMs: retryDelayMs, growth: 4 }), signal);
       }
     }
   }

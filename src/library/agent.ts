@@ -10,7 +10,7 @@ import { type Logger, silentLog } from "../log.js";
 import type { Provider } from "../providers/provider.js";
 import type { SessionSummary } from "../sessions/session.js";
 import { readVersion } from "../util/version.js";
-import type { GatewayOptions } from "../wiring/options.js";
+import type { Additions, GatewayOptions, Pauses } from "../wiring/options.js";
 import { type OpenDoor, openRuntime, type Runtime } from "../wiring/runtime.js";
 import { type AgentSession, createSession, type SendOptions } from "./session.js";
 
@@ -23,10 +23,9 @@ export interface AgentConfig {
 
 /** What an agent can be given instead of, or beside, what the config names. Nothing is needed. */
 export interface AgentDependencies
-  extends Pick<
-    GatewayOptions,
-    "openEngine" | "tools" | "storage" | "machines" | "reactors" | "platforms" | "now" | "modelRetryMs"
-  > {
+  extends Pick<GatewayOptions, "openEngine" | "now">,
+    Omit<Additions, "providers">,
+    Pick<Pauses, "modelRetryMs"> {
   /** Model providers; `model: "<name>/<model>"` chooses one, and the first is the default. */
   readonly provider?: Provider | readonly Provider[];
   /** What `${NAME}` in the config stands for, beside the secrets of the home. Default: nothing. */
@@ -79,14 +78,16 @@ export interface Agent extends AsyncDisposable {
  */
 export function createAgent(config: AgentConfig = {}, dependencies: AgentDependencies = {}): Agent {
   const { home: wanted, ...keys } = config;
-  const { provider, env = {}, log = silentLog, ...parts } = dependencies;
+  const { provider, env = {}, log = silentLog, openEngine, now, modelRetryMs, ...parts } = dependencies;
   const home = resolve(wanted ?? findHome({}, homedir()));
   const providers = provider === undefined ? [] : "stream" in provider ? [provider] : provider;
   return startAgent(async () => {
     const loaded = await configOf(keys, { home, env });
     if (loaded.problems.length > 0)
       throw new ConfigError(`The config is wrong: ${loaded.problems.map(findingIn).join("; ")}`);
-    return await openRuntime({ ...parts, config: loaded, home, log, version: readVersion(), providers });
+    const added = { ...parts, providers };
+    const given = { config: loaded, home, log, version: readVersion(), added, pauses: { modelRetryMs } };
+    return await openRuntime({ ...given, openEngine, now });
   });
 }
 

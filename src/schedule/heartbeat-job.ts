@@ -1,2 +1,5 @@
 /** The name under which the heartbeat is counted, beside the ids of jobs. */
 export const heartbeatJob = "heartbeat";
+
+/** Ids of the messages of heartbeats begin so. */
+export const heartbeatPrefix = "heartbeat:";

@@ -87,3 +87,12 @@ export function hasTasks(text: string | undefined): boolean {
 function isIdle(text: string): boolean {
   return text === "" || /^#{1,6}(?:\s|$)/.test(text);
 }
+
+/** A text without what a template says word for word: what a new workspace's file says of itself is nothing to do. */
+export function withoutLinesOf(template = "", text: string | undefined): string | undefined {
+  const own = new Set(template.split("\n").map((line) => line.trim()));
+  return text
+    ?.split("\n")
+    .filter((line) => !own.has(line.trim()))
+    .join("\n");
+}

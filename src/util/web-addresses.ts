@@ -39,6 +39,14 @@ export function addressesIn(text: string, limit: number): readonly string[] {
   return [...found];
 }
 
+/** So many of a text are kept. */
+const mostKept = 100;
+
+/** Those of a text that a model wrote which it did not make up. */
+export function knownAddressesIn(text: string, knows: (url: string) => boolean): readonly string[] {
+  return addressesIn(text, mostKept).filter(knows);
+}
+
 function* firstOf<T>(all: Iterable<T>, count: number): Generator<T> {
   let left = count;
   for (const one of all) {

@@ -9,6 +9,7 @@ import type { Reactor } from "../reactors/reactor.js";
 import type { StorageDriver } from "../sessions/storage/storage.js";
 import type { Tool } from "../tools/tool.js";
 
+/** What a gateway is opened with. */
 export interface GatewayOptions {
   readonly config: LoadedConfig;
   readonly home: string;
@@ -16,37 +17,14 @@ export interface GatewayOptions {
   readonly version: string;
   /** What variables of the config stand for. Without it the config can be neither read nor changed over HTTP. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Override `gateway.host` and `gateway.port`. Port 0: any free one. */
-  readonly host?: string | undefined;
-  readonly port?: number | undefined;
-  /** False: platforms are not connected; replies to their chats wait for the next start. */
-  readonly channels?: boolean | undefined;
-  /** False: nothing is worked on, for commands that only look. */
-  readonly work?: boolean | undefined;
-  /** False: no HTTP server. */
-  readonly http?: boolean | undefined;
-  /** Where a local Ollama is looked for while no provider is configured. */
-  readonly ollamaAddress?: string | undefined;
-  /** The pause before a model is asked again, in ms; each further one is twice as long. Default 1000. */
-  readonly modelRetryMs?: number | undefined;
-  /** How long channels wait for their platform's word on a send. Default: each as it sees fit. */
-  readonly sendTimeoutMs?: number | undefined;
-  /** The pause before a send is tried again, in ms; each further one is twice as long. Default 1000. */
-  readonly sendRetryMs?: number | undefined;
-  /** Model providers beside those of the config; one goes before a configured one of its name. */
-  readonly providers?: readonly Provider[] | undefined;
-  /** Where session documents are, instead of where the config says. Closed with the gateway. */
-  readonly storage?: StorageDriver | undefined;
+  /** Where to listen, in the place of what the config says. False: no HTTP server. */
+  readonly http?: Listen | false | undefined;
+  readonly runs?: Runs | undefined;
+  /** Beside what the config names. */
+  readonly added?: Additions | undefined;
+  readonly pauses?: Pauses | undefined;
   /** Unix ms: what counts as now for messages, days, schedules and what expires. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
-  /** Tools beside the built-in ones. */
-  readonly tools?: readonly Tool[] | undefined;
-  /** Machines that run for each agent beside the built-in ones, on what happens to it. */
-  readonly machines?: readonly Machine<unknown>[] | undefined;
-  /** Reactors beside the built-in ones; each is started with a view that can only listen. */
-  readonly reactors?: readonly Reactor[] | undefined;
-  /** Platforms beside those of the config. */
-  readonly platforms?: ((context: PlatformContext) => readonly Channel[]) | undefined;
   /** Opens another engine than the embedded one. */
   readonly openEngine?: ((options: EmbeddedEngineOptions) => Promise<Engine>) | undefined;
   /**
@@ -54,4 +32,47 @@ export interface GatewayOptions {
    * kill the process there.
    */
   readonly onBoundary?: OnBoundary | undefined;
+}
+
+/** In the place of `gateway.host` and `gateway.port`. */
+export interface Listen {
+  readonly host?: string | undefined;
+  /** 0: any free one. */
+  readonly port?: number | undefined;
+}
+
+/** What a gateway does by itself. All of it, where nothing else is said. */
+export interface Runs {
+  /** False: platforms are not connected; replies to their chats wait for the next start. */
+  readonly channels?: boolean | undefined;
+  /** False: nothing is worked on, for commands that only look. */
+  readonly work?: boolean | undefined;
+}
+
+/** What extensions add, and programs that have the gateway as a library. */
+export interface Additions {
+  /** Model providers; one goes before a configured one of its name. */
+  readonly providers?: readonly Provider[] | undefined;
+  /** Where session documents are, instead of where the config says. Closed with the gateway. */
+  readonly storage?: StorageDriver | undefined;
+  readonly tools?: readonly Tool[] | undefined;
+  /** Machines that run for each agent beside the built-in ones, on what happens to it. */
+  readonly machines?: readonly Machine<unknown>[] | undefined;
+  /** Each is started with a view that can only listen. */
+  readonly reactors?: readonly Reactor[] | undefined;
+  readonly platforms?: ((context: PlatformContext) => readonly Channel[]) | undefined;
+}
+
+/** How long the far side is waited for, in ms. */
+export interface Pauses {
+  /** Before a model is asked again; each further one is twice as long. Default 1000. */
+  readonly modelRetryMs?: number | undefined;
+  /** How long channels wait for their platform's word on a send. Default: each as it sees fit. */
+  readonly sendTimeoutMs?: number | undefined;
+  /** Before a send is tried again; each further one is twice as long. Default 1000. */
+  readonly sendRetryMs?: number | undefined;
+}
+
+export function isWorking({ runs }: Pick<GatewayOptions, "runs">): boolean {
+  return runs?.work !== false;
 }

@@ -1,39 +1,22 @@
-import { join } from "node:path";
-import { parseCommand } from "../agent/commands/chat-command.js";
 import type { GatewayApi } from "../api/gateway-api.js";
-import { createOperations } from "../api/operations.js";
-import { repliesOf } from "../bus/replies.js";
-import { readLedger } from "../engine/embedded/inspect/ledger.js";
 import type { EventDraft } from "../events/event.js";
 import { rootKeyOf } from "../events/session-key.js";
-import { receivedFiles } from "../policy/places/zones.js";
-import { createAnsweredReactor } from "../reactors/answered-questions.js";
-import { createLiveAnswersReactor } from "../reactors/live-answers.js";
-import { createLogReactor } from "../reactors/log-events.js";
-import { createMetricsReactor } from "../reactors/metrics.js";
-import type { Reactor } from "../reactors/reactor.js";
-import { createTypingReactor } from "../reactors/typing.js";
-import { messageTool } from "../tools/chat/message.js";
+import { type Artifacts, createArtifacts } from "../tools/chat/artifacts.js";
 import { Releases } from "../util/async/releases.js";
-import { createArtifacts } from "./artifacts.js";
-import { type Assistant, openAssistant } from "./assistant.js";
-import { chatCommands } from "./chat-commands.js";
-import { createChatDirectory } from "./chats.js";
-import { type Core, gatewayKey, openCore } from "./core.js";
-import { tellOfDamage } from "./damage-notices.js";
-import { DiskProbe } from "./disk-probe.js";
-import { openExec } from "./exec.js";
-import { startLanes } from "./lanes.js";
-import { openMcp } from "./mcp.js";
-import { startMemory } from "./memory.js";
-import type { GatewayOptions } from "./options.js";
-import { tellOwnersOfQuestions } from "./owner-notices.js";
-import { openSchedule } from "./schedule.js";
-import { createSettings } from "./settings.js";
-import { createStatus } from "./status.js";
-import { openTasks } from "./tasks.js";
-import { createUploads } from "./uploads.js";
-import { openWeb } from "./web.js";
+import { type Assistant, openAssistant } from "./assistant/assistant.js";
+import { startMemory } from "./background/memory.js";
+import { startNotices } from "./background/notices.js";
+import { openReactors } from "./background/reactors.js";
+import { type OpenedSchedule, openSchedule } from "./background/schedule.js";
+import { openTasks } from "./background/tasks.js";
+import { type Core, openCore } from "./core/core.js";
+import { openOperations } from "./operations/operations.js";
+import { openStatus } from "./operations/status.js";
+import { type GatewayOptions, isWorking } from "./options.js";
+import { openMcp } from "./tools/mcp.js";
+import { openTools } from "./tools/tools.js";
+import { chatCommands } from "./turns/chat-commands.js";
+import { Lanes } from "./turns/lanes.js";
 
 /** All parts at work. Disposing drains them without grace. */
 export interface Runtime extends AsyncDisposable {
@@ -43,9 +26,6 @@ export interface Runtime extends AsyncDisposable {
   /** Takes nothing new and lets turns and replies finish for `graceMs`; what is left goes on at the next start. */
   drain(graceMs: number): Promise<void>;
 }
-
-/** A growing answer is cut again with each look: no platform shows more than this in one message. */
-const mostOfFirstPiece = 20_000;
 
 /** What a door is opened with. */
 export interface DoorPorts {
@@ -66,96 +46,56 @@ export type OpenDoor = (ports: DoorPorts) => Promise<{ readonly address: string 
  * @throws {ConfigError} when a folder cannot be used, and whatever the door throws
  */
 export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): Promise<Runtime> {
-  const { config } = given.config;
-  const { workspace, executionMode } = config.agents.defaults;
   const releases = new Releases(given.log);
   try {
-    const options = config.extensions.length === 0 ? given : await withExtensions(given, releases);
-    const core = await openCore(options, releases);
-    const assistant = await openAssistant(options, core);
-    const web = openWeb(options, core, releases);
-    const exec = openExec(options, core, releases);
-    const mcp = openMcp(options, core, releases);
-    const status = createStatus(options, core, assistant, { web, exec, mcp });
-    const tasks = openTasks(options, core, assistant, releases);
-    const artifacts = createArtifacts({
-      keptOf: (key) => core.files.kept(rootKeyOf(key)),
-      whyFull: core.whyFull,
-      folderOf: core.files.folder,
-      log: options.log,
-    });
-    const probe = releases.use(new DiskProbe({ path: options.home, log: options.log }));
-    const metrics = config.reactors.metrics ? createMetricsReactor() : undefined;
-    const schedule = openSchedule(options, core, releases);
-    const operations = createOperations({
-      ...core,
-      ...assistant,
-      tasks,
-      artifacts,
-      bus: core.events,
-      chooseModel: assistant.models.choose,
-      schedule,
-      owners: config.owners,
-      isFreshStart: (content) => parseCommand(content)?.name === "new",
-      status: status.read,
-      diskProblem: () => probe.problem(),
-      readLedger: () => readLedger(options.home, core.files.dir),
-      systemKey: gatewayKey,
-      policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
-      workspace,
-      uploads: createUploads({
-        folder: join(workspace, ".uploads"),
-        receivedOf: (key) => join(core.files.kept(key), receivedFiles),
-        noteSender: (file, by) => core.provenance.senders.note(file, by),
-        maxBytes: config.inbound.maxFileMegabytes * 1024 * 1024,
-        log: options.log,
-      }),
-      metrics: () => metrics?.prometheusText() ?? "",
-      now: options.now ?? Date.now,
-      log: options.log,
-    });
-    const settings = createSettings(options, operations);
-    const api = { ...operations, mcp: mcp.api, ...(settings === undefined ? {} : { settings }) };
-    startReactors(options, core, assistant, metrics, releases);
-    startMemory(options, core, assistant, releases);
-    const forgetQuestions = tellOwnersOfQuestions(options, core, assistant);
-    releases.defer(async () => forgetQuestions());
-    const forgetDamage = tellOfDamage(options, core, assistant);
-    releases.defer(async () => forgetDamage());
-    if (config.heartbeat.enabled && options.work !== false) {
-      const { startHeartbeat } = await import("./heartbeat.js");
-      startHeartbeat(options, core, assistant, api, releases);
-    }
-    const stopping = new AbortController();
-    const door =
-      openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
-    const address = door?.address ?? "";
-    await core.setAddress(address);
-    const lanes = startLanes(options, core, assistant, status, {
-      tools: [schedule.tool, messageTool(createChatDirectory(core, assistant)), ...web.tools, ...exec.tools],
-      source: mcp.tools,
-      commands: chatCommands(core, assistant, api, schedule),
-      artifacts,
-      tasks,
-    });
-    status.enter("ready");
-    // Whoever waits for the gateway hears of it first.
-    setImmediate(mcp.start);
-    const parts = releases.move();
-    return {
-      api,
-      address,
-      drain: lanes.drain,
-      async [Symbol.asyncDispose]() {
-        await lanes.drain(0);
-        stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
-        await parts[Symbol.asyncDispose]();
-      },
-    };
+    return await open(given, releases, openDoor);
   } catch (error) {
     await releases[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoor | undefined): Promise<Runtime> {
+  const options = given.config.config.extensions.length === 0 ? given : await withExtensions(given, releases);
+  const core = await openCore(options, releases);
+  const assistant = await openAssistant(options, core);
+  const scheduled = openSchedule(options, core, releases);
+  const { schedule } = scheduled;
+  const tools = openTools(options, core, assistant, schedule, releases);
+  const mcp = openMcp(options, core, releases);
+  const status = openStatus(options, core, assistant, { tools, mcp });
+  const tasks = openTasks(options, core, assistant, releases);
+  const artifacts = openArtifacts(options, core);
+  const reactors = openReactors(options, core, assistant, releases);
+  const metrics = reactors.metricsText;
+  const atWork = { tasks, artifacts, schedule, status: status.status, mcp, metrics };
+  const api = openOperations(options, core, assistant, atWork, releases);
+  reactors.start();
+  startMemory(options, core, assistant, releases);
+  startNotices(options, core, assistant, releases);
+  await startHeartbeat(options, core, assistant, scheduled, api, releases);
+  const stopping = new AbortController();
+  const door =
+    openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
+  const address = door?.address ?? "";
+  await core.setAddress(address);
+  const commands = chatCommands(core, assistant, api, schedule);
+  const hands = { tools: tools.tools, source: mcp.tools, commands, artifacts, tasks };
+  const lanes = new Lanes(options, core, assistant, status, hands);
+  status.status.enter("ready");
+  // Whoever waits for the gateway hears of it first.
+  setImmediate(mcp.start);
+  const parts = releases.move();
+  return {
+    api,
+    address,
+    drain: (graceMs) => lanes.drain(graceMs),
+    async [Symbol.asyncDispose]() {
+      await lanes.drain(0);
+      stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
+      await parts[Symbol.asyncDispose]();
+    },
+  };
 }
 
 async function withExtensions(options: GatewayOptions, releases: Releases): Promise<GatewayOptions> {
@@ -163,35 +103,19 @@ async function withExtensions(options: GatewayOptions, releases: Releases): Prom
   return await loadExtensions(options, releases);
 }
 
-/** A rule as it was written. */
-function definedOnly(rule: object): Record<string, string> {
-  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
+function openArtifacts({ log }: GatewayOptions, { files, whyFull }: Core): Artifacts {
+  return createArtifacts({ keptOf: (key) => files.kept(rootKeyOf(key)), whyFull, folderOf: files.folder, log });
 }
 
-function startReactors(
-  { config: { config }, log, reactors: others = [] }: GatewayOptions,
-  { engine, events }: Core,
-  { channels, previews }: Assistant,
-  metrics: Reactor | undefined,
+async function startHeartbeat(
+  options: GatewayOptions,
+  core: Core,
+  assistant: Assistant,
+  { reports }: OpenedSchedule,
+  { deleteSession }: GatewayApi,
   releases: Releases,
-): void {
-  const reactors: Reactor[] = [];
-  if (config.reactors.log) reactors.push(createLogReactor({ log }));
-  if (metrics !== undefined) reactors.push(metrics);
-  if (config.reactors.typing) reactors.push(createTypingReactor({ channels, log }));
-  if (config.reactors.answers) reactors.push(createAnsweredReactor({ channels, engine, log }));
-  if (config.reactors.live) {
-    const firstPiece = (key: string, messageId: string, turnId: string, text: string) => {
-      const work = engine.waiting("inbound", key).find(({ id }) => id === messageId);
-      // What a sub-agent says reaches people through its parent alone.
-      if (work === undefined || work.body.taskId !== undefined) return undefined;
-      const begin = text.slice(0, mostOfFirstPiece);
-      return repliesOf(channels.get(work.body.channel), work.body, turnId, begin, turnId)[0]?.body;
-    };
-    reactors.push(createLiveAnswersReactor({ channels, previews, firstPiece, log }));
-  }
-  for (const reactor of [...reactors, ...others]) {
-    reactor.start(events);
-    releases.defer(() => reactor.stop(), `reactor ${reactor.name}`);
-  }
+): Promise<void> {
+  if (!options.config.config.heartbeat.enabled || !isWorking(options)) return;
+  const heartbeat = await import("./background/heartbeat.js");
+  heartbeat.startHeartbeat(options, core, assistant, { reports, deleteSession }, releases);
 }

@@ -56,10 +56,12 @@ async function open(opening: Opening): Promise<{ readonly address: string }> {
     config: await loadConfig({ home, env: { HOME: home } }),
     log: fileLog(opening.logPath ?? join(home, "child.log"), life),
     version: "0.0.0-sweep",
-    port: 0,
-    sendRetryMs,
-    tools: runsPath === undefined ? [] : countingTools(runsPath, life, passed),
-    platforms: (context) => (relayUrl === undefined ? [] : [createRelayChannel(relayUrl, context)]),
+    http: { port: 0 },
+    pauses: { sendRetryMs },
+    added: {
+      tools: runsPath === undefined ? [] : countingTools(runsPath, life, passed),
+      platforms: (context) => (relayUrl === undefined ? [] : [createRelayChannel(relayUrl, context)]),
+    },
     onBoundary: (name, queue) => passed(queue === undefined ? name : `${name} ${queue}`),
     async openEngine(options) {
       const publish = (event: GatewayEvent): void => {

@@ -78,7 +78,7 @@ async function titleByModel(
 ): Promise<({ readonly title: string } & ModelUse) | undefined> {
   using scope = linked(parent, limitMs);
   try {
-    const chosen = await ports.chooseModel(session.model, scope.signal);
+    const chosen = await ports.chooseModel(session.wanted.label, scope.signal);
     if (!canWrite(chosen) || !ports.budget.mayAsk()) return undefined;
     const { messages } = session.document.toDocument();
     const from = Math.max(0, messages.findIndex(isForModel));

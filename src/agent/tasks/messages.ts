@@ -3,7 +3,7 @@ import type { ToolTasks } from "../../tools/tool.js";
 import { derivedId } from "../../util/ids.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { fenceUntrusted } from "../../util/text/untrusted.js";
-import { knownAddressesIn } from "../calls/provenance.js";
+import { knownAddressesIn } from "../../util/web-addresses.js";
 import type { TaskOutcome, TaskRecord } from "./record.js";
 
 /** As long as a tool's result may be. */

@@ -1,4 +1,4 @@
-import type { Conversation } from "../../budgets/budgets.js";
+import type { Conversation } from "../../budgets/turn-budget.js";
 import { queuedEvent } from "../../bus/message-bus.js";
 import type { InboundMessage } from "../../bus/messages.js";
 import type { Engine, Records } from "../../engine/engine.js";
@@ -293,7 +293,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     task.message = undefined;
     task.endedAt = now();
     await this.#keep(task);
-    for (const tell of this.#ended.get(task.id) ?? []) tell();
+    for (const resolve of this.#ended.get(task.id) ?? []) resolve();
     this.#ended.delete(task.id);
   }
 

@@ -62,7 +62,8 @@ export function createLifecycle(ports: LifecyclePorts): Lifecycle {
 
     async fork(key, at) {
       await mustExist(key);
-      const { firstSequence, lastSequence } = await sessions.open(key);
+      const { firstSequence, document } = await sessions.open(key);
+      const { lastSequence } = document;
       const seq = at ?? lastSequence;
       if (seq < firstSequence || seq > lastSequence)
         throw new RequestError(`at: ${key} has the events ${firstSequence} to ${lastSequence}, and no ${seq}`, {

@@ -106,7 +106,7 @@ async function findInPast(
   { sessions, engine }: Pick<WaitPorts, "sessions" | "engine">,
 ): Promise<TurnOutcome | "pending" | "unknown"> {
   const session = await sessions.open(sessionKey);
-  if (session.queuedEvents.has(messageId)) return "pending";
+  if (session.messages.queued.has(messageId)) return "pending";
   const watch = createWatcher(messageId);
   for (let afterSeq = 0; ; ) {
     const page = await engine.events(sessionKey, { afterSeq, limit: pageSize });
@@ -132,7 +132,7 @@ export async function assertOwnId(
 ): Promise<void> {
   try {
     const session = await sessions.open(sessionKey);
-    if (session.queuedEvents.has(messageId)) return;
+    if (session.messages.queued.has(messageId)) return;
     for (let afterSeq = 0; ; ) {
       const page = await engine.events(sessionKey, { afterSeq, limit: pageSize });
       if (page.events.some((event) => names(event, messageId))) return;

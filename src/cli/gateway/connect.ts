@@ -80,10 +80,8 @@ export async function connect(
     log,
     version,
     env: process.env,
-    host: "127.0.0.1",
-    port: 0,
-    channels: false,
-    work: isWorking,
+    http: { host: "127.0.0.1", port: 0 },
+    runs: { channels: false, work: isWorking },
   });
   return {
     client: createApiClient(gateway.address, loaded.config.gateway.token),

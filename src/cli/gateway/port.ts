@@ -17,11 +17,8 @@ export type OpenGateway = (options: {
   readonly log: Logger;
   readonly version: string;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  readonly host?: string | undefined;
-  readonly port?: number | undefined;
-  readonly channels?: boolean;
-  readonly work?: boolean;
-  readonly http?: boolean;
+  readonly http?: { readonly host?: string | undefined; readonly port?: number | undefined } | false;
+  readonly runs?: { readonly channels?: boolean; readonly work?: boolean };
 }) => Promise<GatewayHandle>;
 
 /** Loads the gateway with everything it needs: only commands that run one pay for that. */

@@ -1,3 +1,4 @@
+import { guardedChannelKeys } from "../../channels/platforms.js";
 import { RequestError } from "../../errors.js";
 import type { ConfigEdit } from "../edit.js";
 import { isObject, type JsonObject } from "../substitute.js";
@@ -21,9 +22,7 @@ const guarded = [
   "tools.browser",
   "tools.mcpServers",
   "tools.web.fetch.allow",
-  "channels.email.accessTokenFile",
-  "channels.email.tlsCaFile",
-  "channels.email.oauth",
+  ...guardedChannelKeys(),
 ];
 /** These may become stricter, or what they are by default. */
 const strict = new Map<string, readonly unknown[]>([

@@ -1,5 +1,6 @@
 import { EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { InOrder } from "../../util/async/in-order.js";
 import type { HeldFiles } from "../engine.js";
 import type { Journal } from "./journal/journal.js";
 import type { QuietFlush } from "./logs/quiet-flush.js";
@@ -29,7 +30,7 @@ export class Maintenance {
   /** Tells who holds the files that they are taken back. */
   #lost: AbortController | undefined;
   #mayHold = true;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inOrder = new InOrder();
   #isRotating = false;
   #rotateAbove: number;
   #forgetTimer: NodeJS.Timeout | undefined;
@@ -209,8 +210,6 @@ export class Maintenance {
   }
 
   #serially<T>(job: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(job, job);
-    this.#last = done.catch(() => {});
-    return done;
+    return this.#inOrder.run(job);
   }
 }

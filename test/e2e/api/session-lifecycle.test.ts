@@ -223,7 +223,7 @@ test("a turn that no process works on can be aborted too, and is not taken up ag
   await t.gateway.gateway[Symbol.asyncDispose]();
   const { home, log } = t.gateway;
   const config = await loadConfig({ home, env: { HOME: home } });
-  const idle = { config, home, log, version: "0.0.0-test", port: 0, work: false };
+  const idle = { config, home, log, version: "0.0.0-test", http: { port: 0 }, runs: { work: false } };
   {
     await using looking = await openGateway(idle);
     assert.equal((await looking.api.sessionStatus("webui:test", { includeRecovery: false })).state, "active");

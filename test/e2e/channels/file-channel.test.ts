@@ -59,8 +59,8 @@ test("a platform that takes files gets them as attachments, and the name of what
     config: await loadConfig({ home, env: { HOME: home } }),
     log: keepLog(),
     version: "0.0.0-test",
-    port: 0,
-    platforms: () => [channel],
+    http: { port: 0 },
+    added: { platforms: () => [channel] },
   });
   try {
     await until("the channel runs", () => opened.publish !== undefined);

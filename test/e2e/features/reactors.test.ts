@@ -132,7 +132,7 @@ test("a gateway that cannot start stops what had started, in reverse, and names 
   const home = await tempHome();
   const log = keepLog();
   const config = await loadConfig({ home, env: { HOME: home } });
-  await assert.rejects(openGateway({ config, home, log, version: "0.0.0-test", port }), /port is in use/);
+  await assert.rejects(openGateway({ config, home, log, version: "0.0.0-test", http: { port } }), /port is in use/);
   const started = named(log, "started");
   assert.ok(started.includes("engine") && !started.includes("HTTP server"));
   assert.deepEqual(named(log, "stopped"), started.toReversed());

@@ -39,8 +39,8 @@ async function openPost() {
   await writeFile(join(home, "config.json"), JSON.stringify(openAIConfig(model.apiBase, { owners: ["post:1"] })));
   const config = await loadConfig({ home, env: { HOME: home } });
   const gateway = await openGateway({
-    ...{ home, config, log: keepLog(), version: "0.0.0-test", port: 0 },
-    platforms: () => [channel],
+    ...{ home, config, log: keepLog(), version: "0.0.0-test", http: { port: 0 } },
+    added: { platforms: () => [channel] },
   });
   await until("the channel runs", () => opened.publish !== undefined);
   const say = async (content: string, more: { senderId?: string; outside?: string } = {}): Promise<PublishOutcome> => {

@@ -4,10 +4,10 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { loadConfig } from "../../../src/config/load.js";
 import { silentLog } from "../../../src/log.js";
+import { readOwnersDay } from "../../../src/memory/owners-day.js";
 import { Releases } from "../../../src/util/async/releases.js";
-import { openCore } from "../../../src/wiring/core.js";
-import { readDay } from "../../../src/wiring/memory.js";
-import { openReadership } from "../../../src/wiring/readers.js";
+import { openReadership } from "../../../src/wiring/assistant/readers.js";
+import { openCore } from "../../../src/wiring/core/core.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import {
@@ -336,7 +336,8 @@ test("a day's summary is made of what owners said in private, not of what others
     try {
       const core = await openCore(options, releases);
       const isOwner = (channel: string, sender: string): boolean => `${channel}:${sender}` === owner;
-      const days = await readDay(core, openReadership(options, core, [], isOwner), 0, Date.now() + 1000);
+      const { ofSession } = openReadership(options, core, [], isOwner);
+      const days = await readOwnersDay(core.sessions, ofSession, 0, Date.now() + 1000);
       const said = days.flatMap(({ messages }) => messages.map(({ content }) => content)).join("\n");
       assert.match(said, /zebra of 1\n[\s\S]*zebra of the page/);
       assert.doesNotMatch(said, /zebra of (?:2|the group|a copy)/);

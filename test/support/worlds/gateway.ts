@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { TurnOutcome } from "../../../src/api/gateway-api.js";
 import type { GatewayEvent, StoredEvent } from "../../../src/events/event.js";
 import type { Gateway } from "../../../src/gateway.js";
-import type { GatewayOptions } from "../../../src/wiring/options.js";
+import type { Additions, GatewayOptions } from "../../../src/wiring/options.js";
 import { readPast, recordEvents } from "../engine/event-recorder.js";
 import { keepLog } from "../log.js";
 import { assertEvents } from "../rules/event-rules.js";
@@ -41,9 +41,9 @@ export interface TestGatewayOptions {
   readonly config?: unknown;
   readonly home?: string;
   readonly port?: number;
-  readonly tools?: GatewayOptions["tools"];
-  readonly machines?: GatewayOptions["machines"];
-  readonly reactors?: GatewayOptions["reactors"];
+  readonly tools?: Additions["tools"];
+  readonly machines?: Additions["machines"];
+  readonly reactors?: Additions["reactors"];
   readonly onBoundary?: GatewayOptions["onBoundary"];
   readonly modelRetryMs?: number;
   readonly sendTimeoutMs?: number;
@@ -83,10 +83,11 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const config = await loadConfig({ home, env: { HOME: home } });
   const { port = 0, tools, machines, reactors, onBoundary, isRuled = true } = options;
   const { modelRetryMs, sendTimeoutMs, sendRetryMs, now, openEngine } = options;
-  const waits = { modelRetryMs, sendTimeoutMs, sendRetryMs };
+  const pauses = { modelRetryMs, sendTimeoutMs, sendRetryMs };
   const recorder = recordEvents();
-  const parts = { tools, machines, reactors: [...(reactors ?? []), recorder], onBoundary, now, openEngine, ...waits };
-  const gateway = await openGateway({ config, home, log, version: "0.0.0-test", env: { HOME: home }, port, ...parts });
+  const added = { tools, machines, reactors: [...(reactors ?? []), recorder] };
+  const given = { config, home, log, version: "0.0.0-test", env: { HOME: home }, http: { port } };
+  const gateway = await openGateway({ ...given, added, pauses, onBoundary, now, openEngine });
   const { api } = gateway;
   const main = "webui:test";
   const post = async (text: string, { key = main, ...ask }: AskOptions = {}): Promise<string> =>
@@ -122,7 +123,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       }),
     async restart(config, graceMs = 0) {
       await stop(graceMs);
-      return await startGateway({ home, tools, machines, reactors, config, now, ...waits });
+      return await startGateway({ home, tools, machines, reactors, config, now, ...pauses });
     },
     async [Symbol.asyncDispose]() {
       await stop(0);

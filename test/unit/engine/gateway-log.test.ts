@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { openEmbeddedEngine } from "../../../src/engine/embedded/open.js";
 import { draft } from "../../../src/events/event.js";
 import { silentLog } from "../../../src/log.js";
-import { keepGatewayLogSmall } from "../../../src/wiring/gateway-log.js";
+import { keepGatewayLogSmall } from "../../../src/wiring/core/gateway-log.js";
 
 const key = "system:local";
 const event = () =>

@@ -19,10 +19,10 @@ function filesWith(code: RegExp): readonly string[] {
 test("tools run in the registry only, the registry is called by the turn only, and policy is asked in one place", () => {
   assert.deepEqual(filesWith(/\btool\.run\(/), ["tools/registry.ts"]);
   assert.deepEqual(filesWith(/\btools\.run\(/), ["agent/calls/tool-calls.ts"]);
-  assert.deepEqual(filesWith(/\bcreateToolRegistry\(/), ["tools/registry.ts", "wiring/lanes.ts"]);
-  assert.deepEqual(filesWith(/\bmayUseTool\(/), ["policy/policy.ts", "wiring/lanes.ts"]);
+  assert.deepEqual(filesWith(/\bcreateToolRegistry\(/), ["tools/registry.ts", "wiring/turns/agent-ports.ts"]);
+  assert.deepEqual(filesWith(/\bmayUseTool\(/), ["policy/policy.ts", "wiring/turns/agent-ports.ts"]);
   assert.deepEqual(filesWith(/\bcreatePermit\(/), ["agent/calls/approvals.ts", "agent/calls/tool-calls.ts"]);
-  assert.deepEqual(filesWith(/\bcreatePolicy\(/), ["policy/policy.ts", "wiring/assistant.ts"]);
+  assert.deepEqual(filesWith(/\bcreatePolicy\(/), ["policy/policy.ts", "wiring/assistant/people.ts"]);
 });
 
 test("the registry asks before it runs: a tool that is not permitted is never begun, whatever it declares", async () => {

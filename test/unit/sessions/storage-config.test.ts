@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { loadConfig } from "../../../src/config/load.js";
 import { ConfigError } from "../../../src/errors.js";
 import { loadDriver } from "../../../src/sessions/storage/packages.js";
-import { openStorage } from "../../../src/wiring/storage.js";
+import { openStorage } from "../../../src/wiring/core/storage.js";
 import { tempFolder } from "../../support/engine/engine-kit.js";
 import { startGateway } from "../../support/worlds/gateway.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { createArtifacts } from "../../../src/wiring/artifacts.js";
+import { createArtifacts } from "../../../src/tools/chat/artifacts.js";
 import { tempFolder } from "../../support/engine/engine-kit.js";
 import { keepLog } from "../../support/log.js";
 import { writeFiles } from "../../support/worlds/old-homes.js";

@@ -1,0 +1,49 @@
+import { draft, type EventDraft } from "../../events/event.js";
+import type { ChannelStatus } from "../gateway-status.js";
+
+/** What a connection is about to do, or why it does not work. */
+export interface ConnectionDetail {
+  readonly attempt?: number | undefined;
+  readonly delayMs?: number | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** How each channel is connected. */
+export class ChannelStates {
+  readonly #states = new Map<string, ChannelStatus>();
+  readonly #tell: (event: EventDraft) => void;
+
+  /** `off`: channels that are switched on and cannot be used, each with why. */
+  constructor(off: ReadonlyMap<string, string>, tell: (event: EventDraft) => void) {
+    for (const [name, reason] of off) this.#states.set(name, { name, state: "off", reason });
+    this.#tell = tell;
+  }
+
+  list(): readonly ChannelStatus[] {
+    return [...this.#states.values()];
+  }
+
+  begin(name: string): void {
+    this.#states.set(name, { name, state: "connecting" });
+  }
+
+  /** The state that is entered; the same one again is a proof of life. */
+  enter(
+    name: string,
+    to: Exclude<ChannelStatus["state"], "off">,
+    { attempt, delayMs, reason }: ConnectionDetail,
+  ): void {
+    const before = this.#states.get(name);
+    const from = before?.state ?? "connecting";
+    const lastSeenAt = to === "connected" ? new Date().toISOString() : before?.lastSeenAt;
+    this.#states.set(name, {
+      name,
+      state: to,
+      ...(reason === undefined ? {} : { reason }),
+      ...(lastSeenAt === undefined ? {} : { lastSeenAt }),
+    });
+    if (from === "off" || from === to) return;
+    const payload = { peer: "channel" as const, name, from, to, attempt, delay_ms: delayMs, reason };
+    this.#tell(draft("connection_state_changed", payload, { source: `channel:${name}` }));
+  }
+}

@@ -1,0 +1,86 @@
+import type { Engine, EngineStatus } from "../../engine/engine.js";
+import { draft, type EventDraft } from "../../events/event.js";
+import type { ChannelStatus, GatewayStatus } from "../gateway-status.js";
+import { damagedLogs } from "./damage.js";
+import { type ChatsAtWork, stuckChats } from "./stuck-chats.js";
+import { undeliveredProblems } from "./undelivered.js";
+
+/** What stays the same as long as the gateway runs. */
+export type StatusFacts = Pick<
+  GatewayStatus,
+  "version" | "instanceId" | "home" | "workspace" | "executionMode" | "restrictToWorkspace" | "missing"
+>;
+
+export interface StatusPorts {
+  readonly facts: StatusFacts;
+  readonly engine: Pick<Engine, "status" | "records" | "dead" | "waiting" | "longLanes">;
+  readonly models: {
+    describe(): { readonly provider: string; readonly model: string };
+    providerReason(): string | undefined;
+  };
+  readonly channels: { list(): readonly ChannelStatus[] };
+  readonly chats: ChatsAtWork;
+  readonly sandbox: () => GatewayStatus["sandbox"];
+  /** What each part says is wrong with it, as sentences. */
+  readonly problems: readonly (() => readonly string[])[];
+  /** What is wrong with where session documents are. */
+  readonly storageProblem: () => string | undefined;
+  readonly tell: (event: EventDraft) => void;
+  /** Unix ms. */
+  readonly now: () => number;
+}
+
+/** How the gateway is. */
+export class Status {
+  readonly #ports: StatusPorts;
+  readonly #startedAt: string;
+  #state: GatewayStatus["state"] = "starting";
+
+  constructor(ports: StatusPorts) {
+    this.#ports = ports;
+    this.#startedAt = new Date(ports.now()).toISOString();
+  }
+
+  enter(to: GatewayStatus["state"]): void {
+    const { version } = this.#ports.facts;
+    this.#ports.tell(draft("gateway_state_changed", { from: this.#state, to, version }, { source: "gateway" }));
+    this.#state = to;
+  }
+
+  read(): GatewayStatus {
+    const { facts, engine, models, channels, chats, sandbox } = this.#ports;
+    const now = engine.status();
+    const { inboundWaiting, outboundWaiting, deadLetters, syncs } = now;
+    const providerReason = models.providerReason();
+    return {
+      ...facts,
+      ...models.describe(),
+      ...(providerReason === undefined ? {} : { providerReason }),
+      state: this.#state,
+      pid: process.pid,
+      startedAt: this.#startedAt,
+      channels: channels.list(),
+      problems: this.#problems(now),
+      sandbox: sandbox(),
+      inboundWaiting,
+      outboundWaiting,
+      deadLetters,
+      stuckChats: stuckChats(engine, chats),
+      rssBytes: process.memoryUsage.rss(),
+      syncs,
+    };
+  }
+
+  #problems({ writable, reason, problems: engineProblems = [] }: EngineStatus): readonly string[] {
+    const { engine, problems, storageProblem, now } = this.#ports;
+    const all = [
+      ...problems.flatMap((of) => of()),
+      ...engineProblems,
+      ...undeliveredProblems(engine, now()),
+      ...damagedLogs(engine),
+    ];
+    if (!writable) all.push(reason ?? "The disk refuses writes.");
+    const ofStorage = storageProblem();
+    return ofStorage === undefined ? all : [...all, ofStorage];
+  }
+}

@@ -1,0 +1,21 @@
+import type { Engine } from "../../engine/engine.js";
+
+const toldForMs = 7 * 24 * 3600 * 1000;
+
+/** Replies of the last week that did not reach their chat: how many per channel, and the newest by its chat and reason. */
+export function undeliveredProblems({ dead }: Pick<Engine, "dead">, now: number): readonly string[] {
+  const letters = dead
+    .list()
+    .flatMap(({ work, reason, buriedAt }) =>
+      "attachments" in work.body && work.queue === "outbound" && now - buriedAt < toldForMs
+        ? [{ channel: work.body.channel, chat: work.body.chatId, reason, buriedAt }]
+        : [],
+    );
+  return [...new Set(letters.map(({ channel }) => channel))].flatMap((name) => {
+    const own = letters.filter(({ channel }) => channel === name);
+    const newest = own.reduce((a, b) => (b.buriedAt >= a.buriedAt ? b : a));
+    const count = own.length === 1 ? "One message" : `${own.length} messages`;
+    const last = own.length === 1 ? `It was for chat ${newest.chat}` : `The last one was for chat ${newest.chat}`;
+    return `${count} of the last week could not be delivered on ${name}. ${last}: ${newest.reason}`;
+  });
+}

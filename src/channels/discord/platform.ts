@@ -1,0 +1,22 @@
+import type { Platform } from "../platform.js";
+import { type DiscordSection, discord } from "./section.js";
+
+export const discordPlatform: Platform<DiscordSection> = {
+  section: discord,
+
+  lacks: ({ token }) => (token === undefined ? "channels.discord is enabled but has no token" : undefined),
+
+  shape: async () => (await import("./shape.js")).discordShape,
+
+  async open({ token, apiRoot }, { context, commands, log }) {
+    if (token === undefined) return {};
+    const { createDiscordChannel } = await import("./discord.js");
+    return { channel: createDiscordChannel({ token, apiRoot, commands, log }, context) };
+  },
+
+  async logIn({ token = "", apiRoot }, _scope, signal) {
+    const { openRest } = await import("./api.js");
+    const { client } = await openRest({ token, apiRoot });
+    await client.get("/users/@me", { signal });
+  },
+};

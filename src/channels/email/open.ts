@@ -1,0 +1,92 @@
+import { join, resolve } from "node:path";
+import { messageOf } from "../../errors.js";
+import type { Logger } from "../../log.js";
+import type { OpenedPlatform, PlatformScope } from "../platform.js";
+import type { OAuthLogin } from "./auth/tokens.js";
+import type { EmailOptions } from "./options.js";
+import type { EmailSection } from "./section.js";
+
+const unverified =
+  'channels.email.verifySender is "off": whoever writes the address of somebody who may talk counts as them. Anybody can do that.';
+
+/** The mailbox of the config, or a sentence for what it lacks. */
+export async function openEmail(config: EmailSection, { home, context, log }: PlatformScope): Promise<OpenedPlatform> {
+  // Whoever reads the gateway's log later must see that senders were not checked.
+  const noted = config.verifySender === "off" ? [{ key: "channels.email.verifySender", to: "off" }] : [];
+  const found = toOptions(config, home, log);
+  if (typeof found === "string") return { off: found, problems: [`channels.email is off: ${found}`], noted };
+  const [{ createEmailChannel, loadMailPackages }, { createTokens }] = await Promise.all([
+    import("./email.js"),
+    import("./auth/tokens.js"),
+  ]);
+  try {
+    await loadMailPackages();
+  } catch (error) {
+    log.warn("the mail packages could not be loaded", { error: messageOf(error) });
+    const off =
+      "the packages for mail are not installed: npm install imapflow mailparser nodemailer mailauth htmlparser2";
+    return { off, problems: [`channels.email is off: ${off}`], noted };
+  }
+  const { login, ...options } = found;
+  const problems = options.verifySender === "off" ? [unverified] : [];
+  for (const problem of problems) log.warn(problem);
+  const tokens = login === undefined ? undefined : createTokens(login, join(home, "email-auth.json"));
+  return { channel: createEmailChannel({ ...options, tokens }, context), problems, noted };
+}
+
+/** Logs in at the mailbox's server once. @throws {ChannelError} */
+export async function logIn(
+  config: EmailSection,
+  scope: Pick<PlatformScope, "home" | "log">,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = toOptions(config, scope.home, scope.log);
+  if (typeof found === "string") throw new Error(found);
+  const { openImap } = await import("./receiving/imap.js");
+  const { login, ...options } = found;
+  const { createTokens } = await import("./auth/tokens.js");
+  const tokens = login === undefined ? undefined : createTokens(login, join(scope.home, "email-auth.json"));
+  using connection = await openImap({ ...options, tokens }, signal);
+  await connection.command((client) => client.noop());
+}
+
+type FoundOptions = EmailOptions & { readonly login: OAuthLogin | undefined };
+
+function toOptions(config: EmailSection, home: string, log: Logger): FoundOptions | string {
+  const { enabled: _enabled, consentGranted, allowFrom: _allowFrom, oauth, ...rest } = config;
+  const { imapHost, smtpHost, imapUsername, imapPassword, accessToken, accessTokenFile, tlsCaFile } = rest;
+  if (!consentGranted) return "consentGranted is false: set it to true to let this mailbox be read";
+  if (imapHost === undefined || imapUsername === undefined) return "imapHost and imapUsername are needed";
+  if (smtpHost === undefined) return "smtpHost is needed";
+  const fromAddress = config.fromAddress ?? imapUsername.toLowerCase();
+  if (!fromAddress.includes("@")) return "fromAddress is needed, as imapUsername is no address";
+  const login = toLogin(oauth);
+  if (typeof login === "string") return login;
+  const hasToken = login !== undefined || accessToken !== undefined || accessTokenFile !== undefined;
+  if (imapPassword === undefined && !hasToken) return "imapPassword, oauth, accessToken or accessTokenFile is needed";
+  const inHome = (path: string | undefined): string | undefined =>
+    path === undefined ? undefined : resolve(home, path);
+  return {
+    ...rest,
+    imapHost,
+    smtpHost,
+    imapUsername,
+    fromAddress,
+    smtpUsername: rest.smtpUsername ?? (hasToken ? imapUsername : undefined),
+    accessTokenFile: inHome(accessTokenFile),
+    tlsCaFile: inHome(tlsCaFile),
+    login,
+    log,
+  };
+}
+
+function toLogin({
+  tokenUrl,
+  clientId,
+  refreshToken,
+  ...more
+}: EmailSection["oauth"]): OAuthLogin | string | undefined {
+  if (refreshToken === undefined) return undefined;
+  if (tokenUrl === undefined || clientId === undefined) return "oauth.tokenUrl and oauth.clientId are needed";
+  return { ...more, tokenUrl, clientId, refreshToken };
+}

@@ -1,0 +1,46 @@
+import type { DayOfSession } from "./daily-summary.js";
+import type { WhoseOf } from "./whose.js";
+
+/** The conversations, newest first. */
+export interface ReadSessions {
+  list(): Promise<
+    readonly { readonly key: string; readonly title?: string; readonly lastMessageAt?: string | undefined }[]
+  >;
+  peek(key: string): Promise<readonly ReadMessage[] | undefined>;
+  /** `origins`: the sessions that it was copied from. */
+  open(key: string): Promise<{ readonly document: { readonly origins: ReadonlySet<string> } }>;
+}
+
+interface ReadMessage {
+  readonly role: "user" | "assistant" | "tool" | "system" | "error";
+  readonly content: string;
+  readonly timestamp: string;
+  readonly outside?: string;
+  readonly forGuest?: true;
+}
+
+/** What owners said in private. What others have said, or have read, shall not speak to the owner's later turns. */
+export async function readOwnersDay(
+  sessions: ReadSessions,
+  whoseOf: WhoseOf,
+  from: number,
+  until: number,
+): Promise<readonly DayOfSession[]> {
+  const isOwners = (key: string): boolean => whoseOf(key).audience === "owner";
+  const days: DayOfSession[] = [];
+  for (const { key, title, lastMessageAt } of await sessions.list()) {
+    // Newest first: nothing older has messages of that day.
+    if (lastMessageAt === undefined || Date.parse(lastMessageAt) < from) break;
+    if (!isOwners(key)) continue;
+    const said = (await sessions.peek(key)) ?? [];
+    const messages = said.flatMap(({ role, content, timestamp }) => {
+      const at = Date.parse(timestamp);
+      return (role === "user" || role === "assistant") && at >= from && at < until ? [{ role, content }] : [];
+    });
+    const isCopy = /^webui:fork-/.test(key) && messages.length > 0;
+    if (isCopy && ![...(await sessions.open(key)).document.origins].every(isOwners)) continue;
+    const isForeign = said.some(({ outside, forGuest }) => outside !== undefined || forGuest === true);
+    days.push({ key, messages, isForeign, ...(title === undefined ? {} : { title }) });
+  }
+  return days.reverse();
+}

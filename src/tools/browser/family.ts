@@ -1,0 +1,85 @@
+import { rm } from "node:fs/promises";
+import { messageOf } from "../../errors.js";
+import type { Logger } from "../../log.js";
+import type { Environments, ToolFamily } from "../family.js";
+import { isInstalled, notInstalled } from "../installed.js";
+import type { Egress } from "../web/egress.js";
+import { browserTool } from "./browser.js";
+import { Browsers } from "./browsers.js";
+import { findChromium } from "./find-chromium.js";
+import { createRenderer } from "./render-page.js";
+
+const maxBrowsers = 4;
+/** The browser that pages are read with belongs to no session. */
+const readerKey = "web_fetch";
+
+/** The section `tools.browser` of the config. */
+export interface BrowserSettings {
+  readonly enabled: boolean;
+  readonly executablePath?: string | undefined;
+  readonly args: readonly string[];
+  readonly idleSeconds: number;
+}
+
+export interface BrowserScope {
+  readonly egress: Egress;
+  /** Where the profile of a session's browser is kept. */
+  readonly profileOf: (sessionKey: string) => string;
+  readonly environments: Environments;
+  readonly log: Logger;
+}
+
+export interface BrowserFamily extends ToolFamily {
+  /** Reads pages with a browser of its own; undefined where none is offered. */
+  readonly renderer?: (timeoutMs: number) => ReturnType<typeof createRenderer>;
+}
+
+/** The browser, where the config wants it and this installation can offer it. */
+export function openBrowser(settings: BrowserSettings, scope: BrowserScope): BrowserFamily {
+  const found = findBrowser(settings);
+  if (found === undefined) return { tools: [] };
+  if ("missing" in found) return { tools: [], missing: [found.missing] };
+  const { egress, profileOf, environments, log } = scope;
+  const browsers = new Browsers({
+    executablePath: found.path,
+    args: settings.args,
+    egress,
+    profileOf: (key) => (key === readerKey ? undefined : profileOf(key)),
+    idleMs: settings.idleSeconds * 1000,
+    max: maxBrowsers,
+    onChange: ({ key, ...change }) =>
+      environments.tell(key === readerKey ? undefined : key, { kind: "browser", ...change }),
+  });
+  const unsubscribe = environments.onSession((key, turn) => {
+    if (turn === "completed" || turn === "aborted") void browsers.close(key, `the session is ${turn}`);
+    if (turn !== "deleted") return;
+    void browsers
+      .close(key, "the session was deleted", { isTold: false })
+      .then(() => rm(profileOf(key), { recursive: true, force: true, maxRetries: 3 }))
+      .catch((error: unknown) => log.warn(`A browser's profile was not removed: ${messageOf(error)}`));
+  });
+  return {
+    tools: [browserTool(browsers)],
+    renderer: (timeoutMs) => createRenderer(browsers, readerKey, timeoutMs),
+    async close() {
+      unsubscribe();
+      await browsers[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function findBrowser({
+  enabled,
+  executablePath: configured,
+}: BrowserSettings): { readonly path: string } | { readonly missing: string } | undefined {
+  if (!enabled) return undefined;
+  if (!isInstalled("playwright-core")) return { missing: notInstalled("browser", "playwright-core") };
+  const path = findChromium(configured);
+  if (path !== undefined) return { path };
+  return {
+    missing:
+      configured === undefined
+        ? "browser is not offered: install Chromium or Chrome, or set tools.browser.executablePath"
+        : `browser is not offered: there is no ${configured} (tools.browser.executablePath)`,
+  };
+}

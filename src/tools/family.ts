@@ -1,0 +1,31 @@
+import type { Tool } from "./tool.js";
+
+/** Tools that belong together, opened with the gateway. What holds something open is closed with it. */
+export interface ToolFamily {
+  readonly tools: readonly Tool[];
+  /** What is not offered or does less than it could, and what to install. */
+  readonly missing?: readonly string[];
+  /** What is wrong with its settings, each as one sentence. */
+  readonly problems?: readonly string[];
+  readonly close?: () => Promise<void>;
+}
+
+/** What a family keeps open beside its tools: the sandbox, terminals, browsers. */
+export interface EnvironmentChange {
+  readonly kind: "sandbox" | "browser" | "terminal";
+  readonly id: string;
+  readonly from: "starting" | "ready" | "stopped" | "failed";
+  readonly to: "starting" | "ready" | "stopped" | "failed";
+  readonly detail?: string | undefined;
+}
+
+/** What ends, or begins anew, for a session. `fresh`: its conversation does, and what others wrote is left behind. */
+export type SessionTurn = "deleted" | "completed" | "aborted" | "fresh";
+
+/** The gateway, as families with something open see it. */
+export interface Environments {
+  /** Tells of a change in the session's own log; without a session in that of the gateway. */
+  tell(sessionKey: string | undefined, change: EnvironmentChange): void;
+  /** Returns the undo. */
+  onSession(listener: (sessionKey: string, turn: SessionTurn) => void): () => void;
+}

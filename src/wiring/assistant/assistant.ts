@@ -1,0 +1,24 @@
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
+import { type Channels, openChannels } from "./channels.js";
+import { type Inbound, openInbound } from "./inbound.js";
+import { type Mind, openMind } from "./mind.js";
+import { openPeople, type People } from "./people.js";
+import { openReadership, type Readership } from "./readers.js";
+
+/** Who talks and where, and who thinks about it. */
+export interface Assistant {
+  readonly people: People;
+  readonly inbound: Inbound;
+  readonly platforms: Channels;
+  readonly readers: Readership;
+  readonly mind: Mind;
+}
+
+export async function openAssistant(options: GatewayOptions, core: Core): Promise<Assistant> {
+  const people = openPeople(options, core);
+  const inbound = openInbound(options, core, people);
+  const platforms = await openChannels(options, core, inbound.intake);
+  const readers = openReadership(options, core, platforms.channels.keys(), people.isOwner);
+  return { people, inbound, platforms, readers, mind: openMind(options, core) };
+}

@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import { parseCommand } from "../../agent/commands/chat-command.js";
+import { asksToStop } from "../../agent/questions/interrupt-phrases.js";
+import { OpenQuestions } from "../../agent/questions/open-questions.js";
+import { RunningTurns } from "../../agent/turn/running-turns.js";
+import type { Attachment } from "../../bus/messages.js";
+import type { Config } from "../../config/schema.js";
+import { saveSecrets } from "../../config/secrets-file.js";
+import { type Answers, createAnswers } from "../../inbound/answers.js";
+import { createIntake, type Intake } from "../../inbound/intake.js";
+import { createReceivedFiles } from "../../inbound/received-files.js";
+import { StuckChats } from "../../inbound/stuck-chats.js";
+import { receivedFiles } from "../../policy/places/zones.js";
+import { createRateLimiter } from "../../policy/rate-limits.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
+import type { People } from "./people.js";
+
+/** What happens to messages on their way in, and what they may be about: turns that run, questions that wait. */
+export interface Inbound {
+  readonly intake: Intake;
+  readonly questions: OpenQuestions;
+  readonly answers: Answers;
+  readonly running: RunningTurns;
+  readonly stuck: StuckChats;
+}
+
+export function openInbound(options: GatewayOptions, core: Core, { policy, pairing }: People): Inbound {
+  const { home, log, now = Date.now } = options;
+  const { inbound } = options.config.config;
+  const questions = new OpenQuestions();
+  const answers = createAnswers({
+    questions,
+    sessions: core.sessions,
+    async saveSecrets(values) {
+      log.hide?.(Object.values(values));
+      await saveSecrets(home, values);
+    },
+  });
+  const stuck = new StuckChats(now);
+  const intake = createIntake({
+    bus: core.messages,
+    waiting: core.engine.waiting,
+    isWritable: () => core.engine.status().writable,
+    stuck,
+    isCommand: (content) => parseCommand(content) !== undefined,
+    asksToStop,
+    policy,
+    pairing,
+    rates: createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now }),
+    questions,
+    answers,
+    files: filesOf(options, core),
+    now,
+    prepareSession: async (key) => void (await core.sessions.open(key)),
+    log,
+  });
+  return { intake, questions, answers, running: new RunningTurns(), stuck };
+}
+
+function filesOf({ config: { config }, log }: GatewayOptions, { files, provenance, whyFull }: Core) {
+  return createReceivedFiles({
+    folderOf: (key) => join(files.kept(key), receivedFiles),
+    noteSender: (file, by) => provenance.senders.note(file, by),
+    whyFull: (key) => whyFull(files.folder(key)),
+    maxBytes: config.inbound.maxFileMegabytes * 1024 * 1024,
+    transcribe: openTranscription(config.transcription),
+    log,
+  });
+}
+
+/** The SDK is loaded with the first voice message. */
+function openTranscription(
+  config: Config["transcription"],
+): ((file: Attachment, signal: AbortSignal) => Promise<string>) | undefined {
+  const { apiKey, apiBase, model } = config;
+  if (apiKey === undefined && apiBase === undefined) return undefined;
+  return async (file, signal) => {
+    const { transcribe } = await import("../../providers/openai/transcribe.js");
+    return await transcribe({ apiKey, apiBase, model }, file, signal);
+  };
+}

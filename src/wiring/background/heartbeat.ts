@@ -1,0 +1,91 @@
+import { findExceeded } from "../../budgets/limits.js";
+import { messageOf } from "../../errors.js";
+import { runHeartbeat, withoutLinesOf } from "../../schedule/heartbeat.js";
+import { HeartbeatChat } from "../../schedule/heartbeat-chat.js";
+import { HeartbeatConversations } from "../../schedule/heartbeat-conversations.js";
+import { heartbeatJob } from "../../schedule/heartbeat-job.js";
+import { HeartbeatRuns } from "../../schedule/heartbeat-runs.js";
+import { createRunHistory } from "../../schedule/run-history.js";
+import type { RunReports } from "../../schedule/run-reports.js";
+import { workspaceTemplates } from "../../templates/workspace.js";
+import type { Releases } from "../../util/async/releases.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
+
+interface Around {
+  readonly reports: RunReports;
+  deleteSession(key: string): Promise<void>;
+}
+
+/** Lets the assistant look through memory/heartbeat.md again and again, as the config says. */
+export function startHeartbeat(
+  options: GatewayOptions,
+  core: Core,
+  assistant: Assistant,
+  { reports, deleteSession }: Around,
+  releases: Releases,
+): void {
+  const { log, now = Date.now } = options;
+  const { heartbeat, owners } = options.config.config;
+  const { people, readers, mind } = assistant;
+  const { contextFiles, budgets } = mind;
+  const records = core.engine.records("heartbeat");
+  const chat = new HeartbeatChat({
+    chat: heartbeat.chat,
+    owners,
+    isOwner: people.isOwner,
+    records,
+    sessions: core.sessions,
+  });
+  const conversations = new HeartbeatConversations(budgets.calendar.dayOf, {
+    list: () => core.sessions.list(),
+    delete: deleteSession,
+  });
+  const history = createRunHistory(core.engine.records("cron_runs"));
+  const runs = new HeartbeatRuns({ chat, conversations, history, reports, messages: core.messages, now, log });
+  const unsubscribe = core.events.onAny((event) => {
+    chat.note(event).catch((error: unknown) => {
+      log.warn(`The heartbeat did not keep what it saw: ${messageOf(error)}`);
+    });
+  });
+  const stopping = new AbortController();
+  const running = runHeartbeat(
+    {
+      everyMs: heartbeat.everyMinutes * 60_000,
+      activeHours: heartbeat.activeHours,
+      timeZone: budgets.calendar.timeZone,
+      // Where others read along the list is not shown, and there is nothing to look through.
+      tasks: async () =>
+        readers.ofSession(conversations.keyAt(now())).audience === "owner"
+          ? withoutLinesOf(workspaceTemplates["memory/heartbeat.md"], (await contextFiles.load()).heartbeat)
+          : undefined,
+      isBusy: () =>
+        isUsedUp(mind) ||
+        (runs.last !== undefined &&
+          core.engine.waiting("inbound", conversations.keyAt(Date.parse(runs.last.dueAt))).length > 0),
+      accept: (due) => runs.begin(due),
+      lastDue: {
+        get() {
+          const due = records.get("due");
+          return typeof due === "number" ? due : undefined;
+        },
+        set: (due) => records.put("due", due),
+      },
+      now,
+      log,
+    },
+    stopping.signal,
+  );
+  releases.defer(async () => {
+    unsubscribe();
+    stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
+    await running;
+    await runs[Symbol.asyncDispose]();
+  });
+}
+
+function isUsedUp({ budgets }: Assistant["mind"]): boolean {
+  const used = budgets.measure({ sender: undefined, job: heartbeatJob }, undefined);
+  return findExceeded(used, { tokens: 0, usd: 0, turns: 1 }) !== undefined;
+}

@@ -1,0 +1,66 @@
+import { summariseDay } from "../../agent/model/day-summary.js";
+import { startTitles } from "../../agent/model/titles.js";
+import { draft } from "../../events/event.js";
+import { runDailySummaries } from "../../memory/daily-summary.js";
+import { forgetWithChats } from "../../memory/forget-chats.js";
+import { readOwnersDay } from "../../memory/owners-day.js";
+import type { Releases } from "../../util/async/releases.js";
+import type { Assistant } from "../assistant/assistant.js";
+import { type Core, gatewayKey } from "../core/core.js";
+import { type GatewayOptions, isWorking } from "../options.js";
+
+/** What happens to conversations in the background: titles, and a summary of each day. */
+export function startMemory(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): void {
+  const { log } = options;
+  const { memory } = options.config.config;
+  const { readers, mind } = assistant;
+  const { chatMemory, models, budgets } = mind;
+  const { events, engine, sessions } = core;
+  releases.defer(forgetWithChats({ events, sessions, whoseOf: readers.ofSession, chatMemory, log }));
+  if (!isWorking(options)) return;
+  if (memory.titles === "model") {
+    const budget = budgets.background;
+    releases.use(startTitles({ bus: events, engine, sessions, chooseModel: models.choose, budget, log }));
+  }
+  if (memory.dailySummary !== "off") startDailySummaries(options, core, assistant, releases);
+}
+
+function startDailySummaries(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): void {
+  const { agents, memory } = options.config.config;
+  const { readers } = assistant;
+  const { models, budgets } = assistant.mind;
+  const records = core.engine.records("daily_summary");
+  const stopping = new AbortController();
+  const summaryPorts = {
+    chooseModel: models.choose,
+    budget: budgets.background,
+    async tell(day: string, counts: ReturnType<typeof budgets.background.countsOf>) {
+      const settings = { scope: "gateway", key: "daily_summary", to: day } as const;
+      const told = draft("settings_changed", settings, { source: "gateway" });
+      await core.engine.append(gatewayKey, [told], { durable: false, counts });
+    },
+  };
+  const running = runDailySummaries(
+    {
+      file: { root: agents.defaults.workspace, name: "memory/HISTORY.md" },
+      read: (from, until) => readOwnersDay(core.sessions, readers.ofSession, from, until),
+      summarise: async (day, text, signal) =>
+        memory.dailySummary === "model" ? await summariseDay(summaryPorts, day, text, signal) : undefined,
+      lastDay: {
+        get() {
+          const day = records.get("last");
+          return typeof day === "string" ? day : undefined;
+        },
+        set: (day) => records.put("last", day),
+      },
+      markForeign: core.provenance.markForeign,
+      now: () => new Date(options.now?.() ?? Date.now()),
+      log: options.log,
+    },
+    stopping.signal,
+  );
+  releases.defer(async () => {
+    stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
+    await running;
+  });
+}

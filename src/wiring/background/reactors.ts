@@ -1,0 +1,59 @@
+import { repliesOf } from "../../bus/replies.js";
+import { createAnsweredReactor } from "../../reactors/answered-questions.js";
+import { createLiveAnswersReactor } from "../../reactors/live-answers.js";
+import { createLogReactor } from "../../reactors/log-events.js";
+import { createMetricsReactor } from "../../reactors/metrics.js";
+import type { Reactor } from "../../reactors/reactor.js";
+import { createTypingReactor } from "../../reactors/typing.js";
+import type { Releases } from "../../util/async/releases.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
+
+/** A growing answer is cut again with each look: no platform shows more than this in one message. */
+const mostOfFirstPiece = 20_000;
+
+/** What only decorates, as the config wants it. */
+export interface OpenedReactors {
+  /** For `/metrics`; empty where nothing is counted. */
+  readonly metricsText: () => string;
+  /** Begins to listen. */
+  start(): void;
+}
+
+export function openReactors(
+  options: GatewayOptions,
+  core: Core,
+  { platforms: { channels, previews } }: Assistant,
+  releases: Releases,
+): OpenedReactors {
+  const { config, log, added } = options;
+  const others = added?.reactors ?? [];
+  const wanted = config.config.reactors;
+  const { engine, events } = core;
+  const metrics = wanted.metrics ? createMetricsReactor() : undefined;
+  const reactors: Reactor[] = [];
+  if (wanted.log) reactors.push(createLogReactor({ log }));
+  if (metrics !== undefined) reactors.push(metrics);
+  if (wanted.typing) reactors.push(createTypingReactor({ channels, log }));
+  if (wanted.answers) reactors.push(createAnsweredReactor({ channels, engine, log }));
+  if (wanted.live) {
+    const firstPiece = (key: string, messageId: string, turnId: string, text: string) => {
+      const work = engine.waiting("inbound", key).find(({ id }) => id === messageId);
+      // What a sub-agent says reaches people through its parent alone.
+      if (work === undefined || work.body.taskId !== undefined) return undefined;
+      const begin = text.slice(0, mostOfFirstPiece);
+      return repliesOf(channels.get(work.body.channel), work.body, turnId, begin, turnId)[0]?.body;
+    };
+    reactors.push(createLiveAnswersReactor({ channels, previews, firstPiece, log }));
+  }
+  return {
+    metricsText: () => metrics?.prometheusText() ?? "",
+    start() {
+      for (const reactor of [...reactors, ...others]) {
+        reactor.start(events);
+        releases.defer(() => reactor.stop(), `reactor ${reactor.name}`);
+      }
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { join } from "node:path";
+import { waitForTurn } from "../../api/sessions/wait-for-turn.js";
+import { RunReports } from "../../schedule/run-reports.js";
+import { Schedule } from "../../schedule/schedule.js";
+import type { Releases } from "../../util/async/releases.js";
+import { ownTimeZone } from "../../util/local-time.js";
+import type { Core } from "../core/core.js";
+import { type GatewayOptions, isWorking } from "../options.js";
+
+export interface OpenedSchedule {
+  readonly schedule: Schedule;
+  readonly reports: RunReports;
+}
+
+/** What the assistant does by itself at its time. */
+export function openSchedule(options: GatewayOptions, core: Core, releases: Releases): OpenedSchedule {
+  const { log, now = Date.now } = options;
+  const work = isWorking(options);
+  const { workspace, timezone } = options.config.config.agents.defaults;
+  const { engine, sessions, messages, events: bus } = core;
+  const reports = new RunReports({
+    engine,
+    sessions,
+    messages,
+    waitForTurn: (...turn) => waitForTurn({ bus, sessions, engine }, ...turn),
+    log,
+  });
+  const records = {
+    jobs: engine.records("cron"),
+    runs: engine.records("cron_runs"),
+    taken: engine.records("cron_import"),
+  };
+  const zone = timezone ?? ownTimeZone();
+  const schedule = releases.use(new Schedule({ records, reports, messages, zone, isWorking: work, now, log }));
+  if (work) schedule.start(join(workspace, ".cron"));
+  return { schedule, reports };
+}

@@ -1,0 +1,147 @@
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { restoreMarker } from "../../backup/marker.js";
+import { createMessageBus, type MessageBus } from "../../bus/message-bus.js";
+import { acquireLocks } from "../../engine/embedded/locking/lock.js";
+import { openEmbeddedEngine } from "../../engine/embedded/open.js";
+import type { Engine } from "../../engine/engine.js";
+import { ConfigError, EngineError, messageOf } from "../../errors.js";
+import type { EventDraft } from "../../events/event.js";
+import { systemKey } from "../../events/session-key.js";
+import { openStreamSnapshots, type StreamSnapshots } from "../../events/stream-snapshots.js";
+import { createSystemBus, type EventConsumer } from "../../events/system-bus.js";
+import type { Logger } from "../../log.js";
+import { shownSequence } from "../../sessions/document/document-file.js";
+import { createSessionFiles, gatewayLogName, logsIn, type SessionFiles } from "../../sessions/file-names.js";
+import { SessionStore } from "../../sessions/session-store.js";
+import { GuardedStorage } from "../../sessions/storage/guarded.js";
+import type { StorageDriver } from "../../sessions/storage/storage.js";
+import { createWhyFull, type WhyFull } from "../../tools/folder-usage.js";
+import type { Releases } from "../../util/async/releases.js";
+import { newId } from "../../util/ids.js";
+import type { GatewayOptions } from "../options.js";
+import { folderLimitsOf } from "./folder-limits.js";
+import { keepGatewayLogSmall } from "./gateway-log.js";
+import { openProvenance, type Provenance } from "./labels.js";
+import { type OpenedStorage, openStorage } from "./storage.js";
+
+/** The session of the gateway's own events. */
+export const gatewayKey = systemKey("local");
+
+/** What keeps messages and events. */
+export interface Core {
+  readonly engine: Engine;
+  readonly events: EventConsumer;
+  readonly sessions: SessionStore;
+  /** One sentence while session documents cannot be stored, or not where the config says. */
+  readonly storageProblem: () => string | undefined;
+  readonly files: SessionFiles;
+  readonly snapshots: StreamSnapshots;
+  readonly provenance: Provenance;
+  readonly whyFull: WhyFull;
+  readonly messages: MessageBus;
+  readonly instanceId: string;
+  readonly setAddress: (address: string) => Promise<void>;
+  /** Adds to the gateway's own log. */
+  readonly tell: (event: EventDraft) => void;
+}
+
+export async function openCore(options: GatewayOptions, releases: Releases): Promise<Core> {
+  const {
+    home,
+    config: { config },
+    log,
+    onBoundary,
+    now,
+    openEngine = openEmbeddedEngine,
+  } = options;
+  const { workspace } = config.agents.defaults;
+  const sessionsDir = join(workspace, ".sessions");
+  await makeFolder(home);
+  await makeFolder(sessionsDir);
+  const locks = await acquireLocks([join(home, "gateway.lock"), join(sessionsDir, ".lock")], log);
+  releases.defer(() => {
+    for (const lock of locks) lock.release();
+  }, "locks of the home and the workspace");
+  if (existsSync(join(home, restoreMarker)))
+    throw new EngineError(
+      `A restore of ${home} was cut off halfway. Run "maxclaw restore" again, with --force; what was there before is kept.`,
+      { kind: "corrupt" },
+    );
+  const assertHeld = (): void => {
+    for (const lock of locks) lock.assertHeld();
+  };
+
+  const bus = createSystemBus({ log });
+  releases.defer(() => bus.destroy(), "event bus");
+  const events = bus.asConsumer();
+  const files = createSessionFiles(sessionsDir);
+  const instanceId = newId("gw");
+  const gatewayLog = join(home, gatewayLogName);
+  const engine = releases.use(
+    await openEngine({
+      home,
+      instanceId,
+      log,
+      publish: (event) => bus.emit(event),
+      assertHeld,
+      isTakenOver: locks.some(({ isFromLease }) => isFromLease),
+      ...(onBoundary === undefined ? {} : { onBoundary }),
+      ...(now === undefined ? {} : { now }),
+      sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
+      sessionLogs: () => [gatewayLog, ...logsIn(sessionsDir)],
+      shownSeq: (key) => shownSequence(files.documentPath(key)),
+    }),
+    "engine",
+  );
+  releases.use(await keepGatewayLogSmall({ engine, key: gatewayKey, path: gatewayLog, log }));
+  const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
+  const { problem, ...storage } =
+    options.added?.storage === undefined ? await openStorage(config.storage) : ownStorage(options.added.storage, log);
+  const sessions = releases.use(
+    new SessionStore({ engine, bus: events, files, log, onBoundary, assertHeld, ...dateOf(now), ...storage }),
+    "sessions",
+  );
+  // A storage elsewhere may have been away when the last gateway stopped.
+  if (storage.storage !== undefined) void sessions.catchUp();
+  const provenance = openProvenance(sessionsDir, now ?? Date.now);
+  events.on("session_state_changed", ({ session_key, payload: { to } }) => {
+    if (to === "deleted") provenance.files.forget(files.folder(session_key));
+  });
+  return {
+    engine,
+    events,
+    sessions,
+    provenance,
+    whyFull: createWhyFull(folderLimitsOf(config)),
+    storageProblem: () => problem ?? sessions.storageProblem(),
+    files,
+    snapshots,
+    messages: createMessageBus(engine),
+    instanceId,
+    setAddress: async (address) => locks[0]?.setAddress(address, instanceId),
+    tell: (event) =>
+      void engine.append(gatewayKey, [event], { durable: false }).catch((error: unknown) => {
+        log.warn(`The gateway's own log was not written: ${messageOf(error)}`);
+      }),
+  };
+}
+
+function ownStorage(storage: StorageDriver, log: Logger): OpenedStorage {
+  return { storage: new GuardedStorage(storage, { log }), storageId: "given" };
+}
+
+function dateOf(now: GatewayOptions["now"]): { readonly now?: () => Date } {
+  return now === undefined ? {} : { now: () => new Date(now()) };
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new ConfigError(`The folder ${path} cannot be created: ${messageOf(error)}. Check its owner and the disk.`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,89 @@
+import { join } from "node:path";
+import { parseCommand } from "../../agent/commands/chat-command.js";
+import type { Tasks } from "../../agent/tasks/tasks.js";
+import type { GatewayApi } from "../../api/gateway-api.js";
+import { createOperations } from "../../api/operations.js";
+import type { Status } from "../../api/status/status.js";
+import { readLedger } from "../../engine/embedded/inspect/ledger.js";
+import { createUploads, type Uploads } from "../../inbound/uploads.js";
+import { receivedFiles } from "../../policy/places/zones.js";
+import { jobOwnerOf } from "../../schedule/job-owner.js";
+import type { Schedule } from "../../schedule/schedule.js";
+import type { Artifacts } from "../../tools/chat/artifacts.js";
+import type { Releases } from "../../util/async/releases.js";
+import { DiskProbe } from "../../util/files/disk-probe.js";
+import type { Assistant } from "../assistant/assistant.js";
+import { type Core, gatewayKey } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
+import type { Mcp } from "../tools/mcp.js";
+import { createSettings } from "./settings.js";
+
+/** What the operations reach beside what is kept and who talks. */
+export interface AtWork {
+  readonly tasks: Tasks;
+  readonly artifacts: Artifacts;
+  readonly schedule: Schedule;
+  readonly status: Status;
+  readonly mcp: Mcp;
+  readonly metrics: () => string;
+}
+
+/** The gateway's operations, as HTTP and programs use them. */
+export function openOperations(
+  options: GatewayOptions,
+  core: Core,
+  assistant: Assistant,
+  { tasks, artifacts, schedule, status, mcp, metrics }: AtWork,
+  releases: Releases,
+): GatewayApi {
+  const { home, log, now = Date.now } = options;
+  const { config } = options.config;
+  const { workspace, executionMode } = config.agents.defaults;
+  const { people, inbound, platforms, mind } = assistant;
+  const probe = releases.use(new DiskProbe({ path: home, log }));
+  const operations = createOperations({
+    engine: core.engine,
+    bus: core.events,
+    sessions: core.sessions,
+    snapshots: core.snapshots,
+    pairing: people.pairing,
+    grants: people.grants,
+    ...inbound,
+    channels: platforms.channels,
+    skills: mind.skills,
+    budgets: mind.budgets,
+    chooseModel: mind.models.choose,
+    tasks,
+    artifacts,
+    schedule: { scheduler: () => schedule.scheduler(), ownerOf: (chat) => jobOwnerOf(chat, config.owners) },
+    owners: config.owners,
+    isFreshStart: (content) => parseCommand(content)?.name === "new",
+    status: () => status.read(),
+    diskProblem: () => probe.problem(),
+    readLedger: () => readLedger(home, core.files.dir),
+    systemKey: gatewayKey,
+    policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
+    workspace,
+    uploads: openUploads(options, core),
+    metrics,
+    now,
+    log,
+  });
+  const settings = createSettings(options, operations);
+  return { ...operations, mcp: mcp.api, ...(settings === undefined ? {} : { settings }) };
+}
+
+function openUploads({ config: { config }, log }: GatewayOptions, { files, provenance }: Core): Uploads {
+  return createUploads({
+    folder: join(config.agents.defaults.workspace, ".uploads"),
+    receivedOf: (key) => join(files.kept(key), receivedFiles),
+    noteSender: (file, by) => provenance.senders.note(file, by),
+    maxBytes: config.inbound.maxFileMegabytes * 1024 * 1024,
+    log,
+  });
+}
+
+/** A rule as it was written. */
+function definedOnly(rule: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,68 @@
+import { ChannelStates } from "../../api/status/channel-states.js";
+import { createGuestProblems } from "../../api/status/guest-problems.js";
+import { Status } from "../../api/status/status.js";
+import { isUnmended } from "../../config/file-modes.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
+import type { Mcp } from "../tools/mcp.js";
+import type { OpenedTools } from "../tools/tools.js";
+
+export interface OpenedStatus {
+  readonly status: Status;
+  readonly channels: ChannelStates;
+}
+
+/** What people see of how the gateway is. */
+export function openStatus(
+  options: GatewayOptions,
+  core: Core,
+  assistant: Assistant,
+  { tools, mcp }: { readonly tools: OpenedTools; readonly mcp: Mcp },
+): OpenedStatus {
+  const { home, version, config: loaded, now = Date.now } = options;
+  const { workspace, executionMode } = loaded.config.agents.defaults;
+  const { inbound, mind, people, platforms } = assistant;
+  const { restrictToWorkspace } = loaded.config.tools;
+  const { missing } = tools;
+  const channels = new ChannelStates(new Map([...switchedOff(options), ...platforms.off]), core.tell);
+  const status = new Status({
+    facts: { version, instanceId: core.instanceId, home, workspace, executionMode, restrictToWorkspace, missing },
+    engine: core.engine,
+    models: mind.models,
+    channels,
+    chats: inbound,
+    sandbox: tools.sandbox,
+    problems: [
+      () => loaded.problems.filter(isUnmended),
+      () => platforms.problems,
+      () => people.policy.problems,
+      guestProblems(options, assistant),
+      () => mind.skills.problems(),
+      () => mind.models.problems(),
+      () => tools.problems,
+      mcp.problems,
+    ],
+    storageProblem: core.storageProblem,
+    tell: core.tell,
+    now,
+  });
+  return { status, channels };
+}
+
+/** Channels whose section of the config cannot be used, each with why. */
+function switchedOff({ config: { off } }: GatewayOptions): ReadonlyMap<string, string> {
+  const named = off.map(({ section, reason }) => [/^channels\.([a-z0-9-]+)$/.exec(section)?.[1], reason] as const);
+  return new Map(named.flatMap(([name, reason]) => (name === undefined ? [] : [[name, reason] as const])));
+}
+
+function guestProblems({ config: { config } }: GatewayOptions, { people, mind, readers }: Assistant) {
+  return createGuestProblems({
+    channels: config.channels,
+    heartbeat: config.heartbeat,
+    pairing: people.pairing,
+    contextFiles: mind.contextFiles,
+    isOwner: people.isOwner,
+    isOwnersChat: (key) => readers.ofSession(key).audience === "owner",
+  });
+}

@@ -1,0 +1,93 @@
+import type { McpApi } from "../../api/mcp-api.js";
+import { draft } from "../../events/event.js";
+import { McpFamily, unknownServer } from "../../mcp/family.js";
+import type { McpServerState, StateDetail } from "../../mcp/server.js";
+import { defaultLimits, toServerSettings } from "../../mcp/settings.js";
+import type { ToolSource } from "../../tools/registry.js";
+import type { Releases } from "../../util/async/releases.js";
+import type { Core } from "../core/core.js";
+import { type GatewayOptions, isWorking } from "../options.js";
+
+export interface Mcp {
+  /** Undefined while no server is configured. */
+  readonly tools: ToolSource | undefined;
+  readonly api: McpApi;
+  /** What is wrong with servers, each as one sentence. */
+  readonly problems: () => readonly string[];
+  /** Begins to connect. */
+  start(): void;
+}
+
+export function openMcp(options: GatewayOptions, core: Core, releases: Releases): Mcp {
+  const { home, version, log, config } = options;
+  const { tools, agents } = config.config;
+  const settings = toServerSettings(tools.mcpServers);
+  if (settings.length === 0 || !isWorking(options)) return noServers(settings.map(({ name }) => name));
+  const family = new McpFamily(settings, {
+    version,
+    home,
+    workspace: agents.defaults.workspace,
+    limits: defaultLimits,
+    secrets: config.secrets,
+    declareBytes: tools.mcp.declareBytes,
+    idleMs: tools.mcp.idleMinutes * 60_000,
+    log,
+    onState: createTeller(core),
+  });
+  releases.use(family, "MCP servers");
+  return {
+    tools: family,
+    api: family,
+    problems: () => family.problems(),
+    start: () => family.start(),
+  };
+}
+
+function noServers(names: readonly string[]): Mcp {
+  return {
+    tools: undefined,
+    api: {
+      list: () => [],
+      test: async (name) => {
+        throw unknownServer(name, names);
+      },
+      reconnect(name) {
+        throw unknownServer(name, names);
+      },
+    },
+    problems: () => [],
+    start() {},
+  };
+}
+
+const connections = {
+  connecting: "connecting",
+  connected: "connected",
+  reconnecting: "reconnecting",
+  idle: "disconnected",
+  off: "disconnected",
+} as const;
+
+/** Each further try to connect is told with its number, the way there is not. */
+function createTeller(core: Core): (name: string, state: McpServerState, detail: StateDetail) => void {
+  const told = new Map<string, (typeof connections)[McpServerState]>();
+  return (name, state, { attempt, delayMs, reason, toolCount }) => {
+    const from = told.get(name) ?? "disconnected";
+    const to = connections[state];
+    if (to === "connecting" && from === "reconnecting") return;
+    if (to === from && to !== "reconnecting") return;
+    told.set(name, to);
+    const why = reason ?? (state === "idle" ? "not used for a while" : undefined);
+    const payload = {
+      peer: "mcp" as const,
+      name,
+      from,
+      to,
+      ...(attempt === undefined ? {} : { attempt }),
+      ...(delayMs === undefined ? {} : { delay_ms: delayMs }),
+      ...(why === undefined ? {} : { reason: why }),
+      ...(toolCount === undefined ? {} : { tool_count: toolCount }),
+    };
+    core.tell(draft("connection_state_changed", payload, { source: `mcp:${name}` }));
+  };
+}

@@ -1,0 +1,172 @@
+import { createCompaction } from "../../agent/model/compaction.js";
+import type {
+  AgentPorts,
+  ChatPorts,
+  CommandPorts,
+  ContextSources,
+  FilePorts,
+  PlannedUse,
+  SessionPorts,
+  ToolPolicy,
+} from "../../agent/ports.js";
+import { choicesFor } from "../../agent/questions/text.js";
+import type { Status } from "../../api/status/status.js";
+import { isGroup, questionRepliesOf, repliesOf } from "../../bus/replies.js";
+import { draft } from "../../events/event.js";
+import { rootKeyOf, sessionKeyOf } from "../../events/session-key.js";
+import { ChatContext } from "../../memory/chat-context.js";
+import { isOpenCommand, type ToolUse } from "../../policy/access.js";
+import { filesOfCommand } from "../../policy/commands/command-files.js";
+import { isOfGuest } from "../../sessions/history/history-entries.js";
+import { haveJobsSaid } from "../../sessions/history/jobs-said.js";
+import { createToolRegistry, type ToolSource } from "../../tools/registry.js";
+import type { Tool } from "../../tools/tool.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { GatewayOptions } from "../options.js";
+
+/** What the assistant works with, beside what it always has. */
+export interface Hands {
+  readonly tools: readonly Tool[];
+  /** Of MCP servers. */
+  readonly source: ToolSource | undefined;
+  readonly commands: Pick<CommandPorts, "mayCommand" | "operate">;
+  readonly artifacts: FilePorts["artifacts"];
+  readonly tasks: AgentPorts["tasks"];
+}
+
+/** Everything that a turn needs of the rest. */
+export function agentPorts(
+  options: GatewayOptions,
+  core: Core,
+  assistant: Assistant,
+  status: Status,
+  { tools, source, commands, artifacts, tasks }: Hands,
+): AgentPorts {
+  const { config, log } = { ...options, config: options.config.config };
+  const { inbound, mind, people } = assistant;
+  const { sources, keepOlderText } = context(options, core, assistant);
+  return {
+    engine: core.engine,
+    sessions: {
+      open: (key) => core.sessions.open(key),
+      running: inbound.running,
+      keepOlderText,
+      wasAnswered: (text) => haveJobsSaid(core.sessions, text),
+    },
+    tasks,
+    models: mind.models,
+    budgets: mind.budgets,
+    context: { ...sources, compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }) },
+    tools: createToolRegistry(tools, { log, source }),
+    policy: toolPolicy(options, core, assistant),
+    chat: { isOwner: people.isOwner, isGroup, questions: inbound.questions, ...replies(options, assistant) },
+    files: {
+      // A sub-agent works where its parent does, so that each can read what the other has written.
+      folderOf: (key) => core.files.folder(rootKeyOf(key)),
+      whyFull: core.whyFull,
+      workspace: config.agents.defaults.workspace,
+      artifacts,
+      outsideOf: people.policy.outsideOf,
+      sendersIn: (folder) => core.provenance.sendersIn(folder),
+      labels: core.provenance.files,
+    },
+    commands: {
+      ...commands,
+      statusLine() {
+        const now = status.read();
+        // The question itself is still among those that wait.
+        const others = Math.max(0, now.inboundWaiting - 1);
+        return `maxclaw ${options.version} is ${now.state}. Model: ${now.model}. Other messages waiting: ${others}.`;
+      },
+    },
+    log,
+  };
+}
+
+function toolPolicy({ config: { config } }: GatewayOptions, core: Core, assistant: Assistant): ToolPolicy {
+  const { workspace } = config.agents.defaults;
+  const { policy, grants } = assistant.people;
+  return {
+    decide: (use) => policy.mayUseTool(toToolUse(use, assistant)),
+    filesOf: async (access, folder) =>
+      access.kind === "command" && isOpenCommand(access)
+        ? await filesOfCommand(access, { folder, workspace })
+        : undefined,
+    async allowAlways(use, responderId) {
+      const grant = await grants.add(toToolUse(use, assistant), responderId);
+      if (grant === undefined) return;
+      const to = grants.nameOf(grant);
+      core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
+    },
+  };
+}
+
+/** The same for every route: whose message it is decides, whatever carried it. */
+function toToolUse(use: PlannedUse, { people, readers }: Assistant): ToolUse {
+  const { tool, access, folder, earlier, files, isPlanning, message } = use;
+  const { channel, senderId, chatId, thread } = message;
+  const chat = sessionKeyOf(channel, chatId, thread);
+  const role = people.isOwner(channel, senderId) ? "owner" : "guest";
+  const chatType = isGroup(message) ? "group" : "dm";
+  const { audience } = readers.of(message);
+  // A chat's own memory is for what its people say there.
+  const isOfChat = access.kind === "memory" && access.of === "chat";
+  const outside = isOfChat ? use.outside.filter((source) => !isOfGuest(source)) : use.outside;
+  const speaker = { channel, senderId, chatType, role, audience } as const;
+  return { tool, access, folder, earlier, chat, files, outside, isPlanning, speaker };
+}
+
+/** What shapes a conversation, and what is kept of it. */
+function context(
+  { config: { config }, log }: GatewayOptions,
+  { provenance }: Core,
+  { mind, readers }: Assistant,
+): {
+  readonly sources: Omit<ContextSources, "compaction">;
+  readonly keepOlderText: SessionPorts["keepOlderText"];
+} {
+  const { contextFiles, chatMemory, skills } = mind;
+  const chat = new ChatContext({
+    workspace: config.agents.defaults.workspace,
+    contextFiles,
+    chatMemory,
+    whoseOf: readers.ofSession,
+    markForeign: provenance.markForeign,
+    log,
+  });
+  return {
+    sources: {
+      files: (message) => chat.filesFor(readers.of(message)),
+      skills: skills.select,
+      readSkill: skills.read,
+    },
+    keepOlderText: ({ key, document }, message) => {
+      const older = { sessionKey: key, ...document.conversation };
+      return chat.keepOlderText(older, document.origins, readers.of(message));
+    },
+  };
+}
+
+/** How answers and questions look in their chats. */
+function replies(
+  { config: { config } }: GatewayOptions,
+  { platforms: { channels, shapes, previews } }: Assistant,
+): Pick<ChatPorts, "previews" | "patienceMs" | "replies" | "questionReplies"> {
+  return {
+    previews,
+    patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
+    // What a sub-agent says reaches people through its parent alone.
+    replies: (message, replyId, content, turnId, attachments) =>
+      message.taskId === undefined
+        ? repliesOf(shapes.get(message.channel), message, replyId, content, turnId, attachments)
+        : [],
+    questionReplies(message, asked, content, turnId) {
+      const choices = choicesFor(asked).map(({ id, label, description }) => {
+        return { label, description, value: `${asked.request_id}:${id}` };
+      });
+      const question = { id: asked.request_id, content, choices };
+      return questionRepliesOf(shapes.get(message.channel), message, question, turnId);
+    },
+  };
+}

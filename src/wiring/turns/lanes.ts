@@ -1,0 +1,143 @@
+import { createAgent } from "../../agent/agent.js";
+import { createClock } from "../../agent/model/context.js";
+import { deliverOutbound } from "../../bus/delivery.js";
+import { superviseChannel } from "../../channels/supervisor.js";
+import { sleep } from "../../util/async/sleep.js";
+import type { Assistant } from "../assistant/assistant.js";
+import type { Core } from "../core/core.js";
+import type { OpenedStatus } from "../operations/status.js";
+import { type GatewayOptions, isWorking } from "../options.js";
+import { agentPorts, type Hands } from "./agent-ports.js";
+import { type Part, startPart } from "./part.js";
+
+const turnsParallel = 64;
+const maxAttempts = 3;
+const stuckMs = 1000;
+/** A send that is cut may be said twice: one that is under way gets this long, however little grace is left. */
+const leastSendMs = 1000;
+
+/** Everything that works through the queues: connections bring messages, turns answer them, replies go out. */
+export class Lanes {
+  readonly #core: Core;
+  readonly #assistant: Assistant;
+  readonly #status: OpenedStatus;
+  readonly #receiving = new AbortController();
+  readonly #working = new AbortController();
+  readonly #sending = new AbortController();
+  readonly #replies: Part;
+  readonly #turns: Part;
+  readonly #connections: readonly Part[];
+  #graceEnd = 0;
+  #drained: Promise<void> | undefined;
+
+  /** Sets it in motion. */
+  constructor(options: GatewayOptions, core: Core, assistant: Assistant, status: OpenedStatus, hands: Hands) {
+    this.#core = core;
+    this.#assistant = assistant;
+    this.#status = status;
+    const agent = openAgentOf(options, core, assistant, status, hands);
+    const isConnected = options.runs?.channels !== false;
+    if (!isWorking(options)) this.#working.abort();
+    if (!isWorking(options) || !isConnected) this.#sending.abort();
+    this.#replies = this.#startReplies(options);
+    const { log } = options;
+    const { signal } = this.#working;
+    this.#turns = startPart(log, "turns", !signal.aborted, () =>
+      core.messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, signal),
+    );
+    this.#connections = isConnected ? this.#connect(options) : [];
+  }
+
+  /** Takes nothing new and lets turns and replies finish for `graceMs`; what is left goes on at the next start. */
+  async drain(graceMs: number): Promise<void> {
+    this.#drained ??= this.#drain(graceMs);
+    await this.#drained;
+  }
+
+  #startReplies({ log, pauses }: GatewayOptions): Part {
+    const { channels, previews } = this.#assistant.platforms;
+    const { engine } = this.#core;
+    const { signal } = this.#sending;
+    const graceMs = (): number => this.#graceMs();
+    return startPart(log, "replies", !signal.aborted, () =>
+      deliverOutbound({ engine, channels, previews, log, graceMs, retryDelayMs: pauses?.sendRetryMs }, signal),
+    );
+  }
+
+  #connect({ log }: GatewayOptions): readonly Part[] {
+    const { intake } = this.#assistant.inbound;
+    const { signal } = this.#receiving;
+    const states = this.#status.channels;
+    return [...this.#assistant.platforms.channels.values()].map((channel) => {
+      const { name } = channel;
+      return startPart(log, `channel ${name}`, true, () => {
+        states.begin(name);
+        return superviseChannel(
+          channel,
+          (received) => intake.receive(name, received, signal),
+          { log, onState: (to, detail) => states.enter(name, to, detail) },
+          signal,
+        );
+      });
+    });
+  }
+
+  #graceMs(): number {
+    return Math.max(this.#graceEnd - Date.now(), leastSendMs);
+  }
+
+  async #drain(totalMs: number): Promise<void> {
+    const { status } = this.#status;
+    const { inbound, platforms } = this.#assistant;
+    status.enter("draining");
+    const why = new DOMException("The gateway is stopping", "AbortError");
+    this.#graceEnd = Date.now() + totalMs;
+    this.#core.messages.close();
+    this.#receiving.abort(why);
+    this.#working.abort(why);
+    const cut = setTimeout(() => inbound.running.shutDown(), totalMs);
+    for (const connection of this.#connections.toReversed()) await connection.stopped();
+    await this.#turns.stopped();
+    clearTimeout(cut);
+    if (!this.#sending.signal.aborted)
+      await outboxAtRest(() => this.#core.engine.status().outboundWaiting, this.#graceEnd);
+    this.#sending.abort(why);
+    await this.#replies.stopped();
+    await platforms.previews.close(this.#graceMs());
+    status.enter("stopped");
+  }
+}
+
+function openAgentOf(
+  options: GatewayOptions,
+  core: Core,
+  assistant: Assistant,
+  { status }: OpenedStatus,
+  hands: Hands,
+): ReturnType<typeof createAgent> {
+  const { agents, memory, events } = options.config.config;
+  const { maxToolIterations, quietMs, quietAfter } = agents.defaults;
+  return createAgent(agentPorts(options, core, assistant, status, hands), {
+    maxIterations: maxToolIterations,
+    maxModelAttempts: 3,
+    retryDelayMs: options.pauses?.modelRetryMs ?? 1000,
+    titles: memory.titles !== "off",
+    quiet: { ms: quietMs, after: quietAfter },
+    clock: createClock(assistant.mind.budgets.calendar.timeZone),
+    ...events,
+    machines: options.added?.machines,
+  });
+}
+
+/** Resolves once nothing is left to send, or nothing moves any more: a chat that cannot be reached holds up no stop. */
+async function outboxAtRest(waiting: () => number, graceEnd: number): Promise<void> {
+  let least = waiting();
+  let movedAt = Date.now();
+  const never = new AbortController().signal;
+  while (least > 0 && Date.now() < graceEnd && Date.now() - movedAt < stuckMs) {
+    await sleep(20, never);
+    const now = waiting();
+    if (now < least) movedAt = Date.now();
+    least = Math.min(least, now);
+  }
+}
