@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, extname, join, posix, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { groupsOf, withLinks } from "./pages.mjs";
+import { anchorOf, groupsOf, withLinks } from "./pages.mjs";
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export const staged = join(root, "site", ".pages");
@@ -96,7 +96,7 @@ function apiItems() {
 /** One entry per section of docs/config.md. */
 function configItems() {
   const sections = [...read("docs/config.md").matchAll(/^### `?(.+?)`?$/gm)].map(([, name]) => name);
-  return sections.map((name) => ({ text: name, link: `/config#${name.toLowerCase().replaceAll(".", "")}` }));
+  return sections.map((name) => ({ text: name, link: `/config#${anchorOf(name)}` }));
 }
 
 /** README's groups; the config has its sections below it, the API its types. */
