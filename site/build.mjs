@@ -40,6 +40,10 @@ function checkForeign() {
 }
 
 const began = Date.now();
-stageAll();
+try {
+  stageAll();
+} catch (error) {
+  fail(`The pages were not collected: ${error.message}`);
+}
 build();
 console.log(`dist/site: ${checkForeign()} pages in ${((Date.now() - began) / 1000).toFixed(1)} s`);
