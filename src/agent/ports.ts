@@ -123,6 +123,8 @@ export interface TaskCall {
   readonly message: InboundMessage;
   /** The same when the call runs again after a crash. */
   readonly executionId: string;
+  /** Of its turn: a call that goes on after the turn starts nothing any more. */
+  readonly signal: AbortSignal;
   /** Where those parts of the context came from that others wrote. */
   readonly outside: () => readonly string[];
   readonly knowsAddress: (url: string) => boolean;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Engine } from "../engine/engine.js";
 import { ChannelError, messageOf } from "../errors.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
 import { settledWithin } from "../util/async/within.js";
 import { outboundWork } from "./message-bus.js";
@@ -38,13 +39,16 @@ export interface Previews {
   take(outboundId: string): Promise<string | undefined>;
   /** It is a message of its own now: the final text stands there, or others have come below it. */
   forget(outboundId: string): Promise<void>;
+  /** Nothing is kept of those of a session that is deleted. What stands on the platform stays there. */
+  forgetSession(sessionKey: string): Promise<void>;
   /** Shows nothing more. Resolves once what is on its way stands there and is stored, after `limitMs` at most. */
   close(limitMs: number): Promise<void>;
 }
 
-const record = z.object({ platformMessageId: z.string() });
+const record = z.object({ platformMessageId: z.string(), sessionKey: z.string().optional() });
 
 interface State {
+  sessionKey: string | undefined;
   platformMessageId: string | undefined;
   isStored: boolean;
   shown: string;
@@ -59,30 +63,39 @@ type PreviewEngine = Pick<Engine, "waiting" | "records" | "status">;
 export function createPreviews(
   engine: PreviewEngine,
   channels: ReadonlyMap<string, GrowingSender>,
+  lives: Pick<SessionLives, "run">,
   log: Logger,
 ): Previews {
-  return new StoredPreviews(engine, channels, log);
+  return new StoredPreviews(engine, channels, lives, log);
 }
 
 class StoredPreviews implements Previews {
   readonly #engine: PreviewEngine;
   readonly #records: ReturnType<PreviewEngine["records"]>;
   readonly #channels: ReadonlyMap<string, GrowingSender>;
+  readonly #lives: Pick<SessionLives, "run">;
   readonly #log: Logger;
   readonly #states = new Map<string, State>();
   #isClosed = false;
 
-  constructor(engine: PreviewEngine, channels: ReadonlyMap<string, GrowingSender>, log: Logger) {
+  constructor(
+    engine: PreviewEngine,
+    channels: ReadonlyMap<string, GrowingSender>,
+    lives: Pick<SessionLives, "run">,
+    log: Logger,
+  ) {
     this.#engine = engine;
     this.#records = engine.records("preview");
     this.#channels = channels;
+    this.#lives = lives;
     this.#log = log;
   }
 
   async show(message: OutboundMessage, signal: AbortSignal): Promise<void> {
     const state = this.#stateOf(message.id);
     if (this.#isClosed || state.isClosed || state.shown === message.content) return;
-    const work = this.#put(state, message, signal);
+    state.sessionKey = message.sessionKey;
+    const work = this.#lives.run(message.sessionKey, () => this.#put(state, message, signal));
     state.working = work.catch(() => undefined);
     await work;
   }
@@ -115,6 +128,17 @@ class StoredPreviews implements Previews {
       .catch((error: unknown) => this.#log.debug(`a preview was not forgotten: ${messageOf(error)}`));
   }
 
+  async forgetSession(sessionKey: string): Promise<void> {
+    for (const [id, state] of this.#states) {
+      if (state.sessionKey !== sessionKey) continue;
+      // One that the platform does not answer is not waited for: it finds itself forgotten.
+      state.isClosed = true;
+      this.#states.delete(id);
+    }
+    for (const { id, value } of this.#records.list())
+      if (record.safeParse(value).data?.sessionKey === sessionKey) await this.#records.delete(id);
+  }
+
   async close(limitMs: number): Promise<void> {
     this.#isClosed = true;
     await settledWithin(Promise.all([...this.#states.values()].map(({ working }) => working)), { ms: limitMs });
@@ -123,10 +147,11 @@ class StoredPreviews implements Previews {
   #stateOf(id: string): State {
     const known = this.#states.get(id);
     if (known !== undefined) return known;
-    const stored = record.safeParse(this.#records.get(id)).data?.platformMessageId;
+    const { platformMessageId, sessionKey } = record.safeParse(this.#records.get(id)).data ?? {};
     const state: State = {
-      platformMessageId: stored,
-      isStored: stored !== undefined,
+      sessionKey,
+      platformMessageId,
+      isStored: platformMessageId !== undefined,
       shown: "",
       showing: "",
       isClosed: false,
@@ -165,8 +190,8 @@ class StoredPreviews implements Previews {
 
   /** Nothing more is shown before it is stored. */
   async #keepId(id: string, state: State, platformMessageId: string): Promise<void> {
-    if (state.isStored) return;
-    await this.#records.put(id, { platformMessageId }, { isReceipt: true });
+    if (state.isStored || !this.#states.has(id)) return;
+    await this.#records.put(id, { platformMessageId, sessionKey: state.sessionKey }, { isReceipt: true });
     state.isStored = true;
   }
 }

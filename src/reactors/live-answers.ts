@@ -71,6 +71,9 @@ class LiveAnswers implements Reactor {
       bus.on("text_delta", ({ session_key: key, payload }) => this.#grow(key, payload.text)),
       bus.on("outbound_delivery_changed", (event) => this.#onQueued(event)),
       bus.on(turnIsOver, (event) => this.#end(event.session_key)),
+      bus.on("session_state_changed", ({ session_key: key, payload }) => {
+        if (payload.to === "deleted") this.#end(key);
+      }),
     );
   }
 

@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Engine } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
+import { typesWhere } from "../events/catalogue.js";
 import { draft, type GatewayEvent, isStored } from "../events/event.js";
 import type { PlanState } from "../events/plan.js";
 import type { EventConsumer } from "../events/system-bus.js";
@@ -31,6 +32,8 @@ import { createStorageMark } from "./storage/mark.js";
 import type { StorageDriver } from "./storage/storage.js";
 
 const pageSize = 1000;
+/** Those that a log may keep, also where the configuration leaves details out of it. */
+const keptTypes = typesWhere(({ stored }) => stored);
 const quietMs = 1000;
 
 export interface SessionStoreOptions {
@@ -95,7 +98,7 @@ export class SessionStore implements AsyncDisposable {
       },
     });
     this.#stale = openStaleNotes(join(files.dir, ".stale"), log);
-    this.#unsubscribe = options.bus.onAny((event) => this.#onEvent(event), { priority: 100 });
+    this.#unsubscribe = options.bus.on(keptTypes, (event) => this.#onEvent(event), { priority: 100 });
     this.#freshenTimer = setTimeout(() => void this.#freshen(), options.quietMs ?? quietMs).unref();
   }
 

@@ -10,6 +10,8 @@ export interface ApprovalScope {
   readonly policy: ToolPolicy;
   readonly message: InboundMessage;
   readonly human: HumanInput;
+  /** Of the turn: one that has ended allows nothing for ever. */
+  readonly signal: AbortSignal;
   readonly tool: Tool;
   readonly call: { readonly id: string; readonly name: string; readonly input: Record<string, unknown> };
   readonly folder: string;
@@ -59,6 +61,7 @@ export function createPermit(
     // Whoever said yes may have looked at them.
     if (files !== undefined && JSON.stringify(await policy.filesOf(access, folder)) !== JSON.stringify(files))
       return `${tool.name} may not ${decision.what}: a file that it names was changed while a person was asked. Try again.`;
+    scope.signal.throwIfAborted();
     if (answer.optionId === "allow_always") await policy.allowAlways(use, answer.responderId);
     allowed.add(name);
     remember(name, access);

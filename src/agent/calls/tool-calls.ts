@@ -230,6 +230,7 @@ function contextOf(
   const { executionId, waiting, readSkill, changePlan } = aids;
   const { ports, message, human, log } = scope;
   const { outside, receivedHere, cwd, knowsAddress } = scope.sight;
+  const { signal } = scope.interruption;
   const folder = ports.files.folderOf(message.sessionKey);
   const { permit, allowedByRule, allowedByPerson, allows } =
     tool === undefined
@@ -243,6 +244,7 @@ function contextOf(
           policy: ports.policy,
           message,
           human,
+          signal,
           tool,
           call,
           folder,
@@ -261,7 +263,7 @@ function contextOf(
     folder,
     whyFull: () => ports.files.whyFull(folder),
     workspace: ports.files.workspace,
-    signal: scope.interruption.signal,
+    signal,
     permit: labels.permit((access) => waiting(() => permit(access))),
     allowedByRule,
     allowedByPerson,
@@ -284,7 +286,7 @@ function contextOf(
       toolName: call.name,
       copied: (from, to) => labels.copied(from, to),
     }),
-    tasks: ports.tasks.of({ message, executionId, outside, knowsAddress }),
+    tasks: ports.tasks.of({ message, executionId, signal, outside, knowsAddress }),
     readSkill,
     changePlan,
   };

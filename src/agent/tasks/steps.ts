@@ -22,7 +22,8 @@ export function createTaskSteps(log: Logger, signal: AbortSignal): TaskSteps {
       try {
         return await step();
       } catch (error) {
-        if (error instanceof EngineError && error.kind === "closed") return;
+        // Fenced: its session is being deleted.
+        if (error instanceof EngineError && (error.kind === "closed" || error.kind === "fenced")) return;
         log.warn(`A sub-agent waits to go on: ${messageOf(error)}`, { task: taskId, error });
         await sleep(backoffMs(failures, retry), signal).catch(() => undefined);
       }

@@ -1,5 +1,6 @@
 import { WebSocket } from "ws";
-import type { GatewayApi, SubscribeOptions, Subscription } from "../../api/gateway-api.js";
+import type { GatewayApi } from "../../api/gateway-api.js";
+import type { SubscribeOptions, Subscription } from "../../api/messages/events-api.js";
 import { messageOf, RequestError } from "../../errors.js";
 import type { GatewayEvent } from "../../events/event.js";
 import { createGate } from "../../util/async/gate.js";

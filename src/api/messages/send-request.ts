@@ -1,9 +1,9 @@
 import { resolve, sep } from "node:path";
-import type { InboundMessage } from "../bus/messages.js";
-import { RequestError } from "../errors.js";
-import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
-import { newId } from "../util/ids.js";
-import type { SendRequest } from "./gateway-api.js";
+import type { InboundMessage } from "../../bus/messages.js";
+import { RequestError } from "../../errors.js";
+import { channelOf, chatOf, clientChannels } from "../../events/session-key.js";
+import { newId } from "../../util/ids.js";
+import type { SendRequest } from "./messages-api.js";
 
 const maxMessageChars = 1_048_576;
 const maxKeyBytes = 512;

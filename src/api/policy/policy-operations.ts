@@ -1,9 +1,9 @@
-import type { OpenQuestions } from "../agent/questions/open-questions.js";
-import { RequestError } from "../errors.js";
-import { draft, type EventDraft } from "../events/event.js";
-import type { AnswerOutcome, Answers } from "../inbound/answers.js";
-import type { Grants } from "../policy/grants.js";
-import type { GatewayApi, PolicyView } from "./gateway-api.js";
+import type { OpenQuestions } from "../../agent/questions/open-questions.js";
+import { RequestError } from "../../errors.js";
+import { draft, type EventDraft } from "../../events/event.js";
+import type { AnswerOutcome, Answers } from "../../inbound/answers.js";
+import type { Grants } from "../../policy/grants.js";
+import type { PolicyApi, PolicyView } from "./policy-api.js";
 
 export interface PolicyPorts {
   readonly questions: OpenQuestions;
@@ -11,8 +11,6 @@ export interface PolicyPorts {
   readonly grants: Grants;
   readonly policyConfig: Pick<PolicyView, "executionMode" | "rules">;
 }
-
-type PolicyOperations = Pick<GatewayApi, "listQuestions" | "answerQuestion" | "policy" | "revokeGrant">;
 
 const statusOf: Readonly<Record<Extract<AnswerOutcome, { status: "refused" }>["code"], number>> = {
   not_found: 404,
@@ -26,7 +24,7 @@ const statusOf: Readonly<Record<Extract<AnswerOutcome, { status: "refused" }>["c
 export function createPolicyOperations(
   { questions, answers, grants, policyConfig }: PolicyPorts,
   tell: (event: EventDraft) => Promise<void>,
-): PolicyOperations {
+): PolicyApi {
   const owner = { channel: "client", senderId: "owner", isOwner: true, isPrivate: true };
   return {
     listQuestions: () =>
