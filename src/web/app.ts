@@ -1,22 +1,22 @@
 import { type Client, createClient } from "../client/client.js";
 import type { GatewayEvent } from "../events/event.js";
-import { createBanners } from "./banners.js";
-import { createChats } from "./chats.js";
-import { type Activity, createComposer, type MessageDraft } from "./composer.js";
-import { ask } from "./dialogs.js";
-import { h } from "./dom.js";
-import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
-import { createJobsPane } from "./jobs-pane.js";
-import { createPlanPanel } from "./plan-panel.js";
-import { createQuestionPanel } from "./question-panel.js";
-import { hashOf, newSessionKey, sessionKeyFromHash } from "./session-key.js";
-import { listEvents } from "./session-list.js";
-import { openSessionView, type SessionView } from "./session-view.js";
-import { createShell } from "./shell.js";
-import { createStrangers } from "./strangers.js";
-import type { TokenStore } from "./token-store.js";
-import { createTranscript } from "./transcript.js";
-import { isWorking, type PendingMessage, type ViewState } from "./view-state.js";
+import { type Activity, createComposer, type MessageDraft } from "./chat/composer.js";
+import { createPlanPanel } from "./chat/plan-panel.js";
+import { createQuestionPanel } from "./chat/question-panel.js";
+import { createTranscript } from "./chat/transcript.js";
+import { createBanners } from "./frame/banners.js";
+import { createShell } from "./frame/shell.js";
+import { createStrangers } from "./frame/strangers.js";
+import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway/gateway-http.js";
+import type { TokenStore } from "./gateway/token-store.js";
+import { createChats } from "./panes/chats.js";
+import { createJobsPane } from "./panes/jobs-pane.js";
+import { listEvents } from "./panes/session-list.js";
+import { ask } from "./parts/dialogs.js";
+import { h } from "./parts/dom.js";
+import { hashOf, newSessionKey, sessionKeyFromHash } from "./session/session-key.js";
+import { openSessionView, type SessionView } from "./session/session-view.js";
+import { isWorking, type PendingMessage, type ViewState } from "./session/view-state.js";
 
 /** Builds the page into `root` and keeps it up to date. */
 export function startApp(root: HTMLElement, tokens: TokenStore): void {

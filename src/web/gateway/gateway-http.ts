@@ -1,5 +1,5 @@
-import { isEventShaped, isRecord } from "../client/frames.js";
-import type { GatewayEvent } from "../events/event.js";
+import { isEventShaped, isRecord } from "../../client/frames.js";
+import type { GatewayEvent } from "../../events/event.js";
 
 export interface StatusView {
   readonly model: string;

@@ -1,6 +1,6 @@
-import type { Tone } from "../client/notices.js";
-import type { UploadedFile } from "../client/upload.js";
-import type { AgentState } from "../events/catalogue.js";
+import type { Tone } from "../../client/notices.js";
+import type { UploadedFile } from "../../client/upload.js";
+import type { AgentState } from "../../events/catalogue.js";
 
 interface ItemBase {
   /** Unique within a view and stable while the item lives. */

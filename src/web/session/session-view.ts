@@ -1,10 +1,10 @@
-import type { Client } from "../client/client.js";
-import { ClientError } from "../client/client-error.js";
-import { newMessageId } from "../client/commands.js";
-import type { UploadedFile } from "../client/upload.js";
-import type { GatewayEvent } from "../events/event.js";
+import type { Client } from "../../client/client.js";
+import { ClientError } from "../../client/client-error.js";
+import { newMessageId } from "../../client/commands.js";
+import type { UploadedFile } from "../../client/upload.js";
+import type { GatewayEvent } from "../../events/event.js";
+import type { GatewayHttp } from "../gateway/gateway-http.js";
 import { followChildren } from "./child-questions.js";
-import type { GatewayHttp } from "./gateway-http.js";
 import { addPending, applyEvents, dropPending, failPending } from "./view-model.js";
 import { emptyView, type OpenQuestion, type PendingMessage, type SendMode, type ViewState } from "./view-state.js";
 

@@ -1,8 +1,8 @@
-import { h, icon, setChildren, setText } from "./dom.js";
-import type { LoadFile } from "./file-view.js";
+import type { LoadFile } from "../files/file-view.js";
+import { h, icon, setChildren, setText } from "../parts/dom.js";
+import { type Item, isWorking, type PendingMessage, type ViewState } from "../session/view-state.js";
 import type { ItemView } from "./item-view.js";
 import { createItemView, pendingView } from "./item-views.js";
-import { type Item, isWorking, type PendingMessage, type ViewState } from "./view-state.js";
 
 interface TranscriptActions {
   readonly loadFile: LoadFile;

@@ -1,6 +1,6 @@
-import { sizeOf } from "../client/notices.js";
-import type { UploadedFile } from "../client/upload.js";
-import { h, icon, setText } from "./dom.js";
+import { sizeOf } from "../../client/notices.js";
+import type { UploadedFile } from "../../client/upload.js";
+import { h, icon, setText } from "../parts/dom.js";
 
 export type UploadFile = (file: File, signal: AbortSignal) => Promise<UploadedFile>;
 

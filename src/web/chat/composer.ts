@@ -1,7 +1,7 @@
-import type { UploadedFile } from "../client/upload.js";
-import { h, icon, setText } from "./dom.js";
-import { type ChosenFile, createTray, type UploadFile } from "./tray.js";
-import type { SendMode } from "./view-state.js";
+import type { UploadedFile } from "../../client/upload.js";
+import { type ChosenFile, createTray, type UploadFile } from "../files/tray.js";
+import { h, icon, setText } from "../parts/dom.js";
+import type { SendMode } from "../session/view-state.js";
 
 interface ComposerActions {
   send(text: string, mode: SendMode, files: readonly UploadedFile[]): void;

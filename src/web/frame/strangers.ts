@@ -1,5 +1,5 @@
-import { h, icon } from "./dom.js";
-import type { GatewayHttp, StrangerView } from "./gateway-http.js";
+import type { GatewayHttp, StrangerView } from "../gateway/gateway-http.js";
+import { h, icon } from "../parts/dom.js";
 
 /** Those who wait to be let in, as cards above the conversation. */
 export interface Strangers {

@@ -1,5 +1,5 @@
-import type { Client } from "../client/client.js";
-import { ask } from "./dialogs.js";
+import type { Client } from "../../client/client.js";
+import { ask } from "../parts/dialogs.js";
 import { parseSessionList, type SessionEntry, type SessionListView } from "./session-list.js";
 import { createSessionsPane, titleOf } from "./sessions-pane.js";
 

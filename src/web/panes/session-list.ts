@@ -1,5 +1,5 @@
-import { isRecord } from "../client/frames.js";
-import type { EventType } from "../events/catalogue.js";
+import { isRecord } from "../../client/frames.js";
+import type { EventType } from "../../events/catalogue.js";
 
 /** One line of the list of chats. */
 export interface SessionEntry {

@@ -1,4 +1,4 @@
-import { h, icon, setChildren, setText } from "./dom.js";
+import { h, icon, setChildren, setText } from "../parts/dom.js";
 import type { SessionEntry } from "./session-list.js";
 
 interface PaneActions {
