@@ -16,7 +16,6 @@ import { createMarkdownView } from "./markdown.js";
 
 export function createItemView(item: Item, load: LoadFile): ItemView<Item> {
   const view = createView(item, load);
-  view.update(item);
   view.element.dataset.key = item.key;
   return view;
 }

@@ -1,5 +1,5 @@
 import { h, setText } from "../parts/dom.js";
-import type { QuestionReply } from "../session/session-view.js";
+import type { QuestionReply } from "../session/session.js";
 import type { OpenQuestion } from "../session/view-state.js";
 
 interface QuestionActions {

@@ -1,27 +1,6 @@
 import { isEventShaped, isRecord } from "../../client/frames.js";
 import type { GatewayEvent } from "../../events/event.js";
-
-export interface StatusView {
-  readonly model: string;
-  readonly isStandIn: boolean;
-  readonly problems: readonly string[];
-}
-
-/** Somebody whom the gateway does not know wants to talk to the assistant. */
-export interface StrangerView {
-  readonly code: string;
-  readonly channel: string;
-  readonly senderId: string;
-  readonly senderName: string | undefined;
-}
-
-/** A scheduled job. */
-export interface JobView {
-  readonly title: string;
-  readonly sessionKey: string;
-  /** Absent: it is off. */
-  readonly next: Date | undefined;
-}
+import type { JobView, StatusView, StrangerView } from "./gateway-views.js";
 
 /** The gateway wants a token, or another one. */
 export class Unauthorized extends Error {}
@@ -42,43 +21,12 @@ export interface GatewayHttp {
 const timeoutMs = 15_000;
 
 export function createGatewayHttp(token: () => string | undefined): GatewayHttp {
-  async function request(path: string, json?: unknown): Promise<Response> {
-    const secret = token();
-    const response = await fetch(path, {
-      headers: {
-        ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-        ...(json === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(json === undefined ? {} : { method: "POST", body: JSON.stringify(json) }),
-      cache: "no-store",
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    if (response.status === 401) throw new Unauthorized("The gateway asks for its token");
-    return response;
-  }
-
-  async function call(path: string, json?: unknown): Promise<Record<string, unknown>> {
-    const response = await request(path, json);
-    const body: unknown = await response.json();
-    if (!response.ok || !isRecord(body)) throw new Error(reasonOf(body, response));
-    return body;
-  }
-
+  const call = async (path: string, json?: unknown): Promise<Record<string, unknown>> =>
+    bodyOf(await request(token(), path, json));
+  const ofSession = (key: string, path: string): string => `api/sessions/${encodeURIComponent(key)}/${path}`;
   return {
     async status() {
-      const { model, provider, problems, channels } = await call("api/status");
-      const lost = (Array.isArray(channels) ? channels : [])
-        .filter(isRecord)
-        .filter(({ state, reason }) => state === "disconnected" && typeof reason === "string")
-        .map(({ name, reason }) => `${name} is disconnected: ${reason}`);
-      return {
-        model: typeof model === "string" ? model : "",
-        isStandIn: provider === "offline",
-        problems: [
-          ...lost,
-          ...(Array.isArray(problems) ? problems.filter((problem) => typeof problem === "string") : []),
-        ],
-      };
+      return statusOf(await call("api/status"));
     },
     async strangers() {
       const { waiting } = await call("api/pairings");
@@ -89,25 +37,63 @@ export function createGatewayHttp(token: () => string | undefined): GatewayHttp 
     },
     async jobs() {
       const { jobs } = await call("api/cron");
-      return (Array.isArray(jobs) ? jobs : []).filter(isRecord).map(({ title, sessionKey, nextRun }) => ({
-        title: String(title),
-        sessionKey: String(sessionKey),
-        next: typeof nextRun === "string" ? new Date(nextRun) : undefined,
-      }));
+      return recordsIn(jobs).map(jobOf);
     },
     async events(sessionKey, fromSequence, limit) {
-      const range = `from_sequence=${fromSequence}&limit=${limit}`;
-      const { events } = await call(`api/sessions/${encodeURIComponent(sessionKey)}/events?${range}`);
+      const { events } = await call(ofSession(sessionKey, `events?from_sequence=${fromSequence}&limit=${limit}`));
       return Array.isArray(events) ? events.filter(isEventShaped) : [];
     },
     async file(sessionKey, artifactId) {
-      const response = await request(
-        `api/sessions/${encodeURIComponent(sessionKey)}/artifacts/${encodeURIComponent(artifactId)}`,
-      );
+      const path = ofSession(sessionKey, `artifacts/${encodeURIComponent(artifactId)}`);
+      const response = await request(token(), path, undefined);
       if (!response.ok) throw new Error(reasonOf(await response.json().catch(() => undefined), response));
       return await response.blob();
     },
   };
+}
+
+async function request(token: string | undefined, path: string, json: unknown): Promise<Response> {
+  const response = await fetch(path, {
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(json === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(json === undefined ? {} : { method: "POST", body: JSON.stringify(json) }),
+    cache: "no-store",
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  if (response.status === 401) throw new Unauthorized("The gateway asks for its token");
+  return response;
+}
+
+async function bodyOf(response: Response): Promise<Record<string, unknown>> {
+  const body: unknown = await response.json();
+  if (!response.ok || !isRecord(body)) throw new Error(reasonOf(body, response));
+  return body;
+}
+
+function statusOf({ model, provider, problems, channels }: Record<string, unknown>): StatusView {
+  const lost = recordsIn(channels)
+    .filter(({ state, reason }) => state === "disconnected" && typeof reason === "string")
+    .map(({ name, reason }) => `${name} is disconnected: ${reason}`);
+  const others = Array.isArray(problems) ? problems.filter((problem) => typeof problem === "string") : [];
+  return {
+    model: typeof model === "string" ? model : "",
+    isStandIn: provider === "offline",
+    problems: [...lost, ...others],
+  };
+}
+
+function jobOf({ title, sessionKey, nextRun }: Record<string, unknown>): JobView {
+  return {
+    title: String(title),
+    sessionKey: String(sessionKey),
+    next: typeof nextRun === "string" ? new Date(nextRun) : undefined,
+  };
+}
+
+function recordsIn(value: unknown): readonly Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
 function isStranger(value: unknown): value is StrangerView {

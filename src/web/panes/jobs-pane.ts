@@ -1,4 +1,4 @@
-import type { JobView } from "../gateway/gateway-http.js";
+import type { JobView } from "../gateway/gateway-views.js";
 import { h, setChildren } from "../parts/dom.js";
 
 /** The scheduled jobs, folded away below the chats; read when somebody opens the list. */

@@ -141,6 +141,15 @@ export interface ViewState {
   readonly pending: readonly PendingMessage[];
 }
 
+/** What is known of a session at one moment. */
+export interface SessionState {
+  readonly view: ViewState;
+  readonly isLoading: boolean;
+  readonly hasOlder: boolean;
+  /** The question that waits for the reader: the session's own, else one of its sub-agents'. */
+  readonly question: OpenQuestion | undefined;
+}
+
 export function emptyView(sessionKey: string): ViewState {
   return {
     sessionKey,
