@@ -1,16 +1,15 @@
 // The package's public face: what a program may build on.
 
-export type {
-  GatewayApi,
-  SendOutcome,
-  SendRequest,
-  SessionStatus,
-  SessionUsage,
-  SubscribeOptions,
-  Subscription,
-  TurnOutcome,
-} from "./api/gateway-api.js";
+export type { FilesApi } from "./api/files/files-api.js";
+export type { GatewayApi } from "./api/gateway-api.js";
 export type { GatewayStatus } from "./api/gateway-status.js";
+export type { EventsApi, SubscribeOptions, Subscription } from "./api/messages/events-api.js";
+export type { MessagesApi, SendOutcome, SendRequest, TurnOutcome } from "./api/messages/messages-api.js";
+export type { PairingsApi } from "./api/policy/pairings-api.js";
+export type { PolicyApi } from "./api/policy/policy-api.js";
+export type { SessionStatus, SessionsApi, SessionUsage } from "./api/sessions/sessions-api.js";
+export type { KnownSkillsApi } from "./api/skills-api.js";
+export type { StatusApi } from "./api/status/status-api.js";
 export type {
   Attachment,
   Button,
@@ -117,4 +116,10 @@ export {
   type ToolTasks,
   type ToolTraits,
 } from "./tools/tool.js";
-export type { Extension, ExtensionContext, ExtensionFactory } from "./wiring/extensions/extension.js";
+export {
+  defineExtension,
+  type Extension,
+  type ExtensionContext,
+  type ExtensionFactory,
+  type ExtensionTool,
+} from "./wiring/extensions/extension.js";

@@ -1,11 +1,11 @@
 // A tool: rolls dice.  { "module": "./dice.mjs", "options": { "sides": 20 } }
 
 /** @type {import("maxclaw").ExtensionFactory} */
-export default ({ z, options }) => {
-  const sides = typeof options.sides === "number" ? options.sides : 6;
+export default ({ z, options, defineTool }) => {
+  const { sides } = z.object({ sides: z.int().min(1).default(6) }).parse(options);
   return {
     tools: [
-      {
+      defineTool({
         name: "roll_dice",
         description: "Roll dice.",
         input: z.object({ count: z.int().min(1).max(100) }),
@@ -17,7 +17,7 @@ export default ({ z, options }) => {
           const text = `${rolls.join(", ")} (${sides} sides each)`;
           return { text, isError: false, summary: `rolled ${count} dice` };
         },
-      },
+      }),
     ],
   };
 };

@@ -7,17 +7,18 @@ import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 
 /** @type {import("maxclaw").ExtensionFactory} */
-export default ({ options, log, errors }) => ({
+export default (extension) => ({
   // `records` and `press` are this channel's own.
-  channels: (context) => [tcpChat(context.forChannel("tcp-chat"), { options, log, errors })],
+  channels: (context) => [tcpChat(context.forChannel("tcp-chat"), extension)],
 });
 
 /**
  * @param {import("maxclaw").OwnChannelContext} context
- * @param {Pick<import("maxclaw").ExtensionContext, "options" | "log" | "errors">} extension
+ * @param {import("maxclaw").ExtensionContext} extension
  * @returns {import("maxclaw").Channel}
  */
-function tcpChat({ records, press }, { options, log, errors }) {
+function tcpChat({ records, press }, { z, options, log, errors, splitMarkdown }) {
+  const { port } = z.object({ port: z.int().min(0).default(7070) }).parse(options);
   /**
    * Open connections by name.
    * @type {Map<string, import("node:net").Socket>}
@@ -69,7 +70,7 @@ function tcpChat({ records, press }, { options, log, errors }) {
           talk(socket, publish).catch((error) => socket.destroy(error));
         });
         server.on("error", reject);
-        server.listen(Number(options.port ?? 7070), "127.0.0.1", () => {
+        server.listen(port, "127.0.0.1", () => {
           const address = server.address();
           if (typeof address === "object") log.info(`tcp-chat listens on port ${address?.port}`);
           onConnected();
@@ -81,7 +82,7 @@ function tcpChat({ records, press }, { options, log, errors }) {
         if (signal.aborted) stop();
         else signal.addEventListener("abort", stop, { once: true });
       }),
-    split: (content) => [content],
+    split: (content) => splitMarkdown(content, 2000),
     // The conversation was deleted.
     forget: (chatId) => records.delete(chatId),
     async send(message) {

@@ -11,7 +11,7 @@ import { runCommand } from "./commands/run.js";
 import { watchStreamTiming } from "./model/stream-timing.js";
 import type { AgentOptions, AgentPorts } from "./ports.js";
 import { buryTurn, cancelTurn } from "./turn/attempt.js";
-import { noticeMessage, queuedReplies } from "./turn/end.js";
+import { noticeMessage, queuedReplies } from "./turn/own-words.js";
 import type { BuryScope, TurnScope } from "./turn/scope.js";
 import { runTurn } from "./turn/turn.js";
 import { TurnLog } from "./turn/turn-log.js";
@@ -42,7 +42,7 @@ export function createAgent(ports: AgentPorts, options: AgentOptions): Handler<"
       });
       return await buryTurn(scope, "INTERRUPTED_BY_RESTART");
     }
-    if (session.abortedMessages.has(message.id)) return await cancelTurn(scope);
+    if (session.messages.aborted.has(message.id)) return await cancelTurn(scope);
     const command = commandOf(message);
     try {
       const opening = command?.name === "plan" ? planOpening(command.argument, { ports, session, message }) : undefined;
@@ -68,7 +68,7 @@ function isDamaged(error: unknown): boolean {
 
 function unreadable(): BuryScope["session"] {
   const document = { state: "error" };
-  return { agentId: newId("agent"), agentState: "idle", openTurn: [], queuedEvents: new Map(), document };
+  return { agentId: newId("agent"), agentState: "idle", openTurn: [], messages: { queued: new Map() }, document };
 }
 
 /** A fault of ours fails this one message; a disk that refuses writes keeps it for later. */
@@ -86,10 +86,10 @@ async function answerCommand(
   signal: AbortSignal,
 ): Promise<void> {
   const message = delivery.work.body;
-  const log = commandLog(ports, options, delivery, session.agentId, session.queuedEvents.get(message.id));
+  const log = commandLog(ports, options, delivery, session.agentId, session.messages.queued.get(message.id));
   const { reply, events } = await runCommand(command, { ports, session, message, log, signal });
   const notice = noticeMessage(log, reply);
-  const replies = ports.replies(message, log.turnId, reply, log.turnId);
+  const replies = ports.chat.replies(message, log.turnId, reply, log.turnId);
   const { attempt } = delivery;
   const queuedMs = Math.max(0, Date.now() - message.receivedAt);
   const messageIds = [message.id];
@@ -100,12 +100,12 @@ async function answerCommand(
     outcome: { end: "complete", messageId: notice.id, stopReason: "end_turn" },
     durationMs: 0,
   });
-  const before = [start, ...told(log, begun), ...events.map((event) => log.adopt(event)), notice.draft];
-  await log.commit([...before, ...queuedReplies(log, replies), ...told(log, ended)], replies);
+  const before = [start, ...withoutStates(log, begun), ...events.map((event) => log.adopt(event)), notice.draft];
+  await log.commit([...before, ...queuedReplies(log, replies), ...withoutStates(log, ended)], replies);
 }
 
 /** A command is answered at once: no state is worth telling. */
-function told(log: TurnLog, { stored }: MachineOutputs): readonly EventDraft[] {
+function withoutStates(log: TurnLog, { stored }: MachineOutputs): readonly EventDraft[] {
   return log.stored(stored.filter((output) => output.type !== "agent_state_changed"));
 }
 

@@ -1,4 +1,5 @@
-import type { Budgets, Conversation } from "../budgets/budgets.js";
+import type { Budgets } from "../budgets/budgets.js";
+import type { Conversation } from "../budgets/turn-budget.js";
 import type { Attachment, InboundMessage } from "../bus/messages.js";
 import type { Engine, Work } from "../engine/engine.js";
 import type { Payload } from "../events/catalogue.js";
@@ -50,6 +51,7 @@ export interface ContextSources {
   files(message: InboundMessage): Promise<ContextFiles>;
   skills(text: string, selected: readonly string[] | undefined): Promise<SkillSelection>;
   readSkill(name: string): Promise<MatchedSkill | undefined>;
+  readonly compaction: Compaction;
 }
 
 /** What a tool call is about to do in a turn. */
@@ -60,7 +62,7 @@ export interface PlannedUse {
   readonly folder: string;
   /** What the same call was allowed before this, the call itself first. */
   readonly earlier: readonly ToolAccess[];
-  /** Of a command: what it names in the workspace, as {@link AgentPorts.filesOf} has found it. */
+  /** Of a command: what it names in the workspace, as {@link ToolPolicy.filesOf} has found it. */
   readonly files: readonly BoundFile[] | undefined;
   readonly outside: readonly string[];
   /** A plan waits for the person's go. */
@@ -121,6 +123,8 @@ export interface TaskCall {
   readonly message: InboundMessage;
   /** The same when the call runs again after a crash. */
   readonly executionId: string;
+  /** Of its turn: a call that goes on after the turn starts nothing any more. */
+  readonly signal: AbortSignal;
   /** Where those parts of the context came from that others wrote. */
   readonly outside: () => readonly string[];
   readonly knowsAddress: (url: string) => boolean;
@@ -146,37 +150,47 @@ export interface FileWriting {
 /** What the agent needs from the rest of the gateway. */
 export interface AgentPorts {
   readonly engine: Pick<Engine, "publish" | "onAccepted" | "waiting">;
-  /** `open` throws {@link EngineError} `corrupt` when the session's log is damaged. */
-  readonly sessions: { open(key: string): Promise<ResidentSession> };
-  readonly running: RunningTurns;
+  readonly sessions: SessionPorts;
+  readonly tasks: TaskKeeper;
   readonly models: ModelSource;
   readonly budgets: Budgets;
+  readonly context: ContextSources;
   readonly tools: Toolbox;
-  readonly compaction: Compaction;
-  /** Policy, for the person whose message it is. `outside`: where what others wrote in the context came from. */
+  readonly policy: ToolPolicy;
+  readonly chat: ChatPorts;
+  readonly files: FilePorts;
+  readonly commands: CommandPorts;
+  readonly log: Logger;
+}
+
+export interface SessionPorts {
+  /** @throws {EngineError} `corrupt` when the session's log is damaged */
+  open(key: string): Promise<ResidentSession>;
+  readonly running: RunningTurns;
+  /** Keeps what was said where people can read it, before it goes out of the model's sight. Safe to repeat. */
+  keepOlderText(session: Pick<ResidentSession, "key" | "document">, message: InboundMessage): Promise<void>;
+  /** Whether a conversation of the gateway's own, that of a scheduled job or a heartbeat, holds this answer, free of what others wrote. */
+  wasAnswered(text: string): Promise<boolean>;
+}
+
+/** What tool calls may do, for the person whose message it is. */
+export interface ToolPolicy {
+  /** `outside`: where what others wrote in the context came from. */
   decide(use: PlannedUse): ToolDecision;
   /** Of a command that may have to be asked about: the files of the workspace that it names, if they can be known. */
   filesOf(access: ToolAccess, folder: string): Promise<readonly BoundFile[] | undefined>;
   /** Remembers that a person allowed this for always. */
   allowAlways(use: PlannedUse, responderId: string): Promise<void>;
-  /** Where a file's content came from when others wrote it, by the place where it lies. */
-  outsideOf(path: string, folder: string): string | undefined;
-  /** Who sent the files that came with a session's messages, as `channel:sender`, where they are the sender's own. */
-  sendersIn(folder: string): Promise<(path: string) => string | undefined>;
-  readonly labels: FileLabels;
-  /** Policy on a chat command: one sentence for the person, or undefined where they may. */
-  mayCommand(message: InboundMessage, act: CommandAct, isOwn: boolean): string | undefined;
-  /** Answers a command about the gateway rather than this conversation. */
-  operate(command: Operation, message: InboundMessage): Promise<string>;
-  readonly questions: OpenQuestions;
-  /** How long people in this message's chat may take to answer a question. */
-  patienceMs(message: InboundMessage): number;
+}
+
+/** The people of a message's chat, and what is shown to them. */
+export interface ChatPorts {
   isOwner(channel: string, senderId: string): boolean;
   /** Several people may write in the message's chat. */
   isGroup(message: InboundMessage): boolean;
-  /** Whether a conversation of the gateway's own, that of a scheduled job or a heartbeat, holds this answer, free of what others wrote. */
-  wasAnswered(text: string): Promise<boolean>;
-  readonly sources: ContextSources;
+  readonly questions: OpenQuestions;
+  /** How long people in this message's chat may take to answer a question. */
+  patienceMs(message: InboundMessage): number;
   /** The platform messages that show this in the message's chat; none where people read the events themselves. */
   replies(
     message: InboundMessage,
@@ -185,17 +199,6 @@ export interface AgentPorts {
     turnId: string,
     attachments?: readonly Attachment[],
   ): readonly Work<"outbound">[];
-  /** What stands in a chat of a reply that is still being written, by the id of its first platform message. */
-  readonly previews: {
-    /** Shows nothing more of it. `shown` is empty where nobody knows how the words read. */
-    freeze(outboundId: string): { readonly shown: string } | undefined;
-    forget(outboundId: string): Promise<void>;
-  };
-  /** Keeps copies of files for the people of a session. */
-  readonly artifacts: ArtifactKeeper;
-  readonly tasks: TaskKeeper;
-  /** Keeps what was said where people can read it, before it goes out of the model's sight. Safe to repeat. */
-  keepOlderText(session: Pick<ResidentSession, "key" | "document">, message: InboundMessage): Promise<void>;
   /** The same for a question: its options as buttons where the chat has them, else as numbered lines. */
   questionReplies(
     message: InboundMessage,
@@ -203,13 +206,37 @@ export interface AgentPorts {
     content: string,
     turnId: string,
   ): readonly Work<"outbound">[];
-  /** One line about the gateway, for /status. */
-  statusLine(): string;
-  sessionFolder(key: string): string;
+  /** What stands in a chat of a reply that is still being written, by the id of its first platform message. */
+  readonly previews: {
+    /** Shows nothing more of it. `shown` is empty where nobody knows how the words read. */
+    freeze(outboundId: string): { readonly shown: string } | undefined;
+    forget(outboundId: string): Promise<void>;
+  };
+}
+
+/** The files of sessions, and where what they hold came from. `folder`: the session's own. */
+export interface FilePorts {
+  folderOf(sessionKey: string): string;
   /** Why nothing more may be kept for the session with this folder, as the end of a sentence. */
   whyFull(folder: string): Promise<string | undefined>;
   readonly workspace: string;
-  readonly log: Logger;
+  /** Keeps copies of files for the people of a session. */
+  readonly artifacts: ArtifactKeeper;
+  /** Where a file's content came from when others wrote it, by the place where it lies. */
+  outsideOf(path: string, folder: string): string | undefined;
+  /** Who sent the files that came with a session's messages, as `channel:sender`, where they are the sender's own. */
+  sendersIn(folder: string): Promise<(path: string) => string | undefined>;
+  readonly labels: FileLabels;
+}
+
+/** What chat commands need of the gateway. */
+export interface CommandPorts {
+  /** Policy on a chat command: one sentence for the person, or undefined where they may. */
+  mayCommand(message: InboundMessage, act: CommandAct, isOwn: boolean): string | undefined;
+  /** Answers a command about the gateway rather than this conversation. */
+  operate(command: Operation, message: InboundMessage): Promise<string>;
+  /** One line about the gateway, for /status. */
+  statusLine(): string;
 }
 
 export interface AgentOptions {

@@ -3,17 +3,17 @@ import { isClosed } from "../events/session-state.js";
 import type { TurnLog } from "./turn/turn-log.js";
 
 /** A turn begins: nothing, where the session is at work already, or is over. */
-export function becomesActive(log: TurnLog, state: string): EventDraft[] {
+export function toActive(log: TurnLog, state: string): EventDraft[] {
   return state === "active" || isClosed(state) ? [] : [change(log, state, "active", "turn_started")];
 }
 
 /** A turn ends: nothing, where somebody has ended the whole session meanwhile. */
-export function comesToRest(log: TurnLog, state: string, to: keyof typeof reasons): EventDraft[] {
+export function toRest(log: TurnLog, state: string, to: keyof typeof reasons): EventDraft[] {
   return state === to || isClosed(state) ? [] : [change(log, state, to, reasons[to])];
 }
 
 /** A session goes on, or begins again after it was over, with nothing before it in sight. */
-export function startsAfresh(log: TurnLog, state: string, to: string): EventDraft[] {
+export function toFreshStart(log: TurnLog, state: string, to: string): EventDraft[] {
   const fresh = log.draft("session_history_changed", { kind: "new" });
   return state === to ? [fresh] : [fresh, change(log, state, to, "fresh_start")];
 }

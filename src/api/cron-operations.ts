@@ -7,13 +7,15 @@ import type { CronApi, CronChange, CronJobView, CronRecord, CronWish } from "./c
 const maxAddresses = 100;
 
 export interface CronPorts {
+  /** `channel:sender` from the config: in their own chats a job has their rights. */
+  readonly owners: readonly string[];
   readonly scheduler: () => Promise<Scheduler>;
   /** Whose job it is when this chat asks for it. @throws {RequestError} 400 for what is not a chat */
   readonly ownerOf: (chat: string | undefined) => JobOwner;
 }
 
-/** @param owners `channel:sender` from the config: in their own chats a job has their rights */
-export function createCronOperations({ scheduler, ownerOf }: CronPorts, owners: readonly string[]): CronApi {
+/** The scheduled jobs of all chats. */
+export function createCronOperations({ owners, scheduler, ownerOf }: CronPorts): CronApi {
   return {
     list: async () => (await scheduler()).list().map(toView),
     add: async (wish) => toView(await (await scheduler()).add(toJobWish(wish), ownerOf(chatFor(wish, owners)))),

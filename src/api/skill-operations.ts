@@ -1,13 +1,36 @@
 import { RequestError } from "../errors.js";
 import { draft, type EventDraft } from "../events/event.js";
-import type { SkillSummary } from "./gateway-api.js";
-import type { SkillsApi } from "./skills-api.js";
+import type { KnownSkillsApi, SkillSummary, SkillsApi } from "./skills-api.js";
+
+export interface Skills {
+  list(): Promise<readonly SkillSummary[]>;
+  text(name: string): Promise<string | undefined>;
+  /** Resolves with the skill as it is now; undefined for one that there is not. */
+  switchTo(name: string, isEnabled: boolean): Promise<SkillSummary | undefined>;
+}
+
+/** What skills there are. */
+export function createKnownSkillOperations(skills: Pick<Skills, "list" | "text">): KnownSkillsApi {
+  return {
+    listSkills: () => skills.list(),
+    async getSkill(name) {
+      const known = await skills.list();
+      const isCalled = (other: string | undefined): boolean => other?.toLowerCase() === name.toLowerCase();
+      const summary =
+        known.find((skill) => isCalled(skill.name)) ?? known.find(({ displayName }) => isCalled(displayName));
+      const content = summary === undefined ? undefined : await skills.text(summary.name);
+      if (summary === undefined || content === undefined) throw unknownSkill(name);
+      return { ...summary, content };
+    },
+  };
+}
 
 interface SkillPorts {
   readonly workspace: string;
-  readonly skills: { switchTo(name: string, isEnabled: boolean): Promise<SkillSummary | undefined> };
+  readonly skills: Pick<Skills, "switchTo">;
 }
 
+/** Switches and installs skills. */
 export function createSkillOperations(
   { skills, workspace }: SkillPorts,
   tell: (event: EventDraft) => Promise<void>,
@@ -17,7 +40,7 @@ export function createSkillOperations(
   return {
     async enable(name, isEnabled) {
       const skill = await skills.switchTo(name, isEnabled);
-      if (skill === undefined) throw new RequestError(`There is no skill ${name}`, { status: 404, code: "not_found" });
+      if (skill === undefined) throw unknownSkill(name);
       await told(`${skill.name} ${isEnabled ? "on" : "off"}`);
       return { name: skill.name, enabled: isEnabled };
     },
@@ -28,4 +51,8 @@ export function createSkillOperations(
       return installed;
     },
   };
+}
+
+function unknownSkill(name: string): RequestError {
+  return new RequestError(`There is no skill ${name}`, { status: 404, code: "not_found" });
 }

@@ -27,3 +27,22 @@ export interface SkillsApi {
    */
   install(request: SkillInstall, signal: AbortSignal): Promise<readonly InstalledSkill[]>;
 }
+
+export interface SkillSummary {
+  readonly name: string;
+  readonly description: string;
+  readonly source: "workspace" | "bundled" | "user";
+  readonly path: string;
+  readonly enabled: boolean;
+  /** The front matter's name, where it has one. */
+  readonly displayName?: string;
+  /** The front matter's `allowed-tools`: what the skill's author had in mind. It allows and forbids nothing. */
+  readonly allowedTools?: readonly string[];
+}
+
+/** What skills there are. */
+export interface KnownSkillsApi {
+  listSkills(): Promise<readonly SkillSummary[]>;
+  /** @throws {RequestError} 404 */
+  getSkill(name: string): Promise<SkillSummary & { readonly content: string }>;
+}

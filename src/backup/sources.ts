@@ -80,9 +80,13 @@ function isLog({ path }: Source): boolean {
   return path.endsWith(".events.jsonl");
 }
 
-/** Not locks, nor files on their way to another name, nor the list of sessions: it is only a cache, and tells of deleted ones for a second. */
+/**
+ * Not locks, nor files on their way to another name, nor the list of sessions: it is only a cache, and tells of deleted ones for
+ * a second. Nor the mark of the journal, which goes on while this is read and would be ahead of the copy.
+ */
 function isState(name: string): boolean {
-  return !name.startsWith(".lock") && name !== ".index.jsonl" && !/\.jsonl?\.\d+$/.test(name);
+  const isLeftOut = name.startsWith(".lock") || name === ".index.jsonl" || name === ".journal.mark";
+  return !isLeftOut && !/\.jsonl?\.\d+$/.test(name);
 }
 
 /** A folder and everything below it, in order of names. */

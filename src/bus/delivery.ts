@@ -3,7 +3,9 @@ import type { Delivery, Engine } from "../engine/engine.js";
 import { ChannelError, EngineError, messageOf } from "../errors.js";
 import type { DeliveryStatus } from "../events/catalogue.js";
 import { draft, type EventDraft, type StoredEvent } from "../events/event.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
+import { backoffMs } from "../util/async/backoff.js";
 import { sleep } from "../util/async/sleep.js";
 import type { OutboundMessage } from "./messages.js";
 import { type GrowingSender, type Previews, replacePreview } from "./previews.js";
@@ -27,6 +29,8 @@ export interface DeliveryOptions {
   readonly channels: ReadonlyMap<string, Sender>;
   /** Replies that stand there already, as far as they had grown. */
   readonly previews?: Pick<Previews, "take" | "forget"> | undefined;
+  /** A send that is under way when its session is deleted is cut. */
+  readonly lives?: Pick<SessionLives, "run" | "free"> | undefined;
   readonly log: Logger;
   /** Sends at the same time, per channel. Default 32. */
   readonly parallel?: number;
@@ -80,7 +84,7 @@ export async function deliverOutbound(options: DeliveryOptions, signal: AbortSig
         const sender = options.channels.get(channel);
         if (queue === undefined || sender === undefined) return await keepForChannel(delivery, signal);
         await queue.add(() =>
-          signal.aborted ? delivery.release() : deliver(delivery, sender, options, sending.signal),
+          signal.aborted ? delivery.release() : deliverInLife(delivery, sender, options, sending.signal),
         );
       },
       signal,
@@ -103,6 +107,20 @@ async function keepForChannel(delivery: Delivery<"outbound">, signal: AbortSigna
     return await delivery.release();
   }
   await delivery.bury({ reason, emit: [], events: [change(delivery, "dead_letter", false, { error: reason })] });
+}
+
+async function deliverInLife(
+  delivery: Delivery<"outbound">,
+  sender: Sender,
+  options: DeliveryOptions,
+  sending: AbortSignal,
+): Promise<void> {
+  const { lives } = options;
+  const { sessionKey } = delivery.work;
+  if (lives === undefined) return await deliver(delivery, sender, options, sending);
+  // Afterwards the delivery is fenced.
+  await lives.free(sessionKey);
+  await lives.run(sessionKey, (signal) => deliver(delivery, sender, options, signal), sending);
 }
 
 async function deliver(
@@ -200,9 +218,9 @@ async function settleFailure(
   const failed = change(delivery, isUnknown ? "unknown" : "retrying", unclear > 0, { error }, before.begunAs);
   const isOld = delivery.attempt >= maxAttempts && Date.now() - delivery.work.acceptedAt >= keepTryingMs;
   if (unclear >= maxAttempts || isOld) return bury(delivery, options, unclear, error, [failed]);
-  const longest = delivery.attempt > maxAttempts ? 300 : 60;
-  const backoffMs = retryDelayMs * Math.min(2 ** (delivery.attempt - 1), longest);
-  await delivery.retry({ reason: error, delayMs: failure.retryAfterMs ?? backoffMs, events: [failed] });
+  const longestMs = retryDelayMs * (delivery.attempt > maxAttempts ? 300 : 60);
+  const waitMs = backoffMs(delivery.attempt, { firstMs: retryDelayMs, longestMs });
+  await delivery.retry({ reason: error, delayMs: failure.retryAfterMs ?? waitMs, events: [failed] });
 }
 
 async function bury(

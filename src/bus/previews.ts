@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { Engine } from "../engine/engine.js";
 import { ChannelError, messageOf } from "../errors.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
-import { linked } from "../util/async/linked.js";
+import { settledWithin } from "../util/async/within.js";
 import { outboundWork } from "./message-bus.js";
 import type { OutboundMessage } from "./messages.js";
 
@@ -38,13 +39,16 @@ export interface Previews {
   take(outboundId: string): Promise<string | undefined>;
   /** It is a message of its own now: the final text stands there, or others have come below it. */
   forget(outboundId: string): Promise<void>;
+  /** Nothing is kept of those of a session that is deleted. What stands on the platform stays there. */
+  forgetSession(sessionKey: string): Promise<void>;
   /** Shows nothing more. Resolves once what is on its way stands there and is stored, after `limitMs` at most. */
   close(limitMs: number): Promise<void>;
 }
 
-const record = z.object({ platformMessageId: z.string() });
+const record = z.object({ platformMessageId: z.string(), sessionKey: z.string().optional() });
 
 interface State {
+  sessionKey: string | undefined;
   platformMessageId: string | undefined;
   isStored: boolean;
   shown: string;
@@ -54,50 +58,123 @@ interface State {
   working: Promise<void>;
 }
 
+type PreviewEngine = Pick<Engine, "waiting" | "records" | "status">;
+
 export function createPreviews(
-  engine: Pick<Engine, "waiting" | "records" | "status">,
+  engine: PreviewEngine,
   channels: ReadonlyMap<string, GrowingSender>,
+  lives: Pick<SessionLives, "run">,
   log: Logger,
 ): Previews {
-  const records = engine.records("preview");
-  const states = new Map<string, State>();
-  const end = { isClosed: false };
+  return new StoredPreviews(engine, channels, lives, log);
+}
 
-  const stateOf = (id: string): State => {
-    const known = states.get(id);
-    if (known !== undefined) return known;
-    const stored = record.safeParse(records.get(id)).data?.platformMessageId;
-    const isStored = stored !== undefined;
-    const working = Promise.resolve();
-    const state: State = { platformMessageId: stored, isStored, shown: "", showing: "", isClosed: false, working };
-    states.set(id, state);
-    return state;
-  };
+class StoredPreviews implements Previews {
+  readonly #engine: PreviewEngine;
+  readonly #records: ReturnType<PreviewEngine["records"]>;
+  readonly #channels: ReadonlyMap<string, GrowingSender>;
+  readonly #lives: Pick<SessionLives, "run">;
+  readonly #log: Logger;
+  readonly #states = new Map<string, State>();
+  #isClosed = false;
 
-  /** Nothing more is shown before it is stored. */
-  async function keepId(id: string, state: State, platformMessageId: string): Promise<void> {
-    if (state.isStored) return;
-    await records.put(id, { platformMessageId }, { isReceipt: true });
-    state.isStored = true;
+  constructor(
+    engine: PreviewEngine,
+    channels: ReadonlyMap<string, GrowingSender>,
+    lives: Pick<SessionLives, "run">,
+    log: Logger,
+  ) {
+    this.#engine = engine;
+    this.#records = engine.records("preview");
+    this.#channels = channels;
+    this.#lives = lives;
+    this.#log = log;
   }
 
-  async function put(state: State, message: OutboundMessage, signal: AbortSignal): Promise<void> {
-    const { id, channel: name, chatId, content } = message;
-    const channel = channels.get(name);
+  async show(message: OutboundMessage, signal: AbortSignal): Promise<void> {
+    const state = this.#stateOf(message.id);
+    if (this.#isClosed || state.isClosed || state.shown === message.content) return;
+    state.sessionKey = message.sessionKey;
+    const work = this.#lives.run(message.sessionKey, () => this.#put(state, message, signal));
+    state.working = work.catch(() => undefined);
+    await work;
+  }
+
+  freeze(id: string): { readonly shown: string } | undefined {
+    const state = this.#stateOf(id);
+    state.isClosed = true;
+    if (state.platformMessageId === undefined && state.showing === "") return undefined;
+    return { shown: state.showing === "" ? state.shown : state.showing };
+  }
+
+  async take(id: string): Promise<string | undefined> {
+    if (!this.#states.has(id) && this.#records.get(id) === undefined) return undefined;
+    const state = this.#stateOf(id);
+    state.isClosed = true;
+    await state.working;
+    return state.platformMessageId;
+  }
+
+  async forget(id: string): Promise<void> {
+    const state = this.#states.get(id);
+    if (state !== undefined) {
+      state.isClosed = true;
+      await state.working;
+      this.#states.delete(id);
+    }
+    if (this.#records.get(id) === undefined) return;
+    await this.#records
+      .delete(id)
+      .catch((error: unknown) => this.#log.debug(`a preview was not forgotten: ${messageOf(error)}`));
+  }
+
+  async forgetSession(sessionKey: string): Promise<void> {
+    for (const [id, state] of this.#states) {
+      if (state.sessionKey !== sessionKey) continue;
+      // One that the platform does not answer is not waited for: it finds itself forgotten.
+      state.isClosed = true;
+      this.#states.delete(id);
+    }
+    for (const { id, value } of this.#records.list())
+      if (record.safeParse(value).data?.sessionKey === sessionKey) await this.#records.delete(id);
+  }
+
+  async close(limitMs: number): Promise<void> {
+    this.#isClosed = true;
+    await settledWithin(Promise.all([...this.#states.values()].map(({ working }) => working)), { ms: limitMs });
+  }
+
+  #stateOf(id: string): State {
+    const known = this.#states.get(id);
+    if (known !== undefined) return known;
+    const { platformMessageId, sessionKey } = record.safeParse(this.#records.get(id)).data ?? {};
+    const state: State = {
+      sessionKey,
+      platformMessageId,
+      isStored: platformMessageId !== undefined,
+      shown: "",
+      showing: "",
+      isClosed: false,
+      working: Promise.resolve(),
+    };
+    this.#states.set(id, state);
+    return state;
+  }
+
+  async #put(state: State, message: OutboundMessage, signal: AbortSignal): Promise<void> {
+    const { id, chatId, content } = message;
+    const channel = this.#channels.get(message.channel);
     if (channel?.edit === undefined) return;
-    const isFirst = state.platformMessageId === undefined;
-    // What is shown on a full disk could stand there for ever.
-    if (isFirst && !engine.status().writable) return;
-    if (isFirst && engine.waiting("outbound", outboundWork(message).key).length > 0) return;
+    if (state.platformMessageId === undefined && !this.#mayBegin(message)) return;
     state.showing = content;
     try {
       if (state.platformMessageId !== undefined) {
-        await keepId(id, state, state.platformMessageId);
+        await this.#keepId(id, state, state.platformMessageId);
         await channel.edit({ chatId, platformMessageId: state.platformMessageId, content }, signal);
       } else {
         const { platformMessageId } = await sendFirst(channel, message, state, signal);
         state.platformMessageId = platformMessageId;
-        await keepId(id, state, platformMessageId);
+        await this.#keepId(id, state, platformMessageId);
       }
       state.shown = content;
     } finally {
@@ -105,44 +182,18 @@ export function createPreviews(
     }
   }
 
-  return {
-    async show(message, signal) {
-      const state = stateOf(message.id);
-      if (end.isClosed || state.isClosed || state.shown === message.content) return;
-      const work = put(state, message, signal);
-      state.working = work.catch(() => undefined);
-      await work;
-    },
-    freeze(id) {
-      const state = stateOf(id);
-      state.isClosed = true;
-      if (state.platformMessageId === undefined && state.showing === "") return undefined;
-      return { shown: state.showing === "" ? state.shown : state.showing };
-    },
-    async take(id) {
-      if (!states.has(id) && records.get(id) === undefined) return undefined;
-      const state = stateOf(id);
-      state.isClosed = true;
-      await state.working;
-      return state.platformMessageId;
-    },
-    async forget(id) {
-      const state = states.get(id);
-      if (state !== undefined) {
-        state.isClosed = true;
-        await state.working;
-        states.delete(id);
-      }
-      if (records.get(id) === undefined) return;
-      await records.delete(id).catch((error: unknown) => log.debug(`a preview was not forgotten: ${messageOf(error)}`));
-    },
-    async close(limitMs) {
-      end.isClosed = true;
-      using limit = linked(new AbortController().signal, limitMs);
-      const tooLong = new Promise((resolve) => limit.signal.addEventListener("abort", resolve));
-      await Promise.race([tooLong, Promise.all([...states.values()].map(({ working }) => working))]);
-    },
-  };
+  #mayBegin(message: OutboundMessage): boolean {
+    // What is shown on a full disk could stand there for ever.
+    if (!this.#engine.status().writable) return false;
+    return this.#engine.waiting("outbound", outboundWork(message).key).length === 0;
+  }
+
+  /** Nothing more is shown before it is stored. */
+  async #keepId(id: string, state: State, platformMessageId: string): Promise<void> {
+    if (state.isStored || !this.#states.has(id)) return;
+    await this.#records.put(id, { platformMessageId, sessionKey: state.sessionKey }, { isReceipt: true });
+    state.isStored = true;
+  }
 }
 
 /** One of which nobody knows whether it stands there is the last: each further try could leave one more standing. */

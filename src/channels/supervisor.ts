@@ -1,5 +1,6 @@
 import { ChannelError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
+import { backoffMs } from "../util/async/backoff.js";
 import { linked } from "../util/async/linked.js";
 import { sleep } from "../util/async/sleep.js";
 import type { Channel, Publish } from "./channel.js";
@@ -63,8 +64,8 @@ export async function superviseChannel(
     attempt = connectedAt !== undefined && Date.now() - connectedAt >= stableMs ? 1 : attempt + 1;
     const refusal = refusals.note(failure);
     const named = failure instanceof ChannelError ? (failure.retryAfterMs ?? 0) : 0;
-    const backoffMs = jittered(Math.min(minDelayMs * 2 ** (attempt - 1), maxDelayMs));
-    const delayMs = Math.max(named, refusal.slowMs ?? backoffMs);
+    const waitMs = jittered(backoffMs(attempt, { firstMs: minDelayMs, longestMs: maxDelayMs }));
+    const delayMs = Math.max(named, refusal.slowMs ?? waitMs);
     if (refusal.isFirst) log.error(`${channel.name} is refused: ${reason}`, { delayMs, error: failure });
     else log.warn(`${channel.name} lost its connection: ${reason}`, { attempt, delayMs, error: failure });
     onState(refusal.isOff || attempt >= giveUpAfter ? "disconnected" : "reconnecting", { attempt, delayMs, reason });

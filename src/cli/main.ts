@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { exitCodeOf, exitCodes, sentenceOf } from "./exit.js";
 import { createProgram } from "./program.js";
-import { tell } from "./text/output.js";
+import { printNote } from "./text/output.js";
 
 /** Runs one command line, without the program's own name, and ends the process with its exit code. */
 export async function main(args: readonly string[]): Promise<never> {
@@ -30,7 +30,7 @@ async function run(args: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has written its own sentence.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-    tell(`maxclaw: ${sentenceOf(error)}`);
+    printNote(`maxclaw: ${sentenceOf(error)}`);
     return exitCodeOf(error);
   }
 }

@@ -1,22 +1,17 @@
 import type { EventType } from "../events/catalogue.js";
-import { ClientError } from "./client-error.js";
 import { type Commands, createCommands } from "./commands.js";
 import {
   type CloseInfo,
   type ConnectionState,
   openConnection,
-  type RetryTiming,
   type SocketConstructor,
   type SocketLike,
 } from "./connection.js";
-import { type CommandFrame, parseFrame, type ServerFrame } from "./frames.js";
-import {
-  createSubscriptions,
-  type EventsOf,
-  type OnAnswer,
-  type SubscribeOptions,
-  type Undo,
-} from "./subscriptions.js";
+import { parseFrame, type ServerFrame } from "./frames.js";
+import { call, Listeners } from "./listeners.js";
+import { Requests } from "./requests.js";
+import { createSubscriptions, type EventsOf, type SubscribeOptions, type Undo } from "./subscriptions.js";
+import type { ClientTiming } from "./timing.js";
 import { createUpload, type UploadedFile, type UploadOptions } from "./upload.js";
 
 export type { EventType } from "../events/catalogue.js";
@@ -34,13 +29,8 @@ export type {
 export type { CloseInfo, ConnectionState, SocketConstructor, SocketLike } from "./connection.js";
 export type { ServerFrame } from "./frames.js";
 export type { EventsOf, SubscribeOptions, Undo } from "./subscriptions.js";
+export type { ClientTiming } from "./timing.js";
 export type { UploadedFile, UploadOptions } from "./upload.js";
-
-export interface ClientTiming extends RetryTiming {
-  readonly commandTimeoutMs: number;
-  /** After so long without a word from the gateway it is asked whether it is still there. */
-  readonly idleMs: number;
-}
 
 export interface ClientOptions {
   /**
@@ -97,140 +87,57 @@ export interface Client extends Commands {
   close(): void;
 }
 
-interface Waiting {
-  readonly frame: string;
-  readonly onAnswer: OnAnswer;
-  readonly timer: ReturnType<typeof setTimeout>;
-  /** Unix ms. */
-  sentAt: number | undefined;
-}
-
-const maxWaiting = 1000;
-/** Commands without an answer yet; the gateway takes 64 of a connection at once. */
-const maxUnanswered = 32;
+const defaultTiming: ClientTiming = {
+  connectTimeoutMs: 4000,
+  commandTimeoutMs: 30_000,
+  idleMs: 30_000,
+  retryMinMs: 1000,
+  retryMaxMs: 30_000,
+};
 
 export function createClient(options: ClientOptions): Client {
-  const timing: ClientTiming = {
-    connectTimeoutMs: 4000,
-    commandTimeoutMs: 30_000,
-    idleMs: 30_000,
-    retryMinMs: 1000,
-    retryMaxMs: 30_000,
-    ...options.timing,
-  };
-  const listeners = {
-    open: new Set<() => void>(),
-    close: new Set<(info: CloseInfo) => void>(),
-    error: new Set<(error: Error) => void>(),
-    message: new Set<(frame: ServerFrame) => void>(),
-  };
-  const waiting = new Map<string, Waiting>();
-  let nextId = 1;
-  let unanswered = 0;
-  let heardAt = 0;
-  let isClosed = false;
-  let idleTimer: ReturnType<typeof setInterval> | undefined;
+  const timing: ClientTiming = { ...defaultTiming, ...options.timing };
+  const opened = new Listeners<[]>();
+  const closed = new Listeners<[CloseInfo]>();
+  const failed = new Listeners<[Error]>();
+  const heard = new Listeners<[ServerFrame]>();
+  const report = (error: Error): void => failed.tell(error);
 
-  const subscriptions = createSubscriptions({ isOpen: () => connection.state === "open", request, report, call });
+  const requests = new Requests(timing, {
+    send: (text) => connection.send(text),
+    cut: (reason) => connection.cut(reason),
+  });
+  const subscriptions = createSubscriptions({
+    isOpen: () => connection.state === "open",
+    request: (type, payload, onAnswer) => requests.request(type, payload, onAnswer),
+    report,
+    call,
+  });
   const connection = openConnection(addressOf(options), opener(options), timing, {
     onOpen() {
-      watch();
+      requests.watch();
       subscriptions.followAll();
-      sendWaiting();
-      for (const listener of listeners.open) call(listener);
+      requests.sendWaiting();
+      opened.tell();
     },
-    onText: hear,
+    onText(text) {
+      requests.heard();
+      const frame = parseFrame(text);
+      if (frame === undefined) return report(new Error("The gateway sent something that is not a frame"));
+      heard.tell(frame);
+      if (frame.type === "event") subscriptions.dispatch(frame.event);
+      else requests.answer(frame);
+    },
     onClose(info) {
-      clearInterval(idleTimer);
-      for (const [id, entry] of waiting) {
-        if (entry.sentAt !== undefined)
-          settle(id)?.(undefined, new ClientError("lost", "The connection was lost before the answer"));
-      }
-      for (const listener of listeners.close) call(() => listener(info));
+      requests.lose();
+      closed.tell(info);
     },
     onError: report,
   });
-
-  function report(error: Error): void {
-    for (const listener of listeners.error) call(() => listener(error));
-  }
-
-  function hear(text: string): void {
-    heardAt = Date.now();
-    const frame = parseFrame(text);
-    if (frame === undefined) {
-      report(new Error("The gateway sent something that is no frame"));
-      return;
-    }
-    for (const listener of listeners.message) call(() => listener(frame));
-    if (frame.type === "event") subscriptions.dispatch(frame.event);
-    else answer(frame);
-  }
-
-  function answer(frame: Extract<ServerFrame, { type: "response" }>): void {
-    const onAnswer = settle(frame.id);
-    sendWaiting();
-    if (frame.success) onAnswer?.(frame.data, undefined);
-    else onAnswer?.(undefined, new ClientError("refused", frame.error, frame.code));
-  }
-
-  /** A connection can be dead without having been closed, and a browser is not told of the gateway's pings. */
-  function watch(): void {
-    const openedAt = Date.now();
-    clearInterval(idleTimer);
-    idleTimer = setInterval(() => {
-      if (Date.now() - Math.max(heardAt, openedAt) >= timing.idleMs) request("ping", {}, () => undefined);
-    }, timing.idleMs / 2);
-  }
-
-  function settle(id: string): OnAnswer | undefined {
-    const entry = waiting.get(id);
-    waiting.delete(id);
-    clearTimeout(entry?.timer);
-    if (entry?.sentAt !== undefined) unanswered -= 1;
-    return entry?.onAnswer;
-  }
-
-  function sendWaiting(): void {
-    for (const entry of waiting.values()) {
-      if (entry.sentAt !== undefined) continue;
-      if (unanswered >= maxUnanswered || !connection.send(entry.frame)) return;
-      entry.sentAt = Date.now();
-      unanswered += 1;
-    }
-  }
-
-  function request(type: string, payload: object, onAnswer: OnAnswer): void {
-    if (isClosed || waiting.size >= maxWaiting) {
-      const error = isClosed
-        ? new ClientError("closed", "The client is closed")
-        : new ClientError("busy", "Too many commands are waiting");
-      onAnswer(undefined, error);
-      return;
-    }
-    const id = `c${nextId++}`;
-    const timestamp = new Date().toISOString();
-    const frame: CommandFrame = { type: "command", id, command: { type, payload }, timestamp, source: "client" };
-    const timer = setTimeout(() => giveUp(id), timing.commandTimeoutMs);
-    waiting.set(id, { frame: JSON.stringify(frame), onAnswer, timer, sentAt: undefined });
-    sendWaiting();
-  }
-
-  function giveUp(id: string): void {
-    const { sentAt = Number.POSITIVE_INFINITY } = waiting.get(id) ?? {};
-    const seconds = timing.commandTimeoutMs / 1000;
-    settle(id)?.(undefined, new ClientError("timeout", `The gateway did not answer within ${seconds} s`));
-    sendWaiting();
-    // Not a word in a long time: the connection is most likely dead without having been closed.
-    const isSilent = heardAt < sentAt && sentAt <= Date.now() - timing.commandTimeoutMs / 2;
-    if (isSilent) connection.cut("The gateway stopped answering");
-  }
-
-  function command(type: string, payload: object): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      request(type, payload, (data, error) => (error === undefined ? resolve(data) : reject(error)));
+  const command = (type: string, payload: object): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      requests.request(type, payload, (data, error) => (error === undefined ? resolve(data) : reject(error)));
     });
-  }
 
   return {
     ...createCommands(command),
@@ -240,37 +147,17 @@ export function createClient(options: ClientOptions): Client {
     command,
     upload: createUpload(options),
     subscribe: (key, onEvent, subscribeOptions = {}) => subscriptions.add(key, onEvent, subscribeOptions),
-    onOpen: (listener) => add(listeners.open, listener),
-    onClose: (listener) => add(listeners.close, listener),
-    onError: (listener) => add(listeners.error, listener),
-    onMessage: (listener) => add(listeners.message, listener),
+    onOpen: (listener) => opened.add(listener),
+    onClose: (listener) => closed.add(listener),
+    onError: (listener) => failed.add(listener),
+    onMessage: (listener) => heard.add(listener),
     retryNow: () => connection.retryNow(),
     close() {
-      isClosed = true;
-      clearInterval(idleTimer);
       subscriptions.clear();
-      for (const id of [...waiting.keys()])
-        settle(id)?.(undefined, new ClientError("closed", "The client was closed before the answer"));
+      requests.close();
       connection.close();
     },
   };
-}
-
-function add<T>(set: Set<T>, item: T): Undo {
-  set.add(item);
-  return () => {
-    set.delete(item);
-  };
-}
-
-function call(listener: () => void): void {
-  try {
-    listener();
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
-  }
 }
 
 function addressOf({ url }: ClientOptions): () => Promise<string> {

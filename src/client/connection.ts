@@ -63,114 +63,130 @@ export function openConnection(
   timing: RetryTiming,
   listener: ConnectionListener,
 ): Connection {
-  let state: ConnectionState = "connecting";
-  let socket: SocketLike | undefined;
-  /** Counts attempts: what a given-up one still says is not listened to. */
-  let attempt = 0;
-  let isWanted = true;
-  let waitMs = timing.retryMinMs;
-  let limitTimer: ReturnType<typeof setTimeout> | undefined;
-  let retryTimer: ReturnType<typeof setTimeout> | undefined;
+  return new KeptConnection({ address, open, timing, listener });
+}
 
-  function connect(): void {
-    clearTimeout(retryTimer);
-    retryTimer = undefined;
-    state = "connecting";
-    attempt += 1;
-    const mine = attempt;
+interface KeptOptions {
+  readonly address: () => string | Promise<string>;
+  readonly open: (url: string) => SocketLike;
+  readonly timing: RetryTiming;
+  readonly listener: ConnectionListener;
+}
+
+class KeptConnection implements Connection {
+  readonly #options: KeptOptions;
+  #state: ConnectionState = "connecting";
+  #socket: SocketLike | undefined;
+  /** Counts attempts: what a given-up one still says is not listened to. */
+  #attempt = 0;
+  #isWanted = true;
+  #waitMs: number;
+  #limitTimer: ReturnType<typeof setTimeout> | undefined;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: KeptOptions) {
+    this.#options = options;
+    this.#waitMs = options.timing.retryMinMs;
+    // Callers hook in their listeners before the first attempt starts.
+    this.#retryTimer = setTimeout(() => this.#connect(), 0);
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  send(text: string): boolean {
+    // A socket that has begun to close drops what it is given, before it says that it is closed.
+    if (this.#state !== "open" || this.#socket?.readyState !== readyStateOpen) return false;
+    this.#socket.send(text);
+    return true;
+  }
+
+  cut(reason: string): void {
+    if (this.#state !== "connecting" && this.#state !== "open") return;
+    this.#options.listener.onError(new Error(reason));
+    this.#drop();
+  }
+
+  retryNow(): void {
+    if (this.#retryTimer !== undefined && this.#isWanted) this.#connect();
+  }
+
+  close(): void {
+    if (!this.#isWanted) return;
+    this.#isWanted = false;
+    clearTimeout(this.#retryTimer);
+    if (this.#socket === undefined) return void this.#lose();
+    clearTimeout(this.#limitTimer);
+    this.#state = "closing";
+    // A far side that is gone does not say goodbye.
+    this.#limitTimer = setTimeout(() => this.#drop(), this.#options.timing.connectTimeoutMs);
+    this.#socket.close(1000);
+  }
+
+  #connect(): void {
+    const { address, open, timing } = this.#options;
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = undefined;
+    this.#state = "connecting";
+    this.#attempt += 1;
+    const mine = this.#attempt;
     const late = `No connection within ${timing.connectTimeoutMs} ms`;
-    limitTimer = setTimeout(() => cut(late), timing.connectTimeoutMs);
+    this.#limitTimer = setTimeout(() => this.cut(late), timing.connectTimeoutMs);
     Promise.resolve()
       .then(address)
       .then((url) => {
-        if (mine === attempt) listen(open(url), mine);
+        if (mine === this.#attempt) this.#listen(open(url), mine);
       })
       .catch((error: unknown) => {
-        if (mine === attempt) cut(error instanceof Error ? error.message : String(error));
+        if (mine === this.#attempt) this.cut(error instanceof Error ? error.message : String(error));
       });
   }
 
-  function listen(opened: SocketLike, mine: number): void {
-    socket = opened;
+  #listen(opened: SocketLike, mine: number): void {
+    const { listener, timing } = this.#options;
+    this.#socket = opened;
     opened.addEventListener("open", () => {
-      if (mine !== attempt || state !== "connecting") return;
-      clearTimeout(limitTimer);
-      waitMs = timing.retryMinMs;
-      state = "open";
+      if (mine !== this.#attempt || this.#state !== "connecting") return;
+      clearTimeout(this.#limitTimer);
+      this.#waitMs = timing.retryMinMs;
+      this.#state = "open";
       listener.onOpen();
     });
     opened.addEventListener("message", (event) => {
-      if (mine === attempt && "data" in event && typeof event.data === "string") listener.onText(event.data);
+      if (mine === this.#attempt && "data" in event && typeof event.data === "string") listener.onText(event.data);
     });
     opened.addEventListener("error", (event) => {
       // Closing a connection that is not open yet is an error to `ws`.
-      if (mine !== attempt || !isWanted) return;
+      if (mine !== this.#attempt || !this.#isWanted) return;
       const message = "message" in event && typeof event.message === "string" ? event.message : "";
       listener.onError(new Error(message || "The connection to the gateway failed"));
     });
     opened.addEventListener("close", (event) => {
-      if (mine !== attempt) return;
+      if (mine !== this.#attempt) return;
       const code = "code" in event && typeof event.code === "number" ? { code: event.code } : {};
       const reason = "reason" in event && typeof event.reason === "string" ? { reason: event.reason } : {};
-      lose({ ...code, ...reason });
+      this.#lose({ ...code, ...reason });
     });
   }
 
-  function lose(info: CloseInfo = {}): void {
-    clearTimeout(limitTimer);
-    attempt += 1;
-    socket = undefined;
-    state = "closed";
-    if (!isWanted) {
-      listener.onClose(info);
-      return;
-    }
-    const retryInMs = Math.min(Math.round(waitMs * (0.8 + 0.4 * Math.random())), timing.retryMaxMs);
-    waitMs = Math.min(waitMs * growth, timing.retryMaxMs);
-    retryTimer = setTimeout(connect, retryInMs);
+  #lose(info: CloseInfo = {}): void {
+    const { listener, timing } = this.#options;
+    clearTimeout(this.#limitTimer);
+    this.#attempt += 1;
+    this.#socket = undefined;
+    this.#state = "closed";
+    if (!this.#isWanted) return void listener.onClose(info);
+    const retryInMs = Math.min(Math.round(this.#waitMs * (0.8 + 0.4 * Math.random())), timing.retryMaxMs);
+    this.#waitMs = Math.min(this.#waitMs * growth, timing.retryMaxMs);
+    this.#retryTimer = setTimeout(() => this.#connect(), retryInMs);
     listener.onClose({ ...info, retryInMs });
   }
 
-  function drop(): void {
-    const dead = socket;
-    lose();
+  #drop(): void {
+    const dead = this.#socket;
+    this.#lose();
     if (dead?.terminate === undefined) dead?.close();
     else dead.terminate();
   }
-
-  function cut(reason: string): void {
-    if (state !== "connecting" && state !== "open") return;
-    listener.onError(new Error(reason));
-    drop();
-  }
-
-  // Callers hook in their listeners before the first attempt starts.
-  retryTimer = setTimeout(connect, 0);
-
-  return {
-    get state() {
-      return state;
-    },
-    send(text) {
-      // A socket that has begun to close drops what it is given, before it says that it is closed.
-      if (state !== "open" || socket?.readyState !== readyStateOpen) return false;
-      socket.send(text);
-      return true;
-    },
-    cut,
-    retryNow() {
-      if (retryTimer !== undefined && isWanted) connect();
-    },
-    close() {
-      if (!isWanted) return;
-      isWanted = false;
-      clearTimeout(retryTimer);
-      if (socket === undefined) return lose();
-      clearTimeout(limitTimer);
-      state = "closing";
-      // A far side that is gone does not say goodbye.
-      limitTimer = setTimeout(drop, timing.connectTimeoutMs);
-      socket.close(1000);
-    },
-  };
 }

@@ -4,7 +4,7 @@ import { extname, join } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { modeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
-import { type Fault, findJsonFault, placeOf } from "./json-place.js";
+import { type Fault, findJsonFault, findLineAndColumn } from "./json-fault.js";
 import { isObject, type JsonObject } from "./substitute.js";
 
 export interface LoadedConfig extends Interpreted {
@@ -112,7 +112,10 @@ async function parseYaml(text: string): Promise<Parsed> {
   // The library's message may quote the file, and with it a key: its code says enough.
   if (error !== undefined)
     return {
-      fault: { ...placeOf(text, error.pos[0]), message: `YAML: ${error.code.toLowerCase().replaceAll("_", " ")}` },
+      fault: {
+        ...findLineAndColumn(text, error.pos[0]),
+        message: `YAML: ${error.code.toLowerCase().replaceAll("_", " ")}`,
+      },
     };
   try {
     return { value: document.toJS() };

@@ -162,8 +162,11 @@ export interface LedgerEntry {
   readonly messageId: string;
   readonly sessionKey: string;
   readonly acceptedSeq: number;
-  /** `undelivered`: it was answered, but at least one message of the answer was given up. */
-  readonly end: "answered" | "undelivered" | "refused" | "cancelled" | "failed" | "pending" | "lost";
+  /**
+   * `undelivered`: it was answered, but at least one message of the answer was given up. `settled`: it was lost, and a person
+   * has looked after it.
+   */
+  readonly end: "answered" | "undelivered" | "refused" | "cancelled" | "failed" | "pending" | "lost" | "settled";
   readonly endSeq?: number;
 }
 

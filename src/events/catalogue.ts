@@ -444,3 +444,10 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 export function specOf(type: EventType): EventSpec {
   return catalogue[type];
 }
+
+/** All types for which it is true, e.g. to listen to those alone. */
+export function typesWhere(isWanted: (spec: EventSpec, type: EventType) => boolean): readonly EventType[] {
+  // The catalogue's keys are the types.
+  const types = Object.keys(catalogue) as EventType[];
+  return types.filter((type) => isWanted(specOf(type), type));
+}

@@ -1,8 +1,8 @@
 import type { Payload } from "./catalogue.js";
 import type { StoredEvent } from "./event.js";
 
-export type PlanTold = Payload<"plan_updated">;
-export type Plan = PlanTold["plan"];
+export type PlanUpdate = Payload<"plan_updated">;
+export type Plan = PlanUpdate["plan"];
 export type PlanStep = Plan["steps"][number];
 
 export interface StepTimes {
@@ -44,7 +44,7 @@ export function isOver({ status }: PlanStep): boolean {
 export function planAfter(state: PlanState | undefined, event: StoredEvent): PlanState | undefined {
   switch (event.type) {
     case "plan_updated":
-      return afterTold(state, event.payload, event.timestamp);
+      return afterUpdate(state, event.payload, event.timestamp);
     case "session_history_changed":
       return event.payload.kind === "new" || event.payload.kind === "deletion" ? undefined : state;
     case "assistant_message":
@@ -57,8 +57,8 @@ export function planAfter(state: PlanState | undefined, event: StoredEvent): Pla
 }
 
 /** A plan begins when it is entered, or created where there was none that goes on. */
-function afterTold(state: PlanState | undefined, told: PlanTold, at: string): PlanState {
-  const { plan, change, by, outside } = told;
+function afterUpdate(state: PlanState | undefined, update: PlanUpdate, at: string): PlanState {
+  const { plan, change, by, outside } = update;
   const isNew =
     state === undefined || change === "entered" || (change === "created" && state.plan.status !== "pending");
   const old = isNew ? undefined : state;
@@ -66,7 +66,7 @@ function afterTold(state: PlanState | undefined, told: PlanTold, at: string): Pl
     plan,
     by: by ?? old?.by,
     outside: outside ?? old?.outside,
-    snapshots: snapshotsAfter(old, told),
+    snapshots: snapshotsAfter(old, update),
     createdAt: old?.createdAt ?? plan.created_at ?? at,
     updatedAt: at,
     times: new Map(plan.steps.map((step) => [step.id, timesOf(step, old?.times.get(step.id), at)])),
@@ -75,7 +75,7 @@ function afterTold(state: PlanState | undefined, told: PlanTold, at: string): Pl
 }
 
 /** What replaces steps keeps them as they were before it. */
-function snapshotsAfter(old: PlanState | undefined, { plan, change }: PlanTold): readonly Plan["steps"][] {
+function snapshotsAfter(old: PlanState | undefined, { plan, change }: PlanUpdate): readonly Plan["steps"][] {
   const kept = old?.snapshots ?? [];
   switch (change) {
     case "snapshot_taken":

@@ -1,6 +1,6 @@
 import { newId } from "../util/ids.js";
 import type { EventOf, GatewayEvent } from "./event.js";
-import type { EventConsumer } from "./system-bus.js";
+import type { EventConsumer, EventsOf } from "./system-bus.js";
 
 /** What a client must be told to go on in the middle of a streamed answer. */
 export interface StreamSnapshot {
@@ -47,21 +47,85 @@ const firstOfAll = 1000;
 
 /** Listens on the system bus until disposed. */
 export function openStreamSnapshots(bus: EventConsumer, options: SnapshotOptions = {}): StreamSnapshots {
-  const { ttlMs = 300_000, maxSessions = 1000, maxChars = 4_000_000 } = options;
-  const streams = new Map<string, Stream>();
-
-  const free = (sessionKey: string): void => {
-    const stream = streams.get(sessionKey);
-    if (stream === undefined) return;
-    clearTimeout(stream.timer);
-    streams.delete(sessionKey);
+  const streams = new Streams(options);
+  const stop = bus.onAny((event) => streams.apply(event), { priority: firstOfAll });
+  return {
+    snapshotOf: (sessionKey) => streams.snapshotOf(sessionKey),
+    [Symbol.dispose]() {
+      stop();
+      streams.freeAll();
+    },
   };
+}
 
-  const begin = (start: EventOf<"message_stream_start">): void => {
-    free(start.session_key);
-    const oldest = streams.keys().next();
-    if (streams.size >= maxSessions && oldest.done !== true) free(oldest.value);
-    streams.set(start.session_key, {
+/** The answers that are being streamed, by session. */
+class Streams {
+  readonly #options: Required<SnapshotOptions>;
+  readonly #streams = new Map<string, Stream>();
+
+  constructor({ ttlMs = 300_000, maxSessions = 1000, maxChars = 4_000_000 }: SnapshotOptions) {
+    this.#options = { ttlMs, maxSessions, maxChars };
+  }
+
+  apply(event: GatewayEvent): void {
+    switch (event.type) {
+      case "message_stream_start":
+        this.#begin(event);
+        break;
+      case "text_delta":
+        this.#grow(event, "text", event.payload.text);
+        break;
+      case "thinking_delta":
+        this.#grow(event, "thinking", event.payload.text);
+        break;
+      case "tool_input_delta":
+        this.#grow(event, event.payload.tool_call_id, event.payload.partial_json);
+        break;
+      case "tool_call_start":
+        this.#ofMessage(event)?.toolCalls.set(event.payload.tool_call_id, event);
+        break;
+      case "message_stream_end": {
+        const stream = this.#ofMessage(event);
+        if (stream !== undefined) stream.end = event;
+        break;
+      }
+      case "assistant_message":
+        if (this.#ofMessage(event) !== undefined) this.#free(event.session_key);
+        break;
+      case "turn_execution_start":
+        this.#free(event.session_key);
+        break;
+      case "turn_execution_complete":
+      case "turn_execution_failed":
+      case "turn_execution_cancelled":
+        this.#finish(event.session_key);
+        break;
+    }
+  }
+
+  snapshotOf(sessionKey: string): StreamSnapshot | undefined {
+    const stream = this.#streams.get(sessionKey);
+    // A pending timer means that the turn is over: its text is history, not something to follow.
+    return stream === undefined || stream.timer !== undefined ? undefined : toSnapshot(stream);
+  }
+
+  freeAll(): void {
+    for (const key of [...this.#streams.keys()]) this.#free(key);
+  }
+
+  #ofMessage({
+    session_key,
+    payload,
+  }: EventsOf<"tool_call_start" | "message_stream_end" | "assistant_message">): Stream | undefined {
+    const stream = this.#streams.get(session_key);
+    return stream?.start.payload.message_id === payload.message_id ? stream : undefined;
+  }
+
+  #begin(start: EventOf<"message_stream_start">): void {
+    this.#free(start.session_key);
+    const oldest = this.#streams.keys().next();
+    if (this.#streams.size >= this.#options.maxSessions && oldest.done !== true) this.#free(oldest.value);
+    this.#streams.set(start.session_key, {
       start,
       joined: new Map(),
       toolCalls: new Map(),
@@ -69,78 +133,38 @@ export function openStreamSnapshots(bus: EventConsumer, options: SnapshotOptions
       chars: 0,
       timer: undefined,
     });
-  };
+  }
 
-  const grow = (delta: Delta, kind: string, text: string): void => {
-    const stream = streams.get(delta.session_key);
+  #grow(delta: Delta, kind: string, text: string): void {
+    const stream = this.#streams.get(delta.session_key);
     if (stream === undefined || !belongs(delta, stream)) return;
     stream.chars += text.length;
-    if (stream.chars > maxChars) {
-      free(delta.session_key);
+    if (stream.chars > this.#options.maxChars) {
+      this.#free(delta.session_key);
       return;
     }
     stream.joined.set(kind, { last: delta, text: (stream.joined.get(kind)?.text ?? "") + text });
-  };
+  }
 
   /** A stream that was ended has nothing more to tell; one that was not is given time. */
-  const finish = (sessionKey: string, stream: Stream): void => {
+  #finish(sessionKey: string): void {
+    const stream = this.#streams.get(sessionKey);
+    if (stream === undefined) return;
     clearTimeout(stream.timer);
     if (stream.end !== undefined) {
-      free(sessionKey);
+      this.#free(sessionKey);
       return;
     }
-    stream.timer = setTimeout(() => free(sessionKey), ttlMs);
+    stream.timer = setTimeout(() => this.#free(sessionKey), this.#options.ttlMs);
     stream.timer.unref();
-  };
+  }
 
-  const onEvent = (event: GatewayEvent): void => {
-    const stream = streams.get(event.session_key);
-    switch (event.type) {
-      case "message_stream_start":
-        begin(event);
-        break;
-      case "text_delta":
-        grow(event, "text", event.payload.text);
-        break;
-      case "thinking_delta":
-        grow(event, "thinking", event.payload.text);
-        break;
-      case "tool_input_delta":
-        grow(event, event.payload.tool_call_id, event.payload.partial_json);
-        break;
-      case "tool_call_start":
-        if (stream?.start.payload.message_id === event.payload.message_id)
-          stream.toolCalls.set(event.payload.tool_call_id, event);
-        break;
-      case "message_stream_end":
-        if (stream?.start.payload.message_id === event.payload.message_id) stream.end = event;
-        break;
-      case "assistant_message":
-        if (stream?.start.payload.message_id === event.payload.message_id) free(event.session_key);
-        break;
-      case "turn_execution_start":
-        free(event.session_key);
-        break;
-      case "turn_execution_complete":
-      case "turn_execution_failed":
-      case "turn_execution_cancelled":
-        if (stream !== undefined) finish(event.session_key, stream);
-        break;
-    }
-  };
-
-  const stop = bus.onAny(onEvent, { priority: firstOfAll });
-  return {
-    snapshotOf(sessionKey) {
-      const stream = streams.get(sessionKey);
-      // A pending timer means that the turn is over: its text is history, not something to follow.
-      return stream === undefined || stream.timer !== undefined ? undefined : toSnapshot(stream);
-    },
-    [Symbol.dispose]() {
-      stop();
-      for (const key of [...streams.keys()]) free(key);
-    },
-  };
+  #free(sessionKey: string): void {
+    const stream = this.#streams.get(sessionKey);
+    if (stream === undefined) return;
+    clearTimeout(stream.timer);
+    this.#streams.delete(sessionKey);
+  }
 }
 
 function belongs(delta: Delta, stream: Stream): boolean {

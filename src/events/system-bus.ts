@@ -68,87 +68,39 @@ interface Subscription {
 const nobody: readonly Subscription[] = [];
 
 export function createSystemBus({ log }: { readonly log: Logger }): SystemBus {
-  /** By falling priority, then in order of subscribing. */
-  let subscriptions: readonly Subscription[] = nobody;
-  /** Who gets which type; emptied whenever the subscriptions change. */
-  const routes = new Map<EventType, readonly Subscription[]>();
-  const waiting: GatewayEvent[] = [];
-  let isDelivering = false;
-  let isDestroyed = false;
+  const subscribers = new Subscribers(log);
   const commands = createCommands();
-
-  const setSubscriptions = (next: readonly Subscription[]): void => {
-    subscriptions = next;
-    routes.clear();
+  const consumer = consumerOf(subscribers);
+  const producer: EventProducer = Object.freeze({
+    emit: (event: GatewayEvent) => subscribers.deliver([event]),
+    emitBatch: (events: readonly GatewayEvent[]) => subscribers.deliver(events),
+  });
+  return {
+    ...consumer,
+    ...producer,
+    request: commands.request,
+    handle: commands.handle,
+    destroy() {
+      subscribers.close();
+      commands.close();
+    },
+    asConsumer: () => consumer,
+    asProducer: () => producer,
   };
+}
 
-  const routeOf = (type: EventType): readonly Subscription[] => {
-    let route = routes.get(type);
-    if (route === undefined) {
-      route = subscriptions.filter((subscription) => subscription.types?.has(type) ?? true);
-      routes.set(type, route);
-    }
-    return route;
-  };
-
-  const subscribe = (
-    types: ReadonlySet<EventType> | undefined,
-    listener: Listener,
-    { filter, priority = 0 }: SubscribeOptions = {},
-  ): Unsubscribe => {
-    if (isDestroyed) return () => {};
-    const subscription: Subscription = { types, listener, filter, priority, isActive: true };
-    setSubscriptions([...subscriptions, subscription].sort((a, b) => b.priority - a.priority));
-    return () => {
-      if (!subscription.isActive) return;
-      subscription.isActive = false;
-      setSubscriptions(subscriptions.filter((other) => other !== subscription));
-    };
-  };
-
-  const deliver = (event: GatewayEvent): void => {
-    for (const subscription of routeOf(event.type)) {
-      if (!subscription.isActive) continue;
-      const onFault = (error: unknown): void =>
-        log.error("A subscriber failed", { event: event.type, event_id: event.event_id, error });
-      try {
-        if (subscription.filter !== undefined && !subscription.filter(event)) continue;
-        const result = subscription.listener(event);
-        if (result instanceof Promise) result.catch(onFault);
-      } catch (error) {
-        onFault(error);
-      }
-    }
-  };
-
-  const emitBatch = (events: readonly GatewayEvent[]): void => {
-    if (isDestroyed || subscriptions.length === 0) return;
-    if (isDelivering) {
-      waiting.push(...events);
-      return;
-    }
-    isDelivering = true;
-    try {
-      for (const event of events) {
-        deliver(event);
-        for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) deliver(next);
-      }
-    } finally {
-      isDelivering = false;
-    }
-  };
-
-  const consumer: EventConsumer = Object.freeze({
+function consumerOf(subscribers: Subscribers): EventConsumer {
+  return Object.freeze({
     on<T extends EventType>(
       types: T | readonly T[],
       listener: (event: EventsOf<T>) => void,
       options?: SubscribeOptions,
     ): Unsubscribe {
       // The set lets through only events of the types that the listener takes.
-      return subscribe(new Set(typeof types === "string" ? [types] : types), listener as Listener, options);
+      return subscribers.add(new Set(typeof types === "string" ? [types] : types), listener as Listener, options);
     },
     once<T extends EventType>(type: T, listener: (event: EventOf<T>) => void, options?: SubscribeOptions): Unsubscribe {
-      const undo = subscribe(
+      const undo = subscribers.add(
         new Set([type]),
         (event) => {
           undo();
@@ -159,23 +111,93 @@ export function createSystemBus({ log }: { readonly log: Logger }): SystemBus {
       );
       return undo;
     },
-    onAny: (listener, options) => subscribe(undefined, listener, options),
+    onAny: (listener, options) => subscribers.add(undefined, listener, options),
   } satisfies EventConsumer);
-  const producer: EventProducer = Object.freeze({ emit: (event: GatewayEvent) => emitBatch([event]), emitBatch });
+}
 
-  return {
-    ...consumer,
-    ...producer,
-    request: commands.request,
-    handle: commands.handle,
-    destroy() {
-      isDestroyed = true;
-      for (const subscription of subscriptions) subscription.isActive = false;
-      setSubscriptions(nobody);
-      waiting.length = 0;
-      commands.close();
-    },
-    asConsumer: () => consumer,
-    asProducer: () => producer,
-  };
+/** Who listens to what. */
+class Subscribers {
+  readonly #log: Logger;
+  /** By falling priority, then in order of subscribing. */
+  #subscriptions: readonly Subscription[] = nobody;
+  /** Who gets which type; emptied whenever the subscriptions change. */
+  readonly #routes = new Map<EventType, readonly Subscription[]>();
+  /** Events that were emitted while another one is delivered. */
+  readonly #waiting: GatewayEvent[] = [];
+  #isDelivering = false;
+  #isClosed = false;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  add(
+    types: ReadonlySet<EventType> | undefined,
+    listener: Listener,
+    { filter, priority = 0 }: SubscribeOptions = {},
+  ): Unsubscribe {
+    if (this.#isClosed) return () => {};
+    const subscription: Subscription = { types, listener, filter, priority, isActive: true };
+    this.#set([...this.#subscriptions, subscription].sort((a, b) => b.priority - a.priority));
+    return () => {
+      if (!subscription.isActive) return;
+      subscription.isActive = false;
+      this.#set(this.#subscriptions.filter((other) => other !== subscription));
+    };
+  }
+
+  deliver(events: readonly GatewayEvent[]): void {
+    if (this.#isClosed || this.#subscriptions.length === 0) return;
+    if (this.#isDelivering) {
+      this.#waiting.push(...events);
+      return;
+    }
+    this.#isDelivering = true;
+    try {
+      for (const event of events) {
+        this.#deliverOne(event);
+        for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) this.#deliverOne(next);
+      }
+    } finally {
+      this.#isDelivering = false;
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const subscription of this.#subscriptions) subscription.isActive = false;
+    this.#set(nobody);
+    this.#waiting.length = 0;
+  }
+
+  #set(next: readonly Subscription[]): void {
+    this.#subscriptions = next;
+    this.#routes.clear();
+  }
+
+  #routeOf(type: EventType): readonly Subscription[] {
+    let route = this.#routes.get(type);
+    if (route === undefined) {
+      route = this.#subscriptions.filter((subscription) => subscription.types?.has(type) ?? true);
+      this.#routes.set(type, route);
+    }
+    return route;
+  }
+
+  #deliverOne(event: GatewayEvent): void {
+    for (const subscription of this.#routeOf(event.type)) {
+      if (!subscription.isActive) continue;
+      try {
+        if (subscription.filter !== undefined && !subscription.filter(event)) continue;
+        const result = subscription.listener(event);
+        if (result instanceof Promise) result.catch((error: unknown) => this.#reportFault(event, error));
+      } catch (error) {
+        this.#reportFault(event, error);
+      }
+    }
+  }
+
+  #reportFault(event: GatewayEvent, error: unknown): void {
+    this.#log.error("A subscriber failed", { event: event.type, event_id: event.event_id, error });
+  }
 }

@@ -53,67 +53,71 @@ export interface AnswerProjection {
 }
 
 export function createAnswerProjection(messageId: string): AnswerProjection {
-  let turnId: string | undefined;
-  let iteration: number | undefined;
-  let over = false;
-  const text = createTextProgress();
+  return new TurnProjection(messageId);
+}
 
-  const isOurs = (event: GatewayEvent): boolean => {
-    if (event.type === "turn_execution_start" && event.payload.message_ids.includes(messageId)) turnId = event.turn_id;
+class TurnProjection implements AnswerProjection {
+  readonly #messageId: string;
+  readonly #text = new TextProgress();
+  #turnId: string | undefined;
+  #iteration: number | undefined;
+  #isOver = false;
+
+  constructor(messageId: string) {
+    this.#messageId = messageId;
+  }
+
+  next(event: GatewayEvent): readonly AnswerFrame[] {
+    if (this.#isOver || !this.#isOurs(event)) return [];
+    if (isTerminal(event)) this.#isOver = true;
+    return this.#framesOf(event);
+  }
+
+  isOver(): boolean {
+    return this.#isOver;
+  }
+
+  #isOurs(event: GatewayEvent): boolean {
+    const isBegun = event.type === "turn_execution_start" && event.payload.message_ids.includes(this.#messageId);
     // Text that joins a running turn is answered by that turn.
-    if (event.type === "user_message" && event.payload.message_id === messageId) turnId = event.turn_id;
+    const hasJoined = event.type === "user_message" && event.payload.message_id === this.#messageId;
     // So is the answer to what it asked.
-    if (event.type === "human_input_answered" && event.correlation_id === messageId) turnId = event.turn_id;
-    if (isTerminal(event) && event.payload.message_ids.includes(messageId)) return true;
-    return turnId !== undefined && event.turn_id === turnId;
-  };
+    const isAnswer = event.type === "human_input_answered" && event.correlation_id === this.#messageId;
+    if (isBegun || hasJoined || isAnswer) this.#turnId = event.turn_id;
+    if (isTerminal(event) && event.payload.message_ids.includes(this.#messageId)) return true;
+    return this.#turnId !== undefined && event.turn_id === this.#turnId;
+  }
 
-  const framesOf = (event: GatewayEvent): readonly AnswerFrame[] => {
+  #framesOf(event: GatewayEvent): readonly AnswerFrame[] {
     switch (event.type) {
       case "turn_execution_start":
         return [{ type: "status", message: event.payload.attempt > 1 ? "Working on it again" : "Working on it" }];
       case "turn_iteration_start":
-        iteration = event.payload.iteration;
-        return [{ type: "status", iteration, message: `Iteration ${iteration} with ${event.payload.model}` }];
+        this.#iteration = event.payload.iteration;
+        return [
+          {
+            type: "status",
+            iteration: this.#iteration,
+            message: `Iteration ${this.#iteration} with ${event.payload.model}`,
+          },
+        ];
       case "message_stream_start":
-        iteration = event.payload.iteration;
-        text.begin(event.payload.message_id);
+        this.#iteration = event.payload.iteration;
+        this.#text.begin(event.payload.message_id);
         return [];
       case "text_delta":
-        return deltaFrames(text.grow(event.payload.message_id, event.payload.text));
+        return this.#delta(this.#text.grow(event.payload.message_id, event.payload.text));
       case "assistant_message":
-        iteration = event.payload.iteration;
-        return deltaFrames(text.complete(event.payload.message_id, textOf(event.payload.content)));
+        this.#iteration = event.payload.iteration;
+        return this.#delta(this.#text.complete(event.payload.message_id, textOf(event.payload.content)));
       case "tool_execution_start":
         return [toolStart(event.payload)];
       case "tool_execution_complete":
-        return [
-          {
-            type: "tool_result",
-            ...(iteration === undefined ? {} : { iteration }),
-            toolId: event.payload.tool_call_id,
-            toolName: event.payload.tool_name,
-            toolResult: cut(event.payload.output, 2000),
-            summary: event.payload.summary,
-          },
-        ];
+        return [toolResult(event.payload, this.#iteration)];
       case "skill_matched":
-        return event.payload.skills.flatMap((skill): AnswerFrame[] => [
-          {
-            type: "skill_start",
-            skillName: skill.name,
-            skillDetail: `selector: ${event.payload.selector}\nsource: ${skill.source}`,
-            summary: `Load skill ${skill.name}`,
-          },
-          {
-            type: "skill_result",
-            skillName: skill.name,
-            skillDetail: `${skill.chars} characters${skill.truncated ? ", cut" : ""}`,
-            summary: `Skill ${skill.name} ready`,
-          },
-        ]);
+        return event.payload.skills.flatMap((skill) => skillFrames(skill, event.payload.selector));
       case "turn_execution_complete":
-        return deltaFrames(event.payload.remark === undefined ? "" : `\n\n${event.payload.remark}`);
+        return this.#delta(event.payload.remark === undefined ? "" : `\n\n${event.payload.remark}`);
       case "context_compressed":
         return [{ type: "status", message: "Older messages were summarised" }];
       case "human_input_asked":
@@ -123,19 +127,12 @@ export function createAnswerProjection(messageId: string): AnswerProjection {
       default:
         return [];
     }
-  };
+  }
 
-  const deltaFrames = (delta: string): readonly AnswerFrame[] =>
-    delta === "" ? [] : [{ type: "content_delta", ...(iteration === undefined ? {} : { iteration }), delta }];
-
-  return {
-    next(event) {
-      if (over || !isOurs(event)) return [];
-      if (isTerminal(event)) over = true;
-      return framesOf(event);
-    },
-    isOver: () => over,
-  };
+  #delta(delta: string): readonly AnswerFrame[] {
+    if (delta === "") return [];
+    return [{ type: "content_delta", ...(this.#iteration === undefined ? {} : { iteration: this.#iteration }), delta }];
+  }
 }
 
 type TerminalEvent = Extract<
@@ -171,36 +168,30 @@ function closingOf({ outcome, answer }: Payload<"human_input_answered">): string
 }
 
 /** Tells each character of a message once, however often its stream is begun again or only told when stored. */
-function createTextProgress() {
-  let current = { messageId: "", text: "" };
-  let told = { messageId: "", length: 0 };
+class TextProgress {
+  #current = { messageId: "", text: "" };
+  #told = { messageId: "", length: 0 };
 
-  const advance = (messageId: string, text: string): string => {
-    if (told.messageId !== messageId) told = { messageId, length: 0 };
-    const news = text.slice(told.length);
-    told.length += news.length;
+  begin(messageId: string): void {
+    this.#current = { messageId, text: "" };
+  }
+
+  grow(messageId: string, delta: string): string {
+    if (this.#current.messageId !== messageId) return "";
+    this.#current.text += delta;
+    return this.complete(messageId, this.#current.text);
+  }
+
+  /** What of `text` has not been told yet. */
+  complete(messageId: string, text: string): string {
+    if (this.#told.messageId !== messageId) this.#told = { messageId, length: 0 };
+    const news = text.slice(this.#told.length);
+    this.#told.length += news.length;
     return news;
-  };
-
-  return {
-    begin(messageId: string): void {
-      current = { messageId, text: "" };
-    },
-    grow(messageId: string, delta: string): string {
-      if (current.messageId !== messageId) return "";
-      current.text += delta;
-      return advance(messageId, current.text);
-    },
-    complete: advance,
-  };
+  }
 }
 
-function toolStart(payload: {
-  readonly tool_call_id: string;
-  readonly tool_name: string;
-  readonly input: unknown;
-  readonly iteration: number;
-}): AnswerFrame {
+function toolStart(payload: Payload<"tool_execution_start">): AnswerFrame {
   return {
     type: "tool_start",
     iteration: payload.iteration,
@@ -209,6 +200,36 @@ function toolStart(payload: {
     toolArgs: cut(JSON.stringify(payload.input), 600),
     summary: `Using ${payload.tool_name}`,
   };
+}
+
+function toolResult(payload: Payload<"tool_execution_complete">, iteration: number | undefined): AnswerFrame {
+  return {
+    type: "tool_result",
+    ...(iteration === undefined ? {} : { iteration }),
+    toolId: payload.tool_call_id,
+    toolName: payload.tool_name,
+    toolResult: cut(payload.output, 2000),
+    summary: payload.summary,
+  };
+}
+
+type Skill = Payload<"skill_matched">["skills"][number];
+
+function skillFrames({ name, source, chars, truncated }: Skill, selector: string): readonly AnswerFrame[] {
+  return [
+    {
+      type: "skill_start",
+      skillName: name,
+      skillDetail: `selector: ${selector}\nsource: ${source}`,
+      summary: `Load skill ${name}`,
+    },
+    {
+      type: "skill_result",
+      skillName: name,
+      skillDetail: `${chars} characters${truncated ? ", cut" : ""}`,
+      summary: `Skill ${name} ready`,
+    },
+  ];
 }
 
 /** By whole characters, so that no half of a pair is left. */

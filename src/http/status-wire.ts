@@ -1,4 +1,4 @@
-import type { SessionStatus } from "../api/gateway-api.js";
+import type { SessionStatus } from "../api/sessions/sessions-api.js";
 
 /** A session's status as the wire carries it: snake_case, as the events beside it. */
 export function toStatusWire(status: SessionStatus) {

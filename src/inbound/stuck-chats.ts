@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { EngineError } from "../errors.js";
 
 /** A chat that cannot take messages. */
@@ -28,7 +29,7 @@ const broken =
  * its platform it would keep away what others send.
  */
 export class StuckChats {
-  readonly #spells = new Map<string, Spell>();
+  readonly #spells = new LRUCache<string, Spell>({ max: mostSpells });
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -62,8 +63,6 @@ export class StuckChats {
 
   #begin(sessionKey: string, { kind, message: reason }: EngineError): Spell {
     const spell = { sessionKey, since: this.#now(), reason, isFull: kind === "lane_full", wasTold: false };
-    const [oldest] = this.#spells.keys();
-    if (this.#spells.size >= mostSpells && oldest !== undefined) this.#spells.delete(oldest);
     this.#spells.set(sessionKey, spell);
     return spell;
   }

@@ -1,6 +1,7 @@
 import { mkdir, open, readFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
+import { InOrder } from "../util/async/in-order.js";
 
 const fileName = "senders.jsonl";
 const record = z.object({ name: z.string(), by: z.string().optional() });
@@ -11,13 +12,11 @@ const record = z.object({ name: z.string(), by: z.string().optional() });
  * counts as others'.
  */
 export class FileSenders {
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inOrder = new InOrder();
 
   /** To be waited for: before a file of others takes this place, and after one of a sender's own has. */
   async note(file: string, by: string | undefined): Promise<void> {
-    const done = this.#last.then(() => append(file, by));
-    this.#last = done.catch(() => undefined);
-    await done;
+    await this.#inOrder.run(() => append(file, by));
   }
 
   /** `received` holds the files. */

@@ -1,6 +1,7 @@
 import { appendFile, mkdir, open, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
+import { InOrder } from "../util/async/in-order.js";
 import { replaceFile } from "../util/files/replace-file.js";
 
 /** One line of a label file. Times are Unix ms. */
@@ -22,7 +23,7 @@ export type LabelRecord = z.infer<typeof labelRecord>;
 export class LabelLog {
   readonly #file: string;
   #endsWithLine = true;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inOrder = new InOrder();
 
   constructor(file: string) {
     this.#file = file;
@@ -77,9 +78,7 @@ export class LabelLog {
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#last.then(work);
-    this.#last = done.catch(() => undefined);
-    return done;
+    return this.#inOrder.run(work);
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, readFile } from "node:fs/promises";
 import path from "node:path";
+import { InOrder } from "../util/async/in-order.js";
 
 /** Beyond it every passage counts as foreign. */
 const maxTexts = 100_000;
@@ -10,7 +11,7 @@ export class TextLabels {
   readonly #file: string;
   readonly #known = new Set<string>();
   #ready: Promise<void> | undefined;
-  #last: Promise<void> = Promise.resolve();
+  readonly #inOrder = new InOrder();
 
   constructor(file: string) {
     this.#file = file;
@@ -32,9 +33,7 @@ export class TextLabels {
         await handle.close();
       }
     };
-    const done = this.#last.then(append);
-    this.#last = done.catch(() => undefined);
-    await done;
+    await this.#inOrder.run(append);
     for (const one of fresh) this.#known.add(one);
   }
 

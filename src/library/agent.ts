@@ -1,6 +1,8 @@
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import type { GatewayApi, SubscribeOptions, TurnOutcome } from "../api/gateway-api.js";
+import type { GatewayApi } from "../api/gateway-api.js";
+import type { SubscribeOptions } from "../api/messages/events-api.js";
+import type { TurnOutcome } from "../api/messages/messages-api.js";
 import { findHome } from "../config/home.js";
 import { configOf } from "../config/load.js";
 import { findingIn } from "../config/settle.js";

@@ -1,4 +1,7 @@
-import type { GatewayApi, SendRequest, SessionUsage, Subscription, TurnOutcome } from "../api/gateway-api.js";
+import type { GatewayApi } from "../api/gateway-api.js";
+import type { Subscription } from "../api/messages/events-api.js";
+import type { SendRequest, TurnOutcome } from "../api/messages/messages-api.js";
+import type { SessionUsage } from "../api/sessions/sessions-api.js";
 import { specOf } from "../events/catalogue.js";
 import type { GatewayEvent, StoredEvent } from "../events/event.js";
 import type { DocumentMessage } from "../sessions/session.js";

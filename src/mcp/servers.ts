@@ -1,6 +1,6 @@
 import type { Logger } from "../log.js";
 import type { Tool } from "../tools/tool.js";
-import { sleep } from "../util/async/sleep.js";
+import { settledWithin } from "../util/async/within.js";
 import { joinScopes } from "./auth/challenge.js";
 import { createAuth, createLoginStore, type LoginStore } from "./auth/oauth.js";
 import type { SessionOptions } from "./connection/session.js";
@@ -69,14 +69,7 @@ export function openServers(settings: readonly McpServerSettings[], options: Ser
     find: (name) => offer().find(name),
     async settle(signal) {
       if (pending.size === 0) return [];
-      const waiting = new AbortController();
-      const onAbort = (): void => waiting.abort();
-      signal.addEventListener("abort", onAbort, { once: true });
-      if (signal.aborted) onAbort();
-      const all = Promise.all([...pending].map(({ tried }) => tried));
-      await Promise.race([all, sleep(settleMs, waiting.signal).catch(() => undefined)]);
-      waiting.abort();
-      signal.removeEventListener("abort", onAbort);
+      await settledWithin(Promise.all([...pending].map(({ tried }) => tried)), { ms: settleMs, signal });
       return [...pending].map((server) => server.settings.name).sort();
     },
     status: () => servers.map(statusOf),

@@ -71,9 +71,14 @@ async function summariseDay(
   const heading = `## ${day}`;
   const before = (await readOwnFile(ports.file)) ?? "";
   if (before.split(/\r?\n/).some((line) => line.trim() === heading)) return;
-  const sessions = (await ports.read(from.getTime(), until.getTime())).filter(({ messages }) => messages.length > 0);
+  const read = async (): Promise<readonly DayOfSession[]> =>
+    (await ports.read(from.getTime(), until.getTime())).filter(({ messages }) => messages.length > 0);
+  const sessions = await read();
   if (sessions.length === 0) return;
   const text = (await ports.summarise(day, transcript(sessions), signal)) ?? digest(sessions);
+  const left = new Set((await read()).map(({ key }) => key));
+  // One was deleted while the model read it.
+  if (!sessions.every(({ key }) => left.has(key))) return await summariseDay(ports, day, from, until, signal);
   const gap = before === "" ? "" : before.endsWith("\n") ? "\n" : "\n\n";
   const entry = `${heading}\n\n${text.trim()}`;
   if (sessions.some(({ isForeign }) => isForeign === true)) await ports.markForeign?.(paragraphsOf(entry), ports.file);

@@ -1,27 +1,20 @@
-import { messageOf } from "../errors.js";
-import { depthOf } from "../events/session-key.js";
-import type { EventConsumer } from "../events/system-bus.js";
-import type { Logger } from "../log.js";
+import { depthOf, isBelow } from "../events/session-key.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { ChatMemory } from "./chat-memory.js";
 import type { WhoseOf } from "./whose.js";
 
-/** The memory of a chat goes with the last of its conversations. Returns the undo. */
+/** The memory of a chat goes with the last of its conversations. */
 export function forgetWithChats(ports: {
-  readonly events: EventConsumer;
+  readonly lives: Pick<SessionLives, "onLeave">;
   readonly sessions: { list(): Promise<readonly { readonly key: string }[]> };
   readonly whoseOf: WhoseOf;
   readonly chatMemory: Pick<ChatMemory, "forget">;
-  readonly log: Logger;
-}): () => void {
-  const { events, sessions, whoseOf, chatMemory, log } = ports;
-  const forget = async (key: string): Promise<void> => {
+}): void {
+  const { lives, sessions, whoseOf, chatMemory } = ports;
+  lives.onLeave("memory", async (key) => {
     const { audience, chat } = whoseOf(key);
     if (audience === "owner" || depthOf(key) > 0) return;
-    const isLeft = (await sessions.list()).some((each) => whoseOf(each.key).chat === chat);
-    if (!isLeft) await chatMemory.forget(chat);
-  };
-  return events.on("session_state_changed", ({ session_key: key, payload: { to } }) => {
-    if (to !== "deleted") return;
-    forget(key).catch((error: unknown) => log.warn(`The memory of ${key} was not deleted: ${messageOf(error)}`));
+    const others = (await sessions.list()).filter((each) => each.key !== key && !isBelow(each.key, key));
+    if (!others.some((each) => whoseOf(each.key).chat === chat)) await chatMemory.forget(chat);
   });
 }

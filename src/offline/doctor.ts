@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { findLoss } from "../engine/embedded/damage/continuity.js";
-import { readMark } from "../engine/embedded/damage/journal-mark.js";
+import { readMarks } from "../engine/embedded/damage/journal-mark.js";
 import { readStoredJournal, type StoredJournal } from "../engine/embedded/inspect/stored-files.js";
 import { damageKind, damageSentence, isKept, parseLogDamage } from "../engine/log-damage.js";
 import { silentLog } from "../log.js";
+import { logsMarkPath } from "../sessions/file-names.js";
 import { type EventReport, type GatewayFiles, logPaths, storedFiles, verifyEvents } from "./events.js";
 import { findShortLogs, shortLogSentence } from "./short-logs.js";
 
@@ -25,7 +27,7 @@ export function examineJournal(files: GatewayFiles): StoredJournal & { readonly 
       home: files.home,
       records: path === undefined ? undefined : records,
       tx,
-      mark: readMark(files.home, silentLog),
+      marks: readMarks(files.home, logsMarkPath(join(files.workspace, ".sessions")), silentLog),
       logs: () => stored.logs.filter((log) => existsSync(log)),
       logPathOf: logPaths(files),
     });

@@ -1,8 +1,67 @@
 import { join } from "node:path";
+import { noteSettled } from "../engine/embedded/damage/settle.js";
 import { readLedger } from "../engine/embedded/inspect/ledger.js";
 import type { LedgerEntry } from "../engine/engine.js";
+import { EngineError } from "../errors.js";
+import { silentLog } from "../log.js";
+import { logsMarkPath } from "../sessions/file-names.js";
+import { type GatewayFiles, logPaths, storedFiles } from "./events.js";
+import { lockFiles } from "./files.js";
 
 /** How each accepted message ended, read from the files of a home that no gateway holds. Changes nothing. */
 export function readOfflineLedger(home: string, workspace: string): Promise<readonly LedgerEntry[]> {
   return readLedger(home, join(workspace, ".sessions"));
+}
+
+const endTexts: Readonly<Record<Exclude<LedgerEntry["end"], "lost">, string>> = {
+  answered: "was answered",
+  undelivered: "was answered, but not all of the answer arrived",
+  refused: "was refused",
+  cancelled: "was cancelled",
+  failed: "has failed",
+  pending: "still waits for its answer",
+  settled: "is settled already",
+};
+
+/**
+ * Notes of lost messages that a person has looked after them: all of them, or none. Returns them.
+ *
+ * @throws {EngineError} `locked` when a gateway runs; `persistence` when one of them is not lost
+ */
+export async function settleLost(files: GatewayFiles, messageIds: readonly string[]): Promise<readonly LedgerEntry[]> {
+  const { home, workspace } = files;
+  const locks = await lockFiles(home, workspace);
+  try {
+    const entries = await readOfflineLedger(home, workspace);
+    const lost = [...new Set(messageIds)].flatMap((id) => lostEntries(entries, id));
+    const options = {
+      home,
+      sessionLogPath: logPaths(files),
+      sessionLogs: () => storedFiles(files).logs,
+      logsMark: logsMarkPath(join(workspace, ".sessions")),
+      publish: () => {},
+      instanceId: "gw_settle",
+      log: silentLog,
+      onFatal: () => {},
+      assertHeld: () => {
+        for (const lock of locks) lock.assertHeld();
+      },
+    };
+    await noteSettled(options, lost);
+    return lost;
+  } finally {
+    for (const lock of locks) lock.release();
+  }
+}
+
+/** @throws {EngineError} when the message is not lost in any conversation */
+function lostEntries(entries: readonly LedgerEntry[], id: string): readonly LedgerEntry[] {
+  const found = entries.filter(({ messageId }) => messageId === id);
+  const lost = found.filter(({ end }) => end === "lost");
+  if (lost.length > 0) return lost;
+  const [end] = found.flatMap((entry) => (entry.end === "lost" ? [] : [endTexts[entry.end]]));
+  throw new EngineError(`${id} ${end ?? "is not known"}. Only lost messages can be settled. Nothing was changed.`, {
+    kind: "persistence",
+    retryable: false,
+  });
 }

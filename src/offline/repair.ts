@@ -6,7 +6,7 @@ import { type JournalRepair, type JournalRepairOptions, repairJournal } from "..
 import { systemKey } from "../events/session-key.js";
 import { type Logger, silentLog } from "../log.js";
 import { shownSequence } from "../sessions/document/document-file.js";
-import { createSessionFiles, gatewayLogName, logsIn } from "../sessions/file-names.js";
+import { createSessionFiles, gatewayLogName, logsIn, logsMarkPath } from "../sessions/file-names.js";
 import { lockFiles } from "./files.js";
 import { findShortLogs } from "./short-logs.js";
 
@@ -36,6 +36,7 @@ export async function repairFiles(
   try {
     const sessions = join(workspace, ".sessions");
     const files = createSessionFiles(sessions);
+    const logsMark = logsMarkPath(sessions);
     const gatewayLog = join(home, gatewayLogName);
     const logPathOf = (key: string): string => (key === systemKey("local") ? gatewayLog : files.logPath(key));
     const logs = (): readonly string[] => [gatewayLog, ...(existsSync(sessions) ? logsIn(sessions) : [])];
@@ -48,10 +49,10 @@ export async function repairFiles(
     const complete: JournalRepairOptions["complete"] = async (records, loss) => {
       completed.push(await completeFromLogs(records, loss, { logs: logs(), now }));
     };
-    const journal = await repairJournal(home, { log, assertHeld, complete });
-    const takenOver = completed[0] ?? (await takeOverFromLogs({ home, logs, logPathOf, log, now }));
+    const journal = await repairJournal(home, { log, assertHeld, logsMark, complete });
+    const takenOver = completed[0] ?? (await takeOverFromLogs({ home, logs, logPathOf, logsMark, log, now }));
     const short = (await findShortLogs({ workspace })).map(({ sessionKey }) => sessionKey);
-    const mended = await mendLogs({ home, logs, logPathOf, shownSeq, short, log });
+    const mended = await mendLogs({ home, logs, logPathOf, logsMark, shownSeq, short, log });
     return { journal, takenOver, logs: mended };
   } finally {
     for (const lock of locks) lock.release();

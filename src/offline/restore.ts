@@ -6,7 +6,7 @@ import { noteRestored, type RestoredWork } from "../engine/embedded/journal/rest
 import { EngineError, messageOf } from "../errors.js";
 import { systemKey } from "../events/session-key.js";
 import { type Logger, silentLog } from "../log.js";
-import { createSessionFiles, gatewayLogName } from "../sessions/file-names.js";
+import { createSessionFiles, gatewayLogName, logsMarkPath } from "../sessions/file-names.js";
 import { isInside, lockFiles } from "./files.js";
 
 export { inspectBackup } from "../backup/extract.js";
@@ -120,6 +120,7 @@ async function openOnce(
     const waiting = await noteRestored({
       home,
       sessionLogPath: (key) => (key === gatewayKey ? join(home, gatewayLogName) : files.logPath(key)),
+      logsMark: logsMarkPath(dir),
       publish: () => {},
       instanceId: "gw_restore",
       log,

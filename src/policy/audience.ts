@@ -27,7 +27,7 @@ export interface AudienceOptions {
   /** Platforms whose chat ids hold no colon, so that a thread can be told from its chat. */
   readonly plainIds: ReadonlySet<string>;
   /** Where the job speaks that has this session of its own; undefined when nobody knows. */
-  readonly placeOfJob: (sessionKey: string) => Heard | undefined;
+  readonly chatOfJob: (sessionKey: string) => Heard | undefined;
 }
 
 /** Jobs that make jobs that make jobs. */
@@ -39,7 +39,7 @@ const maxDepth = 5;
  * there can have it told. Jobs speak where they were made. In doubt others read.
  */
 export function createAudience(options: AudienceOptions): (heard: Heard) => Readers {
-  const { owners, platforms, plainIds, placeOfJob } = options;
+  const { owners, platforms, plainIds, chatOfJob } = options;
 
   const readersOf = (heard: Heard, depth: number): Readers => {
     const { channel, chatId, chatType } = heard;
@@ -51,8 +51,8 @@ export function createAudience(options: AudienceOptions): (heard: Heard) => Read
       return { audience: isDirect && owners.includes(chat) ? "owner" : "others", chat };
     }
     if (isJob) {
-      const place = depth < maxDepth ? placeOfJob(key) : undefined;
-      return place === undefined ? { audience: "others", chat: key } : readersOf(place, depth + 1);
+      const chat = depth < maxDepth ? chatOfJob(key) : undefined;
+      return chat === undefined ? { audience: "others", chat: key } : readersOf(chat, depth + 1);
     }
     const [platform = "", id = ""] = key.split(":");
     if (!platforms.has(platform)) return { audience: "owner", chat: key };

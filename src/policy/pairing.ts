@@ -1,6 +1,8 @@
 import { createHash, randomInt, timingSafeEqual } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { RequestError } from "../errors.js";
+import { InOrder } from "../util/async/in-order.js";
 
 /** Where pairings are kept: small durable facts by id. */
 export interface PairingRecords {
@@ -80,113 +82,134 @@ const pairedRecord = z.object({
 });
 
 export function createPairing(records: PairingRecords, options: { readonly now: () => number }): Pairing {
-  const { now } = options;
+  return new StoredPairing(records, options.now);
+}
+
+class StoredPairing implements Pairing {
+  readonly #records: PairingRecords;
+  readonly #now: () => number;
   /** Codes that lost their place but were already told: asking again must not make a chat window fill up. */
-  const dropped = new Map<string, Waiting>();
-  let last: Promise<unknown> = Promise.resolve();
+  readonly #dropped = new LRUCache<string, Waiting>({ max: rememberedDropped });
+  readonly #changes = new InOrder();
 
-  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = last.then(work);
-    last = result.catch(() => undefined);
-    return result;
-  };
+  constructor(records: PairingRecords, now: () => number) {
+    this.#records = records;
+    this.#now = now;
+  }
 
-  const isValid = (entry: Waiting): boolean => now() < entry.createdAt + validMs;
+  request(channel: string, senderId: string, senderName?: string): ReturnType<Pairing["request"]> {
+    return this.#changes.run(async () => {
+      const id = waitingId({ channel, senderId });
+      const current = waitingRecord.safeParse(this.#records.get(id)).data;
+      if (current && this.#isValid(current)) return { code: current.code, isNew: false };
+      const now = this.#now();
+      const earlier = this.#dropped.get(id);
+      const entry: Waiting =
+        earlier && this.#isValid(earlier)
+          ? { ...earlier, askedAt: now }
+          : { code: newCode(), channel, senderId, ...nameOf(senderName), createdAt: now, askedAt: now };
+      await this.#makeRoom(channel);
+      await this.#records.put(id, entry);
+      this.#dropped.delete(id);
+      return { code: entry.code, isNew: entry.code !== earlier?.code };
+    });
+  }
 
-  const waiting = (): Waiting[] =>
-    records
+  approve(code: string): Promise<PairedSender | undefined> {
+    return this.#changes.run(async () => {
+      this.#assertTriesLeft();
+      const match = this.#waitingWith(code);
+      if (match === undefined) {
+        await this.#records.put(wrongId, [...this.#wrongLately(), this.#now()]);
+        return undefined;
+      }
+      const { channel, senderId, senderName } = match;
+      const pairedAt = new Date(this.#now()).toISOString();
+      const paired: PairedSender = { channel, senderId, ...nameOf(senderName), pairedAt };
+      await this.#records.put(pairedId(channel, senderId), paired);
+      await this.#records.delete(waitingId(match));
+      return paired;
+    });
+  }
+
+  revoke(channel: string, senderId: string): Promise<boolean> {
+    return this.#changes.run(async () => {
+      const id = pairedId(channel, senderId);
+      if (this.#records.get(id) === undefined) return false;
+      await this.#records.delete(id);
+      return true;
+    });
+  }
+
+  /** Policy is handed it as a function. */
+  readonly isPaired = (channel: string, senderId: string): boolean =>
+    pairedRecord.safeParse(this.#records.get(pairedId(channel, senderId))).success;
+
+  list(): ReturnType<Pairing["list"]> {
+    return {
+      waiting: this.#waiting()
+        .filter((entry) => this.#isValid(entry))
+        .map(toRequest),
+      paired: this.#records
+        .list()
+        .filter(({ id }) => id.startsWith("paired:"))
+        .flatMap(({ value }) => toPaired(pairedRecord.safeParse(value).data)),
+    };
+  }
+
+  #isValid(entry: Waiting): boolean {
+    return this.#now() < entry.createdAt + validMs;
+  }
+
+  #waiting(): Waiting[] {
+    return this.#records
       .list()
       .filter(({ id }) => id.startsWith("waiting:"))
       .flatMap(({ value }) => waitingRecord.safeParse(value).data ?? [])
       .sort((a, b) => a.askedAt - b.askedAt);
+  }
 
-  const makeRoom = async (channel: string): Promise<void> => {
-    for (const entry of waiting().filter((each) => !isValid(each))) await records.delete(waitingId(entry));
-    const inChannel = waiting().filter((entry) => entry.channel === channel);
+  #waitingWith(code: string): Waiting | undefined {
+    const wanted = digest(code.toUpperCase().replace(/[\s-]/g, ""));
+    // Every entry is compared, so that the time taken says nothing about how close a guess was.
+    const [match] = this.#waiting().filter(
+      (entry) => timingSafeEqual(digest(entry.code), wanted) && this.#isValid(entry),
+    );
+    return match;
+  }
+
+  async #makeRoom(channel: string): Promise<void> {
+    for (const entry of this.#waiting().filter((each) => !this.#isValid(each)))
+      await this.#records.delete(waitingId(entry));
+    const inChannel = this.#waiting().filter((entry) => entry.channel === channel);
     for (const entry of inChannel.slice(0, Math.max(0, inChannel.length - waitingPerChannel + 1))) {
-      await records.delete(waitingId(entry));
-      remember(entry);
+      await this.#records.delete(waitingId(entry));
+      this.#rememberDropped(entry);
     }
-  };
+  }
 
-  const remember = (entry: Waiting): void => {
-    for (const [id, each] of dropped) if (!isValid(each)) dropped.delete(id);
-    const oldest = dropped.keys().next();
-    if (dropped.size >= rememberedDropped && !oldest.done) dropped.delete(oldest.value);
-    dropped.set(waitingId(entry), entry);
-  };
-
-  const request = async (channel: string, senderId: string, senderName?: string) => {
-    const id = waitingId({ channel, senderId });
-    const current = waitingRecord.safeParse(records.get(id)).data;
-    if (current && isValid(current)) return { code: current.code, isNew: false };
-    const earlier = dropped.get(id);
-    const entry: Waiting =
-      earlier && isValid(earlier)
-        ? { ...earlier, askedAt: now() }
-        : { code: newCode(), channel, senderId, ...nameOf(senderName), createdAt: now(), askedAt: now() };
-    await makeRoom(channel);
-    await records.put(id, entry);
-    dropped.delete(id);
-    return { code: entry.code, isNew: entry.code !== earlier?.code };
-  };
+  #rememberDropped(entry: Waiting): void {
+    for (const [id, each] of this.#dropped) if (!this.#isValid(each)) this.#dropped.delete(id);
+    this.#dropped.set(waitingId(entry), entry);
+  }
 
   /** When wrong codes were tried lately, Unix ms. */
-  const wrongLately = (): readonly number[] =>
-    (wrongRecord.safeParse(records.get(wrongId)).data ?? []).filter((at) => at > now() - validMs);
+  #wrongLately(): readonly number[] {
+    return (wrongRecord.safeParse(this.#records.get(wrongId)).data ?? []).filter((at) => at > this.#now() - validMs);
+  }
 
-  const assertTriesLeft = (): void => {
-    const wrong = wrongLately();
+  #assertTriesLeft(): void {
+    const wrong = this.#wrongLately();
     const [oldest] = wrong;
     if (oldest === undefined || wrong.length < wrongTries) return;
-    const retryAfterMs = oldest + validMs - now();
+    const retryAfterMs = oldest + validMs - this.#now();
     const minutes = Math.ceil(retryAfterMs / 60_000);
     throw new RequestError(`Too many wrong codes were tried. Try again in ${minutes} minutes.`, {
       status: 429,
       code: "RATE_LIMIT",
       retryAfterMs,
     });
-  };
-
-  const approve = async (code: string): Promise<PairedSender | undefined> => {
-    assertTriesLeft();
-    const wanted = digest(code.toUpperCase().replace(/[\s-]/g, ""));
-    // Every entry is compared, so that the time taken says nothing about how close a guess was.
-    const [match] = waiting().filter((entry) => timingSafeEqual(digest(entry.code), wanted) && isValid(entry));
-    if (match === undefined) {
-      await records.put(wrongId, [...wrongLately(), now()]);
-      return undefined;
-    }
-    const paired: PairedSender = {
-      channel: match.channel,
-      senderId: match.senderId,
-      ...nameOf(match.senderName),
-      pairedAt: new Date(now()).toISOString(),
-    };
-    await records.put(pairedId(match.channel, match.senderId), paired);
-    await records.delete(waitingId(match));
-    return paired;
-  };
-
-  return {
-    request: (channel, senderId, senderName) => inOrder(() => request(channel, senderId, senderName)),
-    approve: (code) => inOrder(() => approve(code)),
-    revoke: (channel, senderId) =>
-      inOrder(async () => {
-        const id = pairedId(channel, senderId);
-        if (records.get(id) === undefined) return false;
-        await records.delete(id);
-        return true;
-      }),
-    isPaired: (channel, senderId) => pairedRecord.safeParse(records.get(pairedId(channel, senderId))).success,
-    list: () => ({
-      waiting: waiting().filter(isValid).map(toRequest),
-      paired: records
-        .list()
-        .filter(({ id }) => id.startsWith("paired:"))
-        .flatMap(({ value }) => toPaired(pairedRecord.safeParse(value).data)),
-    }),
-  };
+  }
 }
 
 function toRequest(entry: Waiting): PairingRequest {

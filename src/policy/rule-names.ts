@@ -95,8 +95,8 @@ function addressNames(address: string): readonly string[] {
   const port = url.port === "" ? (defaultPorts[url.protocol] ?? "") : url.port;
   const rest = `${url.pathname}${url.search}${url.hash}`;
   return hostNames(url.hostname).flatMap((host) => {
-    const place = url.port === "" ? host : `${host}:${url.port}`;
-    const starts = [`${url.protocol}//${place}`, `${url.protocol}//${host}:${port}`];
+    const hostAndPort = url.port === "" ? host : `${host}:${url.port}`;
+    const starts = [`${url.protocol}//${hostAndPort}`, `${url.protocol}//${host}:${port}`];
     return [host, `${host}:${port}`, ...starts.flatMap((start) => [`${start}${rest}`, `${start}${decoded(rest)}`])];
   });
 }
@@ -121,10 +121,10 @@ function twoNumbers(group: string): readonly number[] {
 function hostPatterns(pattern: string): readonly string[] {
   const [, start = "", authority = "", rest = ""] = /^([a-z][a-z0-9+.-]*:\/\/)?([^/#\s]*)(.*)$/is.exec(pattern) ?? [];
   const scheme = start.toLowerCase();
-  const place = decoded(authority.slice(authority.lastIndexOf("@") + 1));
-  const isBareIPv6 = /^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(place);
-  const [, named = place, port = ""] = isBareIPv6 ? [] : (/^(.*?):(\d+|\*)$/.exec(place) ?? []);
-  const host = hostPattern(isBareIPv6 ? `[${place}]` : named);
+  const hostAndPort = decoded(authority.slice(authority.lastIndexOf("@") + 1));
+  const isBareIPv6 = /^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(hostAndPort);
+  const [, named = hostAndPort, port = ""] = isBareIPv6 ? [] : (/^(.*?):(\d+|\*)$/.exec(hostAndPort) ?? []);
+  const host = hostPattern(isBareIPv6 ? `[${hostAndPort}]` : named);
   if (host === "") return [];
   const isDefault = port !== "" && defaultPorts[scheme.slice(0, -2)] === port;
   const ends = decoded(rest) === rest ? [rest] : [rest, decoded(rest)];

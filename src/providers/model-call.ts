@@ -3,7 +3,7 @@ import { AnswerMeter } from "./answer-meter.js";
 import type { ModelRequest, NamedUsage, ProviderChunk } from "./provider.js";
 import { isErrorBody } from "./wire/error-body.js";
 import { errorInBody, type FailureContext, garbage, toProviderError } from "./wire/errors.js";
-import { openWatch, type TimeLimits, type Watch } from "./wire/timeouts.js";
+import { CallWatch, type TimeLimits } from "./wire/timeouts.js";
 import { readWire } from "./wire/wire-events.js";
 
 /** What every provider behind an HTTP address is made from. */
@@ -52,10 +52,10 @@ interface ModelCall {
 /** Makes one call and streams its answer, within the limits. What it throws is a ProviderError or the abort. */
 export async function* callModel(call: ModelCall, signal: AbortSignal): AsyncGenerator<ProviderChunk> {
   signal.throwIfAborted();
-  using watch = openWatch(call.failure.provider, call.limits, signal);
+  using watch = new CallWatch(call.failure.provider, call.limits, signal);
   const { reader } = call;
   const meter = new AnswerMeter();
-  const tellUsage = usageTeller(call);
+  const reportUsage = usageReporter(call);
   try {
     const response = await call.send(watch.signal);
     watch.touch();
@@ -65,7 +65,7 @@ export async function* callModel(call: ModelCall, signal: AbortSignal): AsyncGen
         yield chunk;
         watch.resume();
       }
-      tellUsage();
+      reportUsage();
       // Leaving ends the connection.
       if (meter.isFull) return yield meter.end(reader.named);
       // Some servers leave the connection open after their last word.
@@ -84,12 +84,12 @@ export async function* callModel(call: ModelCall, signal: AbortSignal): AsyncGen
   if (meter.isFull) yield meter.end(reader.named);
 }
 
-function usageTeller({ reader, onUsage }: ModelCall): () => void {
-  let told: NamedUsage | undefined;
+function usageReporter({ reader, onUsage }: ModelCall): () => void {
+  let reported: NamedUsage | undefined;
   return () => {
     const { named } = reader;
-    if (named === undefined || named === told) return;
-    told = named;
+    if (named === undefined || named === reported) return;
+    reported = named;
     onUsage?.(named);
   };
 }
@@ -98,7 +98,7 @@ function cutShort(context: FailureContext): Error {
   return garbage(context, `${context.provider} ended the stream in the middle of its answer.`, true);
 }
 
-async function* eventsOf(call: ModelCall, response: Response, watch: Watch): AsyncGenerator<unknown> {
+async function* eventsOf(call: ModelCall, response: Response, watch: CallWatch): AsyncGenerator<unknown> {
   const { provider, apiBase } = call.failure;
   const page = (): Error =>
     garbage(
@@ -114,7 +114,7 @@ async function* eventsOf(call: ModelCall, response: Response, watch: Watch): Asy
     if (event.kind === "page") throw page();
     if (event.kind === "done") {
       call.reader.close(true);
-      // What has been read is told, and the body is read to its end.
+      // What has been read is reported, and the body is read to its end.
       yield undefined;
       continue;
     }
@@ -128,8 +128,8 @@ async function* eventsOf(call: ModelCall, response: Response, watch: Watch): Asy
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** The pieces of a body, each told to the watch. A stream around the stream would cost more than all the rest of the call. */
-async function* piecesOf(body: ReadableStream<Uint8Array>, watch: Watch): AsyncGenerator<Uint8Array> {
+/** The pieces of a body, each reported to the watch. A stream around the stream would cost more than all the rest of the call. */
+async function* piecesOf(body: ReadableStream<Uint8Array>, watch: CallWatch): AsyncGenerator<Uint8Array> {
   for await (const piece of body) {
     watch.touch();
     yield piece;

@@ -1,14 +1,6 @@
 import type { ProviderError } from "../errors.js";
-import type {
-  ImagePart,
-  StopReason,
-  TextPart,
-  ThinkingPart,
-  ToolResultPart,
-  ToolUsePart,
-  Usage,
-} from "../events/content.js";
-import type { Guess } from "../events/model-use.js";
+import type { ImagePart, TextPart, ThinkingPart, ToolResultPart, ToolUsePart, Usage } from "../events/content.js";
+import type { AnswerChunk, TokenPrice } from "../events/machines/input.js";
 
 /** One entry of the conversation as every provider understands it. */
 export type ModelMessage =
@@ -45,27 +37,7 @@ export interface ModelRequest {
 }
 
 /** What a model's answer is made of, in the order of arrival. The last one is `end`. */
-export type ProviderChunk =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "thinking"; readonly text: string }
-  /** All text so far, which is given again, was thinking: the server told it as text. The text begins anew. */
-  | { readonly kind: "was_thinking"; readonly text: string }
-  /** Closes the thinking so far with the provider's proof of it. */
-  | { readonly kind: "thinking_signature"; readonly signature: string }
-  | { readonly kind: "tool_call"; readonly id: string; readonly name: string }
-  /** A piece of the call's JSON. Pieces of several calls may alternate. */
-  | { readonly kind: "tool_input"; readonly id: string; readonly json: string }
-  | {
-      readonly kind: "end";
-      readonly stopReason: Exclude<StopReason, "interrupted" | "error">;
-      readonly usage: Usage;
-      /** What the provider itself says that the call has cost; goes before any price. */
-      readonly costUsd?: number;
-      /** The answer was longer than is taken from a model: we cut it, and `usage` is what had been named by then. */
-      readonly isCut?: boolean;
-      /** Added by who asked, for such an answer: what it has probably used beyond `usage`. */
-      readonly guess?: Guess | undefined;
-    };
+export type ProviderChunk = AnswerChunk;
 
 /** What the provider says that an answer has used. */
 export interface NamedUsage {
@@ -87,19 +59,6 @@ export interface Provider {
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ProviderChunk>;
 }
 
-/** USD for a million tokens. */
-export interface TokenPrice {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead?: number | undefined;
-  readonly cacheWrite?: number | undefined;
-}
-
-export interface Price extends TokenPrice {
-  /** What all tokens of a call cost whose prompt is longer than `tokens`. */
-  readonly above?: (TokenPrice & { readonly tokens: number }) | undefined;
-}
-
 /** A model that was chosen for a turn. */
 export interface ChosenModel {
   readonly provider: Provider;
@@ -115,7 +74,7 @@ export interface ChosenModel {
   readonly temperature: number | undefined;
   readonly thinking: Thinking | undefined;
   /** Absent: nobody knows what it costs. */
-  readonly price: Price | undefined;
+  readonly price: TokenPrice | undefined;
   readonly supportsImages: boolean;
 }
 

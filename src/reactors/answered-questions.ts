@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Engine } from "../engine/engine.js";
 import { messageOf } from "../errors.js";
 import type { Payload } from "../events/catalogue.js";
@@ -43,7 +44,7 @@ export function createAnsweredReactor({ channels, engine, log }: AnsweredOptions
   const stop = new AbortController();
   const subscriptions: Unsubscribe[] = [];
   /** Answered before their message was sent, by the id of the question. */
-  const unsent = new Map<string, Answered>();
+  const unsent = new LRUCache<string, Answered>({ max: mostUnsent });
 
   async function mark(sessionKey: string, answered: Answered, beforeSeq: number): Promise<void> {
     const channel = channels.get(channelOf(sessionKey));
@@ -52,19 +53,13 @@ export function createAnsweredReactor({ channels, engine, log }: AnsweredOptions
       const shown = await findShown(engine, sessionKey, answered.request_id, beforeSeq);
       if (shown === undefined) return;
       const { chatId, content, platformMessageId } = shown;
-      if (platformMessageId === undefined) return remember(answered);
+      if (platformMessageId === undefined) return void unsent.set(answered.request_id, answered);
       const text = `${content}\n\n${markOf(answered)}`;
       await channel.edit({ chatId, platformMessageId, content: text }, stop.signal);
     } catch (error) {
       if (!stop.signal.aborted)
         log.debug("an answered question was not marked", { session: sessionKey, error: messageOf(error) });
     }
-  }
-
-  function remember(answered: Answered): void {
-    const oldest = unsent.keys().next();
-    if (unsent.size >= mostUnsent && !oldest.done) unsent.delete(oldest.value);
-    unsent.set(answered.request_id, answered);
   }
 
   function onSent(event: EventOf<"outbound_delivery_changed">): void {

@@ -1,8 +1,10 @@
 import type { OutboundMessage } from "../bus/messages.js";
 import { ChannelError, messageOf } from "../errors.js";
+import type { EventOf } from "../events/event.js";
 import { channelOf } from "../events/session-key.js";
 import type { Unsubscribe } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
+import { backoffMs } from "../util/async/backoff.js";
 import { sleep } from "../util/async/sleep.js";
 import type { Reactor } from "./reactor.js";
 
@@ -42,99 +44,119 @@ const over = new DOMException("The turn is over", "AbortError");
 
 /** Shows answers while they grow, on channels that can edit. Only decorates: the reply's own send has the last word. */
 export function createLiveAnswersReactor(options: LiveAnswersOptions): Reactor {
-  const { channels, previews, firstPiece, log, firstMs = 300 } = options;
-  const turns = new Map<string, Live>();
-  const subscriptions: Unsubscribe[] = [];
-  // What is on its way when the turn ends is not cut: then nobody would know whether it stands there.
-  const { signal: unhurried } = new AbortController();
+  return new LiveAnswers(options);
+}
 
-  async function run(sessionKey: string, live: Live): Promise<void> {
+class LiveAnswers implements Reactor {
+  readonly name = "live";
+  readonly #options: LiveAnswersOptions;
+  /** By session, of turns whose channel can show them. */
+  readonly #turns = new Map<string, Live>();
+  readonly #subscriptions: Unsubscribe[] = [];
+  // What is on its way when the turn ends is not cut: then nobody would know whether it stands there.
+  readonly #unhurried = new AbortController().signal;
+
+  constructor(options: LiveAnswersOptions) {
+    this.#options = options;
+  }
+
+  start(bus: Parameters<Reactor["start"]>[0]): void {
+    const turnIsOver = ["turn_execution_complete", "turn_execution_failed", "turn_execution_cancelled"] as const;
+    this.#subscriptions.push(
+      bus.on("turn_execution_start", (event) => this.#begin(event)),
+      bus.on("message_stream_start", ({ session_key: key }) => {
+        const live = this.#turns.get(key);
+        if (live !== undefined) live.isFresh = true;
+      }),
+      bus.on("text_delta", ({ session_key: key, payload }) => this.#grow(key, payload.text)),
+      bus.on("outbound_delivery_changed", (event) => this.#onQueued(event)),
+      bus.on(turnIsOver, (event) => this.#end(event.session_key)),
+      bus.on("session_state_changed", ({ session_key: key, payload }) => {
+        if (payload.to === "deleted") this.#end(key);
+      }),
+    );
+  }
+
+  stop(): void {
+    for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe();
+    for (const live of this.#turns.values()) live.stop.abort(over);
+    this.#turns.clear();
+  }
+
+  #begin({ session_key: key, turn_id: turnId, payload }: EventOf<"turn_execution_start">): void {
+    this.#end(key);
+    const everyMs = this.#options.channels.get(channelOf(key))?.liveEditMs;
+    const [messageId] = payload.message_ids;
+    if (everyMs === undefined || turnId === undefined || messageId === undefined) return;
+    const fresh = { text: "", isFresh: true, isRunning: false, hasReply: false };
+    this.#turns.set(key, { turnId, messageId, stop: new AbortController(), everyMs, ...fresh });
+  }
+
+  #grow(key: string, text: string): void {
+    const live = this.#turns.get(key);
+    if (live === undefined) return;
+    live.text = live.isFresh ? text : live.text + text;
+    live.isFresh = false;
+    if (live.isRunning) return;
+    live.isRunning = true;
+    void this.#showWhileItGrows(key, live);
+  }
+
+  async #showWhileItGrows(session: string, live: Live): Promise<void> {
     const { signal } = live.stop;
-    let waitMs = firstMs;
-    let slowdown = 1;
-    let shown = "";
     try {
-      while (!signal.aborted) {
-        await sleep(waitMs, signal);
-        waitMs = live.everyMs * slowdown;
-        if (live.text === "" || live.text === shown) break;
+      await sleep(this.#options.firstMs ?? 300, signal);
+      let shown = "";
+      let refusals = 0;
+      while (live.text !== "" && live.text !== shown) {
         const { text } = live;
-        const message = firstPiece(sessionKey, live.messageId, live.turnId, text);
-        if (message === undefined) return;
-        try {
-          await previews.show(message, unhurried);
-          shown = text;
-        } catch (error) {
-          if (!(error instanceof ChannelError)) throw error;
-          // The words stay for the next look, which comes later from now on.
-          slowdown = Math.min(slowdown * 2, mostSlowdown);
-          waitMs = Math.max(live.everyMs * slowdown, error.retryAfterMs ?? 0);
-        }
+        const seen = await this.#show(session, live, text);
+        if (seen === "none") return;
+        const isShown = seen === "shown";
+        if (isShown) shown = text;
+        else refusals += 1;
+        // Where the platform has asked for it the words stay for the next look, which comes later from now on.
+        const waitMs = backoffMs(refusals + 1, { firstMs: live.everyMs, longestMs: live.everyMs * mostSlowdown });
+        await sleep(isShown ? waitMs : Math.max(waitMs, seen.retryAfterMs ?? 0), signal);
       }
     } catch (error) {
-      if (!signal.aborted) log.debug(`a growing answer was not shown: ${messageOf(error)}`, { session: sessionKey });
+      if (!signal.aborted) this.#options.log.debug(`a growing answer was not shown: ${messageOf(error)}`, { session });
     } finally {
       live.isRunning = false;
     }
   }
 
-  function end(sessionKey: string): void {
-    const live = turns.get(sessionKey);
-    turns.delete(sessionKey);
-    live?.stop.abort(over);
-    if (live !== undefined && !live.hasReply) void previews.forget(`${live.turnId}#1`);
+  /** `none`: nothing is to be shown of it. A failure of the channel is given back. */
+  async #show(session: string, live: Live, text: string): Promise<"shown" | "none" | ChannelError> {
+    const message = this.#options.firstPiece(session, live.messageId, live.turnId, text);
+    if (message === undefined) return "none";
+    try {
+      await this.#options.previews.show(message, this.#unhurried);
+      return "shown";
+    } catch (error) {
+      if (error instanceof ChannelError) return error;
+      throw error;
+    }
+  }
+
+  #onQueued({ session_key: key, turn_id: turnId, payload }: EventOf<"outbound_delivery_changed">): void {
+    const live = this.#turns.get(key);
+    if (live === undefined || payload.status !== "queued" || live.turnId !== turnId) return;
+    if (payload.outbound_id === `${turnId}#1`) live.hasReply = true;
+    else if (!live.hasReply && !payload.outbound_id.startsWith(`${turnId}-n`)) this.#settle(live);
   }
 
   /** Something of the turn comes below what was shown: an answer that went on above it would be overlooked. */
-  function settle(sessionKey: string): void {
-    const live = turns.get(sessionKey);
-    if (live === undefined) return;
+  #settle(live: Live): void {
     live.text = "";
     live.isFresh = true;
-    void previews.forget(`${live.turnId}#1`);
+    void this.#options.previews.forget(`${live.turnId}#1`);
   }
 
-  return {
-    name: "live",
-    start(bus) {
-      subscriptions.push(
-        bus.on("turn_execution_start", ({ session_key: key, turn_id: turnId, payload }) => {
-          end(key);
-          const everyMs = channels.get(channelOf(key))?.liveEditMs;
-          const [messageId] = payload.message_ids;
-          if (everyMs === undefined || turnId === undefined || messageId === undefined) return;
-          const stop = new AbortController();
-          const fresh = { text: "", isFresh: true, isRunning: false, hasReply: false };
-          turns.set(key, { turnId, messageId, stop, everyMs, ...fresh });
-        }),
-        bus.on("message_stream_start", ({ session_key: key }) => {
-          const live = turns.get(key);
-          if (live !== undefined) live.isFresh = true;
-        }),
-        bus.on("text_delta", ({ session_key: key, payload }) => {
-          const live = turns.get(key);
-          if (live === undefined) return;
-          live.text = live.isFresh ? payload.text : live.text + payload.text;
-          live.isFresh = false;
-          if (live.isRunning) return;
-          live.isRunning = true;
-          void run(key, live);
-        }),
-        bus.on("outbound_delivery_changed", ({ session_key: key, turn_id: turnId, payload }) => {
-          const live = turns.get(key);
-          if (live === undefined || payload.status !== "queued" || live.turnId !== turnId) return;
-          if (payload.outbound_id === `${turnId}#1`) live.hasReply = true;
-          else if (!live.hasReply && !payload.outbound_id.startsWith(`${turnId}-n`)) settle(key);
-        }),
-        bus.on(["turn_execution_complete", "turn_execution_failed", "turn_execution_cancelled"], (event) =>
-          end(event.session_key),
-        ),
-      );
-    },
-    stop() {
-      for (const unsubscribe of subscriptions.splice(0)) unsubscribe();
-      for (const live of turns.values()) live.stop.abort(over);
-      turns.clear();
-    },
-  };
+  #end(sessionKey: string): void {
+    const live = this.#turns.get(sessionKey);
+    this.#turns.delete(sessionKey);
+    live?.stop.abort(over);
+    if (live !== undefined && !live.hasReply) void this.#options.previews.forget(`${live.turnId}#1`);
+  }
 }

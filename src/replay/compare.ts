@@ -45,16 +45,16 @@ export function firstDifference(
 
 /** Makes of each event of one run what is equal in another run of the same turn. */
 function createNormaliser(seqOffset: number): (event: StoredEvent) => unknown {
-  const places = new Map<string, string>();
-  const placeOf = (id: string): string => {
+  const aliases = new Map<string, string>();
+  const aliasFor = (id: string): string => {
     const [stem = id, ...rest] = id.split("#");
-    const place = places.get(stem) ?? `id ${places.size + 1}`;
-    places.set(stem, place);
-    return [place, ...rest].join("#");
+    const alias = aliases.get(stem) ?? `id ${aliases.size + 1}`;
+    aliases.set(stem, alias);
+    return [alias, ...rest].join("#");
   };
   const eventIds = new Set<string>();
   const normalise = (value: unknown, key: string): unknown => {
-    if (typeof value === "string") return ownId.test(value) || idFields.has(key) ? placeOf(value) : value;
+    if (typeof value === "string") return ownId.test(value) || idFields.has(key) ? aliasFor(value) : value;
     if (typeof value === "number") return key === "to_seq" ? value + seqOffset : value;
     if (Array.isArray(value)) return value.map((each) => normalise(each, key));
     if (typeof value !== "object" || value === null) return value;
@@ -64,8 +64,8 @@ function createNormaliser(seqOffset: number): (event: StoredEvent) => unknown {
   return ({ event_id, type, source, causation_id, payload }) => {
     eventIds.add(event_id);
     const isOwnCause = causation_id !== undefined && eventIds.has(causation_id);
-    const cause = causation_id === undefined ? "none" : isOwnCause ? placeOf(causation_id) : "before the turn";
-    return { type, source, cause, id: placeOf(event_id), payload: normalise(payload, "payload") };
+    const cause = causation_id === undefined ? "none" : isOwnCause ? aliasFor(causation_id) : "before the turn";
+    return { type, source, cause, id: aliasFor(event_id), payload: normalise(payload, "payload") };
   };
 }
 

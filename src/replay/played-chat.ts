@@ -1,11 +1,11 @@
-import type { AgentPorts } from "../agent/ports.js";
+import type { ChatPorts } from "../agent/ports.js";
 import { repliesOf } from "../bus/replies.js";
 import { textOf } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
 import type { RecordedTurn } from "./recorded-turn.js";
 
 /** The chat of a recorded turn: its replies are cut as they were, and words that stood there stand there again. */
-export function playChat({ events }: RecordedTurn): Pick<AgentPorts, "replies" | "previews"> {
+export function playChat({ events }: RecordedTurn): Pick<ChatPorts, "replies" | "previews"> {
   const pieces = piecesOf(events);
   return {
     previews: { freeze: () => standing(events, pieces), forget: async () => {} },

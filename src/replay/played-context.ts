@@ -6,7 +6,7 @@ import type { RecordedTurn } from "./recorded-turn.js";
 
 /** What shaped a recorded turn beside its session: clock and skills, as far as they stand in its messages. */
 export interface PlayedContext {
-  readonly sources: ContextSources;
+  readonly sources: Omit<ContextSources, "compaction">;
   readonly clock: (at: Date) => string;
 }
 

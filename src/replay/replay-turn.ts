@@ -95,7 +95,26 @@ async function run(
     calendar: createCalendar("UTC"),
     log: silentLog,
   });
-  const ports: AgentPorts = { engine, sessions, budgets, ...playedPorts(turn, messages), sources: context.sources };
+  const playhead = { iteration: 0 };
+  const model = playModel(turn, playhead, async (message) => void (await messages.publishInbound(message)));
+  const ports: AgentPorts = {
+    engine,
+    sessions: {
+      open: (key) => sessions.open(key),
+      running: new RunningTurns(),
+      keepOlderText: async () => {},
+      wasAnswered: async () => true,
+    },
+    tasks: { of: () => noTasks, stop: async () => 0, conversationOf: async ({ spending }) => spending },
+    models: onlyModel(model),
+    budgets,
+    context: { ...context.sources, compaction: playCompaction(turn, playhead) },
+    tools: playTools(turn, playhead),
+    policy: { decide: () => ({ verdict: "allow" }), filesOf: async () => undefined, allowAlways: async () => {} },
+    files: playedFiles,
+    ...playPeople(turn),
+    log: silentLog,
+  };
   const from = await engine.lastSequence(turn.sessionKey);
   const over = endOfTurn(bus, turn.message.id);
   await sessions.open(turn.sessionKey);
@@ -128,49 +147,27 @@ function endOfTurn(bus: EventConsumer, messageId: string): Promise<string> {
   });
 }
 
-function playedPorts(
-  turn: RecordedTurn,
-  messages: ReturnType<typeof createMessageBus>,
-): Omit<AgentPorts, "engine" | "sessions" | "budgets" | "sources"> {
-  const playhead = { iteration: 0 };
-  const model = playModel(turn, playhead, async (message) => void (await messages.publishInbound(message)));
+/** What the people of the chat and the gateway's own commands did. */
+function playPeople(turn: RecordedTurn): Pick<AgentPorts, "chat" | "commands"> {
   const notice = turn.events.find((event) => event.type === "assistant_message" && event.source === "gateway");
   const noticeText = notice?.type === "assistant_message" ? textOf(notice.payload.content) : "";
   return {
-    running: new RunningTurns(),
-    models: onlyModel(model),
-    tools: playTools(turn, playhead),
-    compaction: playCompaction(turn, playhead),
-    decide: () => ({ verdict: "allow" }),
-    filesOf: async () => undefined,
-    allowAlways: async () => {},
-    sendersIn: async () => () => undefined,
-    outsideOf: () => undefined,
-    labels: noLabels,
-    wasAnswered: async () => true,
-    // What was refused then was answered by the refusal.
-    mayCommand: () => (turn.events.some(({ type }) => type === "plan_updated") ? undefined : noticeText),
-    operate: async () => noticeText,
-    questions: new OpenQuestions(),
-    patienceMs: () => 0,
-    questionReplies: () => [],
-    // Who owns what stands in the config: what was allowed then is allowed again.
-    // The help names more commands to owners.
-    isOwner: () => turn.events.some(({ type }) => type === "session_history_changed") || /^\/pair /m.test(noticeText),
-    isGroup,
-    ...playChat(turn),
-    keepOlderText: async () => {},
-    // What its tools did is played, and nothing is done.
-    artifacts: {
-      describe: () => ({ filename: "", mimeType: "" }),
-      keep: async () => ({ sentence: "a replay keeps nothing" }),
+    chat: {
+      questions: new OpenQuestions(),
+      patienceMs: () => 0,
+      questionReplies: () => [],
+      // Who owns what stands in the config: what was allowed then is allowed again.
+      // The help names more commands to owners.
+      isOwner: () => turn.events.some(({ type }) => type === "session_history_changed") || /^\/pair /m.test(noticeText),
+      isGroup,
+      ...playChat(turn),
     },
-    tasks: { of: () => noTasks, stop: async () => 0, conversationOf: async ({ spending }) => spending },
-    statusLine: () => noticeText,
-    sessionFolder: () => "",
-    whyFull: async () => undefined,
-    workspace: "",
-    log: silentLog,
+    commands: {
+      // What was refused then was answered by the refusal.
+      mayCommand: () => (turn.events.some(({ type }) => type === "plan_updated") ? undefined : noticeText),
+      operate: async () => noticeText,
+      statusLine: () => noticeText,
+    },
   };
 }
 
@@ -210,11 +207,22 @@ function optionsOf({ events, end }: RecordedTurn): Omit<AgentOptions, "clock"> {
   };
 }
 
-/** What its tools did is played: nothing is read or written. */
-const noLabels: AgentPorts["labels"] = {
-  outsideOf: async () => undefined,
-  isOwn: () => true,
-  write: async () => ({ include: async () => undefined, end: async () => undefined }),
-  startRun: async () => ({ outside: () => undefined, add: async () => undefined, end: async () => undefined }),
-  hiddenFrom: async () => () => false,
+/** What its tools did is played: nothing is read or written, and nothing kept. */
+const playedFiles: AgentPorts["files"] = {
+  folderOf: () => "",
+  whyFull: async () => undefined,
+  workspace: "",
+  artifacts: {
+    describe: () => ({ filename: "", mimeType: "" }),
+    keep: async () => ({ sentence: "a replay keeps nothing" }),
+  },
+  outsideOf: () => undefined,
+  sendersIn: async () => () => undefined,
+  labels: {
+    outsideOf: async () => undefined,
+    isOwn: () => true,
+    write: async () => ({ include: async () => undefined, end: async () => undefined }),
+    startRun: async () => ({ outside: () => undefined, add: async () => undefined, end: async () => undefined }),
+    hiddenFrom: async () => () => false,
+  },
 };

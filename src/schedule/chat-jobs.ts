@@ -10,6 +10,8 @@ export interface JobOrigin {
   /** Where what others wrote came from. */
   readonly outside: () => readonly string[];
   readonly knowsAddress: (url: string) => boolean;
+  /** Of the turn that makes it. */
+  readonly signal?: AbortSignal;
 }
 
 /** One job, as the people of its chat see it. */
@@ -54,7 +56,10 @@ export class JobsOfChat {
     const { describeSchedule } = await import("./times.js");
     const addresses = knownAddressesIn(wish.message, this.#origin.knowsAddress);
     const whole = { ...wish, addresses, outside: [...new Set(this.#origin.outside())] };
-    const job = await (await this.#scheduler()).add(whole, this.#owner);
+    const opened = await this.#scheduler();
+    // A call that went on after its turn was ended: its chat may be deleted by now.
+    this.#origin.signal?.throwIfAborted();
+    const job = await opened.add(whole, this.#owner);
     const next = job.nextDue === undefined ? "" : `, next ${localTime(job.nextDue, this.#zone)}`;
     return `Scheduled ${job.id} "${job.name}": ${describeSchedule(job.schedule, this.#zone)}${next}`;
   }

@@ -1,14 +1,15 @@
 import type { InboundMessage } from "../bus/messages.js";
 import { messageOf } from "../errors.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
 import { heartbeatPrompt, nothingToSay } from "./heartbeat.js";
 import type { HeartbeatChat } from "./heartbeat-chat.js";
 import type { HeartbeatConversations } from "./heartbeat-conversations.js";
 import { heartbeatJob, heartbeatPrefix } from "./heartbeat-job.js";
 import type { Run } from "./job.js";
+import type { EndOfRun } from "./job-runs.js";
 import type { RunHistory } from "./run-history.js";
 import type { RunReports } from "./run-reports.js";
-import type { EndOfRun } from "./scheduler.js";
 
 /** So many beats that fail one after the other are told once. */
 const maxFailures = 5;
@@ -19,6 +20,7 @@ export interface HeartbeatRunPorts {
   readonly history: RunHistory;
   readonly reports: RunReports;
   readonly messages: { publishInbound(message: InboundMessage): Promise<unknown> };
+  readonly lives: Pick<SessionLives, "runOrAgain">;
   /** Unix ms. */
   readonly now: () => number;
   readonly log: Logger;
@@ -38,12 +40,12 @@ export class HeartbeatRuns implements AsyncDisposable {
 
   /** Begins the beat of this moment (Unix ms), durable once it resolves; the same moment again changes nothing. */
   async begin(due: number): Promise<void> {
-    const { chat, conversations, history, messages, now } = this.#ports;
+    const { chat, conversations, history, messages, lives, now } = this.#ports;
     const { channel, chatId, thread, senderId } = await chat.find();
     const dueAt = new Date(due).toISOString();
     const startedAt = new Date(now()).toISOString();
     const messageId = `${heartbeatPrefix}${dueAt}`;
-    await messages.publishInbound({
+    const beat: InboundMessage = {
       id: messageId,
       channel,
       chatId,
@@ -57,7 +59,8 @@ export class HeartbeatRuns implements AsyncDisposable {
       jobId: heartbeatJob,
       silence: { failures: true, word: nothingToSay },
       receivedAt: now(),
-    });
+    };
+    await lives.runOrAgain(beat.sessionKey, () => messages.publishInbound(beat));
     const run: Run = { messageId, dueAt, startedAt, status: "running" };
     if (await history.begin(heartbeatJob, run)) {
       this.#tell(dueAt, "started");

@@ -30,6 +30,8 @@ export interface RunHistory {
     end: Required<Pick<Run, "status" | "result" | "endedAt">> & Pick<Run, "outside">,
   ): Promise<Run | undefined>;
   forget(jobId: string): Promise<void>;
+  /** What these runs said. That they were stays. */
+  forgetResults(jobId: string, isOne: (run: Run) => boolean): Promise<void>;
 }
 
 export function createRunHistory(records: ScheduleRecords): RunHistory {
@@ -54,5 +56,10 @@ export function createRunHistory(records: ScheduleRecords): RunHistory {
       return ended;
     },
     forget: (jobId) => records.delete(jobId),
+    async forgetResults(jobId, isOne) {
+      const known = of(jobId);
+      const left = known.map((run): Run => (isOne(run) && run.result !== undefined ? { ...run, result: "" } : run));
+      if (left.some((run, index) => run !== known[index])) await records.put(jobId, left);
+    },
   };
 }

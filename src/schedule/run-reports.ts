@@ -6,7 +6,7 @@ import { clientChannels } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import { newId } from "../util/ids.js";
 import type { JobOwner } from "./job.js";
-import type { EndOfRun, RunChange } from "./scheduler.js";
+import type { EndOfRun, RunChange } from "./job-runs.js";
 
 /** What is known of conversations and their turns. */
 export interface RunPorts {

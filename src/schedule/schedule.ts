@@ -1,9 +1,12 @@
 import type { InboundMessage } from "../bus/messages.js";
 import { messageOf } from "../errors.js";
+import { channelOf, chatOf } from "../events/session-key.js";
+import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
 import { type JobOrigin, JobsOfChat } from "./chat-jobs.js";
 import type { Job, JobOwner } from "./job.js";
 import type { ScheduleRecords } from "./records.js";
+import { createRunHistory } from "./run-history.js";
 import type { RunReports } from "./run-reports.js";
 import type { Scheduler } from "./scheduler.js";
 import { takeOverJobs } from "./take-over.js";
@@ -13,6 +16,8 @@ export interface ScheduleParts {
   readonly records: { readonly jobs: ScheduleRecords; readonly runs: ScheduleRecords; readonly taken: ScheduleRecords };
   readonly reports: RunReports;
   readonly messages: { publishInbound(message: InboundMessage): Promise<unknown> };
+  /** Jobs go with their chat, and what they said with their conversation. */
+  readonly lives: Pick<SessionLives, "run" | "onLeave">;
   /** IANA name, for schedules that name none and for times that people read. */
   readonly zone: string;
   /** False: jobs can be looked at and changed, and none runs. */
@@ -32,6 +37,7 @@ export class Schedule implements AsyncDisposable {
 
   constructor(parts: ScheduleParts) {
     this.#parts = parts;
+    parts.lives.onLeave("scheduled jobs", (key) => this.#leave(key));
   }
 
   /** Runs the jobs that there are, those of the files in `folder` included. */
@@ -63,13 +69,22 @@ export class Schedule implements AsyncDisposable {
     await this.#running;
   }
 
+  async #leave(sessionKey: string): Promise<void> {
+    const { jobs, runs } = this.#parts.records;
+    if (jobs.list().length > 0) {
+      const opened = await this.scheduler();
+      for (const { id, owner } of opened.all()) if (owner.sessionKey === sessionKey) await opened.remove(id);
+    }
+    if (channelOf(sessionKey) === "cron") await createRunHistory(runs).forgetResults(chatOf(sessionKey), () => true);
+  }
+
   async #open(): Promise<Scheduler> {
     const [{ Cron }, { createTimes }, { createScheduler }] = await Promise.all([
       import("croner"),
       import("./times.js"),
       import("./scheduler.js"),
     ]);
-    const { records, reports, messages, zone, now, log } = this.#parts;
+    const { records, reports, messages, lives, zone, now, log } = this.#parts;
     return createScheduler({
       jobs: records.jobs,
       runs: records.runs,
@@ -79,6 +94,7 @@ export class Schedule implements AsyncDisposable {
         await messages.publishInbound(isFailureTold ? { ...message, silence: { failures: true } } : message);
       },
       tell: ({ job, ...change }) => reports.tell(sessionOf(job), { ...change, jobId: job.id }),
+      within: (job, begin) => lives.run(job.owner.sessionKey, () => lives.run(sessionOf(job), () => begin())),
       endOf: (messageId, job) => reports.endOf(sessionOf(job), messageId, this.#stopping.signal),
       alert: (job, text) => reports.alert(job.owner, sessionOf(job), text),
       now,

@@ -1,42 +1,18 @@
 import { messageOf, RequestError } from "../errors.js";
-import type { Logger } from "../log.js";
 import { sleep } from "../util/async/sleep.js";
 import { newId } from "../util/ids.js";
-import { type Job, type JobChange, type JobOwner, type JobWish, job as jobSchema, type Run } from "./job.js";
+import type { Job, JobChange, JobOwner, JobWish, Run } from "./job.js";
+import { JobRuns, type RunPorts } from "./job-runs.js";
 import type { ScheduleRecords } from "./records.js";
-import { createRunHistory } from "./run-history.js";
+import { createRunHistory, type RunHistory } from "./run-history.js";
+import { isOver, StoredJobs } from "./stored-jobs.js";
 import type { Times } from "./times.js";
+import { toChangedJob, toJob } from "./wished-job.js";
 
-export interface SchedulePorts {
+export interface SchedulePorts extends RunPorts {
   readonly jobs: ScheduleRecords;
   readonly runs: ScheduleRecords;
   readonly times: Times;
-  /**
-   * Accepts the run's message, durable once it resolves. The same id again changes nothing, which is what keeps a time
-   * from running twice across restarts. `isFailureTold`: the last run failed, and the chat has heard it.
-   */
-  readonly accept: (messageId: string, job: Job, isFailureTold: boolean) => Promise<void>;
-  readonly tell: (change: RunChange) => void;
-  /** Resolves with how a run has ended, also when an earlier process saw that; undefined when this process stops before. */
-  readonly endOf: (messageId: string, job: Job) => Promise<EndOfRun | undefined>;
-  /** Says something in the job's chat that is no answer. */
-  readonly alert: (job: Job, text: string) => Promise<void>;
-  readonly now: () => number;
-  readonly log: Logger;
-}
-
-export interface EndOfRun {
-  readonly status: "completed" | "failed";
-  readonly result: string;
-  /** Where what others wrote came from that had a say in it. */
-  readonly outside?: string | undefined;
-}
-
-export interface RunChange {
-  readonly job: Job;
-  readonly dueAt: string;
-  readonly status: "started" | "completed" | "failed" | "missed" | "skipped";
-  readonly error?: string;
 }
 
 /** A job with what people want to know of it. */
@@ -73,7 +49,6 @@ export interface Scheduler {
 
 const maxJobs = 200;
 const maxJobsInChat = 50;
-const maxFailures = 5;
 /** A run that starts within this time after it was due is on time. */
 const lateMs = 60_000;
 /** Clocks are set and machines sleep: the next time is computed again at least this often. */
@@ -83,185 +58,144 @@ const keptOverMs = 30 * 86_400_000;
 const prefix = "cron:";
 
 export function createScheduler(ports: SchedulePorts): Scheduler {
-  const { times, log, now } = ports;
-  const history = createRunHistory(ports.runs);
-  let wake = new AbortController();
-  const followed = new Set<Promise<unknown>>();
+  return new RecordsScheduler(ports);
+}
 
-  const all = (): readonly Job[] =>
-    ports.jobs.list().flatMap(({ id, value }) => {
-      const parsed = jobSchema.safeParse(value);
-      if (!parsed.success) log.warn(`The scheduled job ${id} cannot be read and is left alone`);
-      return parsed.success ? [parsed.data] : [];
-    });
-  const find = (id: string): Job => {
-    const parsed = jobSchema.safeParse(ports.jobs.get(id));
-    if (!parsed.success) throw new RequestError(`There is no scheduled job ${id}.`, { status: 404, code: "not_found" });
-    return parsed.data;
-  };
-  const forget = async (id: string): Promise<void> => {
-    await ports.jobs.delete(id);
-    await history.forget(id);
-  };
-  const store = async (job: Job): Promise<void> => {
-    await ports.jobs.put(job.id, job);
-    wake.abort(changed);
-  };
-  const stateOf = (job: Job): JobState => ({
-    ...job,
-    nextDue: job.enabled ? times.next(job.schedule, now()) : undefined,
-    lastRun: history.of(job.id)[0],
-  });
+class RecordsScheduler implements Scheduler {
+  readonly #ports: SchedulePorts;
+  readonly #jobs: StoredJobs;
+  readonly #history: RunHistory;
+  readonly #runs: JobRuns;
+  #wake = new AbortController();
 
-  /** Of times that fail one after the other, the chat hears of the first. */
-  const hasFailed = (job: Job): boolean =>
-    history.of(job.id).find(({ status }) => status === "completed" || status === "failed")?.status === "failed";
+  constructor(ports: SchedulePorts) {
+    this.#ports = ports;
+    this.#jobs = new StoredJobs(ports.jobs, () => this.#wake.abort(changed), ports.log);
+    this.#history = createRunHistory(ports.runs);
+    this.#runs = new JobRuns(ports, this.#jobs, this.#history);
+  }
 
-  const start = async (job: Job, messageId: string, due: number, isAsked: boolean): Promise<Run> => {
-    await ports.accept(messageId, job, !isAsked && hasFailed(job));
-    const dueAt = new Date(due).toISOString();
-    const run: Run = { messageId, dueAt, startedAt: new Date(now()).toISOString(), status: "running" };
-    if (await history.begin(job.id, run)) {
-      ports.tell({ job, dueAt, status: "started" });
-      follow(job, messageId);
+  list(): readonly JobState[] {
+    const all = this.#jobs.all().filter((job) => !isOver(job));
+    return all.map((job) => this.#stateOf(job));
+  }
+
+  all(): readonly JobState[] {
+    return this.#jobs.all().map((job) => this.#stateOf(job));
+  }
+
+  get(id: string): JobState {
+    return this.#stateOf(this.#jobs.get(id));
+  }
+
+  async add(wish: JobWish, owner: JobOwner, id = newId("job")): Promise<JobState> {
+    const { times, now } = this.#ports;
+    const known = this.#jobs.all().filter((job) => job.id === id || !isOver(job));
+    const same = known.find((job) => job.id === id);
+    if (same !== undefined) return this.#stateOf(same);
+    const inChat = known.filter(({ owner: other }) => other.sessionKey === owner.sessionKey);
+    if (known.length >= maxJobs || inChat.length >= maxJobsInChat)
+      throw new RequestError("There are too many scheduled jobs already. Remove one first.", {
+        status: 400,
+        code: "bad_request",
+      });
+    await this.#forgetOld();
+    const job = toJob(wish, owner, id, times, now());
+    await this.#jobs.change(job);
+    return this.#stateOf(job);
+  }
+
+  async update(id: string, wish: JobChange): Promise<JobState> {
+    const { times, now } = this.#ports;
+    const next = toChangedJob(this.#jobs.get(id), wish, times, now());
+    await this.#jobs.change(next);
+    return this.#stateOf(next);
+  }
+
+  async remove(id: string): Promise<void> {
+    this.#jobs.get(id);
+    await this.#forget(id);
+    this.#wake.abort(changed);
+  }
+
+  async enable(id: string, isEnabled: boolean): Promise<JobState> {
+    const job = this.#jobs.get(id);
+    // What passed while it was off is not made up for.
+    const isSwitchedOn = isEnabled && !job.enabled;
+    const next = { ...job, enabled: isEnabled, ...(isSwitchedOn ? { lastDue: this.#ports.now() } : {}) };
+    await this.#jobs.change(next);
+    return this.#stateOf(next);
+  }
+
+  async runNow(id: string): Promise<Run> {
+    const job = this.#jobs.get(id);
+    return await this.#runs.start(job, `${prefix}${job.id}:now-${newId("run")}`, this.#ports.now(), true);
+  }
+
+  history(id: string): readonly Run[] {
+    return this.#history.of(this.#jobs.get(id).id);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { times, now } = this.#ports;
+    const stop = (): void => this.#wake.abort(changed);
+    signal.addEventListener("abort", stop, { once: true });
+    this.#runs.followOpen();
+    while (!signal.aborted) {
+      // What changes from here on is seen by the next look.
+      this.#wake = new AbortController();
+      await this.#settleAll(signal);
+      await sleep(restMs(this.#jobs.all(), times, now()), this.#wake.signal).catch(() => undefined);
     }
-    return run;
-  };
+    signal.removeEventListener("abort", stop);
+    await this.#runs.settled();
+  }
 
-  /** Keeps how a run ends, once it does. */
-  const follow = (job: Job, messageId: string): void => {
-    const following = ports
-      .endOf(messageId, job)
-      .then((end) => end && ended(job.id, messageId, end))
-      .catch((error: unknown) => log.warn(`The end of a scheduled run was not kept: ${messageOf(error)}`))
-      .finally(() => followed.delete(following));
-    followed.add(following);
-  };
-
-  const ended = async (id: string, messageId: string, { status, result, outside }: EndOfRun): Promise<void> => {
-    const run = await history.end(id, messageId, { status, result, outside, endedAt: new Date(now()).toISOString() });
-    const parsed = jobSchema.safeParse(ports.jobs.get(id));
-    if (run === undefined || !parsed.success) return;
-    ports.tell({ job: parsed.data, dueAt: run.dueAt, status, ...(status === "failed" ? { error: result } : {}) });
-    await restAfterFailures(parsed.data);
-  };
+  async #settleAll(signal: AbortSignal): Promise<void> {
+    for (const job of this.#jobs.all()) {
+      if (!job.enabled || signal.aborted) continue;
+      await this.#settle(job).catch((error: unknown) => {
+        this.#ports.log.warn(`The scheduled job ${job.name} was not started, it is tried again: ${messageOf(error)}`, {
+          job: job.id,
+        });
+      });
+    }
+  }
 
   /** Deals with the newest time that has come; the ones before it are gone. */
-  const settle = async (job: Job): Promise<void> => {
+  async #settle(job: Job): Promise<void> {
+    const { times, now } = this.#ports;
+    if (this.#jobs.find(job.id) === undefined) return;
     const due = times.last(job.schedule, now());
     if (due === undefined || due <= (job.lastDue ?? job.createdAt)) return;
-    const dueAt = new Date(due).toISOString();
-    if (now() - due <= lateMs || job.missed === "once") await start(job, `${prefix}${job.id}:${dueAt}`, due, false);
-    else {
-      await history.begin(job.id, {
-        messageId: `${prefix}${job.id}:${dueAt}`,
-        dueAt,
-        startedAt: dueAt,
-        endedAt: dueAt,
-        status: "missed",
-      });
-      ports.tell({ job, dueAt, status: "missed" });
-    }
+    const messageId = `${prefix}${job.id}:${new Date(due).toISOString()}`;
+    if (now() - due <= lateMs || job.missed === "once") await this.#runs.start(job, messageId, due, false);
+    else await this.#runs.miss(job, messageId, due);
     // Somebody may have removed it or switched it off meanwhile.
-    const current = jobSchema.safeParse(ports.jobs.get(job.id));
-    if (current.success)
-      await ports.jobs.put(job.id, {
-        ...current.data,
-        lastDue: due,
-        enabled: current.data.enabled && job.schedule.kind !== "at",
-      });
-  };
+    const current = this.#jobs.find(job.id);
+    if (current === undefined) return;
+    await this.#jobs.keep({ ...current, lastDue: due, enabled: current.enabled && job.schedule.kind !== "at" });
+  }
 
-  /** A job that only ever fails would go on costing money and saying so. */
-  const restAfterFailures = async (job: Job): Promise<void> => {
-    const newest = history.of(job.id).slice(0, maxFailures);
-    if (!job.enabled || newest.length < maxFailures || newest.some(({ status }) => status !== "failed")) return;
-    await store({ ...job, enabled: false });
-    log.warn(`The scheduled job ${job.name} failed ${maxFailures} times and is off now`, { job: job.id });
-    await ports.alert(
-      job,
-      `The scheduled job "${job.name}" failed ${maxFailures} times in a row, so I switched it off.`,
-    );
-  };
+  #stateOf(job: Job): JobState {
+    const { times, now } = this.#ports;
+    return {
+      ...job,
+      nextDue: job.enabled ? times.next(job.schedule, now()) : undefined,
+      lastRun: this.#history.of(job.id)[0],
+    };
+  }
 
-  return {
-    list: () =>
-      all()
-        .filter((job) => !isOver(job))
-        .map(stateOf),
-    all: () => all().map(stateOf),
-    get: (id) => stateOf(find(id)),
-    async add(wish, owner, id = newId("job")) {
-      const known = all().filter((job) => job.id === id || !isOver(job));
-      const same = known.find((job) => job.id === id);
-      if (same !== undefined) return stateOf(same);
-      const inChat = known.filter(({ owner: other }) => other.sessionKey === owner.sessionKey);
-      if (known.length >= maxJobs || inChat.length >= maxJobsInChat)
-        throw badRequest("There are too many scheduled jobs already. Remove one first.");
-      for (const job of all()) if (isOver(job) && (job.lastDue ?? 0) < now() - keptOverMs) await forget(job.id);
-      const message = messageIn(wish);
-      const createdAt = now();
-      const job: Job = {
-        id,
-        name: nameFor(wish.name?.trim() || message),
-        schedule: times.parse(wish, createdAt),
-        message,
-        owner,
-        session: wish.session ?? "chat",
-        missed: wish.missed ?? "once",
-        enabled: true,
-        createdAt,
-        ...provenanceOf(wish),
-      };
-      await store(job);
-      return stateOf(job);
-    },
-    async update(id, wish) {
-      const job = find(id);
-      const next = changedJob(job, wish, times, now());
-      await store(next);
-      return stateOf(next);
-    },
-    async remove(id) {
-      find(id);
-      await forget(id);
-      wake.abort(changed);
-    },
-    async enable(id, isEnabled) {
-      const job = find(id);
-      // What passed while it was off is not made up for.
-      const next =
-        isEnabled && !job.enabled ? { ...job, enabled: true, lastDue: now() } : { ...job, enabled: isEnabled };
-      await store(next);
-      return stateOf(next);
-    },
-    async runNow(id) {
-      const job = find(id);
-      return await start(job, `${prefix}${job.id}:now-${newId("run")}`, now(), true);
-    },
-    history: (id) => history.of(find(id).id),
-    async run(signal) {
-      const stop = (): void => wake.abort(changed);
-      signal.addEventListener("abort", stop, { once: true });
-      // What an earlier process began, and did not see or did not keep the end of.
-      for (const job of all())
-        for (const { messageId, status } of history.of(job.id)) if (status === "running") follow(job, messageId);
-      while (!signal.aborted) {
-        wake = new AbortController();
-        for (const job of all()) {
-          if (!job.enabled || signal.aborted) continue;
-          await settle(job).catch((error: unknown) => {
-            log.warn(`The scheduled job ${job.name} was not started, it is tried again: ${messageOf(error)}`, {
-              job: job.id,
-            });
-          });
-        }
-        await sleep(restMs(all(), times, now()), wake.signal).catch(() => undefined);
-      }
-      signal.removeEventListener("abort", stop);
-      await Promise.all(followed);
-    },
-  };
+  async #forgetOld(): Promise<void> {
+    const { now } = this.#ports;
+    for (const job of this.#jobs.all())
+      if (isOver(job) && (job.lastDue ?? 0) < now() - keptOverMs) await this.#forget(job.id);
+  }
+
+  async #forget(id: string): Promise<void> {
+    await this.#jobs.delete(id);
+    await this.#history.forget(id);
+  }
 }
 
 /** Made once, because making one takes a stack trace. */
@@ -270,47 +204,4 @@ const changed = new DOMException("The schedule has changed", "AbortError");
 function restMs(jobs: readonly Job[], times: Times, now: number): number {
   const dues = jobs.flatMap((job) => (job.enabled ? (times.next(job.schedule, now) ?? []) : []));
   return Math.max(50, Math.min(lookMs, ...dues.map((due) => due - now)));
-}
-
-/** One for a moment that has been dealt with. */
-function isOver({ schedule, enabled, lastDue = 0 }: Job): boolean {
-  return schedule.kind === "at" && !enabled && lastDue >= schedule.at;
-}
-
-function changedJob(job: Job, wish: JobChange, times: Times, now: number): Job {
-  const { outside: _, addresses: __, ...before } = job;
-  const message = wish.message === undefined ? job.message : messageIn({ message: wish.message });
-  const isRenamed = wish.name !== undefined || job.name === nameFor(job.message);
-  const schedule = times.change(job.schedule, wish, now);
-  return {
-    ...(wish.message === undefined ? job : { ...before, ...provenanceOf(wish) }),
-    name: isRenamed ? wish.name?.trim() || nameFor(message) : job.name,
-    schedule,
-    message,
-    session: wish.session ?? job.session,
-    missed: wish.missed ?? job.missed,
-    // What the old schedule left undone is not made up for by the new one.
-    ...(schedule === job.schedule ? {} : { lastDue: now }),
-  };
-}
-
-function nameFor(message: string): string {
-  return message.slice(0, 80);
-}
-
-function provenanceOf({ outside = [], addresses = [] }: JobChange): Pick<Job, "outside" | "addresses"> {
-  return {
-    ...(outside.length === 0 ? {} : { outside: [...outside] }),
-    ...(addresses.length === 0 ? {} : { addresses: [...addresses] }),
-  };
-}
-
-function messageIn(wish: Pick<JobWish, "message">): string {
-  const message = wish.message.trim();
-  if (message === "") throw badRequest("Say what is to be done in `message`.");
-  return message;
-}
-
-function badRequest(sentence: string): RequestError {
-  return new RequestError(sentence, { status: 400, code: "bad_request" });
 }

@@ -24,108 +24,122 @@ const farMs = 50 * 365 * 86_400_000;
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 export function createTimes(CronOf: CronClass, defaultTimeZone: string): Times {
-  const cronOf = (expression: string, timezone: string): Cron =>
-    new CronOf(expression, { timezone, paused: true, mode: "5-part" });
+  return new CronTimes(CronOf, defaultTimeZone);
+}
 
-  const parse: Times["parse"] = ({ at, every, cron, timeZone = defaultTimeZone }, now) => {
+class CronTimes implements Times {
+  readonly #Cron: CronClass;
+  readonly #defaultTimeZone: string;
+
+  constructor(CronOf: CronClass, defaultTimeZone: string) {
+    this.#Cron = CronOf;
+    this.#defaultTimeZone = defaultTimeZone;
+  }
+
+  next(schedule: Schedule, after: number): number | undefined {
+    switch (schedule.kind) {
+      case "at":
+        return schedule.at > after ? schedule.at : undefined;
+      case "every": {
+        const { anchor, everyMs } = schedule;
+        return anchor + Math.max(1, Math.floor((after - anchor) / everyMs) + 1) * everyMs;
+      }
+      case "cron":
+        return this.#cronOf(schedule.expression, schedule.timeZone).nextRun(new Date(after))?.getTime();
+      default:
+        return schedule satisfies never;
+    }
+  }
+
+  last(schedule: Schedule, until: number): number | undefined {
+    switch (schedule.kind) {
+      case "at":
+        return schedule.at <= until ? schedule.at : undefined;
+      case "every": {
+        const { anchor, everyMs } = schedule;
+        const count = Math.floor((until - anchor) / everyMs);
+        return count >= 1 ? anchor + count * everyMs : undefined;
+      }
+      case "cron":
+        // Croner's bound is exclusive.
+        return this.#cronOf(schedule.expression, schedule.timeZone)
+          .previousRuns(2, new Date(until + 1000))
+          .find((at) => at.getTime() <= until)
+          ?.getTime();
+      default:
+        return schedule satisfies never;
+    }
+  }
+
+  parse({ at, every, cron, timeZone = this.#defaultTimeZone }: When, now: number): Schedule {
     if ([at, every, cron].filter((given) => given !== undefined && given !== "").length !== 1)
       throw wrong("Say when with exactly one of `at`, `every` and `cron`.");
     assertTimeZone(timeZone);
-    if (at) return { kind: "at", at: parseMoment(at, timeZone, now) };
+    if (at) return { kind: "at", at: this.#parseMoment(at, timeZone, now) };
     if (every) return { kind: "every", everyMs: parseDuration(every), anchor: now };
-    const expression = (cron ?? "").trim();
+    return this.#parseCron((cron ?? "").trim(), timeZone, now);
+  }
+
+  change(schedule: Schedule, wish: When, now: number): Schedule {
+    const timeZone = wish.timeZone ?? (schedule.kind === "cron" ? schedule.timeZone : undefined);
+    if (wish.at || wish.every || wish.cron) return this.parse({ ...wish, timeZone }, now);
+    if (schedule.kind !== "cron" || timeZone === undefined || timeZone === schedule.timeZone) return schedule;
+    return this.parse({ cron: schedule.expression, timeZone }, now);
+  }
+
+  #cronOf(expression: string, timezone: string): Cron {
+    return new this.#Cron(expression, { timezone, paused: true, mode: "5-part" });
+  }
+
+  #parseCron(expression: string, timeZone: string, now: number): Schedule {
     try {
-      if (cronOf(expression, timeZone).nextRun(new Date(now)) === null) throw wrong(`"${expression}" never comes.`);
+      if (this.#cronOf(expression, timeZone).nextRun(new Date(now)) === null)
+        throw wrong(`"${expression}" never comes.`);
     } catch (error) {
       if (error instanceof RequestError) throw error;
       throw wrong(
-        `"${expression}" is no cron expression. It has five fields (minute hour day month weekday), e.g. "0 9 * * 1-5".`,
+        `"${expression}" is not a cron expression. It has five fields (minute hour day month weekday), e.g. "0 9 * * 1-5".`,
       );
     }
     return { kind: "cron", expression, timeZone };
-  };
+  }
 
-  const parseMoment = (text: string, timeZone: string, now: number): number => {
+  #parseMoment(text: string, timeZone: string, now: number): number {
     const trimmed = text.trim();
     const isMoment = /(?:Z|[+-]\d\d:?\d\d)$/i.test(trimmed);
-    const at = isMoment ? Date.parse(trimmed) : readLocalTime(trimmed, timeZone);
+    const at = isMoment ? Date.parse(trimmed) : this.#readLocalTime(trimmed, timeZone);
     if (Number.isNaN(at))
-      throw wrong(`"${trimmed}" is no time. Write 2026-11-22T09:00, or with an offset 2026-11-22T09:00+01:00.`);
+      throw wrong(`"${trimmed}" is not a time. Write 2026-11-22T09:00, or with an offset 2026-11-22T09:00+01:00.`);
     if (at <= now) throw wrong(`${localTime(at, timeZone)} has passed already.`);
     if (at > now + farMs) throw wrong("That is more than 50 years away.");
     return at;
-  };
+  }
 
-  const readLocalTime = (text: string, timezone: string): number => {
+  #readLocalTime(text: string, timezone: string): number {
     const parts = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?$/.exec(text);
     if (parts === null) return Number.NaN;
     const [, year, month, day, hour = "00", minute = "00", second = "00"] = parts;
     try {
-      const cron = new CronOf(`${year}-${month}-${day}T${hour}:${minute}:${second}`, { timezone, paused: true });
+      const cron = new this.#Cron(`${year}-${month}-${day}T${hour}:${minute}:${second}`, { timezone, paused: true });
       return cron.nextRun(new Date(0))?.getTime() ?? Number.NaN;
     } catch {
       return Number.NaN;
     }
-  };
-
-  const change: Times["change"] = (schedule, wish, now) => {
-    const timeZone = wish.timeZone ?? (schedule.kind === "cron" ? schedule.timeZone : undefined);
-    if (wish.at || wish.every || wish.cron) return parse({ ...wish, timeZone }, now);
-    if (schedule.kind !== "cron" || timeZone === undefined || timeZone === schedule.timeZone) return schedule;
-    return parse({ cron: schedule.expression, timeZone }, now);
-  };
-
-  return {
-    parse,
-    change,
-    next(schedule, after) {
-      switch (schedule.kind) {
-        case "at":
-          return schedule.at > after ? schedule.at : undefined;
-        case "every": {
-          const { anchor, everyMs } = schedule;
-          return anchor + Math.max(1, Math.floor((after - anchor) / everyMs) + 1) * everyMs;
-        }
-        case "cron":
-          return cronOf(schedule.expression, schedule.timeZone).nextRun(new Date(after))?.getTime();
-        default:
-          return schedule satisfies never;
-      }
-    },
-    last(schedule, until) {
-      switch (schedule.kind) {
-        case "at":
-          return schedule.at <= until ? schedule.at : undefined;
-        case "every": {
-          const { anchor, everyMs } = schedule;
-          const count = Math.floor((until - anchor) / everyMs);
-          return count >= 1 ? anchor + count * everyMs : undefined;
-        }
-        case "cron":
-          // Croner's bound is exclusive.
-          return cronOf(schedule.expression, schedule.timeZone)
-            .previousRuns(2, new Date(until + 1000))
-            .find((at) => at.getTime() <= until)
-            ?.getTime();
-        default:
-          return schedule satisfies never;
-      }
-    },
-  };
+  }
 }
 
 function assertTimeZone(timeZone: string): void {
   try {
     new Intl.DateTimeFormat("en", { timeZone });
   } catch {
-    throw wrong(`"${timeZone}" is no time zone. Use a name such as Europe/Berlin or Asia/Shanghai.`);
+    throw wrong(`"${timeZone}" is not a time zone. Use a name such as Europe/Berlin or Asia/Shanghai.`);
   }
 }
 
 function parseDuration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(s|m|h|d|w)?$/.exec(text.trim().toLowerCase());
   const everyMs = Number(match?.[1]) * (units[match?.[2] ?? "s"] ?? Number.NaN);
-  if (Number.isNaN(everyMs)) throw wrong(`"${text.trim()}" is no length of time. Write 90m, 2h or 1d.`);
+  if (Number.isNaN(everyMs)) throw wrong(`"${text.trim()}" is not a length of time. Write 90m, 2h or 1d.`);
   if (everyMs < leastEveryMs) throw wrong("The shortest time between two runs is one minute.");
   if (everyMs > farMs) throw wrong("That is more than 50 years.");
   return everyMs;

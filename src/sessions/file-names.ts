@@ -11,6 +11,11 @@ export const logSuffix = ".events.jsonl";
 /** The log of the gateway's own events, in the home. */
 export const gatewayLogName = "gateway.events.jsonl";
 
+/** A second mark of the journal, in the folder of the session logs. */
+export function logsMarkPath(dir: string): string {
+  return join(dir, ".journal.mark");
+}
+
 const maxNameBytes = 150;
 const headBytes = 4096;
 

@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Engine } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
+import { typesWhere } from "../events/catalogue.js";
 import { draft, type GatewayEvent, isStored } from "../events/event.js";
 import type { PlanState } from "../events/plan.js";
 import type { EventConsumer } from "../events/system-bus.js";
@@ -31,6 +32,8 @@ import { createStorageMark } from "./storage/mark.js";
 import type { StorageDriver } from "./storage/storage.js";
 
 const pageSize = 1000;
+/** Those that a log may keep, also where the configuration leaves details out of it. */
+const keptTypes = typesWhere(({ stored }) => stored);
 const quietMs = 1000;
 
 export interface SessionStoreOptions {
@@ -89,13 +92,13 @@ export class SessionStore implements AsyncDisposable {
         if (this.#deletions.has(key)) return undefined;
         await this.open(key);
         const session = this.#sessions.get(key)?.session;
-        if (session === undefined || session.lastSequence === 0) return undefined;
+        if (session === undefined || session.document.lastSequence === 0) return undefined;
         await this.#writePlan(session);
         return toStored(session);
       },
     });
     this.#stale = openStaleNotes(join(files.dir, ".stale"), log);
-    this.#unsubscribe = options.bus.onAny((event) => this.#onEvent(event), { priority: 100 });
+    this.#unsubscribe = options.bus.on(keptTypes, (event) => this.#onEvent(event), { priority: 100 });
     this.#freshenTimer = setTimeout(() => void this.#freshen(), options.quietMs ?? quietMs).unref();
   }
 
@@ -124,7 +127,7 @@ export class SessionStore implements AsyncDisposable {
 
   /** True when the session has events, or a document from elsewhere. */
   async exists(key: string): Promise<boolean> {
-    if ((this.#sessions.get(key)?.session.lastSequence ?? 0) > 0) return true;
+    if ((this.#sessions.get(key)?.session.document.lastSequence ?? 0) > 0) return true;
     if (await this.#hasEvents(key)) return true;
     const reading = await readDocument(this.#options.files.documentPath(key));
     // One of ours without its log is what a deletion that was cut off left behind.
@@ -164,7 +167,7 @@ export class SessionStore implements AsyncDisposable {
     for (const { file: _file, lastSequence: _shown, ...summary } of this.#repository.lines.values())
       all.set(summary.key, summary);
     for (const { session } of this.#sessions.values())
-      if (session.early === undefined && session.lastSequence > 0) all.set(session.key, summaryOf(session));
+      if (session.early === undefined && session.document.lastSequence > 0) all.set(session.key, summaryOf(session));
     return [...all.values()].filter(({ key }) => !this.#deletions.has(key)).sort(newestFirst);
   }
 
@@ -262,19 +265,20 @@ export class SessionStore implements AsyncDisposable {
       if (!page.hasMore) break;
     }
     // What a deletion that was cut off left behind is none of the next life's.
-    if (session.lastSequence === 0 && (await engine.lastSequence(session.key)) > 0)
+    if (session.document.lastSequence === 0 && (await engine.lastSequence(session.key)) > 0)
       await this.#removeFolders(session.key);
-    for (const event of session.early ?? []) if (event.seq > session.lastSequence) lost.see(event);
+    for (const event of session.early ?? []) if (event.seq > session.document.lastSequence) lost.see(event);
     const messages = (): readonly DocumentMessage[] => session.document.toDocument().messages;
-    const lastSequence = Math.max(session.lastSequence, session.early?.at(-1)?.seq ?? 0);
+    const lastSequence = Math.max(session.document.lastSequence, session.early?.at(-1)?.seq ?? 0);
     if (!hasImport || lost.gaps.length > 0) {
       const reading = await readDocument(this.#options.files.documentPath(session.key));
       await restoreMessages(this.#options, { key: session.key, lastSequence, messages }, lost, reading);
-      if (!hasImport) await takeOverDocument(this.#options, session, this.#now(), reading);
+      const stored = { key: session.key, lastSequence: session.document.lastSequence };
+      if (!hasImport) await takeOverDocument(this.#options, stored, this.#now(), reading);
     }
     // Later one that a tool has written would pass for it.
     if (!hasToolRun) await this.#takeOverPlan(session);
-    for (const event of session.early ?? []) if (event.seq > session.lastSequence) apply(session, event);
+    for (const event of session.early ?? []) if (event.seq > session.document.lastSequence) apply(session, event);
     session.early = undefined;
   }
 
@@ -290,7 +294,7 @@ export class SessionStore implements AsyncDisposable {
       session.early.push(event);
       return;
     }
-    if (event.seq <= session.lastSequence) return;
+    if (event.seq <= session.document.lastSequence) return;
     apply(session, event);
     if (!session.changed) this.#stale.add(session.key);
     session.changed = true;

@@ -14,7 +14,7 @@ export class Spending {
   #turns = 0;
   #guessedTokens = 0;
   #guessedUsd = 0;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   apply(event: StoredEvent): void {
     for (const use of modelUsesOf(event)) this.#add(use);
@@ -28,8 +28,8 @@ export class Spending {
         return;
       case "budget_exceeded":
         // One chat hears of few budgets; the bound only guards the memory.
-        if (this.#told.size > 200) this.#told.clear();
-        this.#told.add(budgetKey(event.payload));
+        if (this.#reported.size > 200) this.#reported.clear();
+        this.#reported.add(budgetKey(event.payload));
         return;
       case "session_history_changed":
         if (event.payload.kind === "new" || event.payload.kind === "deletion") this.#begin();
@@ -71,8 +71,8 @@ export class Spending {
   }
 
   /** True when this session has been told, in this period, that the budget is used up. */
-  wasTold(budget: Parameters<typeof budgetKey>[0]): boolean {
-    return this.#told.has(budgetKey(budget));
+  wasReported(budget: Parameters<typeof budgetKey>[0]): boolean {
+    return this.#reported.has(budgetKey(budget));
   }
 
   #add({ usage, cost_usd: cost, guess }: ModelUse): void {
@@ -93,7 +93,7 @@ export class Spending {
     this.#turns = 0;
     this.#guessedTokens = 0;
     this.#guessedUsd = 0;
-    this.#told.delete(budgetKey({ scope: "session" }));
+    this.#reported.delete(budgetKey({ scope: "session" }));
   }
 }
 

@@ -20,7 +20,7 @@ export interface EnvironmentChange {
 }
 
 /** What ends, or begins anew, for a session. `fresh`: its conversation does, and what others wrote is left behind. */
-export type SessionTurn = "deleted" | "completed" | "aborted" | "fresh";
+export type SessionTurn = "completed" | "aborted" | "fresh";
 
 /** The gateway, as families with something open see it. */
 export interface Environments {
@@ -28,4 +28,12 @@ export interface Environments {
   tell(sessionKey: string | undefined, change: EnvironmentChange): void;
   /** Returns the undo. */
   onSession(listener: (sessionKey: string, turn: SessionTurn) => void): () => void;
+  /** A session is deleted: `close` before its folders go, `leave` after it. Both are waited for, for a while. */
+  onDelete(
+    part: string,
+    ends: {
+      readonly close: (sessionKey: string) => Promise<void>;
+      readonly leave?: (sessionKey: string) => Promise<void>;
+    },
+  ): void;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { messageOf } from "../errors.js";
 import { type Logger, silentLog } from "../log.js";
-import { untilAborted } from "../util/async/until-aborted.js";
+import { within } from "../util/async/within.js";
 import { cutText } from "../util/text/cut-text.js";
 import { fenceUntrusted } from "../util/text/untrusted.js";
 import { nearest } from "./nearest.js";
@@ -96,9 +96,9 @@ export function createToolRegistry(
     if (entry === undefined || !checked.ok)
       return failed(checked.ok ? unknown(name) : checked.text, `${name}: wrong call`);
     try {
-      const refusal = await untilAborted(context.permit({ kind: "call", input: checked.input }), context.signal);
+      const refusal = await within(context.permit({ kind: "call", input: checked.input }), context);
       if (refusal !== undefined) return failed(refusal, `${name} was not allowed`);
-      const result = wholeResult(await untilAborted(entry.tool.run(checked.input, context), context.signal));
+      const result = wholeResult(await within(entry.tool.run(checked.input, context), context));
       const cut = await cutResult(name, result, context, log);
       return cut.outside === undefined ? cut : { ...cut, text: fenceUntrusted(cut.outside, cut.text) };
     } catch (error) {

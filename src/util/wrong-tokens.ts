@@ -1,4 +1,6 @@
 import { isIPv6 } from "node:net";
+import { LRUCache } from "lru-cache";
+import { backoffMs } from "./async/backoff.js";
 import { sleep } from "./async/sleep.js";
 
 /** How a wrong token is answered. */
@@ -33,7 +35,8 @@ interface Tries {
  * elsewhere, as it could be found by trying.
  */
 export class WrongTokens {
-  readonly #byAddress = new Map<string, Tries>();
+  /** The one that has been wrong last stays longest. */
+  readonly #byAddress = new LRUCache<string, Tries>({ max: mostAddresses });
   readonly #now: () => number;
   readonly #delayMs: number;
   #waiting = 0;
@@ -57,21 +60,22 @@ export class WrongTokens {
     if (locked !== undefined) return { lockedMs: locked, isNew: false };
     const count = before.count + 1;
     const isNew = count >= mostTries;
-    this.#keep(place, { ...before, count, lockedUntil: isNew ? this.#now() + lockMs : 0 });
+    this.#byAddress.set(place, { ...before, count, lockedUntil: isNew ? this.#now() + lockMs : 0 });
     if (isNew) return { lockedMs: lockMs, isNew };
-    if (count > free) await this.#wait(this.#delayMs * 2 ** (count - free - 1), signal);
+    if (count > free)
+      await this.#wait(backoffMs(count - free, { firstMs: this.#delayMs, longestMs: longestDelayMs }), signal);
     return { lockedMs: undefined, isNew };
   }
 
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#waiting >= mostWaiting) return;
     this.#waiting += 1;
-    await sleep(Math.min(ms, longestDelayMs), signal).catch(() => undefined);
+    await sleep(ms, signal).catch(() => undefined);
     this.#waiting -= 1;
   }
 
   #find(place: string): Tries {
-    const found = this.#byAddress.get(place);
+    const found = this.#byAddress.peek(place);
     // After a lock, and after a while, it begins anew.
     const isOver =
       found === undefined ||
@@ -82,13 +86,6 @@ export class WrongTokens {
   #lockedMs({ lockedUntil }: Tries): number | undefined {
     const left = lockedUntil - this.#now();
     return left > 0 ? left : undefined;
-  }
-
-  #keep(place: string, tries: Tries): void {
-    this.#byAddress.delete(place);
-    this.#byAddress.set(place, tries);
-    const [oldest] = this.#byAddress.keys();
-    if (this.#byAddress.size > mostAddresses && oldest !== undefined) this.#byAddress.delete(oldest);
   }
 }
 

@@ -69,11 +69,14 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const reactors = openReactors(options, core, assistant, releases);
   const metrics = reactors.metricsText;
   const atWork = { tasks, artifacts, schedule, status: status.status, mcp, metrics };
-  const api = openOperations(options, core, assistant, atWork, releases);
+  const { api, resumeDeletions } = openOperations(options, core, assistant, atWork, releases);
   reactors.start();
   startMemory(options, core, assistant, releases);
   startNotices(options, core, assistant, releases);
   await startHeartbeat(options, core, assistant, scheduled, api, releases);
+  // Its sessions take nothing until it is through.
+  const resumed = resumeDeletions();
+  releases.defer(() => resumed);
   const stopping = new AbortController();
   const door =
     openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");

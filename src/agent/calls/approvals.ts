@@ -2,14 +2,16 @@ import type { InboundMessage } from "../../bus/messages.js";
 import type { ToolDecision } from "../../policy/access.js";
 import type { Tool, ToolAccess, ToolContext } from "../../tools/tool.js";
 import { visible } from "../../util/text/visible.js";
-import type { AgentPorts, PlannedUse } from "../ports.js";
+import type { PlannedUse, ToolPolicy } from "../ports.js";
 import type { HumanInput, Question } from "../questions/human-input.js";
 import { canBeShown } from "../questions/text.js";
 
 export interface ApprovalScope {
-  readonly ports: Pick<AgentPorts, "decide" | "filesOf" | "allowAlways">;
+  readonly policy: ToolPolicy;
   readonly message: InboundMessage;
   readonly human: HumanInput;
+  /** Of the turn: one that has ended allows nothing for ever. */
+  readonly signal: AbortSignal;
   readonly tool: Tool;
   readonly call: { readonly id: string; readonly name: string; readonly input: Record<string, unknown> };
   readonly folder: string;
@@ -39,11 +41,11 @@ export function createPermit(
     return { tool, access, message, folder, earlier, files: undefined, outside: outside(), isPlanning };
   };
   const permit = async (access: ToolAccess): Promise<string | undefined> => {
-    const { ports, tool, folder } = scope;
+    const { policy, tool, folder } = scope;
     const name = JSON.stringify(access);
-    const files = await ports.filesOf(access, folder);
+    const files = await policy.filesOf(access, folder);
     const use: PlannedUse = { ...planned(access), files };
-    const decision = ports.decide(use);
+    const decision = policy.decide(use);
     if (decision.verdict === "allow") {
       if (decision.by !== undefined) unseen.add(name);
       remember(name, access);
@@ -57,9 +59,10 @@ export function createPermit(
     if (answer.optionId !== "allow_once" && answer.optionId !== "allow_always")
       return refusal(tool.name, decision, answer.outcome);
     // Whoever said yes may have looked at them.
-    if (files !== undefined && JSON.stringify(await ports.filesOf(access, folder)) !== JSON.stringify(files))
+    if (files !== undefined && JSON.stringify(await policy.filesOf(access, folder)) !== JSON.stringify(files))
       return `${tool.name} may not ${decision.what}: a file that it names was changed while a person was asked. Try again.`;
-    if (answer.optionId === "allow_always") await ports.allowAlways(use, answer.responderId);
+    scope.signal.throwIfAborted();
+    if (answer.optionId === "allow_always") await policy.allowAlways(use, answer.responderId);
     allowed.add(name);
     remember(name, access);
     return undefined;
@@ -68,7 +71,7 @@ export function createPermit(
     permit,
     allowedByRule: (access) => unseen.has(JSON.stringify(access)),
     allowedByPerson: (access) => allowed.has(JSON.stringify(access)),
-    allows: (access) => scope.ports.decide(planned(access)).verdict === "allow",
+    allows: (access) => scope.policy.decide(planned(access)).verdict === "allow",
   };
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ToolResult } from "../../tools/tool.js";
+import { backoffMs } from "../../util/async/backoff.js";
 import { sleep } from "../../util/async/sleep.js";
 import { canonicalJson } from "../../util/canonical-json.js";
 import type { HumanInput } from "../questions/human-input.js";
@@ -36,8 +37,7 @@ interface Recent {
 const window = 10;
 const tooOften = 3;
 /** How far apart calls are that look again whether something has happened: doubled each time. */
-const firstPauseMs = 500;
-const longestPauseMs = 30_000;
+const pause = { firstMs: 500, longestMs: 30_000 };
 /** Whoever looks again for the same and gets the same is slowed down so often, and then stopped. */
 const mostPolls = 40;
 
@@ -91,7 +91,7 @@ export class DoomLoop {
     const last = same.at(-1);
     const mayPoll = last?.isPoll === true || (call.isRead && (call.isServers || this.#human.isUnattended));
     if (last?.result === waiting || (mayPoll && count < mostPolls)) {
-      const pauseMs = Math.min(firstPauseMs * 2 ** (inWindow - tooOften), longestPauseMs);
+      const pauseMs = backoffMs(inWindow - tooOften + 1, pause);
       await sleep(Math.max(0, (last?.at ?? 0) + pauseMs - Date.now()), signal);
       entry.at = Date.now();
       return mayRun;

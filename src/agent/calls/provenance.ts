@@ -4,26 +4,26 @@ import type { Writer } from "../../sessions/history/history-entries.js";
 import type { ResidentSession } from "../../sessions/resident-session.js";
 import { addressesIn } from "../../util/web-addresses.js";
 import type { JudgedQuote } from "../model/context.js";
-import type { AgentPorts } from "../ports.js";
+import type { AgentPorts, ChatPorts, SessionPorts } from "../ports.js";
 
 const maxAddresses = 100;
 
-export function roleOf({ channel, senderId }: InboundMessage, { isOwner }: Pick<AgentPorts, "isOwner">) {
+export function roleOf({ channel, senderId }: InboundMessage, { isOwner }: Pick<ChatPorts, "isOwner">) {
   return isOwner(channel, senderId) ? "owner" : "guest";
 }
 
 /** Whose messages count as others', in a turn for the sender of this one: for an owner those of all guests. */
 export function othersFor(
   message: InboundMessage,
-  ports: Pick<AgentPorts, "isOwner">,
+  chat: Pick<ChatPorts, "isOwner">,
 ): ((writer: Writer) => boolean) | undefined {
-  if (roleOf(message, ports) === "guest") return undefined;
+  if (roleOf(message, chat) === "guest") return undefined;
   const { sessionKey } = message;
   const isOwnersChat =
-    clientChannels.has(channelOf(sessionKey)) || ports.isOwner(channelOf(sessionKey), chatOf(sessionKey));
+    clientChannels.has(channelOf(sessionKey)) || chat.isOwner(channelOf(sessionKey), chatOf(sessionKey));
   return ({ role, channel, senderId }) => {
     if (role !== undefined) return role === "guest";
-    return channel === undefined || senderId === undefined ? !isOwnersChat : !ports.isOwner(channel, senderId);
+    return channel === undefined || senderId === undefined ? !isOwnersChat : !chat.isOwner(channel, senderId);
   };
 }
 
@@ -31,7 +31,7 @@ export function othersFor(
 export async function ownUploads(
   folder: string,
   { channel, senderId }: InboundMessage,
-  { isOwner, sendersIn }: Pick<AgentPorts, "isOwner" | "sendersIn">,
+  { chat: { isOwner }, files: { sendersIn } }: Pick<AgentPorts, "chat" | "files">,
 ): Promise<(path: string) => boolean> {
   if (!isOwner(channel, senderId)) return () => false;
   const senderOf = await sendersIn(folder);
@@ -62,7 +62,7 @@ function isByModel({ taskId, resultOf, jobId, internal }: InboundMessage): boole
 export async function judgeQuote(
   { quoted, attachments }: InboundMessage,
   session: Pick<ResidentSession, "document">,
-  ports: Pick<AgentPorts, "wasAnswered">,
+  sessions: Pick<SessionPorts, "wasAnswered">,
 ): Promise<JudgedQuote | undefined> {
   if (quoted === undefined) return undefined;
   const { by, text } = quoted;
@@ -72,5 +72,5 @@ export async function judgeQuote(
   const words = text.split("\n").filter((line) => !names.has(line));
   if (session.document.holdsOwn(by === "assistant" ? "assistant" : "user", words.join("\n")))
     return { ...quoted, isForeign: false };
-  return { ...quoted, isForeign: by === "sender" || !(await ports.wasAnswered(text)) };
+  return { ...quoted, isForeign: by === "sender" || !(await sessions.wasAnswered(text)) };
 }

@@ -1,10 +1,9 @@
 import type { InboundMessage } from "../../bus/messages.js";
-import type { ImagePart, ToolUsePart } from "../../events/content.js";
+import type { ToolUsePart } from "../../events/content.js";
 import type { EventDraft } from "../../events/event.js";
-import type { MachineInput } from "../../events/machines/input.js";
 import type { Machines } from "../../events/machines/run-machines.js";
-import type { PlanState, PlanTold } from "../../events/plan.js";
-import type { Tool, ToolContext, ToolImage, ToolResult } from "../../tools/tool.js";
+import type { PlanState, PlanUpdate } from "../../events/plan.js";
+import type { Tool, ToolContext, ToolResult } from "../../tools/tool.js";
 import { newId } from "../../util/ids.js";
 import { namesOf } from "../../util/text/untrusted.js";
 import { changePlan } from "../plan/changes.js";
@@ -12,57 +11,40 @@ import { planResult, progressLine, summaryLine } from "../plan/text.js";
 import type { AgentPorts } from "../ports.js";
 import type { HumanInput } from "../questions/human-input.js";
 import { askForTool } from "../questions/tool-questions.js";
-import { queuedReplies } from "../turn/end.js";
-import { createOutgoing } from "../turn/outgoing.js";
+import type { Interruption } from "../turn/interruption.js";
+import { queuedReplies } from "../turn/own-words.js";
 import type { PendingCall } from "../turn/resume.js";
 import type { TurnLog } from "../turn/turn-log.js";
 import { createPermit } from "./approvals.js";
+import { closeInterrupted, completion, interrupted, stoppedByPerson, toFinished } from "./call-ends.js";
 import { CallLabels } from "./call-labels.js";
 import type { DoomLoop } from "./doom-loop.js";
+import { createOutgoing } from "./outgoing.js";
 import { ownUploads } from "./provenance.js";
 import { skillsMatched } from "./skill-events.js";
 
 export interface ToolCallScope {
-  readonly ports: Pick<
-    AgentPorts,
-    | "tools"
-    | "decide"
-    | "filesOf"
-    | "allowAlways"
-    | "outsideOf"
-    | "sendersIn"
-    | "labels"
-    | "isOwner"
-    | "sources"
-    | "sessionFolder"
-    | "whyFull"
-    | "workspace"
-    | "replies"
-    | "artifacts"
-    | "tasks"
-  >;
+  readonly ports: Pick<AgentPorts, "tools" | "context" | "policy" | "chat" | "files" | "tasks">;
   readonly message: InboundMessage;
   readonly human: HumanInput;
   readonly doom: DoomLoop;
-  /** Where those parts of the context came from that others wrote, at this moment. */
+  readonly sight: SessionSight;
+  readonly iteration: number;
+  readonly log: TurnLog;
+  readonly machines: Machines;
+  /** Once the process stops, a cut call gets no result now, but at the next start. */
+  readonly interruption: Pick<Interruption, "signal" | "isShuttingDown">;
+}
+
+/** What a call may know of its session, as it is at this moment. */
+export interface SessionSight {
+  /** Where those parts of the context came from that others wrote. */
   readonly outside: () => readonly string[];
-  /** The session's plan at this moment. */
   readonly plan: () => PlanState | undefined;
   readonly knowsAddress: ToolContext["knowsAddress"];
   readonly receivedHere: ToolContext["receivedHere"];
   readonly cwd: string | undefined;
-  readonly iteration: number;
-  readonly log: TurnLog;
-  readonly machines: Machines;
-  readonly signal: AbortSignal;
-  /** True once the process stops: then a cut call gets no result now, but at the next start. */
-  readonly isShuttingDown: () => boolean;
 }
-
-/** After a crash or a stop: what the model reads in place of a result. */
-const interruptedByRestart =
-  "interrupted: the gateway restarted while this call ran, so its outcome is unknown. Check before doing it again.";
-const stoppedByPerson = "cancelled: the person stopped the turn while this call ran; its outcome is unknown.";
 
 /**
  * Runs the calls of one answer: side by side when all of them only read, else one after the other. Each start that is
@@ -80,8 +62,8 @@ export async function runToolCalls(
     return;
   }
   for (const [index, pending] of calls.entries()) {
-    if (scope.signal.aborted) {
-      if (!scope.isShuttingDown())
+    if (scope.interruption.signal.aborted) {
+      if (!scope.interruption.isShuttingDown)
         await scope.log.append(closeInterrupted(calls.slice(index), scope.log, scope.machines));
       return;
     }
@@ -109,20 +91,10 @@ async function runSideBySide(calls: readonly PendingCall[], scope: ToolCallScope
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
-/** Ends the calls that an earlier attempt had started, for a turn that ends without going on with them. */
-export function closeInterrupted(calls: readonly PendingCall[], log: TurnLog, machines: Machines): EventDraft[] {
-  return calls.flatMap(({ call, startedAs }) => {
-    if (startedAs === undefined) return [];
-    const result = interrupted(call.name);
-    const outputs = machines.feed(toFinished(call, result, 0));
-    return [completion(call, startedAs, result, 0, log), ...log.stored(outputs.stored)];
-  });
-}
-
 async function start({ call, startedAs }: PendingCall, scope: ToolCallScope): Promise<string> {
   const outputs = scope.machines.feed({ kind: "tool_started", toolCallId: call.id, toolName: call.name });
   if (startedAs !== undefined) {
-    await scope.log.tell(outputs);
+    await scope.log.writeOutputs(outputs);
     return startedAs;
   }
   const tool = scope.ports.tools.find(call.name, call.input);
@@ -136,7 +108,7 @@ async function start({ call, startedAs }: PendingCall, scope: ToolCallScope): Pr
     origin: tool?.origin ?? "builtin",
   });
   // Somebody relies on this line after a power cut: what it started must not start again.
-  await scope.log.tell(outputs, [event], tool?.effect === "write");
+  await scope.log.writeOutputs(outputs, [event], tool?.effect === "write");
   return executionId;
 }
 
@@ -145,7 +117,7 @@ interface Outcome {
   /** What else it brought about, to be told before its end. */
   readonly events: readonly EventDraft[];
   /** What became of the plan. */
-  readonly told: readonly PlanTold[];
+  readonly updates: readonly PlanUpdate[];
   /** Without the time in which a person was waited for. */
   readonly durationMs: number;
 }
@@ -163,34 +135,34 @@ async function run(pending: PendingCall, executionId: string, scope: ToolCallSco
   };
   const events: EventDraft[] = [];
   const readSkill = async (name: string): Promise<string | undefined> => {
-    const skill = await scope.ports.sources.readSkill(name);
+    const skill = await scope.ports.context.readSkill(name);
     const missing = skill === undefined ? [name] : [];
     events.push(skillsMatched(scope.log, skill === undefined ? [] : [skill], missing, pending.call.name));
     return skill?.text;
   };
-  const told: PlanTold[] = [];
-  const aids = { executionId, waiting, readSkill, changePlan: planChanger(scope, told) };
+  const updates: PlanUpdate[] = [];
+  const aids = { executionId, waiting, readSkill, changePlan: planChanger(scope, updates) };
   const result = await runOnce(pending, scope, aids);
   return {
     result,
     events,
-    told: result.isError ? [] : told,
+    updates: result.isError ? [] : updates,
     durationMs: Math.max(0, Date.now() - startedAt - waitedMs),
   };
 }
 
-/** Works out what becomes of the plan, and leaves it in `told` to be written together with the call's end. */
-function planChanger(scope: ToolCallScope, told: PlanTold[]): ToolContext["changePlan"] {
+/** Works out what becomes of the plan, and leaves it in `updates` to be written together with the call's end. */
+function planChanger(scope: ToolCallScope, updates: PlanUpdate[]): ToolContext["changePlan"] {
   const { channel, senderId } = scope.message;
   return (request) => {
-    const changed = changePlan(scope.plan(), request, `${channel}:${senderId}`);
-    const plan = "told" in changed ? changed.told.at(-1)?.plan : undefined;
+    const changed = changePlan(scope.sight.plan(), request, `${channel}:${senderId}`);
+    const plan = "updates" in changed ? changed.updates.at(-1)?.plan : undefined;
     if ("problem" in changed || plan === undefined) {
       const text = "problem" in changed ? changed.problem : "Nothing was changed.";
       return { text, isError: true, summary: text };
     }
-    told.push(...changed.told);
-    return { text: planResult(plan), isError: false, summary: summaryLine(changed.told) };
+    updates.push(...changed.updates);
+    return { text: planResult(plan), isError: false, summary: summaryLine(changed.updates) };
   };
 }
 
@@ -203,7 +175,8 @@ interface Aids {
 }
 
 async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, aids: Aids): Promise<ToolResult> {
-  const { ports, signal, human, doom } = scope;
+  const { ports, human, doom } = scope;
+  const { signal } = scope.interruption;
   const { waiting } = aids;
   const tool = ports.tools.find(call.name, call.input);
   if (startedAs !== undefined && !runsAgain(tool) && !human.wasAsking(call.id)) return interrupted(call.name);
@@ -233,17 +206,17 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
 }
 
 function labelsOf(tool: Tool | undefined, scope: ToolCallScope): CallLabels {
-  const { ports, message, outside, plan } = scope;
-  const folder = ports.sessionFolder(message.sessionKey);
+  const { ports, message, sight } = scope;
+  const folder = ports.files.folderOf(message.sessionKey);
   return new CallLabels({
-    labels: ports.labels,
-    outsideOf: (path) => ports.outsideOf(path, folder),
+    labels: ports.files.labels,
+    outsideOf: (path) => ports.files.outsideOf(path, folder),
     ownUploads: () => ownUploads(folder, message, ports),
-    outside,
-    planOutside: () => plan()?.outside,
+    outside: sight.outside,
+    planOutside: () => sight.plan()?.outside,
     folder,
     effect: tool?.effect ?? "write",
-    isForGuest: !ports.isOwner(message.channel, message.senderId),
+    isForGuest: !ports.chat.isOwner(message.channel, message.senderId),
   });
 }
 
@@ -255,8 +228,10 @@ function contextOf(
   labels: CallLabels,
 ): ToolContext {
   const { executionId, waiting, readSkill, changePlan } = aids;
-  const { ports, message, human, log, outside } = scope;
-  const folder = ports.sessionFolder(message.sessionKey);
+  const { ports, message, human, log } = scope;
+  const { outside, receivedHere, cwd, knowsAddress } = scope.sight;
+  const { signal } = scope.interruption;
+  const folder = ports.files.folderOf(message.sessionKey);
   const { permit, allowedByRule, allowedByPerson, allows } =
     tool === undefined
       ? {
@@ -266,9 +241,10 @@ function contextOf(
           allows: () => false,
         }
       : createPermit({
-          ports,
+          policy: ports.policy,
           message,
           human,
+          signal,
           tool,
           call,
           folder,
@@ -285,9 +261,9 @@ function contextOf(
     toolCallId: call.id,
     isSubAgent: message.taskId !== undefined,
     folder,
-    whyFull: () => ports.whyFull(folder),
-    workspace: ports.workspace,
-    signal: scope.signal,
+    whyFull: () => ports.files.whyFull(folder),
+    workspace: ports.files.workspace,
+    signal,
     permit: labels.permit((access) => waiting(() => permit(access))),
     allowedByRule,
     allowedByPerson,
@@ -295,13 +271,13 @@ function contextOf(
     outsideOf: (path, of) => labels.outsideOf(path, of),
     wrote: (path) => labels.wrote(path),
     ownUploads: () => ownUploads(folder, message, ports),
-    hiddenFiles: () => ports.labels.hiddenFrom(folder),
+    hiddenFiles: () => ports.files.labels.hiddenFrom(folder),
     startRun: (sees) => labels.startRun(sees),
     allows,
     outside,
-    receivedHere: scope.receivedHere,
-    cwd: scope.cwd,
-    knowsAddress: scope.knowsAddress,
+    receivedHere,
+    cwd,
+    knowsAddress,
     ...createOutgoing({
       ports,
       message,
@@ -310,87 +286,37 @@ function contextOf(
       toolName: call.name,
       copied: (from, to) => labels.copied(from, to),
     }),
-    tasks: ports.tasks.of({ message, executionId, outside, knowsAddress: scope.knowsAddress }),
+    tasks: ports.tasks.of({ message, executionId, signal, outside, knowsAddress }),
     readSkill,
     changePlan,
   };
 }
 
-function isPlanning({ plan }: ToolCallScope): boolean {
-  return plan()?.plan.status === "pending";
+function isPlanning({ sight }: ToolCallScope): boolean {
+  return sight.plan()?.plan.status === "pending";
 }
 
 async function finish(
   { call }: PendingCall,
   executionId: string,
-  { result, events, told, durationMs }: Outcome,
+  { result, events, updates, durationMs }: Outcome,
   scope: ToolCallScope,
 ): Promise<void> {
-  if (scope.isShuttingDown() && scope.signal.aborted) return;
+  if (scope.interruption.isShuttingDown && scope.interruption.signal.aborted) return;
   const { ports, message, log } = scope;
-  const planned = told.map((payload) => log.draft("plan_updated", { ...payload, ...planOutside(scope) }));
-  const line = progressLine(told);
-  const replies = line === undefined ? [] : ports.replies(message, executionId, line, log.turnId);
+  const planned = updates.map((payload) => log.draft("plan_updated", { ...payload, ...planOutside(scope) }));
+  const line = progressLine(updates);
+  const replies = line === undefined ? [] : ports.chat.replies(message, executionId, line, log.turnId);
   const outputs = scope.machines.feed(toFinished(call, result, durationMs));
   const before = [...events, ...planned, completion(call, executionId, result, durationMs, log)];
-  await log.tell(outputs, [...before, ...queuedReplies(log, replies)], false, replies);
+  await log.writeOutputs(outputs, [...before, ...queuedReplies(log, replies)], false, replies);
 }
 
 /** A plan is at least as foreign as what it was made of, and as it was before. */
-function planOutside({ outside, plan }: ToolCallScope): { readonly outside?: string } {
-  const before = plan()?.outside;
-  const sources = [...(before === undefined ? [] : [before]), ...outside()];
+function planOutside({ sight }: ToolCallScope): { readonly outside?: string } {
+  const before = sight.plan()?.outside;
+  const sources = [...(before === undefined ? [] : [before]), ...sight.outside()];
   return sources.length === 0 ? {} : { outside: namesOf(sources) };
-}
-
-function interrupted(name: string): ToolResult {
-  return { text: interruptedByRestart, isError: true, summary: `${name} was interrupted by a restart` };
-}
-
-function toFinished(call: ToolUsePart, result: ToolResult, durationMs: number): MachineInput {
-  return {
-    kind: "tool_finished",
-    toolCallId: call.id,
-    toolName: call.name,
-    output: result.text,
-    isError: result.isError,
-    durationMs,
-  };
-}
-
-function completion(
-  call: ToolUsePart,
-  executionId: string,
-  result: ToolResult,
-  durationMs: number,
-  log: TurnLog,
-): EventDraft {
-  return log.draft(
-    "tool_execution_complete",
-    {
-      tool_execution_id: executionId,
-      tool_call_id: call.id,
-      tool_name: call.name,
-      output: result.text,
-      is_error: result.isError,
-      ...(result.isError ? { error_code: errorCodeOf(result) } : {}),
-      duration_ms: durationMs,
-      summary: result.summary,
-      ...(result.outside === undefined ? {} : { outside: result.outside }),
-      ...(result.addresses === undefined ? {} : { addresses: result.addresses }),
-      ...(result.visited === undefined ? {} : { visited: result.visited }),
-      ...(result.images === undefined ? {} : { images: result.images.map(toImagePart) }),
-    },
-    `tool:${call.name}`,
-  );
-}
-
-function toImagePart({ path, mimeType, filename }: ToolImage): ImagePart {
-  return { type: "image", mime_type: mimeType, path, filename };
-}
-
-function errorCodeOf(result: ToolResult): string {
-  return result.text === interruptedByRestart ? "INTERRUPTED_BY_RESTART" : "TOOL_ERROR";
 }
 
 /** Whether a tool is safe to run again after a crash. */

@@ -10,13 +10,13 @@ export async function runModelCommand(argument: string, scope: CommandScope): Pr
   const words = argument.split(/\s+/).filter((word) => word !== "");
   if (words.length === 0) return { reply: await describeModels(scope), events: [] };
   const { ports, message } = scope;
-  if (!ports.isOwner(message.channel, message.senderId))
+  if (!ports.chat.isOwner(message.channel, message.senderId))
     return { reply: "Only an owner of this assistant may change its model.", events: [] };
   const levels = words.flatMap((word) => /^thinking[=:](.*)$/i.exec(word)?.[1] ?? []);
   const names = words.filter((word) => !/^thinking[=:]/i.test(word));
   if (names.length > 1 || levels.length > 1)
     return { reply: "Write it like this: /model <name> thinking=<off, low, medium, high or tokens>", events: [] };
-  const changes: Change[] = [];
+  const changes: CommandOutcome[] = [];
   for (const change of [
     ...levels.map((level) => thinkingChange(level, scope)),
     ...(await Promise.all(names.map((name) => modelChange(name, scope)))),
@@ -30,11 +30,7 @@ export async function runModelCommand(argument: string, scope: CommandScope): Pr
   };
 }
 
-interface Change {
-  readonly reply: string;
-  readonly events: readonly EventDraft[];
-}
-type Outcome = Change | { readonly problem: string };
+type Outcome = CommandOutcome | { readonly problem: string };
 
 async function modelChange(name: string, { ports, session, signal }: CommandScope): Promise<Outcome> {
   const isDefault = name.toLowerCase() === "default";
@@ -43,12 +39,15 @@ async function modelChange(name: string, { ports, session, signal }: CommandScop
     const model = await ports.models.choose(wanted, signal);
     ports.models.prefer(model);
     if (isDefault) {
-      const events = [...setting("model", session.model, ""), ...setting("thinking", session.thinking, "")];
+      const events = [
+        ...setting("model", session.wanted.label, ""),
+        ...setting("thinking", session.wanted.thinking, ""),
+      ];
       return { reply: `From the next message on the default answers here: ${model.label}.`, events };
     }
     return {
       reply: `From the next message on ${model.label} answers here.`,
-      events: setting("model", session.model, model.label),
+      events: setting("model", session.wanted.label, model.label),
     };
   } catch (error) {
     return { problem: messageOf(error) };
@@ -57,12 +56,12 @@ async function modelChange(name: string, { ports, session, signal }: CommandScop
 
 function thinkingChange(level: string, { ports, session }: CommandScope): Outcome {
   if (level.toLowerCase() === "default")
-    return { reply: "It thinks as much as the config says.", events: setting("thinking", session.thinking, "") };
+    return { reply: "It thinks as much as the config says.", events: setting("thinking", session.wanted.thinking, "") };
   const thinking = ports.models.readThinking(level);
   if (thinking === undefined)
     return { problem: `thinking can be off, low, medium, high, default, or a number of tokens, not "${level}".` };
   const how = /^\d+$/.test(thinking) ? `up to ${thinking} tokens` : thinking;
-  return { reply: `Thinking: ${how}.`, events: setting("thinking", session.thinking, thinking) };
+  return { reply: `Thinking: ${how}.`, events: setting("thinking", session.wanted.thinking, thinking) };
 }
 
 function setting(key: string, from: string | undefined, to: string): readonly EventDraft[] {
@@ -81,9 +80,9 @@ async function describeModels({ ports, session, signal }: CommandScope): Promise
   };
   const labels = models.labels();
   return [
-    ...(session.model === undefined ? [] : [await line("This conversation", session.model)]),
+    ...(session.wanted.label === undefined ? [] : [await line("This conversation", session.wanted.label)]),
     await line("Default", undefined),
-    ...(session.thinking === undefined ? [] : [`Thinking: ${session.thinking}`]),
+    ...(session.wanted.thinking === undefined ? [] : [`Thinking: ${session.wanted.thinking}`]),
     ...(labels.length > 1 ? ["", "Known models:", ...labels.map((label) => `- ${label}`)] : []),
     "",
     "/model <name> changes it for this conversation, /model default changes it back.",

@@ -1,5 +1,5 @@
 import type { InboundMessage } from "../../bus/messages.js";
-import { isActive, type PlanState, type PlanTold } from "../../events/plan.js";
+import { isActive, type PlanState, type PlanUpdate } from "../../events/plan.js";
 import { isClosed } from "../../events/session-state.js";
 import type { ResidentSession } from "../../sessions/resident-session.js";
 import { beginExecution, finishStep, type PlanChanged, resume, rollBack } from "../plan/changes.js";
@@ -12,7 +12,7 @@ import type { CommandOutcome, CommandScope } from "./scope.js";
 /** What a plan command begins a turn with. */
 export interface PlanOpening {
   /** Empty where an earlier attempt has written it. */
-  readonly told: readonly PlanTold[];
+  readonly updates: readonly PlanUpdate[];
   /** What the model reads in the place of the command. */
   readonly text: string;
 }
@@ -29,7 +29,7 @@ type Word =
   | { readonly kind: "enter"; readonly goal: string };
 
 interface PlanScope {
-  readonly ports: Pick<AgentPorts, "mayCommand">;
+  readonly ports: Pick<AgentPorts, "commands">;
   readonly session: Pick<ResidentSession, "plan" | "openTurn" | "document">;
   readonly message: InboundMessage;
 }
@@ -44,9 +44,9 @@ export function planOpening(argument: string, scope: PlanScope): PlanOpening | u
   const text =
     word.kind === "enter" ? word.goal : word.kind === "go" ? "Go ahead with the plan." : "Go on with the plan.";
   const { session, message } = scope;
-  if (readEarlierAttempts(session.openTurn, message.id)?.messageIds.includes(message.id)) return { told: [], text };
+  if (readEarlierAttempts(session.openTurn, message.id)?.messageIds.includes(message.id)) return { updates: [], text };
   const changed = change(word, scope);
-  return "told" in changed ? { told: changed.told, text } : undefined;
+  return "updates" in changed ? { updates: changed.updates, text } : undefined;
 }
 
 /** `/plan` and what is answered at once: pause, skip, undo, snapshot, exit, and why something cannot be done. */
@@ -56,11 +56,11 @@ export function runPlanCommand(argument: string, scope: CommandScope): CommandOu
   if (word.kind === "show") return { reply: plan === undefined ? noPlan : planText(plan), events: [] };
   const changed = change(word, scope);
   if ("problem" in changed) return { reply: changed.problem, events: [] };
-  const after = changed.told.at(-1)?.plan;
+  const after = changed.updates.at(-1)?.plan;
   const stays = word.kind === "undo" ? "\n\nWhat was done outside of the plan stays done." : "";
   return {
     reply: `${word.kind === "exit" || after === undefined ? "The plan is left." : planText(after)}${stays}`,
-    events: changed.told.map((told) => scope.log.draft("plan_updated", told)),
+    events: changed.updates.map((update) => scope.log.draft("plan_updated", update)),
   };
 }
 
@@ -77,7 +77,7 @@ function change(word: Word, scope: PlanScope): PlanChanged {
   const state = stateOf(scope);
   const by = `${message.channel}:${message.senderId}`;
   const isOwn = state?.by === undefined || state.by === by;
-  const refusal = ports.mayCommand(message, "plan", isOwn);
+  const refusal = ports.commands.mayCommand(message, "plan", isOwn);
   if (refusal !== undefined) return { problem: refusal };
   if (word.kind === "enter") return enter(word.goal, state, by);
   if (state === undefined) return { problem: noPlan };
@@ -91,16 +91,16 @@ function change(word: Word, scope: PlanScope): PlanChanged {
       return resume(plan);
     case "pause":
       return plan.status === "running"
-        ? { told: [{ plan: { ...plan, status: "paused" }, change: "status_changed" }] }
+        ? { updates: [{ plan: { ...plan, status: "paused" }, change: "status_changed" }] }
         : { problem: "The plan is not running." };
     case "skip":
       return finishStep(plan, word.step === "" ? undefined : word.step, "skipped", undefined);
     case "snapshot":
-      return { told: [{ plan, change: "snapshot_taken" }] };
+      return { updates: [{ plan, change: "snapshot_taken" }] };
     case "exit":
-      return { told: [{ plan: { ...plan, status: "failed" }, change: "exited" }] };
+      return { updates: [{ plan: { ...plan, status: "failed" }, change: "exited" }] };
     case "show":
-      return { told: [] };
+      return { updates: [] };
     default:
       return word satisfies never;
   }
@@ -110,7 +110,7 @@ function enter(goal: string, state: PlanState | undefined, by: string): PlanChan
   if (state !== undefined && isActive(state.plan))
     return { problem: `A plan is under way already: ${state.plan.goal}. /plan exit leaves it.` };
   if (goal.length > maxGoal) return { problem: `A goal has at most ${maxGoal} characters; say the rest in a message.` };
-  return { told: [{ plan: { goal, status: "pending", steps: [] }, change: "entered", by }] };
+  return { updates: [{ plan: { goal, status: "pending", steps: [] }, change: "entered", by }] };
 }
 
 /** A conversation that is over has no plan any more: whatever comes next begins afresh. */

@@ -1,4 +1,4 @@
-import { startsAfresh } from "../session-state.js";
+import { toFreshStart } from "../session-state.js";
 import type { ChatCommand } from "./chat-command.js";
 import { commands } from "./chat-command.js";
 import { runModelCommand } from "./model.js";
@@ -14,22 +14,22 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
     case "help":
       return {
         reply: Object.entries(commands)
-          .filter(([name]) => name !== "pair" || ports.isOwner(message.channel, message.senderId))
+          .filter(([name]) => name !== "pair" || ports.chat.isOwner(message.channel, message.senderId))
           .map(([name, meaning]) => `/${name} – ${meaning}`)
           .join("\n"),
         events: [],
       };
     case "new": {
-      await ports.keepOlderText(session, message);
+      await ports.sessions.keepOlderText(session, message);
       const { state } = session.document;
       const unread = command.argument === "" ? "" : " I have not read the words after /new: send them by themselves.";
       return {
         reply: `A fresh conversation. What was said before is out of my sight now.${unread}`,
-        events: startsAfresh(log, state, state === "created" ? state : "idle"),
+        events: toFreshStart(log, state, state === "created" ? state : "idle"),
       };
     }
     case "undo":
-      return undoLast(log, session, message, ports.isOwner);
+      return undoLast(log, session, message, ports.chat.isOwner);
     case "stop": {
       const stopped = await ports.tasks.stop(session.key);
       const what = stopped === 1 ? "one sub-agent" : `${stopped} sub-agents`;
@@ -39,7 +39,7 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
     case "deny":
       return { reply: "Nothing waits for your approval here.", events: [] };
     case "status":
-      return { reply: ports.statusLine(), events: [] };
+      return { reply: ports.commands.statusLine(), events: [] };
     case "model":
       return await runModelCommand(command.argument, scope);
     case "usage":
@@ -49,6 +49,9 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
     case "skills":
     case "cron":
     case "pair":
-      return { reply: await ports.operate({ name: command.name, argument: command.argument }, message), events: [] };
+      return {
+        reply: await ports.commands.operate({ name: command.name, argument: command.argument }, message),
+        events: [],
+      };
   }
 }

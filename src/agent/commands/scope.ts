@@ -6,10 +6,7 @@ import type { TurnLog } from "../turn/turn-log.js";
 
 /** What a chat command works with. */
 export interface CommandScope {
-  readonly ports: Pick<
-    AgentPorts,
-    "models" | "budgets" | "isOwner" | "statusLine" | "keepOlderText" | "mayCommand" | "operate" | "tasks"
-  >;
+  readonly ports: Pick<AgentPorts, "models" | "budgets" | "sessions" | "tasks" | "chat" | "commands">;
   readonly session: ResidentSession;
   readonly message: InboundMessage;
   readonly log: TurnLog;

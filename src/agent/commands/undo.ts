@@ -3,7 +3,7 @@ import type { EventDraft } from "../../events/event.js";
 import { isClosed } from "../../events/session-state.js";
 import type { ResidentSession } from "../../sessions/resident-session.js";
 import { overSentence } from "../model/sentences.js";
-import type { AgentPorts } from "../ports.js";
+import type { ChatPorts } from "../ports.js";
 import type { TurnLog } from "../turn/turn-log.js";
 
 /**
@@ -14,7 +14,7 @@ export function undoLast(
   log: TurnLog,
   session: Pick<ResidentSession, "turns" | "document">,
   message: InboundMessage,
-  isOwner: AgentPorts["isOwner"],
+  isOwner: ChatPorts["isOwner"],
 ): { readonly reply: string; readonly events: readonly EventDraft[] } {
   const { state } = session.document;
   if (isClosed(state)) return { reply: overSentence(state), events: [] };

@@ -10,7 +10,7 @@ export function runUsageCommand({ ports, session, message }: CommandScope): Comm
   const { spending } = session;
   const { budgets } = ports;
   const account = payerOf(message);
-  const isOwner = ports.mayCommand(message, "totals", false) === undefined;
+  const isOwner = ports.commands.mayCommand(message, "totals", false) === undefined;
   const today = budgets.today(isOwner ? undefined : account.sender);
   const measured = budgets.measure(account, spending).filter(({ scope }) => isOwner || scope !== "day");
   const lines = [

@@ -6,6 +6,7 @@ import { answerCost } from "../../events/machines/answer.js";
 import type { Machines } from "../../events/machines/run-machines.js";
 import type { ModelUse } from "../../events/model-use.js";
 import type { ChosenModel, ModelChain, ModelRequest, ProviderChunk } from "../../providers/provider.js";
+import { backoffMs } from "../../util/async/backoff.js";
 import { sleep } from "../../util/async/sleep.js";
 import { newId } from "../../util/ids.js";
 import type { TurnLog } from "../turn/turn-log.js";
@@ -102,7 +103,7 @@ async function askModel(
       const { stream, stored } = machines.feed({ kind: "interrupted", spent });
       const partial = stored.find((output) => output.type === "assistant_message");
       if (spent !== undefined) call.onCut(spent, partial !== undefined);
-      await log.tell({ stream, stored: [] });
+      await log.writeOutputs({ stream, stored: [] });
       return {
         status: "interrupted",
         partialMessageId: partial?.type === "assistant_message" ? partial.payload.message_id : undefined,
@@ -111,7 +112,7 @@ async function askModel(
     }
     const { error, spent } = outcome;
     const isSmaller = error.kind === "context_overflow" && (await shrunk(call, model, signal));
-    const delayMs = isSmaller ? 0 : (error.retryAfterMs ?? call.retryDelayMs * 2 ** (attempt - 1));
+    const delayMs = isSmaller ? 0 : (error.retryAfterMs ?? backoffMs(attempt, { firstMs: call.retryDelayMs }));
     const isAgain = isSmaller || (error.retryable && attempt < call.maxAttempts && delayMs <= maxWaitMs);
     const isFinal = !isAgain && (!call.chain.failed(model, error).next || isLast);
     const failed = { kind: "stream_failed", code: error.code, willRetry: !isFinal, spent } as const;
@@ -122,10 +123,10 @@ async function askModel(
         outputs.stored.some(({ type }) => type === "assistant_message"),
       );
     if (isFinal) {
-      await log.tell({ stream: outputs.stream, stored: [] });
+      await log.writeOutputs({ stream: outputs.stream, stored: [] });
       return { status: "failed", error, unwritten: log.stored(outputs.stored), isFinal };
     }
-    await log.tell(outputs);
+    await log.writeOutputs(outputs);
     if (!isSmaller)
       log.publish(
         log.draft("llm_retry_scheduled", { attempt, delay_ms: isAgain ? Math.round(delayMs) : 0, code: error.code }),
@@ -177,7 +178,9 @@ async function streamOnce(
   const begin = async (): Promise<void> => {
     const { label, price } = model;
     const { iteration } = call;
-    await log.tell(machines.feed({ kind: "stream_started", messageId: newId("msg"), model: label, iteration, price }));
+    await log.writeOutputs(
+      machines.feed({ kind: "stream_started", messageId: newId("msg"), model: label, iteration, price }),
+    );
   };
   await begin();
   try {
@@ -192,7 +195,7 @@ async function streamOnce(
       if (chunk.kind === "was_thinking") await begin();
       const told = chunk.kind === "was_thinking" ? ({ kind: "thinking", text: chunk.text } as const) : chunk;
       const outputs = machines.feed({ kind: "chunk", chunk: told });
-      if (outputs.stream.length > 0 || outputs.stored.length > 0) await log.tell(outputs);
+      if (outputs.stream.length > 0 || outputs.stored.length > 0) await log.writeOutputs(outputs);
     }
     throw new ProviderError(`${model.provider.name}: the answer ended without its end`, { kind: "garbage" });
   } catch (error) {
@@ -215,7 +218,7 @@ async function endAnswer(
 ): Promise<Extract<Answer, { readonly status: "answered" }>> {
   const chunk = end.isCut === true ? withGuess(end, meter.spent()) : end;
   const outputs = machines.feed({ kind: "chunk", chunk });
-  await log.tell({ stream: outputs.stream, stored: [] });
+  await log.writeOutputs({ stream: outputs.stream, stored: [] });
   const message = outputs.stored.find((output) => output.type === "assistant_message");
   return {
     status: "answered",

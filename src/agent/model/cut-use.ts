@@ -2,8 +2,8 @@ import { noUsage } from "../../events/content.js";
 import { answerCost } from "../../events/machines/answer.js";
 import type { ModelUse } from "../../events/model-use.js";
 import type { ChosenModel, ModelRequest, NamedUsage, ProviderChunk } from "../../providers/provider.js";
-import { needOf } from "../turn/budget.js";
-import { tokensIn } from "./token-estimate.js";
+import { estimateTokens } from "../../util/text/estimate-tokens.js";
+import { minimumCost } from "../turn/budget.js";
 
 /**
  * Adds up a call while it runs. Providers tell the output's tokens at the end at the earliest, some of them all of it: what
@@ -31,8 +31,8 @@ export class CallMeter {
   }
 
   take(chunk: ProviderChunk): void {
-    if (chunk.kind === "text" || chunk.kind === "thinking") this.#tokens += tokensIn(chunk.text);
-    else if (chunk.kind === "tool_input") this.#tokens += tokensIn(chunk.json);
+    if (chunk.kind === "text" || chunk.kind === "thinking") this.#tokens += estimateTokens(chunk.text);
+    else if (chunk.kind === "tool_input") this.#tokens += estimateTokens(chunk.json);
     else if (chunk.kind === "tool_call") this.#tokens += 1;
   }
 
@@ -47,7 +47,7 @@ export class CallMeter {
     const usage = this.#named?.usage ?? noUsage;
     const cost = this.#named === undefined ? undefined : answerCost(this.#named, price);
     const hasPrompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens > 0;
-    const prompt = hasPrompt ? { tokens: 0, usd: 0 } : needOf(this.#model, this.#request);
+    const prompt = hasPrompt ? { tokens: 0, usd: 0 } : minimumCost(this.#model, this.#request);
     const output = Math.max(0, Math.ceil(this.#tokens) - usage.output_tokens);
     const tokens = prompt.tokens + output;
     const guessUsd = price === undefined ? undefined : prompt.usd + (output * price.output) / 1_000_000;

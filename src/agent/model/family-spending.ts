@@ -1,4 +1,4 @@
-import type { Conversation } from "../../budgets/budgets.js";
+import type { Conversation } from "../../budgets/turn-budget.js";
 import { addUsage } from "../../events/content.js";
 import { isBelow } from "../../events/session-key.js";
 

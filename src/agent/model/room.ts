@@ -20,8 +20,8 @@ export function openRoom(
   system: string,
 ): RoomKeeper {
   const { ports, session } = scope;
-  const { compaction } = ports;
-  const overhead = estimateTokens(system) + toolTokens(ports.tools.declarations());
+  const { compaction } = ports.context;
+  const overhead = Math.ceil(estimateTokens(system)) + toolTokens(ports.tools.declarations());
   const roomOf = (chosen: ChosenModel): Room => ({
     history: session.history,
     currentTurnId: log.turnId,
@@ -70,7 +70,7 @@ type Declarations = ReturnType<TurnScope["ports"]["tools"]["declarations"]>;
 const known = new WeakMap<Declarations, number>();
 
 function toolTokens(declarations: Declarations): number {
-  const tokens = known.get(declarations) ?? estimateTokens(JSON.stringify(declarations));
+  const tokens = known.get(declarations) ?? Math.ceil(estimateTokens(JSON.stringify(declarations)));
   known.set(declarations, tokens);
   return tokens;
 }

@@ -4,6 +4,7 @@ import { messageOf } from "../../errors.js";
 import { draft } from "../../events/event.js";
 import type { ModelUse } from "../../events/model-use.js";
 import { channelOf, clientChannels, depthOf } from "../../events/session-key.js";
+import type { SessionLives } from "../../events/session-lives.js";
 import type { EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
 import type { ChosenModel } from "../../providers/provider.js";
@@ -19,6 +20,7 @@ export interface TitlePorts {
   readonly bus: EventConsumer;
   readonly engine: Pick<Engine, "append">;
   readonly sessions: { open(key: string): Promise<ResidentSession> };
+  readonly lives: Pick<SessionLives, "run">;
   chooseModel(label: string | undefined, signal: AbortSignal): Promise<ChosenModel>;
   /** What is asked without anybody's wish. */
   readonly budget: BackgroundBudget;
@@ -47,7 +49,8 @@ export function startTitles(ports: TitlePorts): AsyncDisposable {
     if (event.payload.iterations === 0) return;
     if (!clientChannels.has(channelOf(key)) || depthOf(key) > 0 || asked.has(key)) return;
     asked.add(key);
-    const work = giveTitle(ports, key, stopping.signal)
+    const work = ports.lives
+      .run(key, (signal) => giveTitle(ports, key, signal), stopping.signal)
       .catch((error: unknown) => ports.log.warn(`${key} got no title: ${messageOf(error)}`, { session: key }))
       .finally(() => underWay.delete(key));
     underWay.set(key, work);
@@ -78,7 +81,7 @@ async function titleByModel(
 ): Promise<({ readonly title: string } & ModelUse) | undefined> {
   using scope = linked(parent, limitMs);
   try {
-    const chosen = await ports.chooseModel(session.model, scope.signal);
+    const chosen = await ports.chooseModel(session.wanted.label, scope.signal);
     if (!canWrite(chosen) || !ports.budget.mayAsk()) return undefined;
     const { messages } = session.document.toDocument();
     const from = Math.max(0, messages.findIndex(isForModel));

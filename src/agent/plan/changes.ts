@@ -1,9 +1,9 @@
-import { isActive, isOver, type Plan, type PlanState, type PlanStep, type PlanTold } from "../../events/plan.js";
+import { isActive, isOver, type Plan, type PlanState, type PlanStep, type PlanUpdate } from "../../events/plan.js";
 import type { PlanAdjustment, PlanRequest } from "../../tools/tool.js";
 import { cutText } from "../../util/text/cut-text.js";
 
 /** What becomes of a plan: events to tell, in order, or one sentence that says why not. */
-export type PlanChanged = { readonly told: readonly PlanTold[] } | { readonly problem: string };
+export type PlanChanged = { readonly updates: readonly PlanUpdate[] } | { readonly problem: string };
 
 type Steps = Plan["steps"];
 
@@ -30,11 +30,11 @@ export function changePlan(state: PlanState | undefined, request: PlanRequest, b
     case "reflect":
       return reflect(plan, request);
     case "snapshot":
-      return { told: [{ plan, change: "snapshot_taken", ...noteOf(request.text) }] };
+      return { updates: [{ plan, change: "snapshot_taken", ...noteOf(request.text) }] };
     case "rollback":
       return rollBack(state, request.text);
     case "pause":
-      return { told: [{ plan: { ...plan, status: "paused" }, change: "status_changed", ...noteOf(request.text) }] };
+      return { updates: [{ plan: { ...plan, status: "paused" }, change: "status_changed", ...noteOf(request.text) }] };
     case "continue":
       return resume(plan);
     case "fail":
@@ -65,22 +65,22 @@ function create(state: PlanState | undefined, { goal, steps = [] }: PlanRequest,
   if (texts.length === 0) return { problem: "steps: name at least one." };
   if (texts.length > maxSteps) return { problem: tooMany };
   const plan: Plan = { goal: wanted, status: isEntered ? "pending" : "running", steps: numbered(texts, 1) };
-  const created: PlanTold = { plan, change: "created", ...(isEntered ? {} : { by }) };
-  return { told: [created, ...readied(plan)] };
+  const created: PlanUpdate = { plan, change: "created", ...(isEntered ? {} : { by }) };
+  return { updates: [created, ...readied(plan)] };
 }
 
 /** The person's go. */
 export function beginExecution(plan: Plan): PlanChanged {
   if (plan.steps.length === 0) return { problem: "The plan has no steps yet." };
   const running: Plan = { ...plan, status: "running" };
-  return { told: [{ plan: running, change: "execution_started" }, ...readied(running)] };
+  return { updates: [{ plan: running, change: "execution_started" }, ...readied(running)] };
 }
 
 export function resume(plan: Plan): PlanChanged {
   if (plan.status === "running") return { problem: "The plan is running already." };
   if (plan.status !== "paused") return { problem: "The plan is not paused." };
   const running: Plan = { ...plan, status: "running" };
-  return { told: [{ plan: running, change: "status_changed" }, ...advanced(running)] };
+  return { updates: [{ plan: running, change: "status_changed" }, ...advanced(running)] };
 }
 
 /** Steps as they were at the last snapshot. What was done outside of the plan stays done. */
@@ -88,7 +88,7 @@ export function rollBack({ plan, snapshots }: PlanState, note?: string): PlanCha
   const steps = snapshots.at(-1);
   if (steps === undefined) return { problem: "There is no snapshot to roll back to." };
   const restored: Plan = { ...plan, status: isActive(plan) ? plan.status : "paused", steps };
-  return { told: [{ plan: restored, change: "rolled_back", ...noteOf(note) }, ...advanced(restored)] };
+  return { updates: [{ plan: restored, change: "rolled_back", ...noteOf(note) }, ...advanced(restored)] };
 }
 
 export function finishStep(
@@ -104,7 +104,7 @@ export function finishStep(
   const steps = replaced(plan.steps, { ...step, status, ...(text === "" ? {} : { result: text }) });
   const done: Plan = { ...plan, steps };
   const change = status === "completed" ? "step_completed" : "step_skipped";
-  return { told: [{ plan: done, change, step_id: step.id }, ...advanced(done)] };
+  return { updates: [{ plan: done, change, step_id: step.id }, ...advanced(done)] };
 }
 
 function start(plan: Plan, wanted: string | undefined): PlanChanged {
@@ -112,7 +112,7 @@ function start(plan: Plan, wanted: string | undefined): PlanChanged {
   if (step === undefined) return { problem: unknownStep(plan, wanted) };
   if (step.status !== "ready" && step.status !== "pending") return { problem: `${step.id} is ${step.status} already.` };
   const started: Plan = { ...plan, steps: replaced(plan.steps, { ...step, status: "running" }) };
-  return { told: [{ plan: started, change: "step_started", step_id: step.id }] };
+  return { updates: [{ plan: started, change: "step_started", step_id: step.id }] };
 }
 
 function revise(plan: Plan, { goal, steps = [], text }: PlanRequest): PlanChanged {
@@ -125,13 +125,13 @@ function revise(plan: Plan, { goal, steps = [], text }: PlanRequest): PlanChange
     goal: cut(goal) || plan.goal,
     steps: [...kept, ...numbered(texts, nextNumber(plan.steps))],
   };
-  return { told: [{ plan: revised, change: "revised", ...noteOf(text) }, ...advanced(revised)] };
+  return { updates: [{ plan: revised, change: "revised", ...noteOf(text) }, ...advanced(revised)] };
 }
 
 function reflect(plan: Plan, { text, adjust = [] }: PlanRequest): PlanChanged {
   if (cut(text) === "") return { problem: "text: say what you found." };
-  const reflected: PlanTold = { plan, change: "reflected", ...noteOf(text) };
-  if (adjust.length === 0) return { told: [reflected] };
+  const reflected: PlanUpdate = { plan, change: "reflected", ...noteOf(text) };
+  if (adjust.length === 0) return { updates: [reflected] };
   let steps = plan.steps;
   for (const one of adjust) {
     const next = adjusted(steps, one);
@@ -140,7 +140,7 @@ function reflect(plan: Plan, { text, adjust = [] }: PlanRequest): PlanChanged {
   }
   if (steps.length > maxSteps) return { problem: tooMany };
   const after: Plan = { ...plan, steps };
-  return { told: [reflected, { plan: after, change: "adjusted" }, ...advanced(after)] };
+  return { updates: [reflected, { plan: after, change: "adjusted" }, ...advanced(after)] };
 }
 
 function adjusted(steps: Steps, { step: wanted, text }: PlanAdjustment): Steps | string {
@@ -162,16 +162,16 @@ function fail(plan: Plan, text: string | undefined): PlanChanged {
     current === undefined
       ? plan.steps
       : replaced(plan.steps, { ...current, status: "failed", ...(result === "" ? {} : { result }) });
-  return { told: [{ plan: { ...plan, status: "failed", steps }, change: "status_changed", ...noteOf(text) }] };
+  return { updates: [{ plan: { ...plan, status: "failed", steps }, change: "status_changed", ...noteOf(text) }] };
 }
 
 /** What follows by itself in a running plan: its end, or that the next step is ready. */
-function advanced(plan: Plan): readonly PlanTold[] {
+function advanced(plan: Plan): readonly PlanUpdate[] {
   if (plan.status !== "running") return [];
   return plan.steps.every(isOver) ? [{ plan: { ...plan, status: "completed" }, change: "completed" }] : readied(plan);
 }
 
-function readied(plan: Plan): readonly PlanTold[] {
+function readied(plan: Plan): readonly PlanUpdate[] {
   if (plan.status !== "running" || plan.steps.some(({ status }) => status === "ready" || status === "running"))
     return [];
   const next = plan.steps.find(({ status }) => status === "pending");

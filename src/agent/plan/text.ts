@@ -1,4 +1,4 @@
-import { isOver, type Plan, type PlanStep, type PlanTold } from "../../events/plan.js";
+import { isOver, type Plan, type PlanStep, type PlanUpdate } from "../../events/plan.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { currentStep } from "./changes.js";
 
@@ -44,9 +44,9 @@ export function planText(plan: Plan): string {
  * One line for a chat about what a call has changed, or undefined where it is not worth one: a step that begins shows
  * in the line of the one before it.
  */
-export function progressLine(told: readonly PlanTold[]): string | undefined {
-  const [first] = told;
-  const last = told.at(-1);
+export function progressLine(updates: readonly PlanUpdate[]): string | undefined {
+  const [first] = updates;
+  const last = updates.at(-1);
   if (first === undefined || last === undefined) return undefined;
   const { plan } = last;
   switch (first.change) {
@@ -68,9 +68,9 @@ export function progressLine(told: readonly PlanTold[]): string | undefined {
 }
 
 /** One line for lists of tool calls. */
-export function summaryLine(told: readonly PlanTold[]): string {
-  const [first] = told;
-  const last = told.at(-1);
+export function summaryLine(updates: readonly PlanUpdate[]): string {
+  const [first] = updates;
+  const last = updates.at(-1);
   if (first === undefined || last === undefined) return "plan";
   const { plan } = last;
   switch (first.change) {
@@ -79,7 +79,7 @@ export function summaryLine(told: readonly PlanTold[]): string {
       return stepLine(first, plan);
     case "step_started": {
       const step = plan.steps.find(({ id }) => id === first.step_id);
-      return step === undefined ? "plan: step started" : `▶ ${placeOf(plan, step)} ${step.description}`;
+      return step === undefined ? "plan: step started" : `▶ ${stepNumber(plan, step)} ${step.description}`;
     }
     case "created":
     case "revised":
@@ -95,10 +95,10 @@ export function summaryLine(told: readonly PlanTold[]): string {
 }
 
 /** `✓ 2/5 Book the train. Next: Pack.` */
-function stepLine({ plan, change, step_id }: PlanTold, after: Plan): string {
+function stepLine({ plan, change, step_id }: PlanUpdate, after: Plan): string {
   const step = plan.steps.find(({ id }) => id === step_id);
   const next = currentStep(after);
-  const what = step === undefined ? "" : `${placeOf(plan, step)} ${sentence(step.description)}`;
+  const what = step === undefined ? "" : `${stepNumber(plan, step)} ${sentence(step.description)}`;
   const then =
     after.status === "completed"
       ? " The plan is done."
@@ -132,7 +132,7 @@ const orders: Readonly<Record<Plan["status"], string>> = {
   failed: "It was given up.",
 };
 
-function placeOf({ steps }: Plan, step: PlanStep): string {
+function stepNumber({ steps }: Plan, step: PlanStep): string {
   return `${steps.findIndex(({ id }) => id === step.id) + 1}/${steps.length}`;
 }
 

@@ -4,10 +4,11 @@ import type { Payload } from "../../events/catalogue.js";
 import type { EventDraft } from "../../events/event.js";
 import type { Machines } from "../../events/machines/run-machines.js";
 import { sessionKeyOf } from "../../events/session-key.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { linked } from "../../util/async/linked.js";
 import { newId } from "../../util/ids.js";
-import type { AgentPorts } from "../ports.js";
-import { queuedReplies } from "../turn/end.js";
+import type { ChatPorts } from "../ports.js";
+import { queuedReplies } from "../turn/own-words.js";
 import type { EarlierQuestion } from "../turn/resume.js";
 import type { TurnLog } from "../turn/turn-log.js";
 import { takenAtTimeout } from "./answers.js";
@@ -30,7 +31,7 @@ export interface HumanAnswer {
 }
 
 export interface HumanInputScope {
-  readonly ports: Pick<AgentPorts, "questions" | "isOwner" | "replies" | "questionReplies" | "patienceMs">;
+  readonly chat: ChatPorts;
   readonly delivery: Pick<Delivery<"inbound">, "pause" | "work">;
   readonly log: TurnLog;
   readonly machines: Machines;
@@ -47,7 +48,7 @@ export interface HumanInputScope {
 export class HumanInput {
   readonly #scope: HumanInputScope;
   readonly #earlier: Set<EarlierQuestion>;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inOrder = new InOrder();
   #open: { readonly requestId: string; readonly handle: QuestionHandle } | undefined;
   /** Looks again at messages that were accepted after the given moment (Unix ms). */
   reconsider: (sinceMs: number) => void = () => {};
@@ -65,14 +66,12 @@ export class HumanInput {
    * @throws the signal's reason when the turn ends meanwhile, and that of `withdrawn`
    */
   ask(question: Question, reasons: readonly EventDraft[] = [], withdrawn?: AbortSignal): Promise<HumanAnswer> {
-    const asking = this.#last.then(() => this.#ask(question, reasons, withdrawn));
-    this.#last = asking.catch(() => undefined);
-    return asking;
+    return this.#inOrder.run(() => this.#ask(question, reasons, withdrawn));
   }
 
   /** Resolves once no question is being asked any more, also not one that is being withdrawn. */
   async settled(): Promise<void> {
-    await this.#last;
+    await this.#inOrder.settled();
   }
 
   /** The message came by itself, of a job or the heartbeat: perhaps nobody is there to answer. */
@@ -90,7 +89,7 @@ export class HumanInput {
 
   /** Takes the open question for this message, if the message answers it. */
   reserve(message: InboundMessage): Reservation | undefined {
-    const { questions, isOwner } = this.#scope.ports;
+    const { questions, isOwner } = this.#scope.chat;
     const { channel, senderId, content, outside } = message;
     if (this.#open === undefined || outside !== undefined) return undefined;
     const responder = { channel, senderId, isOwner: isOwner(channel, senderId), isPrivate: false };
@@ -126,7 +125,7 @@ export class HumanInput {
       answer(given);
     });
     try {
-      await this.#tell(asked, reasons, earlier);
+      await this.#sendQuestion(asked, reasons, earlier);
       const given = await delivery.pause(() => this.#wait(asked, answered, handle, withdrawn));
       if (given !== undefined) {
         handle.close(`answered with “${given.text}”`);
@@ -154,7 +153,7 @@ export class HumanInput {
   }
 
   #compose(question: Question): Asked {
-    const patienceMs = this.#scope.ports.patienceMs(this.#scope.delivery.work.body);
+    const patienceMs = this.#scope.chat.patienceMs(this.#scope.delivery.work.body);
     return {
       ...question,
       request_id: newId("ask"),
@@ -164,11 +163,11 @@ export class HumanInput {
   }
 
   #register(asked: Asked, take: (answer: Answer) => Promise<void>): QuestionHandle {
-    const { delivery, ports } = this.#scope;
+    const { delivery, chat } = this.#scope;
     const { sessionKey, channel, chatId, thread, senderId, senderName } = delivery.work.body;
     const chatKey = sessionKeyOf(channel, chatId, thread);
     // Before it is told, so that no answer can come too early.
-    const handle = ports.questions.open(
+    const handle = chat.questions.open(
       { sessionKey, chatKey, asked, asker: { channel, senderId, name: senderName } },
       take,
     );
@@ -177,18 +176,22 @@ export class HumanInput {
   }
 
   /** Writes and sends the question, or, when an earlier attempt has done that, only that the agent waits again. */
-  async #tell(asked: Asked, reasons: readonly EventDraft[], earlier: EarlierQuestion | undefined): Promise<void> {
-    const { delivery, log, machines, ports } = this.#scope;
+  async #sendQuestion(
+    asked: Asked,
+    reasons: readonly EventDraft[],
+    earlier: EarlierQuestion | undefined,
+  ): Promise<void> {
+    const { delivery, log, machines, chat } = this.#scope;
     const outputs = machines.feed({ kind: "human_asked", requestId: asked.request_id });
     if (earlier !== undefined) {
-      await log.tell(outputs);
+      await log.writeOutputs(outputs);
       this.reconsider(earlier.askedAt);
       return;
     }
     const message = delivery.work.body;
-    const replies = ports.questionReplies(message, asked, questionText(asked), log.turnId);
+    const replies = chat.questionReplies(message, asked, questionText(asked), log.turnId);
     const event = log.draft("human_input_asked", asked);
-    await log.tell(outputs, [...reasons, event, ...queuedReplies(log, replies)], true, replies);
+    await log.writeOutputs(outputs, [...reasons, event, ...queuedReplies(log, replies)], true, replies);
   }
 
   /** The answer, or undefined once the question is out of time or the turn is to end; then no answer can come any more. */
@@ -224,7 +227,7 @@ export class HumanInput {
   }
 
   async #end(asked: Asked, handle: QuestionHandle, withdrawn: AbortSignal | undefined): Promise<HumanAnswer> {
-    const { delivery, log, ports, signal, stopping } = this.#scope;
+    const { delivery, log, chat, signal, stopping } = this.#scope;
     const over = signal.aborted ? signal : withdrawn?.aborted === true ? withdrawn : undefined;
     if (over !== undefined) {
       // A process that stops leaves the question open; a person who stops the turn withdraws it, and so does who asked.
@@ -233,7 +236,7 @@ export class HumanInput {
     }
     const taken = takenAtTimeout(asked);
     const told = timeoutText(asked, taken.text);
-    const replies = ports.replies(delivery.work.body, `${asked.request_id}-end`, told, log.turnId);
+    const replies = chat.replies(delivery.work.body, `${asked.request_id}-end`, told, log.turnId);
     await this.#storeAnswer(asked, "timeout", { ...taken, responderId: "" }, replies);
     handle.close(`nobody had answered in time. ${told}`);
     return { ...taken, outcome: "timeout", responderId: "" };
@@ -243,7 +246,7 @@ export class HumanInput {
     asked: Asked,
     outcome: Answered["outcome"],
     answer: Answer,
-    replies: ReturnType<AgentPorts["replies"]> = [],
+    replies: ReturnType<ChatPorts["replies"]> = [],
   ): Promise<void> {
     const { log, machines } = this.#scope;
     const { request_id, kind } = asked;
@@ -252,7 +255,7 @@ export class HumanInput {
     // The message that was the answer ends with this turn, also when the next attempt has to find that out.
     const caused = answer.messageId === undefined ? event : { ...event, correlation_id: answer.messageId };
     const outputs = machines.feed({ kind: "human_answered", requestId: request_id });
-    await log.tell(outputs, [caused, ...queuedReplies(log, replies)], true, replies);
+    await log.writeOutputs(outputs, [caused, ...queuedReplies(log, replies)], true, replies);
   }
 }
 

@@ -1,10 +1,11 @@
-import type { Conversation } from "../../budgets/budgets.js";
+import type { Conversation } from "../../budgets/turn-budget.js";
 import { queuedEvent } from "../../bus/message-bus.js";
 import type { InboundMessage } from "../../bus/messages.js";
 import type { Engine, Records } from "../../engine/engine.js";
 import { messageOf, RequestError } from "../../errors.js";
 import { draft, type EventDraft, type GatewayEvent } from "../../events/event.js";
 import { childKeyOf, depthOf, isBelow, rootKeyOf } from "../../events/session-key.js";
+import type { SessionLives } from "../../events/session-lives.js";
 import { isClosed } from "../../events/session-state.js";
 import type { EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
@@ -33,6 +34,7 @@ export interface TaskOptions {
   readonly engine: Pick<Engine, "accept" | "append" | "waiting" | "events" | "lastSequence">;
   readonly records: Records;
   readonly sessions: { open(key: string): Promise<ResidentSession>; exists(key: string): Promise<boolean> };
+  readonly lives: Pick<SessionLives, "run">;
   readonly running: Pick<RunningTurns, "stop">;
   readonly models: Pick<ModelSource, "choose">;
   readonly isOwner: (channel: string, senderId: string) => boolean;
@@ -54,6 +56,16 @@ const cancelLimitMs = 2000;
  * A record of the engine stands for each task from before its first event until after its report; what a crash has left
  * half done is done again at the next start, under the same ids, so that nothing starts twice and nothing is told twice.
  */
+/** What moves a task on. */
+const stepTypes = [
+  "turn_execution_start",
+  "turn_execution_complete",
+  "turn_execution_failed",
+  "turn_execution_cancelled",
+  "error_occurred",
+  "session_state_changed",
+] as const;
+
 export class Tasks implements TaskKeeper, AsyncDisposable {
   readonly #options: TaskOptions;
   readonly #tasks = new Map<string, TaskRecord>();
@@ -74,10 +86,10 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
 
   /** To be called before any turn runs. Goes on, in the background, with what an earlier process has left. */
   start(bus: EventConsumer): void {
-    this.#unsubscribe = bus.onAny((event) => this.#onEvent(event));
+    this.#unsubscribe = bus.on(stepTypes, (event) => this.#onEvent(event));
     const old = this.#options.now() - rememberedMs;
     for (const task of this.#tasks.values()) {
-      if (!isOver(task)) void this.#steps.take(task.id, () => this.#resume(task));
+      if (!isOver(task)) void this.#take(task, () => this.#resume(task));
       else if ((task.endedAt ?? 0) < old) this.#forget(task);
     }
   }
@@ -119,7 +131,10 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     return this.#family.of(rootKey, root);
   }
 
-  /** Forgets the tasks of a session that is to be deleted, and of those below it: their ends are told to nobody. */
+  /**
+   * Forgets the tasks of a session that is being deleted, and of those below it: their ends are told to nobody, and a
+   * step that is still under way writes nothing more of them.
+   */
   async forget(sessionKey: string): Promise<void> {
     const gone = [...this.#tasks.values()].filter(
       ({ parentKey }) => parentKey === sessionKey || isBelow(parentKey, sessionKey),
@@ -134,7 +149,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     await this.#steps.settled();
   }
 
-  async #start(wish: Wish, { message, executionId, outside, knowsAddress }: TaskCall): Promise<ToolTask> {
+  async #start(wish: Wish, { message, executionId, signal, outside, knowsAddress }: TaskCall): Promise<ToolTask> {
     const { limits, now } = this.#options;
     const id = derivedId("task", executionId).slice("task_".length, "task_".length + 10);
     const known = this.#tasks.get(id);
@@ -147,6 +162,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     if (atWork >= limits.atOnce)
       throw refused(`${atWork} sub-agents are at work already (setting agents.spawn.atOnce): do it yourself or later.`);
     const childKey = childKeyOf(parentKey, id);
+    signal.throwIfAborted();
     const startedAt = now();
     const brief = briefMessage({ id, childKey, startedAt }, wish, { message, outside: outside(), knowsAddress });
     const task: TaskRecord = {
@@ -170,7 +186,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
       throw error;
     }
     this.#forgetOldest(parentKey);
-    await this.#steps.take(task.id, () => this.#begin(task));
+    await this.#take(task, () => this.#begin(task));
     return toView(task);
   }
 
@@ -191,6 +207,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     if (message === undefined) return;
     await engine.append(parentKey, [changeOf(task, "pending")], { durable: false });
     await sessions.open(childKey);
+    if (!this.#tasks.has(task.id)) return;
     const source = { source: "gateway" };
     const events: EventDraft[] = [
       draft("session_title_generated", { title: label, generated_by: "fallback" }, source),
@@ -218,19 +235,18 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     if (task === undefined) return;
     switch (event.type) {
       case "turn_execution_start":
-        void this.#steps.take(task.id, () => this.#run(task));
+        void this.#take(task, () => this.#run(task));
         return;
       case "turn_execution_complete":
       case "turn_execution_failed":
       case "turn_execution_cancelled":
-        void this.#steps.take(task.id, () => this.#settle(task));
+        void this.#take(task, () => this.#settle(task));
         return;
       case "error_occurred":
-        if (!event.payload.recoverable) void this.#steps.take(task.id, () => this.#settle(task, event.payload.message));
+        if (!event.payload.recoverable) void this.#take(task, () => this.#settle(task, event.payload.message));
         return;
       case "session_state_changed":
-        if (event.payload.to === "deleted")
-          void this.#steps.take(task.id, () => this.#settle(task, "Its session was deleted."));
+        if (event.payload.to === "deleted") void this.#take(task, () => this.#settle(task, "Its session was deleted."));
         return;
       default:
         return;
@@ -239,6 +255,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
 
   async #run(task: TaskRecord): Promise<void> {
     if (task.state !== "pending") return;
+    if (!this.#tasks.has(task.id)) return;
     await this.#options.engine.append(task.parentKey, [changeOf(task, "running")], { durable: false });
     task.state = "running";
     await this.#keep(task);
@@ -263,7 +280,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     await this.#report(task, isCut ? { state: "failed", error: "It was cancelled." } : found);
     const above = this.#openTaskIn(task.parentKey);
     // Its parent may have waited for this alone.
-    if (above !== undefined) void this.#steps.take(above.id, () => this.#settle(above));
+    if (above !== undefined) void this.#take(above, () => this.#settle(above));
   }
 
   /** Tells the end, and brings the result to the parent, in one transaction; a parent that cancelled it knows already. */
@@ -293,7 +310,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     task.message = undefined;
     task.endedAt = now();
     await this.#keep(task);
-    for (const tell of this.#ended.get(task.id) ?? []) tell();
+    for (const resolve of this.#ended.get(task.id) ?? []) resolve();
     this.#ended.delete(task.id);
   }
 
@@ -346,7 +363,17 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     return [...this.#tasks.values()].find((task) => task.childKey === childKey && !isOver(task));
   }
 
+  /** One step after the other, as long as neither the task nor its sessions are deleted. */
+  #take(task: TaskRecord, step: () => Promise<void>): Promise<void> {
+    const unlessGone = async (): Promise<void> => {
+      if (this.#tasks.has(task.id)) await step();
+    };
+    return this.#steps.take(task.id, () => this.#options.lives.run(task.childKey, unlessGone));
+  }
+
+  /** A step that a deletion did not wait for brings no record back. */
   async #keep(task: TaskRecord): Promise<void> {
+    if (!this.#tasks.has(task.id)) return;
     await this.#options.records.put(task.id, { ...task });
   }
 

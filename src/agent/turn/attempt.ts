@@ -1,18 +1,18 @@
-import type { TurnBudget } from "../../budgets/budgets.js";
+import type { TurnBudget } from "../../budgets/turn-budget.js";
 import type { Work } from "../../engine/engine.js";
 import type { ErrorCode } from "../../errors.js";
 import type { EventDraft } from "../../events/event.js";
 import type { TurnEnd } from "../../events/machines/input.js";
 import { isClosed } from "../../events/session-state.js";
 import { newId } from "../../util/ids.js";
-import { closeInterrupted } from "../calls/tool-calls.js";
+import { closeInterrupted } from "../calls/call-ends.js";
 import { failureText, sentenceFor, stopped, toReader } from "../model/sentences.js";
 import { closeQuestions } from "../questions/human-input.js";
-import { becomesActive, comesToRest } from "../session-state.js";
-import { queuedReplies } from "./end.js";
+import { toActive, toRest } from "../session-state.js";
+import { queuedReplies } from "./own-words.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import type { BuryScope } from "./scope.js";
-import { saidOf } from "./silence.js";
+import { textForChat } from "./silence.js";
 import { leaveStanding, noticeBeside } from "./standing-words.js";
 import { TurnLog } from "./turn-log.js";
 
@@ -30,13 +30,13 @@ export function openTurnLog(
       turnId,
       agentId: session.agentId,
       correlationId: message.id,
-      cause: earlier?.lastEventId ?? session.queuedEvents.get(message.id),
+      cause: earlier?.lastEventId ?? session.messages.queued.get(message.id),
     },
     earlier: earlier === undefined ? undefined : session.openTurn,
     persistDetail: options.persistDetail,
     persistThoughts: options.persistThoughts,
     keepThoughts: (messageId, content) => session.history?.keepThoughts(messageId, content),
-    counts: budget?.counts,
+    counts: (drafts) => budget?.counts(drafts) ?? [],
   });
 }
 
@@ -53,7 +53,7 @@ export function beginAttempt(
   // An attempt that fails for a reason of its own has told its begin already.
   if (earlier?.attempt !== attempt)
     begin.push(log.draft("turn_execution_start", { message_ids: [...messageIds], queued_ms: queuedMs, attempt }));
-  begin.push(...becomesActive(log, session.document.state));
+  begin.push(...toActive(log, session.document.state));
   if (machines.turn().turnId === "")
     begin.push(...log.stored(machines.feed({ kind: "restarted", lastState: session.agentState }).stored));
   const started = machines.feed({ kind: "turn_started", turnId, messageIds: [...messageIds], attempt, queuedMs });
@@ -68,7 +68,7 @@ export async function buryTurn(scope: BuryScope, code: ErrorCode): Promise<void>
   const sentence = sentenceFor(code);
   const told = toReader(sentence, true);
   const outcome = { end: "failed", code, category: "runtime", message: told, recoverable: false } as const;
-  const text = failureText(sentence, turnId, scope.ports.isOwner(channel, senderId));
+  const text = failureText(sentence, turnId, scope.ports.chat.isOwner(channel, senderId));
   const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, text, "error");
   await log.bury(told, drafts, replies);
   await leaveStanding(scope, replies, turnId);
@@ -102,9 +102,9 @@ function endAtOnce(
   const { begin, states } = beginAttempt(scope, log, [message.id], earlier);
   const open = (earlier?.questions ?? []).filter(({ answered }) => answered === undefined);
   const closed = [...closeQuestions(open, log), ...closeInterrupted(earlier?.pending ?? [], log, machines)];
-  const said = outcome.end === "failed" ? saidOf(message, "failed", text) : text;
+  const said = outcome.end === "failed" ? textForChat(message, "failed", text) : text;
   const beside = said === undefined ? undefined : noticeBeside(scope, log, said);
-  const replies = beside === undefined ? [] : ports.replies(message, beside.replyId, beside.text, turnId);
+  const replies = beside === undefined ? [] : ports.chat.replies(message, beside.replyId, beside.text, turnId);
   const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: 0 });
   // The begin above has made it active, unless the session is over.
   const before = isClosed(session.document.state) ? session.document.state : "active";
@@ -114,7 +114,7 @@ function endAtOnce(
     ...(beside?.unrecorded ?? []),
     ...closed,
     ...queuedReplies(log, replies),
-    ...comesToRest(log, before, rests),
+    ...toRest(log, before, rests),
     ...log.stored(stored),
   ];
   return { log, drafts, replies };

@@ -2,11 +2,14 @@ import type { Exceeded } from "../../budgets/limits.js";
 import type { Machines } from "../../events/machines/run-machines.js";
 import type { ChosenModel, ModelRequest } from "../../providers/provider.js";
 import { formatCount, formatUsd } from "../../util/text/amounts.js";
-import { estimateTokens } from "../model/token-estimate.js";
+import { tokensOfRequest } from "../model/request-tokens.js";
 
 /** What a call will cost at least: its prompt, as if all that was said before came from the provider's cache. */
-export function needOf(model: ChosenModel, request: ModelRequest): { readonly tokens: number; readonly usd: number } {
-  const tokens = estimateTokens(request);
+export function minimumCost(
+  model: ChosenModel,
+  request: ModelRequest,
+): { readonly tokens: number; readonly usd: number } {
+  const tokens = tokensOfRequest(request);
   const { price } = model;
   const isFirst = request.messages.length <= 1;
   const rate = isFirst ? price?.input : Math.min(price?.cacheRead ?? price?.input ?? 0, price?.input ?? 0);

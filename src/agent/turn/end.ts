@@ -1,97 +1,50 @@
 import type { Exceeded } from "../../budgets/limits.js";
-import { outboundQueued } from "../../bus/message-bus.js";
 import type { InboundMessage } from "../../bus/messages.js";
-import type { Work } from "../../engine/engine.js";
-import type { ProviderError } from "../../errors.js";
-import { noUsage, type Usage, withRemark } from "../../events/content.js";
+import { withRemark } from "../../events/content.js";
 import type { EventDraft, StoredEvent } from "../../events/event.js";
 import type { TurnEnd } from "../../events/machines/input.js";
-import { newId } from "../../util/ids.js";
 import { compressed, failureDetail, failureText, isRecoverable, modelSentence, stopped } from "../model/sentences.js";
 import { fallbackTitle } from "../model/titles.js";
 import { planText } from "../plan/text.js";
-import { comesToRest } from "../session-state.js";
+import { toRest } from "../session-state.js";
 import { budgetSentence } from "./budget.js";
-import type { Mailbox } from "./mailbox.js";
-import type { StopMode } from "./running-turns.js";
+import type { StopMode } from "./interruption.js";
+import type { LiveTurn } from "./live-turn.js";
+import type { LoopEnd } from "./loop-end.js";
+import { noticeMessage, queuedReplies } from "./own-words.js";
 import type { TurnScope } from "./scope.js";
-import { saidOf } from "./silence.js";
+import { textForChat } from "./silence.js";
 import { leaveStanding, noticeBeside } from "./standing-words.js";
 import type { TurnLog } from "./turn-log.js";
 
-/** How the loop came to its end; what has not been written yet stands in the turn's last commit. */
-export type LoopEnd =
-  | {
-      readonly kind: "answered";
-      readonly messageId: string;
-      readonly text: string;
-      /** Why it is not whole. */
-      readonly remark?: string | undefined;
-      readonly stopReason: string;
-      readonly unwritten: readonly EventDraft[];
-    }
-  | {
-      readonly kind: "notice";
-      readonly text: string;
-      readonly stopReason: "max_iterations" | "empty" | "refusal";
-      /** The answer without a word that the notice stands for. */
-      readonly spent?: Spent | undefined;
-      readonly unwritten: readonly EventDraft[];
-    }
-  | { readonly kind: "budget"; readonly exceeded: Exceeded; readonly unwritten: readonly EventDraft[] }
-  | {
-      readonly kind: "interrupted";
-      readonly partialMessageId: string | undefined;
-      readonly unwritten: readonly EventDraft[];
-    }
-  | { readonly kind: "failed"; readonly error: ProviderError; readonly unwritten: readonly EventDraft[] };
-
-/** What an answer has used. */
-export interface Spent {
-  /** Label of the model. */
-  readonly model: string;
-  readonly usage: Usage;
-  readonly costUsd: number | undefined;
-}
-
-export interface Ending {
-  readonly scope: TurnScope;
-  readonly log: TurnLog;
-  readonly mailbox: Mailbox;
-  /** Events that close questions which nobody goes on with. */
-  readonly closeQuestions: () => readonly EventDraft[];
-  readonly mode: StopMode;
-  readonly startedAt: number;
-}
-
 /** The turn's one commit: its last events, its replies and the acknowledgement of all its messages. */
-export async function endTurn(end: LoopEnd, ending: Ending): Promise<void> {
+export async function endTurn(end: LoopEnd, turn: LiveTurn, mode: StopMode): Promise<void> {
+  const { scope, log, mailbox, human, startedAt } = turn;
   // From here to the commit nothing is waited for, so that it acknowledges exactly the messages it names.
-  await ending.mailbox.settled();
-  const { scope, log, mailbox, startedAt } = ending;
+  await mailbox.settled();
   const { ports, delivery, machines, session } = scope;
   const message = delivery.work.body;
-  const drafts: EventDraft[] = [...end.unwritten, ...ending.closeQuestions()];
-  const { outcome, text, rests } = describeEnd(end, ending, drafts);
+  const drafts: EventDraft[] = [...end.unwritten, ...human.closeEarlier()];
+  const { outcome, text, rests } = describeEnd(end, turn, mode, drafts);
   if (end.kind === "answered" && scope.options.titles && session.document.title === undefined)
     drafts.push(...firstTitle(log, message, scope.opening?.text));
-  const said = saidOf(message, end.kind, text);
+  const said = textForChat(message, end.kind, text);
   // The whole answer takes the place of its first words; whatever else ends the turn leaves them standing.
   const beside = said === undefined || end.kind === "answered" ? undefined : noticeBeside(scope, log, said, drafts);
   drafts.unshift(...(beside?.unrecorded ?? []));
   const notices = message.silence?.word === undefined ? noticesOf(scope) : [];
   const replies = [
-    ...notices.flatMap((notice, n) => ports.replies(message, `${log.turnId}-n${n}`, notice, log.turnId)),
+    ...notices.flatMap((notice, n) => ports.chat.replies(message, `${log.turnId}-n${n}`, notice, log.turnId)),
     ...(said === undefined
       ? []
-      : ports.replies(message, beside?.replyId ?? log.turnId, beside?.text ?? said, log.turnId)),
+      : ports.chat.replies(message, beside?.replyId ?? log.turnId, beside?.text ?? said, log.turnId)),
   ];
   // A stop was claimed while the machines were busy with something else: it ends with this turn too.
   const joined = mailbox.messageIds.filter((id) => !machines.turn().messageIds.includes(id));
   machines.feed({ kind: "messages_joined", messageIds: joined });
   const durationMs = Math.max(0, Date.now() - startedAt);
   const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs, discarded: log.discarded });
-  const states = comesToRest(log, session.document.state, rests);
+  const states = toRest(log, session.document.state, rests);
   drafts.push(...queuedReplies(log, replies), ...states, ...log.stored(stored));
   await log.commit(drafts, replies);
   await leaveStanding(scope, replies, log.turnId);
@@ -119,7 +72,8 @@ function firstTitle(log: TurnLog, message: InboundMessage, text = message.conten
 
 function describeEnd(
   end: LoopEnd,
-  { scope, log, mode }: Ending,
+  { scope, log }: LiveTurn,
+  mode: StopMode,
   drafts: EventDraft[],
 ): {
   readonly outcome: TurnEnd;
@@ -165,7 +119,11 @@ function describeEnd(
           message: failureDetail(modelSentence(error), error.message),
           recoverable: isRecoverable(error),
         },
-        text: failureText(modelSentence(error), log.turnId, scope.ports.isOwner(message.channel, message.senderId)),
+        text: failureText(
+          modelSentence(error),
+          log.turnId,
+          scope.ports.chat.isOwner(message.channel, message.senderId),
+        ),
         rests: "error",
       };
     }
@@ -180,7 +138,7 @@ function describeBudget(
   drafts: EventDraft[],
 ): ReturnType<typeof describeEnd> {
   const message = budgetSentence(exceeded, ports.budgets.calendar.timeZone);
-  const isNew = !session.spending.wasTold(exceeded);
+  const isNew = !session.spending.wasReported(exceeded);
   const { scope, limit, used, unit, subject, period } = exceeded;
   if (isNew) drafts.push(log.draft("budget_exceeded", { scope, limit, used, unit, subject, period }));
   return {
@@ -192,29 +150,4 @@ function describeBudget(
 
 function asStopReason(reason: string): "end_turn" | "max_tokens" | "refusal" {
   return reason === "max_tokens" || reason === "refusal" ? reason : "end_turn";
-}
-
-/** A sentence of the gateway's own: shown like an answer, and never part of what the model sees. */
-export function noticeMessage(
-  log: TurnLog,
-  text: string,
-  spent: Spent = { model: "none", usage: noUsage, costUsd: undefined },
-): { readonly id: string; readonly draft: EventDraft } {
-  const id = newId("msg");
-  const payload = {
-    message_id: id,
-    content: [{ type: "text" as const, text }],
-    model: spent.model,
-    iteration: 0,
-    stop_reason: "end_turn" as const,
-    usage: spent.usage,
-    cost_usd: spent.costUsd,
-    final: true,
-    partial: false,
-  };
-  return { id, draft: log.draft("assistant_message", payload, "gateway") };
-}
-
-export function queuedReplies(log: TurnLog, replies: readonly Work<"outbound">[]): EventDraft[] {
-  return replies.map((work) => log.adopt(outboundQueued(work.body, undefined)));
 }

@@ -10,27 +10,8 @@ import { continuesBurst, type QuietTime, quietLeftMs } from "../questions/quiet-
 
 type InboundWork = StoredWork<"inbound">;
 
-/** Messages of the same chat that arrive while a turn runs. */
-export interface Mailbox extends Disposable {
-  /** Takes into the turn, before it begins, what has become of this message since it was accepted. */
-  takeChanges(message: InboundMessage): Promise<readonly InboundMessage[]>;
-  /** Takes into the turn what its own sender has added since, in order; other people's messages wait. */
-  takeAdditions(): Promise<readonly InboundMessage[]>;
-  /**
-   * Takes into the turn what its sender wrote in quick succession after its first message, and waits for more of it
-   * while there is reason to. Ends early when `signal` aborts.
-   */
-  takeBurst(quiet: QuietTime, signal: AbortSignal): Promise<readonly InboundMessage[]>;
-  /** Looks once more at what was accepted since the given moment (Unix ms): it may answer a question by now. */
-  reconsider(sinceMs: number): void;
-  /** Resolves once {@link messageIds} names everything that has been taken. */
-  settled(): Promise<void>;
-  /** Ids of all messages that the turn answers, its own first. */
-  readonly messageIds: readonly string[];
-}
-
 export interface MailboxOptions {
-  readonly ports: Pick<AgentPorts, "engine" | "isOwner">;
+  readonly ports: Pick<AgentPorts, "engine" | "chat">;
   readonly delivery: Delivery<"inbound">;
   /** Messages that an earlier attempt had taken into the turn. */
   readonly rejoined: readonly string[];
@@ -41,74 +22,155 @@ export interface MailboxOptions {
   readonly endsPlan: (content: string) => boolean;
 }
 
-export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
-  const { ports, delivery, rejoined, onStop, reserveAnswer, endsPlan } = options;
-  const own = delivery.work.body;
-  const messageIds = [own.id];
-  const changes: InboundMessage[] = [];
-  const listeners = new Set<() => void>();
-  let taking: Promise<void> = Promise.resolve();
-  const claim = async (works: readonly InboundWork[]): Promise<readonly InboundMessage[]> => {
-    if (works.length === 0) return [];
-    const claimed = await delivery.claim(works.map((work) => work.id));
-    messageIds.push(...claimed.map((work) => work.id));
-    changes.push(...claimed.flatMap(({ body }) => (body.change === undefined ? [] : [body])));
-    return claimed.map((work) => work.body);
-  };
-  const others = (): readonly InboundWork[] =>
-    ports.engine.waiting("inbound", own.sessionKey).filter((work) => !messageIds.includes(work.id));
-  const isOfSender = ({ channel, senderId }: InboundMessage): boolean =>
-    channel === own.channel && senderId === own.senderId;
-  const mayStop = (message: InboundMessage): boolean =>
-    isOfSender(message) || ports.isOwner(message.channel, message.senderId);
+/** Messages of the same chat that arrive while a turn runs: they stop it, answer it, join it, or wait. */
+export class Mailbox implements Disposable {
+  readonly #options: MailboxOptions;
+  readonly #own: InboundMessage;
+  readonly #messageIds: string[];
+  /** What the sender has made of messages of the turn since they were accepted. */
+  readonly #changes: InboundMessage[] = [];
+  /** Called at each message that is accepted. */
+  readonly #listeners = new Set<() => void>();
+  readonly #stopListening: () => void;
+  #claiming: Promise<void> = Promise.resolve();
 
-  /** Claims a message that steers the turn, in the background. */
-  const take = (work: InboundWork, then: (isClaimed: boolean) => void | Promise<void>): void => {
-    const run = async (): Promise<void> => {
-      try {
-        await then((await claim([work])).length > 0);
-      } catch (error) {
-        // The turn has just ended: the message finds nothing to steer when its own turn comes.
-        if (!(error instanceof EngineError)) throw error;
+  private constructor(options: MailboxOptions) {
+    this.#options = options;
+    this.#own = options.delivery.work.body;
+    this.#messageIds = [this.#own.id];
+    this.#stopListening = options.ports.engine.onAccepted(this.#own.sessionKey, (work) => this.#onAccepted(work));
+  }
+
+  /** Resolves once what was accepted before this turn listened counts as well. */
+  static async open(options: MailboxOptions): Promise<Mailbox> {
+    const mailbox = new Mailbox(options);
+    await mailbox.#claim(mailbox.#others().filter((work) => options.rejoined.includes(work.id)));
+    for (const work of mailbox.#others()) mailbox.#onAccepted(work);
+    await mailbox.settled();
+    return mailbox;
+  }
+
+  /** Ids of all messages that the turn answers, its own first. */
+  get messageIds(): readonly string[] {
+    return this.#messageIds;
+  }
+
+  /** Resolves once {@link messageIds} names everything that has been taken. */
+  settled(): Promise<void> {
+    return this.#claiming;
+  }
+
+  /** Takes into the turn, before it begins, what has become of this message since it was accepted. */
+  async takeChanges({ platformMessageId }: InboundMessage): Promise<readonly InboundMessage[]> {
+    if (platformMessageId === undefined) return [];
+    const isOfMessage = (body: InboundMessage): boolean =>
+      body.change !== undefined && body.platformMessageId === platformMessageId && this.#isOfSender(body);
+    await this.#claim(this.#others().filter(({ body }) => isOfMessage(body)));
+    return this.#changes.filter(isOfMessage);
+  }
+
+  /** Takes into the turn what its own sender has added since, in order; other people's messages wait. */
+  takeAdditions(): Promise<readonly InboundMessage[]> {
+    return this.#claim(this.#plainFollowUps());
+  }
+
+  /**
+   * Takes into the turn what its sender wrote in quick succession after its first message, and waits for more of it
+   * while there is reason to. Ends early when `signal` aborts.
+   */
+  async takeBurst(quiet: QuietTime, signal: AbortSignal): Promise<readonly InboundMessage[]> {
+    const burst: InboundMessage[] = [this.#own];
+    while (!signal.aborted) {
+      const [next] = this.#plainFollowUps();
+      const last = burst.at(-1) ?? this.#own;
+      if (next !== undefined && continuesBurst(last, next.body, quiet)) {
+        burst.push(...(await this.#claim([next])));
+        continue;
       }
-    };
-    taking = Promise.all([taking, run()]).then(() => undefined);
-  };
-  const stopBy = (work: InboundWork): void =>
-    take(work, (isClaimed) => {
-      if (isClaimed) onStop("stop");
-    });
-  const answerBy = (work: InboundWork, answer: Reservation): void =>
-    take(work, async (isClaimed) => {
-      if (isClaimed) await answer.commit(work.id);
-      else answer.cancel();
-    });
-  const onAccepted = (work: InboundWork): void => {
-    for (const listener of listeners) listener();
+      const leftMs = next === undefined ? quietLeftMs(burst, quiet, Date.now()) : 0;
+      if (leftMs === 0) break;
+      await this.#nextAccepted(leftMs, signal);
+    }
+    return burst.slice(1);
+  }
+
+  /** Looks once more at what was accepted since the given moment (Unix ms): it may answer a question by now. */
+  reconsider(sinceMs: number): void {
+    for (const work of this.#others()) if (work.body.receivedAt >= sinceMs) this.#onAccepted(work);
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopListening();
+  }
+
+  /** What waits behind the turn. */
+  #others(): readonly InboundWork[] {
+    return this.#options.ports.engine
+      .waiting("inbound", this.#own.sessionKey)
+      .filter((work) => !this.#messageIds.includes(work.id));
+  }
+
+  #isOfSender({ channel, senderId }: InboundMessage): boolean {
+    return channel === this.#own.channel && senderId === this.#own.senderId;
+  }
+
+  async #claim(works: readonly InboundWork[]): Promise<readonly InboundMessage[]> {
+    if (works.length === 0) return [];
+    const claimed = await this.#options.delivery.claim(works.map((work) => work.id));
+    this.#messageIds.push(...claimed.map((work) => work.id));
+    this.#changes.push(...claimed.flatMap(({ body }) => (body.change === undefined ? [] : [body])));
+    return claimed.map((work) => work.body);
+  }
+
+  #onAccepted(work: InboundWork): void {
+    for (const listener of this.#listeners) listener();
     const { body } = work;
+    const { ports, onStop, reserveAnswer, endsPlan } = this.#options;
+    const maySteer = this.#isOfSender(body) || ports.chat.isOwner(body.channel, body.senderId);
     // What a sub-agent brings back neither stops nor answers anything.
-    if (!mayStop(body) || body.resultOf !== undefined) return;
+    if (!maySteer || body.resultOf !== undefined) return;
     // An option may be called like a stop phrase: then it is the answer. A client that names another mode means it.
     const isOver = endsPlan(body.content);
     const isOther =
       isOver || parseCommand(body.content)?.name === "stop" || body.mode === "cancel" || body.mode === "next";
     const answer = isOther ? undefined : reserveAnswer(body);
-    if (answer !== undefined) answerBy(work, answer);
-    else if (asksToStop(body.content)) stopBy(work);
+    if (answer !== undefined) this.#answerBy(work, answer);
+    else if (asksToStop(body.content)) this.#stopBy(work);
     else if (isOver || body.mode === "cancel") onStop("cancel");
-  };
-  const undo = ports.engine.onAccepted(own.sessionKey, onAccepted);
-  await claim(others().filter((work) => rejoined.includes(work.id)));
-  // What was accepted before this turn listened counts as well.
-  for (const work of others()) onAccepted(work);
-  await taking;
+  }
+
+  #stopBy(work: InboundWork): void {
+    this.#steerBy(work, (isClaimed) => {
+      if (isClaimed) this.#options.onStop("stop");
+    });
+  }
+
+  #answerBy(work: InboundWork, answer: Reservation): void {
+    this.#steerBy(work, async (isClaimed) => {
+      if (isClaimed) await answer.commit(work.id);
+      else answer.cancel();
+    });
+  }
+
+  /** Claims a message that steers the turn, in the background. */
+  #steerBy(work: InboundWork, steer: (isClaimed: boolean) => void | Promise<void>): void {
+    const run = async (): Promise<void> => {
+      try {
+        await steer((await this.#claim([work])).length > 0);
+      } catch (error) {
+        // The turn has just ended: the message finds nothing to steer when its own turn comes.
+        if (!(error instanceof EngineError)) throw error;
+      }
+    };
+    this.#claiming = Promise.all([this.#claiming, run()]).then(() => undefined);
+  }
 
   /** What the sender wrote next, up to the first message that is not to join. */
-  const plainFollowUps = (): readonly InboundWork[] => {
-    const all = others();
+  #plainFollowUps(): readonly InboundWork[] {
+    const all = this.#others();
     const end = all.findIndex(
       ({ body }) =>
-        !isOfSender(body) ||
+        !this.#isOfSender(body) ||
         body.mode === "next" ||
         body.mode === "cancel" ||
         body.change === "deleted" ||
@@ -116,48 +178,18 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
         asksToStop(body.content),
     );
     return end === -1 ? all : all.slice(0, end);
-  };
-  const nextAccepted = async (ms: number, signal: AbortSignal): Promise<void> => {
+  }
+
+  /** Resolves at the next message, after `ms`, or when `signal` aborts. */
+  async #nextAccepted(ms: number, signal: AbortSignal): Promise<void> {
     using scope = linked(signal, ms);
     let listener = (): void => {};
     await new Promise<void>((resolve) => {
       listener = resolve;
-      listeners.add(listener);
+      this.#listeners.add(listener);
       scope.signal.addEventListener("abort", listener, { once: true });
       if (scope.signal.aborted) resolve();
     });
-    listeners.delete(listener);
-  };
-
-  return {
-    messageIds,
-    settled: () => taking,
-    async takeChanges({ platformMessageId }) {
-      if (platformMessageId === undefined) return [];
-      const isOfMessage = (body: InboundMessage): boolean =>
-        body.change !== undefined && body.platformMessageId === platformMessageId && isOfSender(body);
-      await claim(others().filter(({ body }) => isOfMessage(body)));
-      return changes.filter(isOfMessage);
-    },
-    takeAdditions: () => claim(plainFollowUps()),
-    reconsider(sinceMs) {
-      for (const work of others()) if (work.body.receivedAt >= sinceMs) onAccepted(work);
-    },
-    async takeBurst(quiet, signal) {
-      const burst: InboundMessage[] = [own];
-      while (!signal.aborted) {
-        const [next] = plainFollowUps();
-        const last = burst.at(-1) ?? own;
-        if (next !== undefined && continuesBurst(last, next.body, quiet)) {
-          burst.push(...(await claim([next])));
-          continue;
-        }
-        const leftMs = next === undefined ? quietLeftMs(burst, quiet, Date.now()) : 0;
-        if (leftMs === 0) break;
-        await nextAccepted(leftMs, signal);
-      }
-      return burst.slice(1);
-    },
-    [Symbol.dispose]: undo,
-  };
+    this.#listeners.delete(listener);
+  }
 }

@@ -1,6 +1,6 @@
 import type { Payload } from "../../events/catalogue.js";
 import type { ToolUsePart } from "../../events/content.js";
-import type { StoredEvent } from "../../events/event.js";
+import type { EventOf, StoredEvent } from "../../events/event.js";
 import type { MachineInput } from "../../events/machines/input.js";
 
 /** A call of the model's answer, and how far it has come. */
@@ -50,81 +50,99 @@ export function readEarlierAttempts(openTurn: readonly StoredEvent[], messageId:
   const start = openTurn.find((event) => event.type === "turn_execution_start");
   if (start?.type !== "turn_execution_start" || start.turn_id === undefined) return undefined;
   if (!start.payload.message_ids.includes(messageId)) return undefined;
+  const fold = new AttemptsFold(start);
+  for (const event of openTurn) fold.apply(event);
+  return { turnId: start.turn_id, ...fold.toAttempts(), lastEventId: openTurn.at(-1)?.event_id };
+}
 
-  const messageIds: string[] = [];
-  const inputs: MachineInput[] = [];
-  const calls = new Map<string, ToolUsePart>();
-  const started = new Map<string, string>();
-  const underWay = new Map<string, Record<string, unknown>>();
-  const questions = new Map<string, EarlierQuestion>();
-  const answeredBy: string[] = [];
-  const finished: FinishedCall[] = [];
-  let answers = 0;
-  let { attempt } = start.payload;
-  for (const event of openTurn) {
+class AttemptsFold {
+  readonly #start: EventOf<"turn_execution_start">;
+  #attempt: number;
+  readonly #messageIds: string[] = [];
+  #answers = 0;
+  /** Of the last answer, by call id. */
+  readonly #calls = new Map<string, ToolUsePart>();
+  /** By call id: the execution that was started for it. */
+  readonly #executions = new Map<string, string>();
+  /** By execution id. */
+  readonly #executionInputs = new Map<string, Record<string, unknown>>();
+  readonly #questions = new Map<string, EarlierQuestion>();
+  readonly #answeredBy: string[] = [];
+  readonly #finished: FinishedCall[] = [];
+  readonly #inputs: MachineInput[] = [];
+
+  constructor(start: EventOf<"turn_execution_start">) {
+    this.#start = start;
+    this.#attempt = start.payload.attempt;
+  }
+
+  apply(event: StoredEvent): void {
     switch (event.type) {
       case "turn_execution_start":
-        attempt = event.payload.attempt;
+        this.#attempt = event.payload.attempt;
         break;
       case "user_message":
-        messageIds.push(event.payload.message_id);
+        this.#messageIds.push(event.payload.message_id);
         break;
       case "assistant_message":
-        // What a tool has said in between is none of the model's answers.
-        if (event.payload.partial || event.payload.iteration === 0) break;
-        answers = Math.max(answers, event.payload.iteration);
-        inputs.push({ kind: "answer_stored", message: event.payload });
-        calls.clear();
-        // Models may use one call id again.
-        started.clear();
-        questions.clear();
-        for (const part of event.payload.content) if (part.type === "tool_use") calls.set(part.id, part);
+        this.#answer(event.payload);
         break;
       case "tool_execution_start":
-        started.set(event.payload.tool_call_id, event.payload.tool_execution_id);
-        underWay.set(event.payload.tool_execution_id, event.payload.input);
+        this.#executions.set(event.payload.tool_call_id, event.payload.tool_execution_id);
+        this.#executionInputs.set(event.payload.tool_execution_id, event.payload.input);
         break;
       case "human_input_asked":
-        questions.set(event.payload.request_id, { asked: event.payload, askedAt: Date.parse(event.timestamp) });
+        this.#questions.set(event.payload.request_id, { asked: event.payload, askedAt: Date.parse(event.timestamp) });
         break;
-      case "human_input_answered": {
-        const question = questions.get(event.payload.request_id);
-        if (question !== undefined) questions.set(event.payload.request_id, { ...question, answered: event.payload });
-        if (event.correlation_id !== undefined && event.correlation_id !== start.correlation_id)
-          answeredBy.push(event.correlation_id);
+      case "human_input_answered":
+        this.#answerQuestion(event);
         break;
-      }
       case "tool_execution_complete":
-        calls.delete(event.payload.tool_call_id);
-        finished.push({
-          name: event.payload.tool_name,
-          input: underWay.get(event.payload.tool_execution_id) ?? {},
-          output: event.payload.output,
-        });
-        inputs.push({
-          kind: "tool_finished",
-          toolCallId: event.payload.tool_call_id,
-          toolName: event.payload.tool_name,
-          output: event.payload.output,
-          isError: event.payload.is_error,
-          durationMs: event.payload.duration_ms,
-        });
+        this.#finish(event.payload);
         break;
       default:
         break;
     }
   }
-  return {
-    turnId: start.turn_id,
-    attempt,
-    messageIds,
-    begunWith: start.payload.message_ids,
-    answers,
-    pending: [...calls.values()].map((call) => ({ call, startedAs: started.get(call.id) })),
-    questions: [...questions.values()],
-    answeredBy,
-    finished,
-    inputs,
-    lastEventId: openTurn.at(-1)?.event_id,
-  };
+
+  toAttempts(): Omit<EarlierAttempts, "turnId" | "lastEventId"> {
+    return {
+      attempt: this.#attempt,
+      messageIds: this.#messageIds,
+      begunWith: this.#start.payload.message_ids,
+      answers: this.#answers,
+      pending: [...this.#calls.values()].map((call) => ({ call, startedAs: this.#executions.get(call.id) })),
+      questions: [...this.#questions.values()],
+      answeredBy: this.#answeredBy,
+      finished: this.#finished,
+      inputs: this.#inputs,
+    };
+  }
+
+  #answer(message: Payload<"assistant_message">): void {
+    // What a tool has said in between is none of the model's answers.
+    if (message.partial || message.iteration === 0) return;
+    this.#answers = Math.max(this.#answers, message.iteration);
+    this.#inputs.push({ kind: "answer_stored", message });
+    this.#calls.clear();
+    // Models may use one call id again.
+    this.#executions.clear();
+    this.#questions.clear();
+    for (const part of message.content) if (part.type === "tool_use") this.#calls.set(part.id, part);
+  }
+
+  #answerQuestion({ payload, correlation_id }: EventOf<"human_input_answered">): void {
+    const question = this.#questions.get(payload.request_id);
+    if (question !== undefined) this.#questions.set(payload.request_id, { ...question, answered: payload });
+    if (correlation_id !== undefined && correlation_id !== this.#start.correlation_id)
+      this.#answeredBy.push(correlation_id);
+  }
+
+  #finish(ended: Payload<"tool_execution_complete">): void {
+    const { tool_call_id: toolCallId, tool_name: toolName, output, is_error: isError, duration_ms: durationMs } = ended;
+    this.#calls.delete(toolCallId);
+    const input = this.#executionInputs.get(ended.tool_execution_id) ?? {};
+    this.#finished.push({ name: toolName, input, output });
+    this.#inputs.push({ kind: "tool_finished", toolCallId, toolName, output, isError, durationMs });
+  }
 }

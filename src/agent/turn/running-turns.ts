@@ -1,11 +1,4 @@
-/** `stop` by a person, `cancel` because a newer message takes its place, `abort` together with its whole session. */
-export type StopMode = "stop" | "cancel" | "abort";
-
-/** Why a turn is ended before its time. */
-export type Interrupt =
-  | { readonly kind: "user"; readonly mode: StopMode }
-  /** The process stops, or the attempt was taken away: nothing is written. After a stop the turn goes on at the next start. */
-  | { readonly kind: "shutdown" };
+import type { Interrupt, StopMode } from "./interruption.js";
 
 interface RunningTurn {
   readonly turnId: string;

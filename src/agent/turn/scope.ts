@@ -17,6 +17,9 @@ export interface TurnScope {
 
 /** What is left when even the session cannot be read. */
 export interface BuryScope extends Omit<TurnScope, "session"> {
-  readonly session: Pick<ResidentSession, "agentId" | "agentState" | "openTurn" | "queuedEvents"> &
-    Partial<Pick<ResidentSession, "history">> & { readonly document: { readonly state: string } };
+  readonly session: Pick<ResidentSession, "agentId" | "agentState" | "openTurn"> &
+    Partial<Pick<ResidentSession, "history">> & {
+      readonly messages: Pick<ResidentSession["messages"], "queued">;
+      readonly document: { readonly state: string };
+    };
 }

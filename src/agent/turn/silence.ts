@@ -4,7 +4,7 @@ import type { InboundMessage } from "../../bus/messages.js";
 type EndKind = "answered" | "notice" | "budget" | "interrupted" | "failed";
 
 /** What of a turn's end is said in the chat; all of it stands in the session's log. */
-export function saidOf(
+export function textForChat(
   { silence }: Pick<InboundMessage, "silence">,
   kind: EndKind,
   text: string | undefined,

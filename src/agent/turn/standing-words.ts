@@ -23,7 +23,7 @@ export function noticeBeside(
   notice: string,
   unwritten: readonly EventDraft[] = [],
 ): NoticeBeside {
-  const standing = ports.previews.freeze(previewOf(log.turnId));
+  const standing = ports.chat.previews.freeze(previewOf(log.turnId));
   if (standing === undefined) return { replyId: log.turnId, text: notice, unrecorded: [] };
   const { shown } = standing;
   if (shown === "") return { replyId: `${log.turnId}-end`, text: notice, unrecorded: [] };
@@ -46,7 +46,7 @@ export async function leaveStanding(
   turnId: string,
 ): Promise<void> {
   const id = previewOf(turnId);
-  if (!replies.some((work) => work.id === id)) await ports.previews.forget(id);
+  if (!replies.some((work) => work.id === id)) await ports.chat.previews.forget(id);
 }
 
 /** The first platform message of a turn's reply. */

@@ -36,7 +36,7 @@ export interface TurnLogOptions {
  */
 export class TurnLog {
   readonly #options: TurnLogOptions;
-  readonly #told: ReadonlySet<string>;
+  readonly #earlierIds: ReadonlySet<string>;
   #cause: string | undefined;
   /** Of what this attempt has written. */
   #lastSeq = 0;
@@ -49,7 +49,7 @@ export class TurnLog {
   constructor(options: TurnLogOptions) {
     this.#options = options;
     this.#cause = options.identity.cause;
-    this.#told = new Set(options.earlier?.map(({ event_id }) => event_id));
+    this.#earlierIds = new Set(options.earlier?.map(({ event_id }) => event_id));
   }
 
   get turnId(): string {
@@ -79,7 +79,7 @@ export class TurnLog {
   }
 
   /** Publishes the stream outputs and writes the stored ones, together with what is sent out before the turn's end. */
-  async tell(
+  async writeOutputs(
     outputs: MachineOutputs,
     before: readonly EventDraft[] = [],
     durable = false,
@@ -97,7 +97,7 @@ export class TurnLog {
 
   async append(drafts: readonly EventDraft[], durable = false, emit: readonly Work[] = []): Promise<void> {
     const cause = this.#cause;
-    const { stored, passing } = this.#chain(drafts.filter(({ event_id }) => !this.#told.has(event_id)));
+    const { stored, passing } = this.#chain(drafts.filter(({ event_id }) => !this.#earlierIds.has(event_id)));
     try {
       if (stored.length > 0) {
         const options = { durable, emit, counts: this.#counts(drafts) };

@@ -1,11 +1,11 @@
 import { messageOf } from "../../errors.js";
-import { specOf } from "../../events/catalogue.js";
+import { type EventType, specOf, typesWhere } from "../../events/catalogue.js";
 import { type GatewayEvent, isStored, type StoredEvent } from "../../events/event.js";
 import type { StreamSnapshots } from "../../events/stream-snapshots.js";
 import type { EventConsumer } from "../../events/system-bus.js";
 import { type Logger, silentLog } from "../../log.js";
 import { sleep } from "../../util/async/sleep.js";
-import type { SubscribeOptions, Subscription } from "../gateway-api.js";
+import type { SubscribeOptions, Subscription } from "../messages/events-api.js";
 
 /** Where a feed gets its events from. `events` and `lastSequence` are the engine's. */
 export interface FeedSources {
@@ -40,20 +40,26 @@ export function openSessionFeed(
   options: SubscribeOptions,
   listener: FeedListener,
 ): Subscription {
-  const deliver = createDelivery(options.types, listener, sources.log ?? silentLog);
-  if (target === "*") return openLiveFeed(sources.bus, (key) => !key.startsWith("system:"), options.after, deliver);
+  const types = wantedTypes(options.types);
+  const deliver = createDelivery(types, listener, sources.log ?? silentLog);
+  if (target === "*") return openLiveFeed(sources.bus, types, options.after, deliver);
   const sessionKey = target === "system" ? sources.systemKey : target;
-  return openOneSession(sources, sessionKey, options, deliver);
+  return new SessionFeed(sources, sessionKey, { ...options, types }, deliver);
 }
 
+type Types = ReadonlySet<EventType>;
 type Deliver = (event: GatewayEvent) => Promise<void> | undefined;
 
+/** What no client may see is never wanted. */
+function wantedTypes(named: readonly string[] | undefined): Types {
+  return new Set(typesWhere(({ goesTo }, type) => goesTo !== "nobody" && named?.includes(type) !== false));
+}
+
 /** Leaves out what is not for this listener, and keeps its faults away from the bus. */
-function createDelivery(types: readonly string[] | undefined, listener: FeedListener, log: Logger): Deliver {
-  const wanted = types === undefined ? undefined : new Set(types);
+function createDelivery(types: Types, listener: FeedListener, log: Logger): Deliver {
   const onFault = (error: unknown): void => log.error("an event listener failed", { error });
   return (event) => {
-    if (specOf(event.type).goesTo === "nobody" || wanted?.has(event.type) === false) return undefined;
+    if (!types.has(event.type)) return undefined;
     try {
       return listener(event)?.catch(onFault);
     } catch (error) {
@@ -65,7 +71,7 @@ function createDelivery(types: readonly string[] | undefined, listener: FeedList
 
 function openLiveFeed(
   bus: EventConsumer,
-  isWanted: (sessionKey: string) => boolean,
+  types: Types,
   after: Promise<void> | undefined,
   deliver: Deliver,
 ): Subscription {
@@ -75,7 +81,7 @@ function openLiveFeed(
     if (isHeld) held.push(event);
     else void deliver(event);
   };
-  const stop = bus.onAny(onEvent, { filter: (event) => isWanted(event.session_key) });
+  const stop = bus.on<EventType>([...types], onEvent, { filter: (event) => !event.session_key.startsWith("system:") });
   let isClosed = false;
   const caughtUp = Promise.resolve(after).then(() => {
     isHeld = false;
@@ -91,120 +97,147 @@ function openLiveFeed(
   };
 }
 
-function openOneSession(
-  sources: FeedSources,
-  sessionKey: string,
-  { fromSequence, after }: SubscribeOptions,
-  deliver: Deliver,
-): Subscription {
-  const { bus, snapshots, log = silentLog } = sources;
-  const closing = new AbortController();
-  const { signal } = closing;
-  const told = createToldMessages();
-  /** The last seq that was told, or not asked for; 0 until `join` knows. */
-  let cursor = 0;
-  let pending: StoredEvent[] = [];
-  let live = false;
+interface FeedOptions extends Omit<SubscribeOptions, "types"> {
+  readonly types: Types;
+}
 
-  const deliverStored = (event: StoredEvent): Promise<void> | undefined => {
-    cursor = event.seq;
-    told.note(event);
-    return deliver(event);
-  };
+class SessionFeed implements Subscription {
+  readonly joinedAt: Promise<number>;
+  readonly caughtUp: Promise<void>;
+  readonly #sources: FeedSources;
+  readonly #sessionKey: string;
+  readonly #fromSequence: number | undefined;
+  readonly #deliver: Deliver;
+  readonly #log: Logger;
+  readonly #told = createToldMessages();
+  readonly #closing = new AbortController();
+  readonly #stop: () => void;
+  /** The last seq that was told, or not asked for; 0 until `#join` knows. */
+  #cursor = 0;
+  /** What came while the past was read. */
+  #pending: StoredEvent[] = [];
+  #isLive = false;
 
-  const onEvent = (event: GatewayEvent): void => {
+  constructor(sources: FeedSources, sessionKey: string, { fromSequence, after, types }: FeedOptions, deliver: Deliver) {
+    this.#sources = sources;
+    this.#sessionKey = sessionKey;
+    this.#fromSequence = fromSequence;
+    this.#deliver = deliver;
+    this.#log = sources.log ?? silentLog;
+    // Each stored event moves the feed on, whether it is told or not.
+    const heard = typesWhere(({ stored }, type) => stored || types.has(type));
+    this.#stop = sources.bus.on(heard, (event) => this.#onEvent(event), {
+      filter: (event) => event.session_key === sessionKey,
+    });
+    this.joinedAt = this.#join();
+    this.caughtUp = this.#follow(after);
+    // Whoever cares awaits it; nobody else is to be ended by it.
+    for (const promise of [this.joinedAt, this.caughtUp]) promise.catch(() => {});
+  }
+
+  close(): void {
+    this.#stop();
+    this.#closing.abort();
+    this.#pending = [];
+  }
+
+  #onEvent(event: GatewayEvent): void {
     if (!isStored(event)) {
-      if (live) void deliver(event);
-    } else if (live && event.seq === cursor + 1) {
-      void deliverStored(event);
-    } else if (event.seq > cursor) {
-      pending.push(event);
-      if (pending.length > maxPending) pending.shift();
-      if (live) void catchUpAgain(event.seq);
+      if (this.#isLive) void this.#deliver(event);
+    } else if (this.#isLive && event.seq === this.#cursor + 1) {
+      void this.#deliverStored(event);
+    } else if (event.seq > this.#cursor) {
+      this.#pending.push(event);
+      if (this.#pending.length > maxPending) this.#pending.shift();
+      if (this.#isLive) void this.#catchUpAgain(event.seq);
     }
-  };
-  const stop = bus.onAny(onEvent, { filter: (event) => event.session_key === sessionKey });
-  const close = (): void => {
-    stop();
-    closing.abort();
-    pending = [];
-  };
+  }
 
-  /** Reads on until nothing is missing before the oldest event held back, then tells those. */
-  const catchUp = async (isBehind: boolean): Promise<void> => {
-    let readOn = isBehind;
-    let nothingAfter = -1;
-    while (!signal.aborted) {
-      pending = pending.filter((event) => event.seq > cursor);
-      const next = pending[0];
-      const missing = next !== undefined && next.seq > cursor + 1;
-      if (cursor !== nothingAfter && (readOn || missing)) {
-        const after = cursor;
-        const page = await sources.events(sessionKey, { afterSeq: after, limit: pageSize });
-        for (const event of page.events) {
-          if (signal.aborted) return;
-          if (event.seq <= cursor) continue;
-          const slow = deliverStored(event);
-          if (slow !== undefined) await slow;
-        }
-        readOn = page.hasMore;
-        if (cursor === after) nothingAfter = after;
-      } else if (next !== undefined) {
-        pending.shift();
-        const slow = deliverStored(next);
-        if (slow !== undefined) await slow;
-      } else {
-        return goLive();
-      }
-    }
-  };
+  #deliverStored(event: StoredEvent): Promise<void> | undefined {
+    this.#cursor = event.seq;
+    this.#told.note(event);
+    return this.#deliver(event);
+  }
 
-  /** In one go with the last look at `pending`: the bus delivers synchronously, so no event can come in between. */
-  const goLive = (): void => {
-    live = true;
-    const snapshot = snapshots.snapshotOf(sessionKey);
-    if (snapshot === undefined || told.isOver(snapshot.messageId, snapshot.turnId)) return;
-    for (const event of snapshot.events) void deliver(event);
-  };
-
-  const join = async (): Promise<number> => {
-    const last = await sources.lastSequence(sessionKey);
-    if (fromSequence === undefined) {
+  async #join(): Promise<number> {
+    const last = await this.#sources.lastSequence(this.#sessionKey);
+    if (this.#fromSequence === undefined) {
       // What was told meanwhile is new.
-      cursor = Math.min(last, (pending[0]?.seq ?? Number.POSITIVE_INFINITY) - 1);
-      return cursor;
+      this.#cursor = Math.min(last, (this.#pending[0]?.seq ?? Number.POSITIVE_INFINITY) - 1);
+      return this.#cursor;
     }
     // A log that lost its unsynced tail in a power cut is behind what this client has seen.
-    cursor = Math.min(fromSequence, last);
+    this.#cursor = Math.min(this.#fromSequence, last);
     return last;
-  };
+  }
 
-  const catchUpAgain = async (seq: number): Promise<void> => {
-    live = false;
-    log.warn("an event feed missed something and reads it from the log", { sessionKey, seq });
+  async #follow(after: Promise<void> | undefined): Promise<void> {
+    try {
+      const last = await this.joinedAt;
+      await after;
+      await this.#catchUp(this.#cursor < last);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /** Reads on until nothing is missing before the oldest event held back, then tells those. */
+  async #catchUp(isBehind: boolean): Promise<void> {
+    let readOn = isBehind;
+    let nothingAfter = -1;
+    while (!this.#closing.signal.aborted) {
+      this.#pending = this.#pending.filter((event) => event.seq > this.#cursor);
+      const next = this.#pending[0];
+      const isMissing = next !== undefined && next.seq > this.#cursor + 1;
+      if (this.#cursor !== nothingAfter && (readOn || isMissing)) {
+        const after = this.#cursor;
+        readOn = await this.#readPage(after);
+        if (this.#cursor === after) nothingAfter = after;
+      } else if (next !== undefined) {
+        this.#pending.shift();
+        const slow = this.#deliverStored(next);
+        if (slow !== undefined) await slow;
+      } else {
+        return this.#goLive();
+      }
+    }
+  }
+
+  /** Tells the next events of the log. Resolves with whether there are more. */
+  async #readPage(afterSeq: number): Promise<boolean> {
+    const page = await this.#sources.events(this.#sessionKey, { afterSeq, limit: pageSize });
+    for (const event of page.events) {
+      if (this.#closing.signal.aborted) return false;
+      if (event.seq <= this.#cursor) continue;
+      const slow = this.#deliverStored(event);
+      if (slow !== undefined) await slow;
+    }
+    return page.hasMore;
+  }
+
+  /** In one go with the last look at `#pending`: the bus delivers synchronously, so no event can come in between. */
+  #goLive(): void {
+    this.#isLive = true;
+    const snapshot = this.#sources.snapshots.snapshotOf(this.#sessionKey);
+    if (snapshot === undefined || this.#told.isOver(snapshot.messageId, snapshot.turnId)) return;
+    for (const event of snapshot.events) void this.#deliver(event);
+  }
+
+  async #catchUpAgain(seq: number): Promise<void> {
+    this.#isLive = false;
+    const { signal } = this.#closing;
+    const sessionKey = this.#sessionKey;
+    this.#log.warn("an event feed missed something and reads it from the log", { sessionKey, seq });
     while (!signal.aborted) {
       try {
-        return await catchUp(true);
+        return await this.#catchUp(true);
       } catch (error) {
-        log.error("reading a session log for an event feed failed", { sessionKey, error: messageOf(error) });
+        this.#log.error("reading a session log for an event feed failed", { sessionKey, error: messageOf(error) });
         await sleep(readAgainMs, signal).catch(() => {});
       }
     }
-  };
-
-  const joinedAt = join();
-  const follow = async (): Promise<void> => {
-    const last = await joinedAt;
-    await after;
-    await catchUp(cursor < last);
-  };
-  const caughtUp = follow().catch((error: unknown) => {
-    close();
-    throw error;
-  });
-  // Whoever cares awaits it; nobody else is to be ended by it.
-  for (const promise of [joinedAt, caughtUp]) promise.catch(() => {});
-  return { joinedAt, caughtUp, close };
+  }
 }
 
 /** What was told from the log already, so that a snapshot does not tell it again. */

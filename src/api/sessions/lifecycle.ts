@@ -6,25 +6,25 @@ import { draft, type StoredEvent } from "../../events/event.js";
 import { forkLog } from "../../events/fork-log.js";
 import { isClosed } from "../../events/session-state.js";
 import type { SessionStore } from "../../sessions/session-store.js";
-import type { GatewayApi, SendRequest } from "../gateway-api.js";
+import type { SendRequest } from "../messages/messages-api.js";
+import { assertSession } from "./assert-session.js";
+import { endOfTurn } from "./end-of-turn.js";
+import type { SessionsApi } from "./sessions-api.js";
 
 export interface LifecyclePorts {
   readonly engine: Pick<Engine, "append" | "events" | "waiting">;
   readonly sessions: Pick<SessionStore, "open" | "exists">;
-  readonly running: Pick<RunningTurns, "stop">;
-  /** @throws {RequestError} 404 */
-  readonly mustExist: (key: string) => Promise<void>;
-  /** Resolves once the session has no live turn, or after a while. */
-  readonly endOfTurn: (key: string) => Promise<void>;
+  readonly running: Pick<RunningTurns, "stop" | "ended">;
+  /** True for a message that begins a fresh conversation. */
   readonly isFreshStart: (content: string) => boolean;
   /** A copy is one transaction: all of it, or nothing. Default 64 MB. */
   readonly maxForkBytes?: number;
 }
 
 export interface Lifecycle {
-  readonly abort: GatewayApi["abortSession"];
-  readonly complete: GatewayApi["completeSession"];
-  readonly fork: GatewayApi["forkSession"];
+  readonly abort: SessionsApi["abortSession"];
+  readonly complete: SessionsApi["completeSession"];
+  readonly fork: SessionsApi["forkSession"];
   /** @throws {RequestError} 409 when the session is over and the message begins no fresh conversation in it */
   assertTakes(request: SendRequest): Promise<void>;
 }
@@ -33,7 +33,7 @@ const pageSize = 1000;
 
 /** What ends a session, or begins another one from it. */
 export function createLifecycle(ports: LifecyclePorts): Lifecycle {
-  const { engine, sessions, running, mustExist, endOfTurn } = ports;
+  const { engine, sessions, running } = ports;
   const stateOf = async (key: string): Promise<string> => (await sessions.open(key)).document.state;
   const change = async (key: string, from: string, to: string): Promise<void> => {
     const event = draft("session_state_changed", { from, to, reason: "client" }, { source: "client" });
@@ -42,18 +42,18 @@ export function createLifecycle(ports: LifecyclePorts): Lifecycle {
 
   return {
     async abort(key) {
-      await mustExist(key);
+      await assertSession(sessions, key);
       const before = await stateOf(key);
       if (isClosed(before)) throw wrongState(key, before, "it cannot be aborted");
       // The turn writes the change of state with its end. Where it does not come to that, it finds the change written.
-      if (running.stop(key, "abort")) await endOfTurn(key);
+      if (running.stop(key, "abort")) await endOfTurn(running, key);
       if ((await stateOf(key)) === "active") await change(key, "active", "aborted");
       const after = await stateOf(key);
       if (after !== "aborted") throw wrongState(key, after, "there is nothing to abort");
     },
 
     async complete(key) {
-      await mustExist(key);
+      await assertSession(sessions, key);
       const isBusy = engine.waiting("inbound", key).length > 0;
       const state = isBusy ? "active" : await stateOf(key);
       if (state !== "idle") throw wrongState(key, state, "only an idle one can be completed");
@@ -61,8 +61,9 @@ export function createLifecycle(ports: LifecyclePorts): Lifecycle {
     },
 
     async fork(key, at) {
-      await mustExist(key);
-      const { firstSequence, lastSequence } = await sessions.open(key);
+      await assertSession(sessions, key);
+      const { firstSequence, document } = await sessions.open(key);
+      const { lastSequence } = document;
       const seq = at ?? lastSequence;
       if (seq < firstSequence || seq > lastSequence)
         throw new RequestError(`at: ${key} has the events ${firstSequence} to ${lastSequence}, and no ${seq}`, {

@@ -1,6 +1,6 @@
 import type { BudgetLimits } from "../../budgets/limits.js";
 import type { ResidentSession } from "../../sessions/resident-session.js";
-import type { SessionUsage } from "../gateway-api.js";
+import type { SessionUsage } from "./sessions-api.js";
 
 /** What a session has used, in all and since `/new`, and how far its budget is used. */
 export function toSessionUsage(

@@ -4,7 +4,7 @@ import { textOf, withRemark } from "../../events/content.js";
 import type { GatewayEvent } from "../../events/event.js";
 import type { EventConsumer } from "../../events/system-bus.js";
 import type { SessionStore } from "../../sessions/session-store.js";
-import type { TurnOutcome } from "../gateway-api.js";
+import type { TurnOutcome } from "../messages/messages-api.js";
 
 export interface WaitPorts {
   readonly bus: EventConsumer;
@@ -13,6 +13,17 @@ export interface WaitPorts {
 }
 
 const pageSize = 1000;
+
+/** What says how a turn ends, or that nobody will know. */
+const watchedTypes = [
+  "assistant_message",
+  "turn_execution_start",
+  "turn_execution_complete",
+  "turn_execution_failed",
+  "turn_execution_cancelled",
+  "error_occurred",
+  "session_state_changed",
+] as const;
 
 /** Watches a session's events for the end of the turn that holds one message. */
 function createWatcher(messageId: string): (event: GatewayEvent) => TurnOutcome | undefined {
@@ -70,7 +81,8 @@ export async function waitForTurn(
     return await new Promise<TurnOutcome>((resolve, reject) => {
       const watch = createWatcher(messageId);
       undo.push(
-        bus.onAny(
+        bus.on(
+          watchedTypes,
           (event) => {
             const outcome = watch(event);
             if (outcome !== undefined) resolve(outcome);
@@ -106,7 +118,7 @@ async function findInPast(
   { sessions, engine }: Pick<WaitPorts, "sessions" | "engine">,
 ): Promise<TurnOutcome | "pending" | "unknown"> {
   const session = await sessions.open(sessionKey);
-  if (session.queuedEvents.has(messageId)) return "pending";
+  if (session.messages.queued.has(messageId)) return "pending";
   const watch = createWatcher(messageId);
   for (let afterSeq = 0; ; ) {
     const page = await engine.events(sessionKey, { afterSeq, limit: pageSize });
@@ -132,7 +144,7 @@ export async function assertOwnId(
 ): Promise<void> {
   try {
     const session = await sessions.open(sessionKey);
-    if (session.queuedEvents.has(messageId)) return;
+    if (session.messages.queued.has(messageId)) return;
     for (let afterSeq = 0; ; ) {
       const page = await engine.events(sessionKey, { afterSeq, limit: pageSize });
       if (page.events.some((event) => names(event, messageId))) return;

@@ -1,5 +1,5 @@
 import type { CronRecord } from "../cron-api.js";
-import type { WaitingQuestion } from "../gateway-api.js";
+import type { WaitingQuestion } from "../policy/policy-api.js";
 import type { NotificationView } from "./settings-api.js";
 
 export interface NotificationPorts {

@@ -12,6 +12,7 @@ import { messageOf } from "../../errors.js";
 import { channelOf, chatOf, clientChannels, rootKeyOf } from "../../events/session-key.js";
 import type { EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { derivedId } from "../../util/ids.js";
 
 const headEvents = 200;
@@ -48,7 +49,7 @@ interface Address {
 /** Tells the people of a chat whose log was damaged, and the owners, once. */
 export class DamageNotices {
   readonly #ports: DamagePorts;
-  #last: Promise<void> = Promise.resolve();
+  readonly #inOrder = new InOrder();
 
   constructor(ports: DamagePorts) {
     this.#ports = ports;
@@ -61,8 +62,8 @@ export class DamageNotices {
   }
 
   #begin(): void {
-    this.#last = this.#last
-      .then(() => this.#tellAll())
+    this.#inOrder
+      .run(() => this.#tellAll())
       .catch((error: unknown) => {
         this.#ports.log.warn(
           `That a log was damaged could not be told; it is tried again at the next start: ${messageOf(error)}`,

@@ -3,6 +3,7 @@ import type { SessionInfo } from "@discordjs/ws";
 import { ChannelError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { sleep } from "../../util/async/sleep.js";
+import { settledWithin } from "../../util/async/within.js";
 import { loadLibrary } from "./api.js";
 import { callError, fatalClose } from "./discord-error.js";
 
@@ -48,103 +49,129 @@ const resumable = { code: 4200, recover: 1 } as const;
  * @throws {ChannelError} it did not come back in time, or Discord refuses for good
  */
 export async function listenToGateway(options: ConnectionOptions, signal: AbortSignal): Promise<void> {
-  const { token, rest, place, onEvent, onAlive, reconnectMs, identifyGapMs, log } = options;
-  const { WebSocketManager, WebSocketShardEvents: happens } = loadLibrary("@discordjs/ws");
-  if (signal.aborted) return;
-  let isOver = false;
-  let common: string | undefined;
-  const greeting = { isHeard: false, wasHeard: true };
-  /** The address to resume at may be what is out of order: in turn with the one for everybody. */
-  const elsewhere = (session: SessionInfo | undefined): SessionInfo | undefined => {
-    const own = place.resumeUrl;
-    if (session === undefined || common === undefined || own === undefined) return session;
-    return { ...session, resumeURL: session.resumeURL === own ? common : own };
-  };
-  let patience: ReturnType<typeof setTimeout> | undefined;
-  const manager = new WebSocketManager({
-    token,
-    rest,
-    intents,
-    shardCount: 1,
-    // The library cannot be told to stop while it waits to connect again: it then waits here for ever, and is forgotten.
-    retrieveSessionInfo: () => (isOver ? new Promise<never>(() => undefined) : (place.session ?? null)),
-    updateSessionInfo(_shard, session) {
-      if (isOver) return;
-      // It gives a session up when the network is down. Only Discord can say that it is over.
-      if (session === null && !greeting.isHeard && !greeting.wasHeard) place.session = elsewhere(place.session);
-      else place.session = session ?? undefined;
-    },
-    buildIdentifyThrottler: async () => ({
-      async waitForIdentify(_shard, closed) {
-        await sleep(Math.max(0, place.identifiedAt + identifyGapMs - Date.now()), closed);
-        place.identifiedAt = Date.now();
-      },
-    }),
-  });
-  const over = new Promise<void>((resolve, reject) => {
-    const lose = (why: string, ms = reconnectMs): void => {
-      if (!isOver) patience ??= setTimeout(() => reject(new ChannelError(why, { retryable: true })), ms);
-    };
-    const standsAgain = (): void => {
-      clearTimeout(patience);
-      patience = undefined;
-      onAlive();
-    };
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    manager.on(happens.Hello, () => {
-      greeting.isHeard = true;
+  if (!signal.aborted) await new Connection(options).listen(signal);
+}
+
+class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #manager: Manager;
+  /** Discord says hello to a connection that reaches it: `isHeard` on this one, `wasHeard` on the one before. */
+  readonly #greeting = { isHeard: false, wasHeard: true };
+  /** The address for everybody. */
+  #common: string | undefined;
+  #patience: NodeJS.Timeout | undefined;
+  #isOver = false;
+  #end: (reason?: ChannelError) => void = () => {};
+
+  constructor(options: ConnectionOptions) {
+    const { token, rest, place } = options;
+    this.#options = options;
+    const { WebSocketManager } = loadLibrary("@discordjs/ws");
+    this.#manager = new WebSocketManager({
+      token,
+      rest,
+      intents,
+      shardCount: 1,
+      // The library cannot be told to stop while it waits to connect again: it then waits here for ever, and is forgotten.
+      retrieveSessionInfo: () => (this.#isOver ? new Promise<never>(() => undefined) : (place.session ?? null)),
+      updateSessionInfo: (_shard, session) => this.#keepSession(session ?? undefined),
+      buildIdentifyThrottler: async () => ({ waitForIdentify: (_shard, closed) => this.#waitForIdentify(closed) }),
     });
-    manager.on(happens.Ready, () => {
+  }
+
+  async listen(signal: AbortSignal): Promise<void> {
+    const { WebSocketShardEvents: happens } = loadLibrary("@discordjs/ws");
+    const stop = (): void => this.#end();
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#end = (reason) => (reason === undefined ? resolve() : reject(reason));
+        signal.addEventListener("abort", stop, { once: true });
+        this.#hookIn(happens);
+        this.#lose("Discord's gateway did not answer in time.", connectMs);
+        // A refusal of the gateway itself comes with its code first, and is the better reason.
+        this.#connect().catch((error: unknown) => setImmediate(() => this.#end(callError(error, undefined))));
+      });
+    } finally {
+      this.#isOver = true;
+      signal.removeEventListener("abort", stop);
+      clearTimeout(this.#patience);
+      await close(this.#manager, happens.Closed);
+    }
+  }
+
+  async #connect(): Promise<void> {
+    this.#common = (await this.#manager.fetchGatewayInformation()).url;
+    await this.#manager.connect();
+  }
+
+  #hookIn(happens: typeof import("@discordjs/ws").WebSocketShardEvents): void {
+    const { place, onEvent, onAlive, log } = this.#options;
+    this.#manager.on(happens.Hello, () => {
+      this.#greeting.isHeard = true;
+    });
+    this.#manager.on(happens.Ready, () => {
       place.resumeUrl = place.session?.resumeURL;
     });
-    manager.on(happens.Closed, ({ code }) => {
-      greeting.wasHeard = greeting.isHeard;
-      greeting.isHeard = false;
-      const fatal = fatalClose(code);
-      if (fatal !== undefined) reject(fatal);
-      else lose(`The connection to Discord broke (${code}) and did not come back.`);
-    });
-    manager.on(happens.Error, ({ error }) =>
+    this.#manager.on(happens.Closed, ({ code }) => this.#onClosed(code));
+    this.#manager.on(happens.Error, ({ error }) =>
       log.debug("the connection to Discord failed", { error: messageOf(error) }),
     );
-    manager.on(happens.HeartbeatComplete, () => {
-      if (patience === undefined && !isOver) onAlive();
+    this.#manager.on(happens.HeartbeatComplete, () => {
+      if (this.#patience === undefined && !this.#isOver) onAlive();
     });
-    manager.on(happens.Dispatch, ({ data: { t: type, d: data } }) => {
-      if (isOver) return;
-      if (type === "READY" || type === "RESUMED") standsAgain();
+    this.#manager.on(happens.Dispatch, ({ data: { t: type, d: data } }) => {
+      if (this.#isOver) return;
+      if (type === "READY" || type === "RESUMED") this.#standsAgain();
       onEvent({ type, data });
     });
-    lose("Discord's gateway did not answer in time.", connectMs);
-    // A refusal of the gateway itself comes with its code first, and is the better reason.
-    manager
-      .fetchGatewayInformation()
-      .then(({ url }) => {
-        common = url;
-        return manager.connect();
-      })
-      .catch((error: unknown) => setImmediate(() => reject(callError(error, undefined))));
-  });
-  try {
-    await over;
-  } finally {
-    isOver = true;
-    clearTimeout(patience);
-    await closed(manager, happens.Closed);
+  }
+
+  #standsAgain(): void {
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
+    this.#options.onAlive();
+  }
+
+  #onClosed(code: number): void {
+    this.#greeting.wasHeard = this.#greeting.isHeard;
+    this.#greeting.isHeard = false;
+    const fatal = fatalClose(code);
+    if (fatal !== undefined) this.#end(fatal);
+    else this.#lose(`The connection to Discord broke (${code}) and did not come back.`, this.#options.reconnectMs);
+  }
+
+  #lose(why: string, ms: number): void {
+    if (this.#isOver) return;
+    this.#patience ??= setTimeout(() => this.#end(new ChannelError(why, { retryable: true })), ms);
+  }
+
+  /** The library gives a session up when the network is down. Only Discord can say that it is over. */
+  #keepSession(session: SessionInfo | undefined): void {
+    if (this.#isOver) return;
+    const { place } = this.#options;
+    const wasRefused = this.#greeting.isHeard || this.#greeting.wasHeard;
+    place.session = session === undefined && !wasRefused ? this.#elsewhere(place.session) : session;
+  }
+
+  /** The address to resume at may be what is out of order: in turn with the one for everybody. */
+  #elsewhere(session: SessionInfo | undefined): SessionInfo | undefined {
+    const own = this.#options.place.resumeUrl;
+    if (session === undefined || this.#common === undefined || own === undefined) return session;
+    return { ...session, resumeURL: session.resumeURL === own ? this.#common : own };
+  }
+
+  async #waitForIdentify(closed: AbortSignal): Promise<void> {
+    const { place, identifyGapMs } = this.#options;
+    await sleep(Math.max(0, place.identifiedAt + identifyGapMs - Date.now()), closed);
+    place.identifiedAt = Date.now();
   }
 }
 
 type Manager = InstanceType<typeof import("@discordjs/ws")["WebSocketManager"]>;
 
 /** A gateway that is gone answers no close: then it is left behind. */
-async function closed(manager: Manager, event: import("@discordjs/ws").WebSocketShardEvents.Closed): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const limit = setTimeout(resolve, closeMs);
-    const done = (): void => {
-      clearTimeout(limit);
-      resolve();
-    };
-    manager.once(event, done);
-    Promise.resolve(manager.destroy(resumable)).then(done, done);
-  });
+async function close(manager: Manager, event: import("@discordjs/ws").WebSocketShardEvents.Closed): Promise<void> {
+  const closed = new Promise<void>((resolve) => manager.once(event, () => resolve()));
+  const destroyed = Promise.resolve(manager.destroy(resumable));
+  await settledWithin(Promise.race([closed, destroyed]), { ms: closeMs });
 }

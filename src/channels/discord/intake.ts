@@ -1,6 +1,9 @@
+import { LRUCache } from "lru-cache";
 import PQueue from "p-queue";
 import { ChannelError, EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { backoffMs } from "../../util/async/backoff.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { sleep } from "../../util/async/sleep.js";
 import type { ChannelContext, Publish, PublishOutcome, ReceivedMessage } from "../channel.js";
 import { isNewer, type KnownChats } from "./chats.js";
@@ -48,12 +51,12 @@ type Author = Pick<ReceivedMessage, "chatId" | "thread" | "chatType" | "senderId
 const mostFaults = 5;
 const pageSize = 100;
 const fetchesAtOnce = 4;
-const longestRetryMs = 30_000;
+const retry = { firstMs: 500, longestMs: 30_000 };
 const remembered = 2000;
 
 /** Messages that were heard lately, and events that could not be taken before a run ended. */
 export class IntakeMemory {
-  readonly #messages = new Map<string, Author | undefined>();
+  readonly #messages = new LRUCache<string, { readonly author: Author | undefined }>({ max: remembered });
   readonly left: ChannelEvent[] = [];
 
   has(messageId: string): boolean {
@@ -61,14 +64,11 @@ export class IntakeMemory {
   }
 
   authorOf(messageId: string): Author | undefined {
-    return this.#messages.get(messageId);
+    return this.#messages.get(messageId)?.author;
   }
 
   note(messageId: string, author?: Author): void {
-    this.#messages.set(messageId, author);
-    if (this.#messages.size <= remembered) return;
-    const [oldest] = this.#messages.keys();
-    if (oldest !== undefined) this.#messages.delete(oldest);
+    this.#messages.set(messageId, { author });
   }
 }
 
@@ -79,7 +79,7 @@ export class IntakeMemory {
 export class Intake {
   readonly #options: IntakeOptions;
   readonly #signal: AbortSignal;
-  readonly #lanes = new Map<string, Promise<void>>();
+  readonly #lanes = new InOrder<string>();
   /** Channels whose history is still to be read. */
   readonly #behind = new Set<string>();
   readonly #fetches = new PQueue({ concurrency: fetchesAtOnce });
@@ -92,7 +92,7 @@ export class Intake {
 
   take(event: ChannelEvent): void {
     const { channelId } = event;
-    const atOnce = this.#lanes.has(channelId) ? this.#atOnceIn(event) : undefined;
+    const atOnce = this.#lanes.isBusy(channelId) ? this.#atOnceIn(event) : undefined;
     const work = async (): Promise<void> => {
       const isHandled = async () =>
         atOnce === undefined ? await this.#handle(event) : await this.#passAtOnce(channelId, atOnce);
@@ -140,16 +140,9 @@ export class Intake {
 
   /** Does `work` when everything that came before in this channel is settled. Never rejects. */
   inLane(channelId: string, work: () => Promise<void>): Promise<void> {
-    const done = (this.#lanes.get(channelId) ?? Promise.resolve())
-      .then(work)
-      .catch((error: unknown) => {
-        if (!this.#signal.aborted) this.#options.log.error("something on Discord could not be handled", { error });
-      })
-      .finally(() => {
-        if (this.#lanes.get(channelId) === done) this.#lanes.delete(channelId);
-      });
-    this.#lanes.set(channelId, done);
-    return done;
+    return this.#lanes.run(work, channelId).catch((error: unknown) => {
+      if (!this.#signal.aborted) this.#options.log.error("something on Discord could not be handled", { error });
+    });
   }
 
   /** Does `work` without waiting for the channel's lane, in order with what else does. Never rejects. */
@@ -159,7 +152,7 @@ export class Intake {
 
   /** Resolves when nothing is under way any more; for after the abort. */
   async settled(): Promise<void> {
-    while (this.#lanes.size > 0) await Promise.all(this.#lanes.values());
+    await this.#lanes.settled();
   }
 
   /** Where a message of this channel belongs. */
@@ -329,13 +322,13 @@ export class Intake {
 
 /** Asks again, later each time, while trying again can help. */
 export async function untilAnswered<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  for (let delayMs = 500; ; delayMs = Math.min(delayMs * 2, longestRetryMs)) {
+  for (let failures = 1; ; failures++) {
     try {
       return await ask();
     } catch (error) {
       const canHelp = (error instanceof ChannelError || error instanceof EngineError) && error.retryable;
       if (signal.aborted || !canHelp) throw error;
-      await sleep(error.retryAfterMs || delayMs, signal);
+      await sleep(error.retryAfterMs || backoffMs(failures, retry), signal);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { settledWithin } from "../../util/async/within.js";
 import type { DiscordRest } from "./api.js";
 import { callError } from "./discord-error.js";
 import { nameOf, type Where } from "./message.js";
@@ -96,14 +97,8 @@ export async function answerInteraction(
 ): Promise<void> {
   const callback = (body: unknown): Promise<unknown> =>
     rest.call({ method: "POST", path: `/interactions/${id}/${token}/callback`, body }, callMs, signal, callError);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), patienceMs);
-  });
-  const first = await Promise.race([word, late]);
-  clearTimeout(timer);
-  if (first !== undefined) {
-    await callback({ type: replies.message, data: bodyOf(first) });
+  if (await settledWithin(word, { ms: patienceMs })) {
+    await callback({ type: replies.message, data: bodyOf(await word) });
     return;
   }
   await callback({ type: replies.deferred, data: { flags: flags.onlyForThem + flags.suppressEmbeds } });

@@ -24,12 +24,12 @@ export type Try = { readonly isDone: true } | { readonly isDone: false; readonly
 /** What is to be done for a mail. */
 export interface Tries {
   /** Until it is done: reads the mail. Its chat's later ones are read after it. */
-  readonly read: (signal: AbortSignal) => Promise<Try>;
+  read(signal: AbortSignal): Promise<Try>;
   /** Once it is read and its turn has come, until it is done: passes it on. */
-  readonly pass: (signal: AbortSignal) => Promise<Try>;
+  pass(signal: AbortSignal): Promise<Try>;
   /** Once it is read: whether it waits for no other mail of its chat, and whether there is anything to pass on. */
-  readonly isNext: () => boolean;
-  readonly isOver: () => boolean;
+  isNext(): boolean;
+  isOver(): boolean;
 }
 
 /**
@@ -107,19 +107,19 @@ export class Line {
     });
   }
 
-  async #read(entry: Entry, before: Entry | undefined, { read }: Tries): Promise<void> {
+  async #read(entry: Entry, before: Entry | undefined, tries: Tries): Promise<void> {
     await (entry.isLater ? before?.turn : before?.read);
     entry.isLater = false;
-    await this.#untilDone(read);
+    await this.#untilDone((signal) => tries.read(signal));
     entry.isUnderWay = false;
     this.#makeRoom();
   }
 
-  async #settle(entry: Entry, before: Entry | undefined, { pass, isNext, isOver }: Tries): Promise<void> {
+  async #settle(entry: Entry, before: Entry | undefined, tries: Tries): Promise<void> {
     // What is left for the next run comes there before this.
-    if (!isNext() && (await before?.turn) === false) return;
+    if (!tries.isNext() && (await before?.turn) === false) return;
     if (this.#closing.signal.aborted) return;
-    entry.isDone = isOver() || (await this.#untilDone(pass));
+    entry.isDone = tries.isOver() || (await this.#untilDone((signal) => tries.pass(signal)));
   }
 
   /** False: the end came first. */

@@ -27,12 +27,15 @@ export interface TelegramClient {
   upload(bytes: Uint8Array, filename: string): InputFile;
 }
 
-/** grammY itself is loaded here, and only here. */
-export async function openApi(options: {
+export interface ApiOptions {
   readonly token: string;
+  /** Default `https://api.telegram.org`. */
   readonly apiRoot?: string | undefined;
   readonly proxy?: string | undefined;
-}): Promise<TelegramClient> {
+}
+
+/** grammY itself is loaded here, and only here. */
+export async function openApi(options: ApiOptions): Promise<TelegramClient> {
   const { Api: GrammyApi, InputFile: GrammyFile } = await import("grammy");
   const root = parseAddress(options.apiRoot ?? "https://api.telegram.org", "channels.telegram.apiRoot", [
     "http:",

@@ -1,6 +1,6 @@
 import { exitCodes } from "../exit.js";
 import { type ApiClient, segment } from "../gateway/api-client.js";
-import { dim, harmless, print, tell } from "../text/output.js";
+import { dim, harmless, print, printNote } from "../text/output.js";
 import { ask, type HumanQuestion, type Question } from "./answer.js";
 
 export interface AgentGateway {
@@ -21,13 +21,13 @@ export async function askOnce(question: Question, gateway: AgentGateway): Promis
   try {
     const listener = {
       onText() {},
-      onActivity: (line: string) => process.stderr.isTTY && tell(dim(`· ${harmless(line)}`, process.stderr)),
-      onNotice: tell,
+      onActivity: (line: string) => process.stderr.isTTY && printNote(dim(`· ${harmless(line)}`, process.stderr)),
+      onNotice: printNote,
       onQuestion: ({ question: asked, requestId }: HumanQuestion) =>
-        tell(`The assistant asks: ${harmless(asked)}\nTo answer: maxclaw answer ${requestId}`),
+        printNote(`The assistant asks: ${harmless(asked)}\nTo answer: maxclaw answer ${requestId}`),
     };
     const answer = await ask(question, listener, gateway, new AbortController().signal);
-    if (answer.isError) tell(`maxclaw: ${harmless(answer.text)}`);
+    if (answer.isError) printNote(`maxclaw: ${harmless(answer.text)}`);
     else print(answer.text);
     if (interrupted.signal.aborted) return 130;
     return answer.isError ? exitCodes.failure : exitCodes.ok;
@@ -39,6 +39,6 @@ export async function askOnce(question: Question, gateway: AgentGateway): Promis
 /** Ends the turn that runs in a session. Its answer then ends by itself. */
 export async function stopTurn(client: ApiClient, sessionKey: string): Promise<void> {
   await client.post(`/api/sessions/${segment(sessionKey)}/stop`, {}).catch((error: unknown) => {
-    tell(`maxclaw: the answer could not be stopped: ${error instanceof Error ? error.message : String(error)}`);
+    printNote(`maxclaw: the answer could not be stopped: ${error instanceof Error ? error.message : String(error)}`);
   });
 }

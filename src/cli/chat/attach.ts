@@ -2,8 +2,8 @@ import { type Client, ClientError, createClient } from "../../client/node.js";
 import type { GatewayEvent } from "../../events/event.js";
 import { findRunningGateway } from "../../offline/running-gateway.js";
 import { CommandError } from "../exit.js";
-import { tell, toPlainJson } from "../text/output.js";
-import { createAttachScreen, type ScreenOutput } from "./attach-screen.js";
+import { printNote, toPlainJson } from "../text/output.js";
+import { AttachScreen, type ScreenOutput } from "./attach-screen.js";
 
 export interface AttachOptions {
   readonly home: string;
@@ -28,7 +28,7 @@ export async function attach(
 ): Promise<void> {
   const leaving = new AbortController();
   const client = createClient({ url: () => addressOf(options.home, leaving.signal), token: options.token });
-  const screen = createAttachScreen(output);
+  const screen = new AttachScreen(output);
   const show = (event: GatewayEvent): void => {
     if (options.isJson) output.write(`${toPlainJson(event)}\n`);
     else screen.show(event);
@@ -36,7 +36,7 @@ export async function attach(
   const say = (text: string): void => {
     // On a terminal both streams are the same screen.
     if (output.isTTY) screen.endLine();
-    tell(`maxclaw: ${text}`);
+    printNote(`maxclaw: ${text}`);
   };
   sayWhenAway(client, say);
   try {

@@ -1,4 +1,4 @@
-import { createClient, type EventsOf } from "../../client/node.js";
+import { type Client, createClient, type EventsOf } from "../../client/node.js";
 import { noticeOf } from "../../client/notices.js";
 import type { EventType, Payload } from "../../events/catalogue.js";
 import type { ContentPart } from "../../events/content.js";
@@ -45,88 +45,104 @@ export function followNews(
   isTyped: (messageId: string) => boolean,
   listener: NewsListener,
 ): Disposable {
-  const client = createClient({ url: source.address, token: source.token });
+  return new ChatNews(sessionKey, source, isTyped, listener);
+}
+
+class ChatNews implements Disposable {
+  readonly #sessionKey: string;
+  readonly #isTyped: (messageId: string) => boolean;
+  readonly #listener: NewsListener;
+  readonly #client: Client;
   /** Turns that nothing typed here has to do with. */
-  const foreign = new Set<string>();
-  const open = new Map<string, AbortController>();
+  readonly #foreign = new Set<string>();
+  /** By request id: the questions that wait for an answer. */
+  readonly #open = new Map<string, AbortController>();
 
-  const ask = (key: string, question: HumanQuestion): void => {
-    if (open.has(question.requestId)) return;
-    const closing = new AbortController();
-    open.set(question.requestId, closing);
-    listener.onQuestion(key, question, closing.signal);
-  };
-  const close = (requestId: string): void => {
-    open.get(requestId)?.abort();
-    open.delete(requestId);
-  };
-  const isOfChild = (key: string): boolean => key.startsWith(`${sessionKey}:spawn:`);
+  constructor(sessionKey: string, source: NewsSource, isTyped: (id: string) => boolean, listener: NewsListener) {
+    this.#sessionKey = sessionKey;
+    this.#isTyped = isTyped;
+    this.#listener = listener;
+    this.#client = createClient({ url: source.address, token: source.token });
+    this.#client.subscribe(sessionKey, (event) => this.#onOwn(event), { types: ownTypes });
+    this.#client.subscribe("*", (event) => this.#onQuestionEvent(event), {
+      types: ["human_input_asked", "human_input_answered"],
+    });
+    // What was asked before this window, or while the gateway was away.
+    this.#client.onOpen(() => void this.#askWaiting(source.client));
+  }
 
-  const onOwn = (event: EventsOf<(typeof ownTypes)[number]>): void => {
+  [Symbol.dispose](): void {
+    this.#client.close();
+    for (const closing of this.#open.values()) closing.abort();
+  }
+
+  #onOwn(event: EventsOf<(typeof ownTypes)[number]>): void {
     const turnId = event.turn_id ?? "";
     switch (event.type) {
       case "turn_execution_start":
-        if (!event.payload.message_ids.some(isTyped)) foreign.add(turnId);
+        if (!event.payload.message_ids.some(this.#isTyped)) this.#foreign.add(turnId);
         return;
       case "user_message":
         // What is typed now joins that turn, and its answer is told as the one to it.
-        if (isTyped(event.payload.message_id)) foreign.delete(turnId);
+        if (this.#isTyped(event.payload.message_id)) this.#foreign.delete(turnId);
         return;
       case "assistant_message": {
         const text = textOf(event.payload.content);
-        if (foreign.has(turnId) && text !== "") listener.onAnswer(text);
+        if (this.#foreign.has(turnId) && text !== "") this.#listener.onAnswer(text);
         return;
       }
       case "human_input_asked":
-        if (foreign.has(turnId)) ask(sessionKey, questionOf(event.payload));
+        if (this.#foreign.has(turnId)) this.#ask(this.#sessionKey, questionOf(event.payload));
         return;
       case "human_input_answered":
-        close(event.payload.request_id);
+        this.#close(event.payload.request_id);
         return;
       case "subagent_state_changed":
-        tell(event);
+        this.#showNotice(event);
         return;
       case "turn_execution_complete":
       case "turn_execution_failed":
       case "turn_execution_cancelled":
-        if (foreign.delete(turnId)) tell(event);
+        if (this.#foreign.delete(turnId)) this.#showNotice(event);
         return;
       default:
         event satisfies never;
     }
-  };
-  const tell = (event: Parameters<typeof noticeOf>[0]): void => {
-    const notice = noticeOf(event);
-    if (notice !== undefined) listener.onActivity(notice.text);
-  };
+  }
 
-  client.subscribe(sessionKey, onOwn, { types: ownTypes });
-  client.subscribe(
-    "*",
-    (event) => {
-      if (!isOfChild(event.session_key)) return;
-      if (event.type === "human_input_answered") close(event.payload.request_id);
-      else ask(event.session_key, fromChild(questionOf(event.payload)));
-    },
-    { types: ["human_input_asked", "human_input_answered"] },
-  );
-  // What was asked before this window, or while the gateway was away.
-  client.onOpen(() => {
-    readQuestions(source.client).then(
-      (questions) => {
-        for (const question of questions)
-          if (isOfChild(question.sessionKey)) ask(question.sessionKey, fromChild(question));
-      },
-      // The next opening asks again.
-      () => undefined,
-    );
-  });
-  return {
-    [Symbol.dispose]() {
-      client.close();
-      for (const closing of open.values()) closing.abort();
-    },
-  };
+  #onQuestionEvent(event: EventsOf<"human_input_asked" | "human_input_answered">): void {
+    if (!this.#isOfChild(event.session_key)) return;
+    if (event.type === "human_input_answered") this.#close(event.payload.request_id);
+    else this.#ask(event.session_key, fromChild(questionOf(event.payload)));
+  }
+
+  async #askWaiting(client: NewsSource["client"]): Promise<void> {
+    // Without an answer: the next opening asks again.
+    const questions = await readQuestions(client).catch(() => []);
+    for (const question of questions)
+      if (this.#isOfChild(question.sessionKey)) this.#ask(question.sessionKey, fromChild(question));
+  }
+
+  #isOfChild(key: string): boolean {
+    return key.startsWith(`${this.#sessionKey}:spawn:`);
+  }
+
+  #ask(key: string, question: HumanQuestion): void {
+    if (this.#open.has(question.requestId)) return;
+    const closing = new AbortController();
+    this.#open.set(question.requestId, closing);
+    this.#listener.onQuestion(key, question, closing.signal);
+  }
+
+  #close(requestId: string): void {
+    this.#open.get(requestId)?.abort();
+    this.#open.delete(requestId);
+  }
+
+  #showNotice(event: Parameters<typeof noticeOf>[0]): void {
+    const notice = noticeOf(event);
+    if (notice !== undefined) this.#listener.onActivity(notice.text);
+  }
 }
 
 function questionOf(asked: Payload<"human_input_asked">): HumanQuestion {

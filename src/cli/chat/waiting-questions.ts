@@ -2,7 +2,7 @@ import { z } from "zod";
 import { visibleInput } from "../../util/text/visible.js";
 import { CommandError, exitCodes } from "../exit.js";
 import type { ApiClient } from "../gateway/api-client.js";
-import { harmless, print, printTable, tell } from "../text/output.js";
+import { harmless, print, printNote, printTable } from "../text/output.js";
 import type { HumanQuestion } from "./answer.js";
 import { askPerson } from "./question.js";
 import { type QuestionReply, questionLines, readReply, sendReply } from "./question-prompt.js";
@@ -76,6 +76,6 @@ async function fromPipe({
 }
 
 async function readHere(question: HumanQuestion): Promise<QuestionReply> {
-  for (const line of questionLines(question)) tell(harmless(line));
+  for (const line of questionLines(question)) printNote(harmless(line));
   return await readReply(question, askPerson, new AbortController().signal);
 }

@@ -8,6 +8,17 @@ import { print, printJson } from "../text/output.js";
 
 export function addCronCommand(program: Command, version: string): void {
   const cron = program.command("cron").description("List, add, run and manage scheduled jobs");
+  addList(cron, version);
+  addCronAdd(cron, version);
+  addStatus(cron, version);
+  addRemove(cron, version);
+  addSwitch(cron, version, "enable", "Switch a job on");
+  addSwitch(cron, version, "disable", "Switch a job off, and keep it");
+  addRun(cron, version);
+  addHistory(cron, version);
+}
+
+function addList(cron: Command, version: string): void {
   cron
     .command("list")
     .description("List the jobs of all chats")
@@ -18,7 +29,9 @@ export function addCronCommand(program: Command, version: string): void {
       const { printJobs } = await import("../text/cron.js");
       printJobs(answer, await timeZoneHere());
     });
-  addCronAdd(cron, version);
+}
+
+function addStatus(cron: Command, version: string): void {
   cron
     .command("status")
     .description("Show whether jobs run, and how many there are")
@@ -30,6 +43,9 @@ export function addCronCommand(program: Command, version: string): void {
       const { printCronStatus } = await import("../text/cron.js");
       printCronStatus(answer, { ...status, zone: await timeZoneHere() });
     });
+}
+
+function addRemove(cron: Command, version: string): void {
   cron
     .command("remove")
     .description("Remove a job and its history")
@@ -38,16 +54,21 @@ export function addCronCommand(program: Command, version: string): void {
       await withClient(version, (client) => client.delete(`/api/cron/${segment(id)}`));
       print(`Removed ${id}`);
     });
-  for (const action of ["enable", "disable"] as const)
-    cron
-      .command(action)
-      .description(action === "enable" ? "Switch a job on" : "Switch a job off, and keep it")
-      .argument("<id>", "as maxclaw cron list shows it")
-      .action(async (id: string) => {
-        const answer = await withClient(version, (client) => client.post(`/api/cron/${segment(id)}/${action}`, {}));
-        const { lineOfJob } = await import("../text/cron.js");
-        print(lineOfJob(answer, await timeZoneHere()));
-      });
+}
+
+function addSwitch(cron: Command, version: string, action: "enable" | "disable", description: string): void {
+  cron
+    .command(action)
+    .description(description)
+    .argument("<id>", "as maxclaw cron list shows it")
+    .action(async (id: string) => {
+      const answer = await withClient(version, (client) => client.post(`/api/cron/${segment(id)}/${action}`, {}));
+      const { lineOfJob } = await import("../text/cron.js");
+      print(lineOfJob(answer, await timeZoneHere()));
+    });
+}
+
+function addRun(cron: Command, version: string): void {
   cron
     .command("run")
     .description("Run a job once more, now")
@@ -64,6 +85,9 @@ export function addCronCommand(program: Command, version: string): void {
       });
       print(isWorking ? `${id} runs now` : `${id} runs as soon as the gateway is started: maxclaw gateway`);
     });
+}
+
+function addHistory(cron: Command, version: string): void {
   cron
     .command("history")
     .description("Show the last runs, of one job or of all")

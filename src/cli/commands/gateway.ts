@@ -43,7 +43,7 @@ function parseGrace(text: string): number {
 
 async function runGateway(context: CommandContext, flags: GatewayFlags, version: string): Promise<void> {
   const { home, loaded } = context;
-  const [{ join }, { createLog }, { loadGateway }, { stopSignals }, { print, tell }, { listenHost }] =
+  const [{ join }, { createLog }, { loadGateway }, { stopSignals }, { print, printNote }, { listenHost }] =
     await Promise.all([
       import("node:path"),
       import("../../pino-log.js"),
@@ -71,8 +71,8 @@ async function runGateway(context: CommandContext, flags: GatewayFlags, version:
   const gateway = await open();
   print(`READY:127.0.0.1:${gateway.address.slice(gateway.address.lastIndexOf(":") + 1)}`);
   const { model, provider, problems } = gateway.api.status();
-  tell(`Web page: ${gateway.pageUrl}`);
-  tell(`Model:    ${model} (${provider})`);
+  printNote(`Web page: ${gateway.pageUrl}`);
+  printNote(`Model:    ${model} (${provider})`);
   for (const problem of problems) log.warn(problem);
 
   log.info("stopping", { signal: await stopped });

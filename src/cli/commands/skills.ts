@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { segment } from "../gateway/api-client.js";
 import { withClient } from "../gateway/with-client.js";
-import { print, printJson, tell } from "../text/output.js";
+import { print, printJson, printNote } from "../text/output.js";
 
 interface InstallFlags {
   readonly skill?: string;
@@ -11,6 +11,16 @@ interface InstallFlags {
 
 export function addSkillsCommand(program: Command, version: string): void {
   const skills = program.command("skills").description("List, check, make, install and switch the assistant's skills");
+  addList(skills, version);
+  addShow(skills, version);
+  addSwitch(skills, version, "enable", "Switch a skill on");
+  addSwitch(skills, version, "disable", "Switch a skill off, and keep its file");
+  addValidate(skills, version);
+  addInstall(skills);
+  addNew(skills);
+}
+
+function addList(skills: Command, version: string): void {
   skills
     .command("list")
     .description("List the skills")
@@ -21,6 +31,9 @@ export function addSkillsCommand(program: Command, version: string): void {
       const { printSkills } = await import("../text/skill.js");
       printSkills(found);
     });
+}
+
+function addShow(skills: Command, version: string): void {
   skills
     .command("show")
     .description("Show the text of a skill")
@@ -32,15 +45,20 @@ export function addSkillsCommand(program: Command, version: string): void {
       const { printSkill } = await import("../text/skill.js");
       printSkill(skill);
     });
-  for (const action of ["enable", "disable"] as const)
-    skills
-      .command(action)
-      .description(action === "enable" ? "Switch a skill on" : "Switch a skill off, and keep its file")
-      .argument("<name>")
-      .action(async (name: string) => {
-        await withClient(version, (client) => client.post(`/api/skills/${segment(name)}/${action}`, {}));
-        print(`${name} is ${action === "enable" ? "on" : "off"} from the next message on`);
-      });
+}
+
+function addSwitch(skills: Command, version: string, action: "enable" | "disable", description: string): void {
+  skills
+    .command(action)
+    .description(description)
+    .argument("<name>")
+    .action(async (name: string) => {
+      await withClient(version, (client) => client.post(`/api/skills/${segment(name)}/${action}`, {}));
+      print(`${name} is ${action === "enable" ? "on" : "off"} from the next message on`);
+    });
+}
+
+function addValidate(skills: Command, version: string): void {
   skills
     .command("validate")
     .description("Check skills against the SKILL.md standard; exit code 1 when one does not work")
@@ -49,6 +67,9 @@ export function addSkillsCommand(program: Command, version: string): void {
       const { validateSkills } = await import("../skill-files.js");
       await validateSkills(version, names);
     });
+}
+
+function addInstall(skills: Command): void {
   skills
     .command("install")
     .description("Put skills into the workspace, from a folder, a zip, a .md file or a git address")
@@ -66,10 +87,13 @@ export function addSkillsCommand(program: Command, version: string): void {
       if (json) return printJson({ skills: installed });
       for (const { name, path, warnings } of installed) {
         print(`Installed ${name} in ${path}`);
-        for (const warning of warnings) tell(`${name}: ${warning}`);
+        for (const warning of warnings) printNote(`${name}: ${warning}`);
       }
-      tell("Read a skill of somebody else before you use it: the assistant does what stands in it.");
+      printNote("Read a skill of somebody else before you use it: the assistant does what stands in it.");
     });
+}
+
+function addNew(skills: Command): void {
   skills
     .command("new")
     .description("Write a skill to start from")

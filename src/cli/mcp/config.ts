@@ -13,7 +13,7 @@ export interface NewServer {
   readonly force?: true;
 }
 
-const places = [["tools", "mcpServers"], ["mcpServers"]] as const;
+const serverKeys = [["tools", "mcpServers"], ["mcpServers"]] as const;
 
 export async function addServer(name: string, command: readonly string[], flags: NewServer): Promise<void> {
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/.test(name))
@@ -24,7 +24,7 @@ export async function addServer(name: string, command: readonly string[], flags:
   if (flags.url !== undefined && !/^https?:\/\/\S+$/.test(flags.url))
     throw new CommandError("The address must begin with http:// or https://.", exitCodes.usage);
   const file = await configFile();
-  const found = await placeOf(file, name);
+  const found = await findServer(file, name);
   if (found !== undefined && flags.force !== true)
     throw new CommandError(`${file} has a server ${name} already. Replace it with --force.`);
   const section = {
@@ -36,14 +36,14 @@ export async function addServer(name: string, command: readonly string[], flags:
     ...(flags.trusted === undefined ? {} : { trusted: true }),
   };
   const { editConfig } = await import("../../config/edit.js");
-  await editConfig(file, [{ path: [...(found ?? places[0]), name], value: section }]);
+  await editConfig(file, [{ path: [...(found ?? serverKeys[0]), name], value: section }]);
   print(`${name} stands in ${file}. Try it: maxclaw mcp test ${name}`);
-  await tellRunning("The gateway that runs does not use it yet: start it again.");
+  await printIfRunning("The gateway that runs does not use it yet: start it again.");
 }
 
 export async function removeServer(name: string): Promise<void> {
   const file = await configFile();
-  const found = await placeOf(file, name);
+  const found = await findServer(file, name);
   if (found === undefined) throw new CommandError(`${file} has no server ${name}.`);
   const [{ editConfig }, { createLoginStore }, { openContext }] = await Promise.all([
     import("../../config/edit.js"),
@@ -53,7 +53,7 @@ export async function removeServer(name: string): Promise<void> {
   await editConfig(file, [{ path: [...found, name] }]);
   await createLoginStore((await openContext()).home).remove(name);
   print(`${name} is taken out of ${file}.`);
-  await tellRunning("The gateway that runs goes on using it until it is started again.");
+  await printIfRunning("The gateway that runs goes on using it until it is started again.");
 }
 
 async function configFile(): Promise<string> {
@@ -63,13 +63,13 @@ async function configFile(): Promise<string> {
 }
 
 /** Where a server of this name stands, if anywhere. */
-async function placeOf(file: string, name: string): Promise<readonly string[] | undefined> {
+async function findServer(file: string, name: string): Promise<readonly string[] | undefined> {
   const { readRaw } = await import("../../config/edit.js");
-  for (const place of places) if ((await readRaw(file, [...place, name])) !== undefined) return place;
+  for (const key of serverKeys) if ((await readRaw(file, [...key, name])) !== undefined) return key;
   return undefined;
 }
 
-async function tellRunning(text: string): Promise<void> {
+async function printIfRunning(text: string): Promise<void> {
   const [{ openContext }, { connectRunning }] = await Promise.all([
     import("../context.js"),
     import("../gateway/connect.js"),

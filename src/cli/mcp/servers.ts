@@ -5,7 +5,7 @@ import { type CommandContext, openContext } from "../context.js";
 import { CommandError, exitCodes } from "../exit.js";
 import { segment } from "../gateway/api-client.js";
 import { connectRunning } from "../gateway/connect.js";
-import { harmless, print, printJson, printTable, tell } from "../text/output.js";
+import { harmless, print, printJson, printNote, printTable } from "../text/output.js";
 
 const loginMs = 300_000;
 
@@ -64,12 +64,12 @@ export async function testServers(
   const chosen = name === undefined ? serversOf(context) : [serverOf(context, name)];
   const { tryServer } = await import("../../mcp/try-server.js");
   const { config, secrets } = context.loaded;
-  const place = { home: context.home, workspace: config.agents.defaults.workspace, version, secrets };
+  const gateway = { home: context.home, workspace: config.agents.defaults.workspace, version, secrets };
   const signal = new AbortController().signal;
   const outcomes = await Promise.all(
     chosen.map(async (server) => ({
       name: server.name,
-      ...(await tryServer(server, place, signal)),
+      ...(await tryServer(server, gateway, signal)),
     })),
   );
   if (json) printJson({ servers: outcomes });
@@ -100,8 +100,8 @@ export async function logInAt(name: string, port: number, version: string): Prom
       store: createLoginStore(context.home),
       timeoutMs: loginMs,
       open: (url, scope) => {
-        if (scope !== undefined) tell(`${name} wants more rights than that login has: ${harmless(scope)}`);
-        tell(`Open this address in a browser on this machine:\n\n${url}\n`);
+        if (scope !== undefined) printNote(`${name} wants more rights than that login has: ${harmless(scope)}`);
+        printNote(`Open this address in a browser on this machine:\n\n${url}\n`);
       },
     },
     new AbortController().signal,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { LedgerEntry } from "../../engine/engine.js";
 
-const ends = ["answered", "undelivered", "refused", "cancelled", "failed", "pending", "lost"] as const;
+const ends = ["answered", "undelivered", "refused", "cancelled", "failed", "pending", "lost", "settled"] as const;
 const answer = z.object({
   entries: z.array(
     z.object({
@@ -18,6 +18,9 @@ export function parseLedger(body: unknown): readonly LedgerEntry[] {
   return answer.parse(body).entries;
 }
 
+const afterwards =
+  "Look into these conversations. Once you have done what is needed, stop the gateway and run: maxclaw ledger settle <message> …";
+
 /** One line of counts, then one for each message whose answer did not arrive, and for each lost one. */
 export function summaryOf(entries: readonly LedgerEntry[]): readonly string[] {
   const counts = ends.map((end) => [end, entries.filter((entry) => entry.end === end).length] as const);
@@ -32,5 +35,6 @@ export function summaryOf(entries: readonly LedgerEntry[]): readonly string[] {
     ...lost.map(
       ({ messageId, sessionKey, acceptedSeq }) => `lost: ${messageId} in ${sessionKey}, accepted at ${acceptedSeq}`,
     ),
+    ...(lost.length === 0 ? [] : [afterwards]),
   ];
 }

@@ -11,7 +11,7 @@ export function print(text: string): void {
 }
 
 /** Writes a line to stderr: everything around it. */
-export function tell(text: string): void {
+export function printNote(text: string): void {
   process.stderr.write(`${withoutSteering(text)}\n`);
 }
 

@@ -10,10 +10,10 @@ const shownCharacters = 300;
 export function linesOf({ turnId, sessionKey, events }: ReplayedTurn, difference: Difference | undefined): string[] {
   if (difference === undefined) return [`${turnId} in ${sessionKey}: ${events.length} events, the same as recorded.`];
   const { position, recorded, replayed, fields } = difference;
-  const place =
+  const where =
     recorded === undefined ? `behind its ${events.length} events` : `at event ${position} of ${events.length}`;
   const name = recorded === undefined ? "" : ` (seq ${recorded.seq}, ${recorded.type})`;
-  const lines = [`${turnId} in ${sessionKey} differs from its record ${place}${name}`];
+  const lines = [`${turnId} in ${sessionKey} differs from its record ${where}${name}`];
   if (recorded === undefined)
     return [...lines, `  now there is one more: ${replayed?.type} ${shown(replayed?.payload)}`];
   if (replayed === undefined) return [...lines, "  now the turn ends before it"];

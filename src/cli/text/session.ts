@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { sizeOf } from "../../client/notices.js";
-import { dim, harmless, print, printTable, tell } from "./output.js";
+import { dim, harmless, print, printNote, printTable } from "./output.js";
 
 const list = z.object({
   sessions: z.array(
@@ -49,7 +49,7 @@ const fork = z.object({ key: z.string(), forkedFrom: z.object({ key: z.string(),
 export function printFork(answer: unknown): void {
   const { key, forkedFrom } = fork.parse(answer);
   print(key);
-  tell(`Copied ${forkedFrom.key} up to event ${forkedFrom.seq}. Go on with: maxclaw agent -s ${key}`);
+  printNote(`Copied ${forkedFrom.key} up to event ${forkedFrom.seq}. Go on with: maxclaw agent -s ${key}`);
 }
 
 export function printSessions(page: unknown): void {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { harmless, print, printTable, tell } from "./output.js";
+import { harmless, print, printNote, printTable } from "./output.js";
 
 const list = z.object({
   skills: z.array(z.object({ name: z.string(), description: z.string(), source: z.string(), enabled: z.boolean() })),
@@ -24,6 +24,6 @@ export function printSkills(answer: unknown): void {
 
 export function printSkill(answer: unknown): void {
   const { name, content, enabled } = skill.parse(answer);
-  if (!enabled) tell(`${name} is off. To switch it on: maxclaw skills enable ${name}`);
+  if (!enabled) printNote(`${name} is off. To switch it on: maxclaw skills enable ${name}`);
   print(harmless(content).trimEnd());
 }

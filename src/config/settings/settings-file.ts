@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, messageOf, RequestError } from "../../errors.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 import { type ConfigEdit, editConfig, readRaw } from "../edit.js";
 import { configOf, type LoadedConfig, loadConfig } from "../load.js";
@@ -39,7 +40,7 @@ export interface ChangedSettings extends ShownSettings {
 /** The config file, as people read and change it while the gateway runs. Changes are made one after the other. */
 export class SettingsFile {
   readonly #options: SettingsFileOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inOrder = new InOrder();
 
   constructor(options: SettingsFileOptions) {
     this.#options = options;
@@ -81,8 +82,7 @@ export class SettingsFile {
    *   read, 412 when it is not the one of `revision` any more; nothing is written then
    */
   change(sent: JsonObject, revision: string | undefined): Promise<ChangedSettings> {
-    const work = this.#last.then(() => this.#change(sent, revision));
-    this.#last = work.catch(() => undefined);
+    const work = this.#inOrder.run(() => this.#change(sent, revision));
     return work;
   }
 

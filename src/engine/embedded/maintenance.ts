@@ -1,5 +1,6 @@
 import { EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { InOrder } from "../../util/async/in-order.js";
 import type { HeldFiles } from "../engine.js";
 import type { Journal } from "./journal/journal.js";
 import type { QuietFlush } from "./logs/quiet-flush.js";
@@ -29,10 +30,12 @@ export class Maintenance {
   /** Tells who holds the files that they are taken back. */
   #lost: AbortController | undefined;
   #mayHold = true;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inOrder = new InOrder();
   #isRotating = false;
   #rotateAbove: number;
   #forgetTimer: NodeJS.Timeout | undefined;
+  /** The present segment holds what has been deleted since it began. */
+  #mustForget = false;
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
@@ -61,14 +64,15 @@ export class Maintenance {
 
   /** Soon the journal holds no more of what was deleted: it begins a new segment, one for all deletions of a moment. */
   forgetSoon(): void {
+    this.#mustForget = true;
     this.#forgetTimer ??= setTimeout(() => {
-      this.#serially(() => this.#rotate())
-        .catch((error: unknown) => {
-          this.#options.log.error("the journal could not be written anew; it still holds what was deleted", { error });
-        })
-        .finally(() => {
-          this.#forgetTimer = undefined;
-        });
+      // What is deleted from here on may be too late for the segment that begins now.
+      this.#forgetTimer = undefined;
+      this.#serially(async () => {
+        if (this.#mustForget) await this.#rotate();
+      }).catch((error: unknown) => {
+        this.#options.log.error("the journal could not be written anew; it still holds what was deleted", { error });
+      });
     }, this.#options.forgetMs);
   }
 
@@ -120,7 +124,7 @@ export class Maintenance {
     if (!this.#mayHold) throw new EngineError("The engine is closed", { kind: "closed" });
     const lost = new AbortController();
     // A backup would keep what was deleted a moment ago for good.
-    if (this.#forgetTimer !== undefined) await this.#rotate();
+    if (this.#mustForget) await this.#rotate();
     quiet.isHeld = true;
     try {
       await journal.sync(false);
@@ -184,6 +188,7 @@ export class Maintenance {
       const countSealed = await seen.seal();
       countSealed();
       const old = journal.startSegment(records.checkpoint());
+      this.#mustForget = false;
       boundary("rotate:checkpoint-written");
       records.sessions.startSegment();
       await journal.sync(false);
@@ -209,8 +214,6 @@ export class Maintenance {
   }
 
   #serially<T>(job: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(job, job);
-    this.#last = done.catch(() => {});
-    return done;
+    return this.#inOrder.run(job);
   }
 }

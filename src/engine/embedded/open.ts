@@ -48,8 +48,8 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
 
 async function openParts(options: EmbeddedEngineOptions): Promise<Parts> {
   try {
-    const { sessionLogs, sessionLogPath: logPathOf, isTakenOver } = options;
-    const known = { logPathOf, isTakenOver, ...(sessionLogs === undefined ? {} : { logs: sessionLogs }) };
+    const { sessionLogs, sessionLogPath: logPathOf, logsMark, isTakenOver } = options;
+    const known = { logPathOf, logsMark, isTakenOver, ...(sessionLogs === undefined ? {} : { logs: sessionLogs }) };
     const parts = createParts(options, await loadJournal(options.home, options.log, known));
     await noteStart(parts, options.bootId ?? readBootId());
     return parts;
@@ -214,9 +214,9 @@ function createEngine(parts: Parts, options: EmbeddedEngineOptions): Engine {
         { o: "remove", kind: damageKind, id: sessionKey },
       ]);
       lanes.fenceDeleted();
+      maintenance.forgetSoon();
       await journal.sync();
       removeLog(parts, sessionKey, options.log);
-      maintenance.forgetSoon();
     },
 
     cursor: (name) => records.cursors.get(name),

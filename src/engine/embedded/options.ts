@@ -15,6 +15,8 @@ export interface EmbeddedEngineOptions {
    * it is not, so that the refusal can say what is missing.
    */
   readonly sessionLogs?: (() => readonly string[]) | undefined;
+  /** Path of a second mark of the journal, beside the session logs: it shows a home that was put back from an older copy. */
+  readonly logsMark?: string | undefined;
   /** The highest sequence number of the session that people were shown, as far as files tell. Asked about damaged logs. */
   readonly shownSeq?: ((sessionKey: string) => number) | undefined;
   /** Called with each event, per session in seq order, once it is written (and synced, where that was asked). */

@@ -1,6 +1,6 @@
 import { knownLoss, tellDamage } from "./damage/damage-records.js";
 import { eventsInJournal } from "./damage/journal-events.js";
-import { JournalMark } from "./damage/journal-mark.js";
+import { JournalMarks } from "./damage/journal-mark.js";
 import { Journal } from "./journal/journal.js";
 import type { LoadedJournal } from "./journal/load.js";
 import { journalFolder } from "./journal/segment.js";
@@ -44,7 +44,7 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
     log,
     assertHeld: options.assertHeld,
     onFatal: options.onFatal ?? stopProcess,
-    mark: new JournalMark(options.home, log),
+    mark: new JournalMarks(options.home, options.logsMark, log),
     onWritable: () => {
       lanes.resume("inbound");
       lanes.resume("outbound");

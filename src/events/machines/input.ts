@@ -2,30 +2,44 @@ import type { AgentState, EventType, Payload } from "../catalogue.js";
 import type { StopReason, Usage } from "../content.js";
 import type { Guess, ModelUse } from "../model-use.js";
 
-/** A model's answer in pieces, as every provider gives it (the provider contract's `ProviderChunk`). */
+/** What a model's answer is made of, in the order of arrival. The last one is `end`. */
 export type AnswerChunk =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }
-  /** The loop begins the message anew for it: the machines ignore it. */
+  /**
+   * All text so far, which is given again, was thinking: the server told it as text. The text begins anew. The loop begins
+   * the message anew for it: the machines ignore it.
+   */
   | { readonly kind: "was_thinking"; readonly text: string }
+  /** Closes the thinking so far with the provider's proof of it. */
   | { readonly kind: "thinking_signature"; readonly signature: string }
   | { readonly kind: "tool_call"; readonly id: string; readonly name: string }
+  /** A piece of the call's JSON. Pieces of several calls may alternate. */
   | { readonly kind: "tool_input"; readonly id: string; readonly json: string }
   | {
       readonly kind: "end";
       readonly stopReason: Exclude<StopReason, "interrupted" | "error">;
       readonly usage: Usage;
+      /** What the provider itself says that the call has cost; goes before any price. */
       readonly costUsd?: number;
+      /** The answer was longer than is taken from a model: we cut it, and `usage` is what had been named by then. */
       readonly isCut?: boolean;
-      /** Of an answer that was cut: what it has probably used beyond `usage`. */
+      /** Added by who asked, for such an answer: what it has probably used beyond `usage`. */
       readonly guess?: Guess | undefined;
     };
 
+/** USD for a million tokens. */
 export interface Rates {
   readonly input: number;
   readonly output: number;
   readonly cacheRead?: number | undefined;
   readonly cacheWrite?: number | undefined;
+}
+
+/** What a model costs. */
+export interface TokenPrice extends Rates {
+  /** What all tokens of a call cost whose prompt is longer than `tokens`. */
+  readonly above?: (Rates & { readonly tokens: number }) | undefined;
 }
 
 /** What an answer has used that was cut: what its stream had named by then, and a guess at the rest. */

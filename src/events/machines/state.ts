@@ -39,13 +39,13 @@ type Change = readonly [next: TrackedState, cause: string] | undefined;
 function step(state: TrackedState, input: MachineInput): Step<TrackedState> {
   switch (input.kind) {
     case "restarted":
-      return [stateTracker.initial, told(input.lastState, "idle", "restart")];
+      return [stateTracker.initial, stateChange(input.lastState, "idle", "restart")];
     case "turn_started":
-      return tell(state, [{ ...stateTracker.initial, base: "thinking" }, "turn_started"]);
+      return stepTo(state, [{ ...stateTracker.initial, base: "thinking" }, "turn_started"]);
     case "turn_ended":
       return endTurn(state, input.outcome);
     default:
-      return tell(state, state.base === "idle" || state.isEnding ? undefined : changeBy(state, input));
+      return stepTo(state, state.base === "idle" || state.isEnding ? undefined : changeBy(state, input));
   }
 }
 
@@ -115,20 +115,23 @@ function endTurn(state: TrackedState, outcome: TurnEnd): Step<TrackedState> {
   if (from === "idle") return [state, []];
   switch (outcome.end) {
     case "complete":
-      return [stateTracker.initial, told(from, "idle", outcome.stopReason)];
+      return [stateTracker.initial, stateChange(from, "idle", outcome.stopReason)];
     case "cancelled":
-      return [stateTracker.initial, told(from, "idle", outcome.reason)];
+      return [stateTracker.initial, stateChange(from, "idle", outcome.reason)];
     case "failed":
-      return [stateTracker.initial, [...told(from, "error", outcome.code), ...told("error", "idle", "turn_failed")]];
+      return [
+        stateTracker.initial,
+        [...stateChange(from, "error", outcome.code), ...stateChange("error", "idle", "turn_failed")],
+      ];
   }
 }
 
-function tell(state: TrackedState, change: Change): Step<TrackedState> {
+function stepTo(state: TrackedState, change: Change): Step<TrackedState> {
   if (change === undefined) return [state, []];
   const [next, cause] = change;
-  return [next, told(visibleState(state), visibleState(next), cause)];
+  return [next, stateChange(visibleState(state), visibleState(next), cause)];
 }
 
-function told(from: AgentState, to: AgentState, cause: string): readonly MachineOutput[] {
+function stateChange(from: AgentState, to: AgentState, cause: string): readonly MachineOutput[] {
   return from === to ? [] : [{ type: "agent_state_changed", payload: { from, to, cause } }];
 }

@@ -1,6 +1,6 @@
 import { basename, extname } from "node:path";
 import { z } from "zod";
-import type { SendRequest, TurnOutcome } from "../../api/gateway-api.js";
+import type { SendRequest, TurnOutcome } from "../../api/messages/messages-api.js";
 import { isAbortError, RequestError } from "../../errors.js";
 import { sleep } from "../../util/async/sleep.js";
 import { contentTypeOf } from "../../util/files/content-types.js";

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import type { Subscription, TurnOutcome, WaitingQuestion } from "../../api/gateway-api.js";
+import type { Subscription } from "../../api/messages/events-api.js";
+import type { TurnOutcome } from "../../api/messages/messages-api.js";
+import type { WaitingQuestion } from "../../api/policy/policy-api.js";
 import { RequestError } from "../../errors.js";
 import type { Usage } from "../../events/content.js";
 import type { GatewayEvent } from "../../events/event.js";

@@ -1,4 +1,5 @@
-import type { GatewayApi, Subscription } from "../../api/gateway-api.js";
+import type { GatewayApi } from "../../api/gateway-api.js";
+import type { Subscription } from "../../api/messages/events-api.js";
 import { textOf } from "../../events/content.js";
 import type { GatewayEvent } from "../../events/event.js";
 import { encodeChat } from "./frames.js";

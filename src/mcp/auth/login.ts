@@ -11,7 +11,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { ConfigError } from "../../errors.js";
 import { linked } from "../../util/async/linked.js";
-import { untilAborted } from "../../util/async/until-aborted.js";
+import { within } from "../../util/async/within.js";
 import { causeOf, clauseOf } from "../connection/explain.js";
 import { type Agreement, negotiationOf } from "../connection/revision.js";
 import { defaultLimits, type McpServerSettings } from "../settings.js";
@@ -176,7 +176,7 @@ class Login {
     // The login may fail before anybody waits for it.
     answer.catch(() => {});
     if ((await auth(provider, place)) === "AUTHORIZED") return;
-    const { code, issuer } = await untilAborted(answer, signal);
+    const { code, issuer } = await within(answer, { signal });
     await auth(provider, { ...place, authorizationCode: code, ...(issuer === undefined ? {} : { iss: issuer }) });
   }
 

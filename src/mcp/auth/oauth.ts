@@ -8,6 +8,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { ConfigError, messageOf } from "../../errors.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 import type { McpServerSettings } from "../settings.js";
 
@@ -46,17 +47,14 @@ export interface LoginStore {
 
 export function createLoginStore(home: string): LoginStore {
   const path = join(home, "mcp-auth.json");
-  let last: Promise<unknown> = Promise.resolve();
-  const change = <T>(work: (all: z.infer<typeof file>) => T): Promise<T> => {
-    const done = last.then(async () => {
+  const changes = new InOrder();
+  const change = <T>(work: (all: z.infer<typeof file>) => T): Promise<T> =>
+    changes.run(async () => {
       const all = await readAll(path);
       const result = work(all);
       await replaceFile(path, `${JSON.stringify(all, undefined, 2)}\n`, { mode: 0o600 });
       return result;
     });
-    last = done.catch(() => undefined);
-    return done;
-  };
   return {
     async read({ name, url }) {
       const found = (await readAll(path))[name];

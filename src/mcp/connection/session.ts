@@ -10,8 +10,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { messageOf } from "../../errors.js";
 import { linked } from "../../util/async/linked.js";
-import { sleep } from "../../util/async/sleep.js";
-import { untilAborted } from "../../util/async/until-aborted.js";
+import { settledWithin, within } from "../../util/async/within.js";
 import type { Asker } from "../asking/ask.js";
 import { LoginNeeded } from "../auth/oauth.js";
 import type { McpServerSettings } from "../settings.js";
@@ -246,7 +245,7 @@ class Connection implements McpSession {
     const transport = this.#transport;
     // So that the server need not keep what nobody comes back to.
     if (transport instanceof StreamableHTTPClientTransport && transport.sessionId !== undefined)
-      await Promise.race([transport.terminateSession(), timeout(this.#options.limits.stopMs)]).catch(() => undefined);
+      await settledWithin(transport.terminateSession(), { ms: this.#options.limits.stopMs });
     await this.client.close().catch(() => undefined);
   }
 
@@ -274,7 +273,7 @@ class Connection implements McpSession {
     const signal = this.#signal;
     using limit = linked(signal, ms);
     try {
-      return await untilAborted(work(limit.signal), limit.signal);
+      return await within(work(limit.signal), limit);
     } catch (error) {
       const timedOut = limit.signal.aborted && !signal.aborted;
       throw explain(error, this.#reason, this.#lost, { what, ms, timedOut });
@@ -284,7 +283,3 @@ class Connection implements McpSession {
 
 /** More than a timer takes would be none at all. */
 const endless = 2 ** 31 - 1;
-
-function timeout(ms: number): Promise<void> {
-  return sleep(ms, new AbortController().signal);
-}

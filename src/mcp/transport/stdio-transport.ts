@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
-import { sleep } from "../../util/async/sleep.js";
+import { settledWithin } from "../../util/async/within.js";
 import { withoutLargeTools } from "../connection/large-tools.js";
 import { emptyServerFolder } from "../server-folder.js";
 import type { McpLimits } from "../settings.js";
@@ -179,17 +179,8 @@ export class StdioTransport implements Transport {
     if (exitCode === null && signalCode === null) signalGroup(pid, "SIGKILL");
   }
 
-  async #endsWithin(ms: number): Promise<boolean> {
-    const waiting = new AbortController();
-    const inTime = await Promise.race([
-      this.#exited.then(() => true),
-      sleep(ms, waiting.signal).then(
-        () => false,
-        () => false,
-      ),
-    ]);
-    waiting.abort();
-    return inTime;
+  #endsWithin(ms: number): Promise<boolean> {
+    return settledWithin(this.#exited, { ms });
   }
 
   #closed(): void {

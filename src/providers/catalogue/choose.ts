@@ -1,8 +1,9 @@
 import { ConfigError } from "../../errors.js";
+import type { TokenPrice } from "../../events/machines/input.js";
 import { createAnthropicProvider } from "../anthropic/anthropic.js";
 import type { Circuits } from "../circuits.js";
 import { createOpenAIProvider } from "../openai/openai.js";
-import type { ChosenModel, Price, Provider, Thinking } from "../provider.js";
+import type { ChosenModel, Provider, Thinking } from "../provider.js";
 import { type ProviderConnectionChange, withConnection } from "../wire/connection.js";
 import { byOtherName, isGivenAway, isRawName, providersNamedBy } from "./families.js";
 import {
@@ -25,7 +26,7 @@ export interface ModelChooserOptions {
     readonly thinking?: Thinking | undefined;
   };
   /** By label, by `provider/model`, or by model id; they go before the shipped ones. */
-  readonly prices: Readonly<Record<string, Price>>;
+  readonly prices: Readonly<Record<string, TokenPrice>>;
   /** Providers that are no part of the config. They go before configured ones of the same name. */
   readonly own?: readonly Provider[] | undefined;
   /** Told when a provider's calls begin to get through, and when they do not any more. */
@@ -65,8 +66,8 @@ export function createModelChooser(options: ModelChooserOptions): ModelChooser {
     if (known !== undefined) return known;
     const { onConnection, circuits } = options;
     const plain = options.own?.find(({ name }) => name === from.name) ?? createProvider(from);
-    const telling = onConnection === undefined ? plain : withConnection(plain, onConnection);
-    const provider = circuits?.guard(telling) ?? telling;
+    const watched = onConnection === undefined ? plain : withConnection(plain, onConnection);
+    const provider = circuits?.guard(watched) ?? watched;
     made.set(from.name, provider);
     return provider;
   };

@@ -1,4 +1,4 @@
-import type { Price } from "../provider.js";
+import type { TokenPrice } from "../../events/machines/input.js";
 import { presets } from "./presets.js";
 
 /** When the table was put together, from the providers' price lists and models.dev. Prices in the config go before it. */
@@ -112,22 +112,22 @@ const makers: Readonly<Record<string, string>> = {
   qwen: "dashscope",
 };
 
-const shipped: ReadonlyMap<string, Price> = new Map(
+const shipped: ReadonlyMap<string, TokenPrice> = new Map(
   Object.entries(table).flatMap(([provider, models]) =>
     Object.entries(models).map(([model, row]) => [keyOf(provider, model), toPrice(row)] as const),
   ),
 );
 
-const free: Price = { input: 0, output: 0 };
+const free: TokenPrice = { input: 0, output: 0 };
 
 /**
  * What a model costs: as the config says by label, `provider/model` or model, else nothing where it runs on one's own
  * machine, else by the table. Undefined when nobody knows.
  */
 export function priceOf(
-  configured: Readonly<Record<string, Price>>,
+  configured: Readonly<Record<string, TokenPrice>>,
   { label, provider, model }: { readonly label: string; readonly provider: string; readonly model: string },
-): Price | undefined {
+): TokenPrice | undefined {
   const name = [label, `${provider}/${model}`, model].find((candidate) => Object.hasOwn(configured, candidate));
   if (name !== undefined) return configured[name];
   if (Object.hasOwn(presets, provider) && presets[provider]?.isLocal === true) return free;
@@ -137,7 +137,7 @@ export function priceOf(
 }
 
 /** The models of the table, as `provider/model`. */
-export function shippedPrices(): ReadonlyMap<string, Price> {
+export function shippedPrices(): ReadonlyMap<string, TokenPrice> {
   return shipped;
 }
 
@@ -150,7 +150,7 @@ function keyOf(provider: string, model: string): string {
   return `${provider}/${plain}`;
 }
 
-function toPrice(row: Row | Tiered): Price {
+function toPrice(row: Row | Tiered): TokenPrice {
   if (isTiered(row)) return { ...rates(row[0]), above: { tokens: row[1], ...rates(row[2]) } };
   return rates(row);
 }

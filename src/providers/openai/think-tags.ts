@@ -17,7 +17,7 @@ export interface ThinkingHabits {
  */
 export class ThinkTags {
   readonly #habits: ThinkingHabits;
-  #place: "beginning" | "thinking" | "held" | "text" | "past" = "beginning";
+  #stage: "beginning" | "thinking" | "held" | "text" | "past" = "beginning";
   /** What cannot be told yet: blanks, a tag that is not whole, all of it while held. */
   #waiting = "";
   /** The thinking, or the text, so far. */
@@ -38,7 +38,7 @@ export class ThinkTags {
 
   *read(text: string): Generator<ProviderChunk> {
     if (text === "") return;
-    if (this.#place === "past") return yield { kind: "text", text };
+    if (this.#stage === "past") return yield { kind: "text", text };
     this.#waiting += text;
     yield* this.#go(false);
   }
@@ -47,21 +47,21 @@ export class ThinkTags {
   *close(isWhole: boolean): Generator<ProviderChunk> {
     yield* this.#go(true);
     // A tag that was never closed began no thinking. Nobody loses what was said.
-    if (this.#place === "thinking" && isWhole) yield { kind: "text", text: this.#said };
-    this.#place = "past";
+    if (this.#stage === "thinking" && isWhole) yield { kind: "text", text: this.#said };
+    this.#stage = "past";
   }
 
   *#go(isClosing: boolean): Generator<ProviderChunk> {
     for (;;) {
-      const place = this.#place;
+      const stage = this.#stage;
       const { length } = this.#waiting;
       yield* this.#step(isClosing);
-      if (this.#place === place && this.#waiting.length === length) return;
+      if (this.#stage === stage && this.#waiting.length === length) return;
     }
   }
 
   *#step(isClosing: boolean): Generator<ProviderChunk> {
-    switch (this.#place) {
+    switch (this.#stage) {
       case "beginning":
         this.#begin(isClosing);
         return;
@@ -77,7 +77,7 @@ export class ThinkTags {
         return;
       }
       default:
-        this.#place satisfies never;
+        this.#stage satisfies never;
     }
   }
 
@@ -89,15 +89,15 @@ export class ThinkTags {
     if (tag !== undefined) {
       this.#waiting = shown.slice(tag.length);
       if (tag.startsWith("</")) this.#wasThinking = true;
-      else [this.#place, this.#said] = ["thinking", tag];
+      else [this.#stage, this.#said] = ["thinking", tag];
       return;
     }
     if (!isClosing && mayBecomeTag(shown)) return;
     // Blanks that stand between the thinking and the text belong to neither.
     if (this.#wasThinking) this.#waiting = shown;
     this.#said = "";
-    if (this.#wasThinking || this.#hasOwnField) this.#place = "past";
-    else this.#place = this.#habits.opensInPrompt ? "held" : "text";
+    if (this.#wasThinking || this.#hasOwnField) this.#stage = "past";
+    else this.#stage = this.#habits.opensInPrompt ? "held" : "text";
   }
 
   *#think(isClosing: boolean): Generator<ProviderChunk> {
@@ -113,14 +113,14 @@ export class ThinkTags {
     this.#take(end[0].length);
     this.#untold = "";
     this.#wasThinking = true;
-    this.#place = "beginning";
+    this.#stage = "beginning";
   }
 
   /** Holds the text back until its end says what it was. */
   *#hold(isClosing: boolean): Generator<ProviderChunk> {
     const end = closeTag.exec(this.#waiting);
     if (end !== null && isAboutTags(this.#waiting.slice(0, end.index))) {
-      this.#place = "past";
+      this.#stage = "past";
       return;
     }
     if (end !== null) {
@@ -128,13 +128,13 @@ export class ThinkTags {
       this.#take(end[0].length);
       if (text.trim() !== "") yield { kind: "thinking", text };
       this.#wasThinking = true;
-      this.#place = "beginning";
+      this.#stage = "beginning";
       return;
     }
     if (!isClosing) return;
     // It does not always think: from now on nothing is held back.
     this.#habits.opensInPrompt = false;
-    this.#place = "past";
+    this.#stage = "past";
   }
 
   *#talk(isClosing: boolean): Generator<ProviderChunk> {
@@ -151,7 +151,7 @@ export class ThinkTags {
     }
     this.#habits.opensInPrompt = true;
     this.#wasThinking = true;
-    this.#place = "beginning";
+    this.#stage = "beginning";
     yield { kind: "was_thinking", text: this.#said };
   }
 

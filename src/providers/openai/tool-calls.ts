@@ -9,7 +9,7 @@ interface OpenCall {
   readonly id: string;
   readonly index: number | undefined;
   /** Among the calls of the event that began it. */
-  readonly place: number | undefined;
+  readonly position: number | undefined;
   isNamed: boolean;
   /** What came before the name, or all of the JSON so far. */
   json: string;
@@ -18,22 +18,22 @@ interface OpenCall {
 /** Puts the pieces of parallel tool calls in their places, also where a server is careless with index or id. */
 export interface ToolCallReader {
   readonly count: number;
-  /** `place`: its place among the calls that came in one event, where there were several. */
-  read(piece: WireToolCall, place?: number): Iterable<ProviderChunk>;
+  /** `position`: its place among the calls that came in one event, where there were several. */
+  read(piece: WireToolCall, position?: number): Iterable<ProviderChunk>;
   end(): Iterable<ProviderChunk>;
 }
 
 export function createToolCallReader(): ToolCallReader {
   const calls: OpenCall[] = [];
 
-  const open = (piece: WireToolCall, place: number | undefined): OpenCall => {
+  const open = (piece: WireToolCall, position: number | undefined): OpenCall => {
     const wireId = piece.id || undefined;
     const isTaken = calls.some((call) => call.id === wireId);
     const call: OpenCall = {
       wireId,
       id: wireId === undefined || isTaken ? newId("call") : wireId,
       index: piece.index ?? undefined,
-      place,
+      position,
       isNamed: false,
       json: "",
     };
@@ -45,8 +45,8 @@ export function createToolCallReader(): ToolCallReader {
     get count() {
       return calls.length;
     },
-    *read(piece, place) {
-      const call = find(calls, piece, place) ?? open(piece, place);
+    *read(piece, position) {
+      const call = find(calls, piece, position) ?? open(piece, position);
       const name = piece.function?.name;
       const input = piece.function?.arguments;
       const json = typeof input === "string" ? input : input ? JSON.stringify(input) : "";
@@ -71,15 +71,15 @@ export function createToolCallReader(): ToolCallReader {
   };
 }
 
-function find(calls: readonly OpenCall[], piece: WireToolCall, place: number | undefined): OpenCall | undefined {
+function find(calls: readonly OpenCall[], piece: WireToolCall, position: number | undefined): OpenCall | undefined {
   const found =
     typeof piece.index === "number"
       ? calls.findLast((call) => call.index === piece.index)
       : piece.id
         ? calls.findLast((call) => call.wireId === piece.id)
-        : place === undefined
+        : position === undefined
           ? calls.at(-1)
-          : calls.findLast((call) => call.place === place);
+          : calls.findLast((call) => call.position === position);
   return found !== undefined && startsAnother(found, piece) ? undefined : found;
 }
 

@@ -1,5 +1,5 @@
 import { ProviderError } from "../../errors.js";
-import { linked } from "../../util/async/linked.js";
+import { type LinkedAbort, linked } from "../../util/async/linked.js";
 
 /** How long a model call may be silent, and last. */
 export interface TimeLimits {
@@ -16,103 +16,108 @@ export const defaultTimeLimits: TimeLimits = { firstByteMs: 60_000, idleMs: 60_0
 /** Once the answer is known to be complete, the stream gets this long to close. */
 const closingMs = 1500;
 
-/** Watches one call and closes its connection when it is too slow. */
-export interface Watch extends Disposable {
+/** Watches one call to a provider, from its making on, and closes its connection when it is too slow. */
+export class CallWatch implements Disposable {
+  readonly #provider: string;
+  readonly #limits: TimeLimits;
+  readonly #scope: LinkedAbort;
+  readonly #startedAt = performance.now();
+  /** How long the call may be silent now, and since when it is. */
+  #quietMs: number;
+  #quietSince = this.#startedAt;
+  #isPaused = false;
+  #hasBegun = false;
+  #isClosing = false;
+  #hasEnded = false;
+  #expired: ProviderError | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(provider: string, limits: TimeLimits, parent: AbortSignal) {
+    this.#provider = provider;
+    this.#limits = limits;
+    this.#scope = linked(parent);
+    this.#quietMs = limits.firstByteMs;
+    this.#check();
+  }
+
   /** Aborts with the caller's signal, when a limit is passed, and when disposed before the body's end. */
-  readonly signal: AbortSignal;
+  get signal(): AbortSignal {
+    return this.#scope.signal;
+  }
+
   /** The limit that was passed, if any. */
-  readonly expired: ProviderError | undefined;
+  get expired(): ProviderError | undefined {
+    return this.#expired;
+  }
+
   /** Bytes came. */
-  touch(): void;
+  touch(): void {
+    this.#quietSince = performance.now();
+    if (this.#hasBegun || this.#isClosing) return;
+    this.#hasBegun = true;
+    this.#restart(this.#limits.idleMs);
+  }
+
   /** The reader is busy: silence is its own doing, whatever is read ahead meanwhile. */
-  pause(): void;
+  pause(): void {
+    this.#isPaused = true;
+  }
+
   /** The reader asks for more. */
-  resume(): void;
+  resume(): void {
+    this.#isPaused = false;
+    this.#quietSince = performance.now();
+  }
+
   /** Everything that matters has come. */
-  close(): void;
+  close(): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#restart(Math.min(closingMs, this.#limits.idleMs));
+  }
+
   /** The whole body has come: nothing is left to abort. */
-  end(): void;
-}
+  end(): void {
+    this.#hasEnded = true;
+  }
 
-/** Starts to watch a call to `provider`. */
-export function openWatch(provider: string, limits: TimeLimits, parent: AbortSignal): Watch {
-  const scope = linked(parent);
-  const startedAt = performance.now();
-  const state = {
-    quietMs: limits.firstByteMs,
-    since: startedAt,
-    paused: false,
-    began: false,
-    closing: false,
-    ended: false,
-  };
-  let expired: ProviderError | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    if (!this.#hasEnded) this.#scope.abort();
+    this.#scope[Symbol.dispose]();
+  }
 
-  const expire = (message: string): void => {
-    expired = new ProviderError(`${provider} ${message}`, { kind: "timeout", provider });
-    scope.abort(expired);
-  };
-  const check = (): void => {
+  #restart(quietMs: number): void {
+    this.#quietMs = quietMs;
+    this.#quietSince = performance.now();
+    clearTimeout(this.#timer);
+    if (this.#expired === undefined) this.#check();
+  }
+
+  #check(): void {
     const now = performance.now();
-    const totalLeft = limits.totalMs - (now - startedAt);
-    const quietLeft = state.paused ? state.quietMs : state.quietMs - (now - state.since);
+    const totalLeft = this.#limits.totalMs - (now - this.#startedAt);
+    const quietLeft = this.#isPaused ? this.#quietMs : this.#quietMs - (now - this.#quietSince);
     if (totalLeft <= 0) {
-      expire(`did not finish its answer within ${seconds(limits.totalMs)}.`);
+      this.#expire(`did not finish its answer within ${seconds(this.#limits.totalMs)}.`);
       return;
     }
     if (quietLeft <= 0) {
-      const quiet = seconds(state.quietMs);
-      expire(
-        state.began
+      const quiet = seconds(this.#quietMs);
+      this.#expire(
+        this.#hasBegun
           ? `fell silent for ${quiet} in the middle of its answer.`
           : `did not begin to answer within ${quiet}.`,
       );
       return;
     }
     // A timer may fire a fraction of a millisecond early.
-    timer = setTimeout(check, Math.max(1, Math.ceil(Math.min(totalLeft, quietLeft))));
-  };
-  check();
+    this.#timer = setTimeout(() => this.#check(), Math.max(1, Math.ceil(Math.min(totalLeft, quietLeft))));
+  }
 
-  return {
-    signal: scope.signal,
-    get expired() {
-      return expired;
-    },
-    touch() {
-      state.since = performance.now();
-      if (state.began || state.closing) return;
-      state.began = true;
-      restart(limits.idleMs);
-    },
-    pause() {
-      state.paused = true;
-    },
-    resume() {
-      state.paused = false;
-      state.since = performance.now();
-    },
-    close() {
-      if (state.closing) return;
-      state.closing = true;
-      restart(Math.min(closingMs, limits.idleMs));
-    },
-    end() {
-      state.ended = true;
-    },
-    [Symbol.dispose]() {
-      clearTimeout(timer);
-      if (!state.ended) scope.abort();
-      scope[Symbol.dispose]();
-    },
-  };
-
-  function restart(quietMs: number): void {
-    state.quietMs = quietMs;
-    state.since = performance.now();
-    clearTimeout(timer);
-    if (expired === undefined) check();
+  #expire(message: string): void {
+    this.#expired = new ProviderError(`${this.#provider} ${message}`, { kind: "timeout", provider: this.#provider });
+    this.#scope.abort(this.#expired);
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Engine } from "../../engine/engine.js";
 import { messageOf, StorageError } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { documentSuffix, keyOfLog, logSuffix } from "../file-names.js";
 import { isNamedAfter } from "../list/session-index.js";
 import type { SessionLine } from "../list/session-line.js";
@@ -45,7 +46,7 @@ type Take = () => StoredSession | undefined | Promise<StoredSession | undefined>
 export class DocumentKeeper implements AsyncDisposable {
   readonly #ports: DocumentKeeperPorts;
   /** The last write of each session that is under way: a later one waits for it. */
-  readonly #writes = new Map<string, Promise<void>>();
+  readonly #writes = new InOrder<string>();
   readonly #behind = new Set<string>();
   #trouble: Trouble | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -65,7 +66,7 @@ export class DocumentKeeper implements AsyncDisposable {
 
   /** Resolves once no write of the session is under way. */
   async settled(key: string): Promise<void> {
-    await this.#writes.get(key);
+    await this.#writes.endOf(key);
   }
 
   /**
@@ -97,7 +98,7 @@ export class DocumentKeeper implements AsyncDisposable {
 
   /** Tries what could not be written once more, and waits for all writes. */
   async flush(): Promise<void> {
-    await Promise.all(this.#writes.values());
+    await this.#writes.settled();
     if (this.#trouble !== undefined) await this.#tryAgain();
   }
 
@@ -121,13 +122,8 @@ export class DocumentKeeper implements AsyncDisposable {
     await this.#catchingUp;
   }
 
-  async #inTurn(key: string, job: () => Promise<void>): Promise<void> {
-    const before = this.#writes.get(key) ?? Promise.resolve();
-    const writing = before.then(job).finally(() => {
-      if (this.#writes.get(key) === writing) this.#writes.delete(key);
-    });
-    this.#writes.set(key, writing);
-    await writing;
+  #inTurn(key: string, job: () => Promise<void>): Promise<void> {
+    return this.#writes.run(job, key);
   }
 
   async #save(key: string, take: Take): Promise<void> {

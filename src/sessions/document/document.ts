@@ -1,13 +1,13 @@
 import type { Payload } from "../../events/catalogue.js";
-import { addUsage, type ContentPart, noUsage, type Usage } from "../../events/content.js";
+import type { ContentPart, Usage } from "../../events/content.js";
 import type { EventOf, StoredEvent } from "../../events/event.js";
-import { type Guess, type ModelUse, modelUseOf } from "../../events/model-use.js";
 import { stateAfter } from "../../events/session-state.js";
 import { namesOf } from "../../util/text/untrusted.js";
 import { restoredOutside } from "../history/history-entries.js";
 import { holdsText } from "../history/same-text.js";
 import { OpenTurn } from "../open-turn.js";
 import type { DocumentMessage, SessionDocument, SessionMetadata } from "../session.js";
+import { DocumentUsage, type TurnEnded } from "./document-usage.js";
 
 interface Line {
   readonly message: DocumentMessage;
@@ -17,12 +17,6 @@ interface Line {
   readonly waits?: string | undefined;
   /** The model sees it, as long as no fresh start or undo comes. */
   readonly isSeen: boolean;
-}
-
-/** What the answers of the turn that runs have cost so far. */
-interface TurnCost {
-  usage: Usage;
-  costUsd: number | undefined;
 }
 
 /** A session as people read it: a fold over the session's events into the shape of `.sessions/<name>.json`. */
@@ -42,15 +36,9 @@ export class DocumentFold {
   #usedModel: string | undefined;
   #createdAt: string | undefined;
   #lastActivity: string | undefined;
-  #usage: Usage = noUsage;
-  #costUsd: number | undefined;
-  #unpricedCalls = 0;
-  /** Of answers that were cut, beyond what their providers had told. */
-  #guessedTokens = 0;
-  #guessedUsd = 0;
+  readonly #spent = new DocumentUsage();
   #lastSequence = 0;
   #turn: OpenTurn | undefined;
-  #turnCost: TurnCost = { usage: noUsage, costUsd: undefined };
   #cwd: string | undefined;
   /** Where what others wrote came from since the newest fresh start: all answers after it are under its influence. */
   readonly #outside = new Set<string>();
@@ -82,14 +70,6 @@ export class DocumentFold {
         break;
       case "assistant_message":
         this.#assistant(event);
-        this.#addGuess(event.payload.guess);
-        if (event.payload.cost_usd === undefined && event.payload.usage.input_tokens > 0) this.#unpricedCalls += 1;
-        if (event.source === "gateway") break;
-        this.#usedModel = event.payload.model;
-        this.#turnCost = {
-          usage: addUsage(this.#turnCost.usage, event.payload.usage),
-          costUsd: sum(this.#turnCost.costUsd, event.payload.cost_usd),
-        };
         break;
       case "tool_execution_complete":
         if (event.payload.outside !== undefined) this.#outside.add(event.payload.outside);
@@ -105,34 +85,16 @@ export class DocumentFold {
         this.#turn?.answer(event.payload);
         break;
       case "turn_execution_complete":
-        this.#discard(event.payload.discarded);
-        this.#take(event.payload.message_ids, false);
-        this.#endTurn(event.payload.usage, event.payload.cost_usd);
-        break;
       case "turn_execution_failed":
-        this.#discard(event.payload.discarded);
-        this.#take(event.payload.message_ids, false);
-        this.#add({ role: "error", content: event.payload.message, timestamp: event.timestamp });
-        this.#endTurn(event.payload.usage, this.#turnCost.costUsd);
-        break;
       case "turn_execution_cancelled":
-        this.#discard(event.payload.discarded);
-        this.#take(event.payload.message_ids, false);
-        this.#add({ role: "system", content: "Stopped.", timestamp: event.timestamp });
-        this.#endTurn(this.#turnCost.usage, this.#turnCost.costUsd);
+        this.#endTurn(event);
         break;
       case "context_compressed":
-        this.#addUse(event);
+        this.#spent.addUse(event);
         break;
       case "session_title_generated":
-        this.#addUse(event);
-        if (this.#title.titleSource === "user" && event.payload.generated_by !== "user") break;
-        this.#title = {
-          title: event.payload.title,
-          titleSource: event.payload.generated_by === "user" ? "user" : "auto",
-          titleState: event.payload.generated_by === "fallback" ? "pending" : "stable",
-          titleUpdatedAt: event.timestamp,
-        };
+        this.#spent.addUse(event);
+        this.#setTitle(event);
         break;
       case "session_state_changed":
         break;
@@ -176,7 +138,7 @@ export class DocumentFold {
   }
 
   get usage(): Usage {
-    return this.#usage;
+    return this.#spent.usage;
   }
 
   get lastSequence(): number {
@@ -191,12 +153,12 @@ export class DocumentFold {
     return firstText === undefined ? undefined : [...firstText.slice(0, 400)].slice(0, 100).join("");
   }
 
-  /** What people and assistant said since the newest fresh start, as far as the model sees it, and where in the log. */
   /** The sessions that this one is a copy of, those that they were copies of included. */
   get origins(): ReadonlySet<string> {
     return this.#origins;
   }
 
+  /** What people and assistant said since the newest fresh start, as far as the model sees it, and where in the log. */
   get conversation(): {
     readonly fromSeq: number;
     readonly toSeq: number;
@@ -240,10 +202,7 @@ export class DocumentFold {
         createdAt: this.#createdAt ?? new Date(0).toISOString(),
         lastActivity: this.#lastActivity ?? this.#createdAt ?? new Date(0).toISOString(),
         ...(summary === undefined ? {} : { summary }),
-        usage: this.#usage,
-        ...(this.#costUsd === undefined ? {} : { costUsd: this.#costUsd }),
-        ...(this.#unpricedCalls === 0 ? {} : { unpricedCalls: this.#unpricedCalls }),
-        ...(this.#guessedTokens === 0 ? {} : { guessedTokens: this.#guessedTokens, guessedUsd: this.#guessedUsd }),
+        ...this.#spent.toMetadata(),
         lastSequence: this.#lastSequence,
         ...(this.#forkedFrom === undefined ? {} : { forkedFrom: this.#forkedFrom }),
       },
@@ -294,43 +253,37 @@ export class DocumentFold {
 
   /** A turn's answers become one message. */
   #assistant({ payload, source, timestamp }: EventOf<"assistant_message">): void {
+    const isModels = source !== "gateway";
+    this.#spent.addAnswer(payload, isModels);
+    if (isModels) this.#usedModel = payload.model;
     const turn = this.#turn ?? new OpenTurn();
     turn.say(payload.content);
     if (!payload.final && !payload.partial) return;
     const line = turn.toLine();
     if (line !== undefined)
-      this.#add({ role: "assistant", ...line, timestamp, ...this.#labels() }, { isSeen: source !== "gateway" });
+      this.#add({ role: "assistant", ...line, timestamp, ...this.#labels() }, { isSeen: isModels });
     this.#turn = undefined;
   }
 
-  /** What a model was asked beside the turn's own answers. */
-  #addUse(event: StoredEvent): void {
-    const use = modelUseOf(event);
-    if (use === undefined) return;
-    this.#usage = addUsage(this.#usage, use.usage);
-    this.#costUsd = sum(this.#costUsd, use.cost_usd);
-    if (use.cost_usd === undefined) this.#unpricedCalls += 1;
-  }
-
-  /** Answers that were given up leave no message behind, only what they have used. */
-  #discard(uses: readonly ModelUse[] = []): void {
-    for (const { usage, cost_usd: cost, guess } of uses) {
-      this.#addGuess(guess);
-      this.#turnCost = { usage: addUsage(this.#turnCost.usage, usage), costUsd: sum(this.#turnCost.costUsd, cost) };
-      if (cost === undefined && usage.input_tokens > 0) this.#unpricedCalls += 1;
-    }
-  }
-
-  #addGuess(guess: Guess | undefined): void {
-    this.#guessedTokens += guess?.tokens ?? 0;
-    this.#guessedUsd += guess?.cost_usd ?? 0;
-  }
-
-  #endTurn(usage: Usage, costUsd: number | undefined): void {
-    this.#usage = addUsage(this.#usage, usage);
-    this.#costUsd = sum(this.#costUsd, costUsd);
+  #endTurn(event: TurnEnded): void {
+    this.#take(event.payload.message_ids, false);
+    if (event.type === "turn_execution_failed")
+      this.#add({ role: "error", content: event.payload.message, timestamp: event.timestamp });
+    if (event.type === "turn_execution_cancelled")
+      this.#add({ role: "system", content: "Stopped.", timestamp: event.timestamp });
+    this.#spent.endTurn(event);
     this.#turn = undefined;
-    this.#turnCost = { usage: noUsage, costUsd: undefined };
+  }
+
+  #setTitle({ payload, timestamp }: EventOf<"session_title_generated">): void {
+    const { title, generated_by: by } = payload;
+    if (this.#title.titleSource === "user" && by !== "user") return;
+    this.#title = {
+      title,
+      titleSource: by === "user" ? "user" : "auto",
+      titleState: by === "fallback" ? "pending" : "stable",
+      titleUpdatedAt: timestamp,
+    };
   }
 
   #history(change: Payload<"session_history_changed">, timestamp: string): void {
@@ -365,10 +318,6 @@ export class DocumentFold {
         break;
     }
   }
-}
-
-function sum(known: number | undefined, more: number | undefined): number | undefined {
-  return more === undefined ? known : (known ?? 0) + more;
 }
 
 /** A role as documents name it; what is unknown is told as by the system. */

@@ -6,7 +6,7 @@ import type {
   ToolResultPart,
   ToolUsePart,
 } from "../../events/content.js";
-import { tokensOfResult } from "./content-tokens.js";
+import { tokensOfResult } from "../../events/content-tokens.js";
 
 export type UserContent = readonly (TextPart | ImagePart)[];
 export type AssistantContent = readonly (TextPart | ThinkingPart | ToolUsePart)[];

@@ -1,9 +1,9 @@
 import type { Payload } from "../../events/catalogue.js";
 import type { ContentPart, TextPart, ThinkingPart, ToolResultPart, ToolUsePart, Usage } from "../../events/content.js";
+import { tokensOf, tokensOfResult } from "../../events/content-tokens.js";
 import type { StoredEvent } from "../../events/event.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { KnownAddresses } from "../known-addresses.js";
-import { tokensOf, tokensOfResult } from "./content-tokens.js";
 import {
   type AssistantEntry,
   acceptableName,

@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../log.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { appendOnly, readOnly } from "../../util/files/real-path.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 import { type FoundDocument, readDocument } from "../document/document-file.js";
@@ -22,7 +23,7 @@ export class SessionIndex implements AsyncDisposable {
   readonly #path: string;
   readonly #log: Logger;
   #loading: Promise<Loaded> | undefined;
-  #last: Promise<void> = Promise.resolve();
+  readonly #inOrder = new InOrder();
   /** Sessions whose lines are still in the file. */
   readonly #gone = new Set<string>();
   #tidyTimer: NodeJS.Timeout | undefined;
@@ -81,9 +82,7 @@ export class SessionIndex implements AsyncDisposable {
 
   /** Lines and new files take turns, so that none is lost. */
   #inTurn(job: () => Promise<void>): Promise<void> {
-    const done = this.#last.then(job);
-    this.#last = done.catch(() => undefined);
-    return done;
+    return this.#inOrder.run(job);
   }
 }
 

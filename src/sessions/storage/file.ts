@@ -15,63 +15,57 @@ type Parts = Map<RecordKind, object | undefined>;
  * index records are lines of one index file, which is read on first use. A document without a line gets one.
  */
 export function createFileStorage(files: SessionFiles, log: Logger): StorageDriver {
-  const index = new SessionIndex(files.dir, log);
-  let isClosed = false;
+  return new FileStorage(files, log);
+}
 
-  const told = async <T>(path: string, what: string, work: () => Promise<T>): Promise<T> => {
-    if (isClosed) throw new StorageError("The session storage (file) is closed");
-    try {
-      return await work();
-    } catch (error) {
-      throw new StorageError(`${path} could not be ${what}: ${messageOf(error)}`, { cause: error, retryable: true });
-    }
-  };
+class FileStorage implements StorageDriver {
+  readonly name = "file";
+  readonly #files: SessionFiles;
+  readonly #index: SessionIndex;
+  #isClosed = false;
 
-  const lines = (): Promise<ReadonlyMap<string, SessionLine>> => told(files.dir, "read", () => index.lines());
+  constructor(files: SessionFiles, log: Logger) {
+    this.#files = files;
+    this.#index = new SessionIndex(files.dir, log);
+  }
 
-  const get = async (key: string): Promise<object | undefined> => {
+  async get(key: string): Promise<object | undefined> {
     const { kind, sessionKey } = parsed(key);
-    if (isIndexed(kind)) return indexed(kind, sessionKey, await lines());
-    const path = files.documentPath(sessionKey);
-    return await told(path, "read", async () => {
+    if (isIndexed(kind)) return indexed(kind, sessionKey, await this.#lines());
+    const path = this.#files.documentPath(sessionKey);
+    return await this.#guard(path, "read", async () => {
       const document = await load(path);
       return kind === "head" ? headOf(document) : messagesOf(sessionKey, document);
     });
-  };
+  }
 
-  const getMany = async (keys: readonly string[]): Promise<readonly (object | undefined)[]> => {
-    const known = await lines();
+  async getMany(keys: readonly string[]): Promise<readonly (object | undefined)[]> {
+    const known = await this.#lines();
     return await Promise.all(
       keys.map((key) => {
         const { kind, sessionKey } = parsed(key);
-        return isIndexed(kind) ? indexed(kind, sessionKey, known) : get(key);
+        return isIndexed(kind) ? indexed(kind, sessionKey, known) : this.get(key);
       }),
     );
-  };
+  }
 
-  const apply = async (sessionKey: string, parts: Parts): Promise<void> => {
-    const path = files.documentPath(sessionKey);
-    const isDocument = parts.has("head") || parts.has("messages");
-    if (isDocument) {
-      const before = parts.has("head") && parts.has("messages") ? {} : await load(path);
-      const head = parts.has("head") ? parts.get("head") : headOf(before);
-      const messages = parts.has("messages") ? parts.get("messages") : messagesOf(sessionKey, before);
-      if (head === undefined && messages === undefined) {
-        await rm(path, { force: true });
-        return await index.remove(sessionKey);
-      }
-      const document = composed(sessionKey, head, messages);
-      await writeDocument(path, document);
-      if (!parts.has("line"))
-        return await index.put(lineOf(foundDocument.parse(document), files.documentName(sessionKey)));
-    }
-    if (!parts.has("line")) return;
-    const line = parts.get("line");
-    if (line === undefined) await index.remove(sessionKey);
-    else await index.put(sessionLine.parse(line));
-  };
+  set(key: string, value: object): Promise<void> {
+    return this.change([{ key, value }]);
+  }
 
-  const change = async (changes: readonly Change[]): Promise<void> => {
+  delete(key: string): Promise<void> {
+    return this.change([{ key, value: undefined }]);
+  }
+
+  async keys(prefix: string): Promise<readonly string[]> {
+    const sessions = [...(await this.#lines()).keys()];
+    return recordKinds
+      .filter((kind) => isKindInScan(kind, prefix))
+      .flatMap((kind) => sessions.map((key) => recordKey(kind, key)))
+      .filter((key) => key.startsWith(prefix));
+  }
+
+  async change(changes: readonly Change[]): Promise<void> {
     const sessions = new Map<string, Parts>();
     for (const { key, value } of changes) {
       const { kind, sessionKey } = parsed(key);
@@ -79,28 +73,55 @@ export function createFileStorage(files: SessionFiles, log: Logger): StorageDriv
       sessions.set(sessionKey, parts.set(kind, value));
     }
     for (const [sessionKey, parts] of sessions)
-      await told(files.documentPath(sessionKey), "written", () => apply(sessionKey, parts));
-  };
+      await this.#guard(this.#files.documentPath(sessionKey), "written", () => this.#write(sessionKey, parts));
+  }
 
-  return {
-    name: "file",
-    get,
-    getMany,
-    set: (key, value) => change([{ key, value }]),
-    delete: (key) => change([{ key, value: undefined }]),
-    async keys(prefix) {
-      const sessions = [...(await lines()).keys()];
-      return recordKinds
-        .filter((kind) => isKindInScan(kind, prefix))
-        .flatMap((kind) => sessions.map((key) => recordKey(kind, key)))
-        .filter((key) => key.startsWith(prefix));
-    },
-    change,
-    async [Symbol.asyncDispose]() {
-      isClosed = true;
-      await index[Symbol.asyncDispose]();
-    },
-  };
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await this.#index[Symbol.asyncDispose]();
+  }
+
+  #lines(): Promise<ReadonlyMap<string, SessionLine>> {
+    return this.#guard(this.#files.dir, "read", () => this.#index.lines());
+  }
+
+  async #write(sessionKey: string, parts: Parts): Promise<void> {
+    if (parts.has("head") || parts.has("messages")) {
+      const document = await this.#writeDocument(sessionKey, parts);
+      if (document === undefined) return await this.#index.remove(sessionKey);
+      if (!parts.has("line"))
+        return await this.#index.put(lineOf(foundDocument.parse(document), this.#files.documentName(sessionKey)));
+    }
+    if (!parts.has("line")) return;
+    const line = parts.get("line");
+    if (line === undefined) await this.#index.remove(sessionKey);
+    else await this.#index.put(sessionLine.parse(line));
+  }
+
+  /** The document with these parts, or undefined where nothing is left of it. */
+  async #writeDocument(sessionKey: string, parts: Parts): Promise<object | undefined> {
+    const path = this.#files.documentPath(sessionKey);
+    const before = parts.has("head") && parts.has("messages") ? {} : await load(path);
+    const head = parts.has("head") ? parts.get("head") : headOf(before);
+    const messages = parts.has("messages") ? parts.get("messages") : messagesOf(sessionKey, before);
+    if (head === undefined && messages === undefined) {
+      await rm(path, { force: true });
+      return undefined;
+    }
+    const document = composed(sessionKey, head, messages);
+    await writeDocument(path, document);
+    return document;
+  }
+
+  /** @throws {StorageError} with what could not be done to which file */
+  async #guard<T>(path: string, what: string, work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new StorageError("The session storage (file) is closed");
+    try {
+      return await work();
+    } catch (error) {
+      throw new StorageError(`${path} could not be ${what}: ${messageOf(error)}`, { cause: error, retryable: true });
+    }
+  }
 }
 
 function parsed(key: string): { readonly kind: RecordKind; readonly sessionKey: string } {

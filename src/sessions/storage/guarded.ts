@@ -1,6 +1,6 @@
 import { messageOf, StorageError } from "../../errors.js";
 import { type Logger, silentLog } from "../../log.js";
-import { inTime } from "../../util/async/in-time.js";
+import { within } from "../../util/async/within.js";
 import type { Change, StorageDriver } from "./storage.js";
 
 const defaultTimeoutMs = 5000;
@@ -62,7 +62,7 @@ export class GuardedStorage implements StorageDriver {
   async [Symbol.asyncDispose](): Promise<void> {
     const limit = Date.now() < this.#restsUntil ? restMs : this.#timeoutMs;
     const closing = (async () => await this.#storage[Symbol.asyncDispose]?.())();
-    await inTime(closing, limit, () => this.#noAnswer(limit)).catch((error: unknown) => {
+    await within(closing, { ms: limit, late: () => this.#noAnswer(limit) }).catch((error: unknown) => {
       this.#log.warn(`The session storage did not close well: ${this.#failed(error).message}`);
     });
   }
@@ -93,11 +93,12 @@ export class GuardedStorage implements StorageDriver {
   async #call<T>(action: () => Promise<T>, onLate: () => void = () => {}): Promise<T> {
     if (Date.now() < this.#restsUntil) throw this.#failed(this.#noAnswer(this.#timeoutMs));
     try {
-      return await inTime((async () => await action())(), this.#timeoutMs, () => {
+      const late = (): Error => {
         this.#restsUntil = Date.now() + restMs;
         onLate();
         return this.#noAnswer(this.#timeoutMs);
-      });
+      };
+      return await within((async () => await action())(), { ms: this.#timeoutMs, late });
     } catch (error) {
       throw this.#failed(error);
     }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import { screenshotFiles } from "../../policy/places/zones.js";
 import { sleep } from "../../util/async/sleep.js";
+import { within } from "../../util/async/within.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { keepFile } from "../keep-file.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
@@ -277,16 +278,8 @@ async function titleOf(page: Page, length: number): Promise<string> {
 }
 
 /** For what playwright sets no limit to: a page whose script never ends would hold up its chat for as long. */
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  const waiting = new AbortController();
-  const late = sleep(actionMs, waiting.signal).then(() => {
-    throw new EgressError("The page does not answer; close its tab.");
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    waiting.abort();
-  }
+function inTime<T>(work: Promise<T>): Promise<T> {
+  return within(work, { ms: actionMs, late: () => new EgressError("The page does not answer; close its tab.") });
 }
 
 async function listTabs(context: BrowserContext): Promise<ToolResult> {

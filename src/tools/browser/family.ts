@@ -1,6 +1,4 @@
 import { rm } from "node:fs/promises";
-import { messageOf } from "../../errors.js";
-import type { Logger } from "../../log.js";
 import type { Environments, ToolFamily } from "../family.js";
 import { isInstalled, notInstalled } from "../installed.js";
 import type { Egress } from "../web/egress.js";
@@ -26,7 +24,6 @@ export interface BrowserScope {
   /** Where the profile of a session's browser is kept. */
   readonly profileOf: (sessionKey: string) => string;
   readonly environments: Environments;
-  readonly log: Logger;
 }
 
 export interface BrowserFamily extends ToolFamily {
@@ -39,7 +36,7 @@ export function openBrowser(settings: BrowserSettings, scope: BrowserScope): Bro
   const found = findBrowser(settings);
   if (found === undefined) return { tools: [] };
   if ("missing" in found) return { tools: [], missing: [found.missing] };
-  const { egress, profileOf, environments, log } = scope;
+  const { egress, profileOf, environments } = scope;
   const browsers = new Browsers({
     executablePath: found.path,
     args: settings.args,
@@ -52,11 +49,10 @@ export function openBrowser(settings: BrowserSettings, scope: BrowserScope): Bro
   });
   const unsubscribe = environments.onSession((key, turn) => {
     if (turn === "completed" || turn === "aborted") void browsers.close(key, `the session is ${turn}`);
-    if (turn !== "deleted") return;
-    void browsers
-      .close(key, "the session was deleted", { isTold: false })
-      .then(() => rm(profileOf(key), { recursive: true, force: true, maxRetries: 3 }))
-      .catch((error: unknown) => log.warn(`A browser's profile was not removed: ${messageOf(error)}`));
+  });
+  environments.onDelete("browser", {
+    close: (key) => browsers.close(key, "the session is deleted", { isTold: false }),
+    leave: (key) => rm(profileOf(key), { recursive: true, force: true, maxRetries: 3 }),
   });
   return {
     tools: [browserTool(browsers)],

@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { messageOf } from "../../errors.js";
 import { linked } from "../../util/async/linked.js";
-import { untilAborted } from "../../util/async/until-aborted.js";
+import { within } from "../../util/async/within.js";
 import { EgressError } from "../web/egress.js";
 import type { RenderedPage, RenderPage } from "../web/web-fetch.js";
 import type { Browsers, HeldBrowser } from "./browsers.js";
@@ -17,7 +17,7 @@ export function createRenderer(browsers: Browsers, key: string, timeoutMs: numbe
     using scope = linked(signal, timeoutMs + settleMs);
     const context = await newContext(held);
     try {
-      const page = await untilAborted(load(await context.newPage(), url, timeoutMs, held), scope.signal);
+      const page = await within(load(await context.newPage(), url, timeoutMs, held), { signal: scope.signal });
       if (page.url !== url && !allows({ kind: "network", url: page.url, sends: false }))
         throw new EgressError(`${url} leads to ${page.url}, which is not allowed as such; ask for that address.`);
       return page;

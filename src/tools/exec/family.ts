@@ -65,6 +65,9 @@ export function openExec(settings: ExecSettings, scope: ExecScope): ExecFamily {
   );
   const terminals = openTerminals(scope, limits);
   const unsubscribe = environments.onSession((key, turn) => endTerminal(terminals, key, turn));
+  environments.onDelete("terminals", {
+    close: (key) => terminals.close(key, "the session is deleted", { isTold: false }),
+  });
   const timer = isWorking ? setTimeout(() => void sandbox.find(), trialAfterMs).unref() : undefined;
   return {
     tools: [execTool({ terminals, sandbox, timeoutSeconds: timeout, sandboxMode, network }), processTool(terminals)],
@@ -96,9 +99,6 @@ function openTerminals(scope: ExecScope, limits: () => Limits): Terminals {
 
 function endTerminal(terminals: Terminals, key: string, turn: SessionTurn): void {
   switch (turn) {
-    case "deleted":
-      void terminals.close(key, "the session was deleted", { isTold: false });
-      return;
     case "completed":
     case "aborted":
       void terminals.close(key, `the session is ${turn}`);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
+import { InOrder } from "../../util/async/in-order.js";
 import { newId } from "../../util/ids.js";
 import { removeTemp, Terminal, type TerminalOptions } from "./terminal.js";
 import { Surveyor } from "./view/survey.js";
@@ -29,7 +30,7 @@ export class Terminals implements AsyncDisposable {
   readonly #surveyor = new Surveyor();
   /** What an earlier process has left, until it is being removed. */
   #left: Promise<string[]> | undefined;
-  #swept: Promise<unknown> = Promise.resolve();
+  readonly #sweeping = new InOrder();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: TerminalsOptions) {
@@ -72,12 +73,12 @@ export class Terminals implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all([...this.#open.keys()].map((key) => this.close(key, "the gateway stops")));
-    await this.#swept;
+    await this.#sweeping.settled();
   }
 
   /** Nobody waits for it. */
   #sweep(folder: string): void {
-    this.#swept = this.#swept.then(() => removeTemp(folder)).catch(() => undefined);
+    this.#sweeping.run(() => removeTemp(folder)).catch(() => undefined);
   }
 
   async #closeIdle(): Promise<void> {

@@ -4,7 +4,7 @@ import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { linked } from "../../util/async/linked.js";
-import { untilAborted } from "../../util/async/until-aborted.js";
+import { within } from "../../util/async/within.js";
 import { type Egress, EgressError } from "./egress.js";
 
 export interface PageRequest {
@@ -74,7 +74,7 @@ export function portOf({ port, protocol }: URL): number {
 }
 
 async function open(url: URL, page: PageRequest, egress: Egress, signal: AbortSignal): Promise<IncomingMessage> {
-  const addresses = await untilAborted(egress.resolve(url.hostname, portOf(url)), signal);
+  const addresses = await within(egress.resolve(url.hostname, portOf(url)), { signal });
   const lookup: LookupFunction = (_host, options, callback) => {
     if (options.all) callback(null, [...addresses]);
     else callback(null, addresses[0]?.address ?? "", addresses[0]?.family);

@@ -1,12 +1,13 @@
-import { untilAborted } from "./until-aborted.js";
+import { within } from "./within.js";
 
-/** The same items until `signal` aborts; then the reason is thrown at once, however long the next item takes. */
+/** {@link within} for a stream: the same items until `signal` aborts; then the reason is thrown at once, however long the next item takes. */
 export async function* abortable<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
+  const limit = { signal };
   let isOver = false;
   try {
     for (;;) {
-      const next = await untilAborted(iterator.next(), signal);
+      const next = await within(iterator.next(), limit);
       isOver = next.done === true;
       if (next.done) return;
       yield next.value;

@@ -39,7 +39,9 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
       core.tell(draft("settings_changed", { scope: "gateway", ...setting }, { source: "gateway" }));
   }
   const shapes = await loadShapes(channels);
-  return { channels, shapes, previews: createPreviews(core.engine, channels, log), off, problems };
+  const previews = createPreviews(core.engine, channels, core.lives, log);
+  core.lives.onLeave("previews", (key) => previews.forgetSession(key));
+  return { channels, shapes, previews, off, problems };
 }
 
 type ContextOf = (name: string) => OwnChannelContext;

@@ -7,8 +7,8 @@ import type { Attachment } from "../../bus/messages.js";
 import type { Config } from "../../config/schema.js";
 import { saveSecrets } from "../../config/secrets-file.js";
 import { type Answers, createAnswers } from "../../inbound/answers.js";
-import { createIntake, type Intake } from "../../inbound/intake.js";
-import { createReceivedFiles } from "../../inbound/received-files.js";
+import { Intake } from "../../inbound/intake.js";
+import { ReceivedFiles } from "../../inbound/received-files.js";
 import { StuckChats } from "../../inbound/stuck-chats.js";
 import { receivedFiles } from "../../policy/places/zones.js";
 import { createRateLimiter } from "../../policy/rate-limits.js";
@@ -38,28 +38,29 @@ export function openInbound(options: GatewayOptions, core: Core, { policy, pairi
     },
   });
   const stuck = new StuckChats(now);
-  const intake = createIntake({
-    bus: core.messages,
-    waiting: core.engine.waiting,
-    isWritable: () => core.engine.status().writable,
-    stuck,
-    isCommand: (content) => parseCommand(content) !== undefined,
-    asksToStop,
-    policy,
-    pairing,
-    rates: createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now }),
+  const rates = createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now });
+  const intake = new Intake({
+    people: { policy, pairing, rates },
+    store: {
+      bus: core.messages,
+      lives: core.lives,
+      waiting: core.engine.waiting,
+      isWritable: () => core.engine.status().writable,
+      prepareSession: async (key) => void (await core.sessions.open(key)),
+    },
+    words: { isCommand: (content) => parseCommand(content) !== undefined, asksToStop },
     questions,
     answers,
     files: filesOf(options, core),
+    stuck,
     now,
-    prepareSession: async (key) => void (await core.sessions.open(key)),
     log,
   });
   return { intake, questions, answers, running: new RunningTurns(), stuck };
 }
 
 function filesOf({ config: { config }, log }: GatewayOptions, { files, provenance, whyFull }: Core) {
-  return createReceivedFiles({
+  return new ReceivedFiles({
     folderOf: (key) => join(files.kept(key), receivedFiles),
     noteSender: (file, by) => provenance.senders.note(file, by),
     whyFull: (key) => whyFull(files.folder(key)),

@@ -24,7 +24,7 @@ export function openReadership(
 ): Readership {
   const { owners, heartbeat } = config;
   const jobs = engine.records("cron");
-  const placeOfJob = (sessionKey: string): Heard | undefined => {
+  const chatOfJob = (sessionKey: string): Heard | undefined => {
     const id = sessionKey.slice("cron:".length);
     if (id.startsWith(`${heartbeatJob}-`)) {
       // Without a chat of its own it speaks in an owner's direct chat, or on the page only.
@@ -38,7 +38,7 @@ export function openReadership(
     // Also while they are off: their chats stay what they are.
     platforms: new Set([...platformNames, ...Object.keys(config.channels), ...channels]),
     plainIds: new Set(platformNames),
-    placeOfJob,
+    chatOfJob,
   });
   return {
     of: (message) => readersOf(heardIn(message)),

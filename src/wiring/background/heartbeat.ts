@@ -43,8 +43,12 @@ export function startHeartbeat(
     delete: deleteSession,
   });
   const history = createRunHistory(core.engine.records("cron_runs"));
-  const runs = new HeartbeatRuns({ chat, conversations, history, reports, messages: core.messages, now, log });
-  const unsubscribe = core.events.onAny((event) => {
+  const { messages, lives } = core;
+  const runs = new HeartbeatRuns({ chat, conversations, history, reports, messages, lives, now, log });
+  lives.onLeave("heartbeat", (key) =>
+    history.forgetResults(heartbeatJob, ({ dueAt }) => conversations.keyAt(Date.parse(dueAt)) === key),
+  );
+  const unsubscribe = core.events.on("user_message_queued", (event) => {
     chat.note(event).catch((error: unknown) => {
       log.warn(`The heartbeat did not keep what it saw: ${messageOf(error)}`);
     });

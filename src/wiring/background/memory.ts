@@ -15,12 +15,12 @@ export function startMemory(options: GatewayOptions, core: Core, assistant: Assi
   const { memory } = options.config.config;
   const { readers, mind } = assistant;
   const { chatMemory, models, budgets } = mind;
-  const { events, engine, sessions } = core;
-  releases.defer(forgetWithChats({ events, sessions, whoseOf: readers.ofSession, chatMemory, log }));
+  const { events, engine, sessions, lives } = core;
+  forgetWithChats({ lives, sessions, whoseOf: readers.ofSession, chatMemory });
   if (!isWorking(options)) return;
   if (memory.titles === "model") {
     const budget = budgets.background;
-    releases.use(startTitles({ bus: events, engine, sessions, chooseModel: models.choose, budget, log }));
+    releases.use(startTitles({ bus: events, engine, sessions, lives, chooseModel: models.choose, budget, log }));
   }
   if (memory.dailySummary !== "off") startDailySummaries(options, core, assistant, releases);
 }

@@ -17,7 +17,7 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
   const { log, now = Date.now } = options;
   const work = isWorking(options);
   const { workspace, timezone } = options.config.config.agents.defaults;
-  const { engine, sessions, messages, events: bus } = core;
+  const { engine, sessions, messages, lives, events: bus } = core;
   const reports = new RunReports({
     engine,
     sessions,
@@ -31,7 +31,7 @@ export function openSchedule(options: GatewayOptions, core: Core, releases: Rele
     taken: engine.records("cron_import"),
   };
   const zone = timezone ?? ownTimeZone();
-  const schedule = releases.use(new Schedule({ records, reports, messages, zone, isWorking: work, now, log }));
+  const schedule = releases.use(new Schedule({ records, reports, messages, lives, zone, isWorking: work, now, log }));
   if (work) schedule.start(join(workspace, ".cron"));
   return { schedule, reports };
 }

@@ -7,7 +7,7 @@ import { type GatewayOptions, isWorking } from "../options.js";
 /** Sub-agents, which go on from where the last process left them as soon as turns run. */
 export function openTasks(options: GatewayOptions, core: Core, assistant: Assistant, releases: Releases): Tasks {
   const { config, log, now = Date.now } = options;
-  const { engine, sessions, events } = core;
+  const { engine, sessions, events, lives } = core;
   const { running } = assistant.inbound;
   const { models } = assistant.mind;
   const { isOwner } = assistant.people;
@@ -15,6 +15,7 @@ export function openTasks(options: GatewayOptions, core: Core, assistant: Assist
     engine,
     records: engine.records("task"),
     sessions,
+    lives,
     running,
     models,
     isOwner,

@@ -9,11 +9,18 @@ import type { Engine } from "../../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../../errors.js";
 import type { EventDraft } from "../../events/event.js";
 import { systemKey } from "../../events/session-key.js";
+import { SessionLives } from "../../events/session-lives.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../../events/stream-snapshots.js";
 import { createSystemBus, type EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
 import { shownSequence } from "../../sessions/document/document-file.js";
-import { createSessionFiles, gatewayLogName, logsIn, type SessionFiles } from "../../sessions/file-names.js";
+import {
+  createSessionFiles,
+  gatewayLogName,
+  logsIn,
+  logsMarkPath,
+  type SessionFiles,
+} from "../../sessions/file-names.js";
 import { SessionStore } from "../../sessions/session-store.js";
 import { GuardedStorage } from "../../sessions/storage/guarded.js";
 import type { StorageDriver } from "../../sessions/storage/storage.js";
@@ -34,6 +41,8 @@ export interface Core {
   readonly engine: Engine;
   readonly events: EventConsumer;
   readonly sessions: SessionStore;
+  /** What goes on for each session, so that a deletion can end it. */
+  readonly lives: SessionLives;
   /** One sentence while session documents cannot be stored, or not where the config says. */
   readonly storageProblem: () => string | undefined;
   readonly files: SessionFiles;
@@ -91,7 +100,8 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
       ...(now === undefined ? {} : { now }),
       sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
       sessionLogs: () => [gatewayLog, ...logsIn(sessionsDir)],
-      shownSeq: (key) => shownSequence(files.documentPath(key)),
+      logsMark: logsMarkPath(sessionsDir),
+      shownSeq: (key) => (key === gatewayKey ? 0 : shownSequence(files.documentPath(key))),
     }),
     "engine",
   );
@@ -113,6 +123,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     engine,
     events,
     sessions,
+    lives: new SessionLives(log),
     provenance,
     whyFull: createWhyFull(folderLimitsOf(config)),
     storageProblem: () => problem ?? sessions.storageProblem(),

@@ -8,11 +8,13 @@ import type { Reactor } from "../../reactors/reactor.js";
 import type { StorageDriver } from "../../sessions/storage/storage.js";
 import type { Tool } from "../../tools/tool.js";
 
+/** Default of its `effect` is `write`, of its `risk` `call`: each call asks a person. */
+export type ExtensionTool<S extends z.ZodType = z.ZodType> = Omit<Tool<S>, "effect" | "risk" | "origin"> &
+  Partial<Pick<Tool<S>, "effect" | "risk" | "origin">>;
+
 /** What a module that the config names adds to the gateway. All of it can be left out. */
 export interface Extension {
-  /** Default of a tool's `effect` is `write`, of its `risk` `call`: each call asks a person. */
-  readonly tools?: readonly (Omit<Tool, "effect" | "risk" | "origin"> &
-    Partial<Pick<Tool, "effect" | "risk" | "origin">>)[];
+  readonly tools?: readonly ExtensionTool[];
   /**
    * Platforms, at once and not as a promise; who may talk there is decided as everywhere: owners, and who was paired. A
    * channel takes `context.forChannel(<its name>)`.
@@ -36,6 +38,13 @@ export interface ExtensionContext {
   readonly log: Logger;
   /** zod, for the inputs of tools: a module beside the config has no packages of its own. */
   readonly z: typeof z;
+  /** As {@link defineTool}, for a tool of an extension: `run` knows the type of its input. */
+  readonly defineTool: <S extends z.ZodType>(tool: ExtensionTool<S>) => ExtensionTool<S>;
+  /**
+   * Cuts Markdown into pieces of at most `limit` (64 or more), for the `split` of a channel: between paragraphs where
+   * possible; a code block that is cut is closed and opened again. `measure` counts, default: the characters.
+   */
+  readonly splitMarkdown: (text: string, limit: number, measure?: (piece: string) => number) => readonly string[];
   /** What channels, providers and storages throw, so that the gateway knows whether to try again. */
   readonly errors: {
     readonly ChannelError: typeof ChannelError;
@@ -46,3 +55,8 @@ export interface ExtensionContext {
 
 /** The default export of an extension's module. */
 export type ExtensionFactory = (context: ExtensionContext) => Extension | Promise<Extension>;
+
+/** Gives a module's factory its types while it is written; does nothing else. */
+export function defineExtension(factory: ExtensionFactory): ExtensionFactory {
+  return factory;
+}

@@ -2,22 +2,29 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import { splitMarkdown } from "../../channels/formatting/split.js";
 import { ChannelError, messageOf, ProviderError, StorageError } from "../../errors.js";
 import type { Reactor } from "../../reactors/reactor.js";
 import { toInputSchema } from "../../tools/schema.js";
 import type { Tool } from "../../tools/tool.js";
-import { inTime } from "../../util/async/in-time.js";
 import type { Releases } from "../../util/async/releases.js";
+import { within } from "../../util/async/within.js";
 import type { Additions, GatewayOptions } from "../options.js";
 import { channelsOf } from "./channels.js";
-import type { Extension, ExtensionFactory } from "./extension.js";
+import type { Extension, ExtensionContext, ExtensionFactory } from "./extension.js";
 import { findTrustedFile } from "./file.js";
 
 const loadMs = 10_000;
 /** For what it closes at the end. */
 const stopMs = 5000;
 
-const errors = { ChannelError, ProviderError, StorageError };
+/** A module beside the config has no packages of its own. */
+const toolkit: Pick<ExtensionContext, "z" | "errors" | "defineTool" | "splitMarkdown"> = {
+  z,
+  errors: { ChannelError, ProviderError, StorageError },
+  defineTool: (tool) => tool,
+  splitMarkdown,
+};
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 const hasAll = (...names: readonly string[]): ((value: unknown) => boolean) => {
@@ -85,14 +92,14 @@ export async function loadExtensions(options: GatewayOptions, releases: Releases
         releases.defer(async () => {
           const disposed = (async () => await dispose())();
           const late = (): Error => new Error(`it was not done after ${stopMs / 1000} s`);
-          await inTime(disposed, stopMs, late).catch((error: unknown) => {
+          await within(disposed, { ms: stopMs, late }).catch((error: unknown) => {
             options.log.warn(`The extension ${module} did not stop well: ${messageOf(error)}`);
           });
         }, `extension ${module}`);
       all = joined(all, extension, (why) => leaveOut(module, why));
       options.log.info(`Loaded the extension ${module}`);
     } catch (error) {
-      leaveOut(module, messageOf(error));
+      leaveOut(module, whyOf(error));
     }
   }
   return all;
@@ -107,14 +114,14 @@ async function load(
   const { workspace } = options.config.config.agents.defaults;
   const path = resolve(home, module.replace(/^~(?=[/\\]|$)/, homedir()));
   const real = await findTrustedFile(path, workspace);
-  const loaded: unknown = await inTime(import(pathToFileURL(real).href), loadMs, notReady);
+  const loaded: unknown = await within(import(pathToFileURL(real).href), { ms: loadMs, late: notReady });
   const made: unknown = typeof loaded === "object" && loaded !== null ? Reflect.get(loaded, "default") : undefined;
   if (made === undefined) throw new Error("it has no default export");
   // What it really gives is looked at below.
   const factory = made as ExtensionFactory;
-  const given: unknown = isFunction(made)
-    ? await inTime((async () => await factory({ options: own, home, workspace, log, z, errors }))(), loadMs, notReady)
-    : made;
+  const context: ExtensionContext = { options: own, home, workspace, log, ...toolkit };
+  const limit = { ms: loadMs, late: notReady };
+  const given: unknown = isFunction(made) ? await within((async () => await factory(context))(), limit) : made;
   const parsed = shape.safeParse(given);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -124,6 +131,12 @@ async function load(
   }
   // The shape has just been checked, as far as functions can be.
   return given as Extension;
+}
+
+/** An extension checks its options with zod, whose own message is a page of JSON. */
+function whyOf(error: unknown): string {
+  if (!(error instanceof z.ZodError)) return messageOf(error);
+  return error.issues.map(({ path, message }) => [...path.map(String), message].join(": ")).join("; ");
 }
 
 function notReady(): Error {

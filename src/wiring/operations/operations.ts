@@ -35,42 +35,57 @@ export function openOperations(
   assistant: Assistant,
   { tasks, artifacts, schedule, status, mcp, metrics }: AtWork,
   releases: Releases,
-): GatewayApi {
+): { readonly api: GatewayApi; readonly resumeDeletions: () => Promise<void> } {
   const { home, log, now = Date.now } = options;
   const { config } = options.config;
   const { workspace, executionMode } = config.agents.defaults;
   const { people, inbound, platforms, mind } = assistant;
   const probe = releases.use(new DiskProbe({ path: home, log }));
-  const operations = createOperations({
-    engine: core.engine,
-    bus: core.events,
-    sessions: core.sessions,
-    snapshots: core.snapshots,
-    pairing: people.pairing,
-    grants: people.grants,
-    ...inbound,
+  const { resumeDeletions, ...operations } = createOperations({
+    kept: {
+      engine: core.engine,
+      bus: core.events,
+      sessions: core.sessions,
+      lives: core.lives,
+      snapshots: core.snapshots,
+      systemKey: gatewayKey,
+    },
+    work: {
+      running: inbound.running,
+      tasks,
+      chooseModel: mind.models.choose,
+      isFreshStart: (content) => parseCommand(content)?.name === "new",
+    },
+    people: {
+      pairing: people.pairing,
+      grants: people.grants,
+      questions: inbound.questions,
+      answers: inbound.answers,
+      policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
+    },
+    intake: inbound.intake,
+    files: { uploads: openUploads(options, core), artifacts },
     channels: platforms.channels,
+    workspace,
     skills: mind.skills,
     budgets: mind.budgets,
-    chooseModel: mind.models.choose,
-    tasks,
-    artifacts,
-    schedule: { scheduler: () => schedule.scheduler(), ownerOf: (chat) => jobOwnerOf(chat, config.owners) },
-    owners: config.owners,
-    isFreshStart: (content) => parseCommand(content)?.name === "new",
-    status: () => status.read(),
-    diskProblem: () => probe.problem(),
-    readLedger: () => readLedger(home, core.files.dir),
-    systemKey: gatewayKey,
-    policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
-    workspace,
-    uploads: openUploads(options, core),
-    metrics,
-    now,
-    log,
+    jobs: {
+      owners: config.owners,
+      scheduler: () => schedule.scheduler(),
+      ownerOf: (chat) => jobOwnerOf(chat, config.owners),
+    },
+    gateway: {
+      status: () => status.read(),
+      diskProblem: () => probe.problem(),
+      readLedger: () => readLedger(home, core.files.dir),
+      metrics,
+      now,
+      log,
+    },
   });
   const settings = createSettings(options, operations);
-  return { ...operations, mcp: mcp.api, ...(settings === undefined ? {} : { settings }) };
+  const api = { ...operations, mcp: mcp.api, ...(settings === undefined ? {} : { settings }) };
+  return { api, resumeDeletions };
 }
 
 function openUploads({ config: { config }, log }: GatewayOptions, { files, provenance }: Core): Uploads {

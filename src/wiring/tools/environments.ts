@@ -5,7 +5,7 @@ import type { Environments } from "../../tools/family.js";
 import type { Core } from "../core/core.js";
 
 /** Tells sessions of what their tools keep open, and tools of what becomes of sessions. */
-export function createEnvironments({ engine, events, tell }: Core, log: Logger): Environments {
+export function createEnvironments({ engine, events, lives, tell }: Core, log: Logger): Environments {
   return {
     tell(sessionKey, { kind, id, from, to, detail }) {
       const payload = { kind, environment_id: id, from, to, ...(detail === undefined ? {} : { detail }) };
@@ -15,10 +15,14 @@ export function createEnvironments({ engine, events, tell }: Core, log: Logger):
         .append(sessionKey, [event], { durable: false })
         .catch((error: unknown) => log.warn(`The state of a ${kind} was not told: ${messageOf(error)}`));
     },
+    onDelete(part, { close, leave }) {
+      lives.onClose(part, close);
+      if (leave !== undefined) lives.onLeave(part, leave);
+    },
     onSession(listener) {
       const undo = [
         events.on("session_state_changed", ({ session_key, payload: { to } }) => {
-          if (to === "deleted" || to === "completed" || to === "aborted") listener(session_key, to);
+          if (to === "completed" || to === "aborted") listener(session_key, to);
         }),
         events.on("session_history_changed", ({ session_key, payload: { kind } }) => {
           if (kind === "new") listener(session_key, "fresh");

@@ -77,7 +77,7 @@ function execFamily(options: GatewayOptions, environments: Environments) {
 
 /** What reaches the web does so past the same policy, and the browser reads pages for `web_fetch`. */
 function webFamilies(
-  { config: { config }, home, version, log }: GatewayOptions,
+  { config: { config }, home, version }: GatewayOptions,
   { files }: Core,
   environments: Environments,
 ): readonly ToolFamily[] {
@@ -85,7 +85,7 @@ function webFamilies(
   const addresses = createAddressPolicy(web.fetch.allow);
   const egress = createEgress(addresses);
   const profileOf = (key: string): string => join(home, "browser", basename(files.folder(key)));
-  const browser = openBrowser(settings, { egress, profileOf, environments, log });
+  const browser = openBrowser(settings, { egress, profileOf, environments });
   const render = browser.renderer?.(web.fetch.timeout * 1000);
   return [{ tools: [], problems: addresses.problems }, openWeb(web, { version, egress, render }), browser];
 }

@@ -1,5 +1,14 @@
 import { createCompaction } from "../../agent/model/compaction.js";
-import type { AgentPorts, PlannedUse } from "../../agent/ports.js";
+import type {
+  AgentPorts,
+  ChatPorts,
+  CommandPorts,
+  ContextSources,
+  FilePorts,
+  PlannedUse,
+  SessionPorts,
+  ToolPolicy,
+} from "../../agent/ports.js";
 import { choicesFor } from "../../agent/questions/text.js";
 import type { Status } from "../../api/status/status.js";
 import { isGroup, questionRepliesOf, repliesOf } from "../../bus/replies.js";
@@ -21,8 +30,8 @@ export interface Hands {
   readonly tools: readonly Tool[];
   /** Of MCP servers. */
   readonly source: ToolSource | undefined;
-  readonly commands: Pick<AgentPorts, "mayCommand" | "operate">;
-  readonly artifacts: AgentPorts["artifacts"];
+  readonly commands: Pick<CommandPorts, "mayCommand" | "operate">;
+  readonly artifacts: FilePorts["artifacts"];
   readonly tasks: AgentPorts["tasks"];
 }
 
@@ -36,41 +45,46 @@ export function agentPorts(
 ): AgentPorts {
   const { config, log } = { ...options, config: options.config.config };
   const { inbound, mind, people } = assistant;
+  const { sources, keepOlderText } = context(options, core, assistant);
   return {
     engine: core.engine,
-    sessions: core.sessions,
-    running: inbound.running,
-    questions: inbound.questions,
+    sessions: {
+      open: (key) => core.sessions.open(key),
+      running: inbound.running,
+      keepOlderText,
+      wasAnswered: (text) => haveJobsSaid(core.sessions, text),
+    },
+    tasks,
     models: mind.models,
     budgets: mind.budgets,
-    compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }),
+    context: { ...sources, compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }) },
     tools: createToolRegistry(tools, { log, source }),
-    ...commands,
-    artifacts,
-    tasks,
-    isOwner: people.isOwner,
-    isGroup,
-    ...decisions(options, core, assistant),
-    ...context(options, core, assistant),
-    ...replies(options, assistant),
-    statusLine() {
-      const now = status.read();
-      // The question itself is still among those that wait.
-      const others = Math.max(0, now.inboundWaiting - 1);
-      return `maxclaw ${options.version} is ${now.state}. Model: ${now.model}. Other messages waiting: ${others}.`;
+    policy: toolPolicy(options, core, assistant),
+    chat: { isOwner: people.isOwner, isGroup, questions: inbound.questions, ...replies(options, assistant) },
+    files: {
+      // A sub-agent works where its parent does, so that each can read what the other has written.
+      folderOf: (key) => core.files.folder(rootKeyOf(key)),
+      whyFull: core.whyFull,
+      workspace: config.agents.defaults.workspace,
+      artifacts,
+      outsideOf: people.policy.outsideOf,
+      sendersIn: (folder) => core.provenance.sendersIn(folder),
+      labels: core.provenance.files,
     },
-    // A sub-agent works where its parent does, so that each can read what the other has written.
-    sessionFolder: (key) => core.files.folder(rootKeyOf(key)),
-    whyFull: core.whyFull,
-    workspace: config.agents.defaults.workspace,
+    commands: {
+      ...commands,
+      statusLine() {
+        const now = status.read();
+        // The question itself is still among those that wait.
+        const others = Math.max(0, now.inboundWaiting - 1);
+        return `maxclaw ${options.version} is ${now.state}. Model: ${now.model}. Other messages waiting: ${others}.`;
+      },
+    },
     log,
   };
 }
 
-type Decisions = Pick<AgentPorts, "decide" | "filesOf" | "allowAlways" | "outsideOf" | "sendersIn" | "labels">;
-
-/** What tools may do, and where what they work on came from. */
-function decisions({ config: { config } }: GatewayOptions, core: Core, assistant: Assistant): Decisions {
+function toolPolicy({ config: { config } }: GatewayOptions, core: Core, assistant: Assistant): ToolPolicy {
   const { workspace } = config.agents.defaults;
   const { policy, grants } = assistant.people;
   return {
@@ -85,9 +99,6 @@ function decisions({ config: { config } }: GatewayOptions, core: Core, assistant
       const to = grants.nameOf(grant);
       core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
-    outsideOf: policy.outsideOf,
-    sendersIn: (folder) => core.provenance.sendersIn(folder),
-    labels: core.provenance.files,
   };
 }
 
@@ -109,9 +120,12 @@ function toToolUse(use: PlannedUse, { people, readers }: Assistant): ToolUse {
 /** What shapes a conversation, and what is kept of it. */
 function context(
   { config: { config }, log }: GatewayOptions,
-  { provenance, sessions }: Core,
+  { provenance }: Core,
   { mind, readers }: Assistant,
-): Pick<AgentPorts, "sources" | "keepOlderText" | "wasAnswered"> {
+): {
+  readonly sources: Omit<ContextSources, "compaction">;
+  readonly keepOlderText: SessionPorts["keepOlderText"];
+} {
   const { contextFiles, chatMemory, skills } = mind;
   const chat = new ChatContext({
     workspace: config.agents.defaults.workspace,
@@ -131,7 +145,6 @@ function context(
       const older = { sessionKey: key, ...document.conversation };
       return chat.keepOlderText(older, document.origins, readers.of(message));
     },
-    wasAnswered: (text) => haveJobsSaid(sessions, text),
   };
 }
 
@@ -139,7 +152,7 @@ function context(
 function replies(
   { config: { config } }: GatewayOptions,
   { platforms: { channels, shapes, previews } }: Assistant,
-): Pick<AgentPorts, "previews" | "patienceMs" | "replies" | "questionReplies"> {
+): Pick<ChatPorts, "previews" | "patienceMs" | "replies" | "questionReplies"> {
   return {
     previews,
     patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,

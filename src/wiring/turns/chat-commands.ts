@@ -1,7 +1,7 @@
 import { runCronCommand } from "../../agent/commands/cron.js";
 import { runPairCommand } from "../../agent/commands/pair.js";
 import { runSkillsCommand, type SkillShelf } from "../../agent/commands/skills.js";
-import type { AgentPorts } from "../../agent/ports.js";
+import type { CommandPorts } from "../../agent/ports.js";
 import type { GatewayApi } from "../../api/gateway-api.js";
 import { ConfigError } from "../../errors.js";
 import { draft } from "../../events/event.js";
@@ -15,8 +15,8 @@ export function chatCommands(
   { people: { policy, isOwner }, mind: { skills }, readers }: Assistant,
   api: Pick<GatewayApi, "listPairings" | "approvePairing" | "revokePairing">,
   schedule: Schedule,
-): Pick<AgentPorts, "mayCommand" | "operate"> {
-  const mayCommand: AgentPorts["mayCommand"] = (message, act, isOwn) => {
+): Pick<CommandPorts, "mayCommand" | "operate"> {
+  const mayCommand: CommandPorts["mayCommand"] = (message, act, isOwn) => {
     const role = isOwner(message.channel, message.senderId) ? "owner" : "guest";
     return policy.mayCommand({ act, isOwn, speaker: { role, audience: readers.of(message).audience } });
   };
@@ -31,7 +31,7 @@ export function chatCommands(
       return skill;
     },
   };
-  const run: AgentPorts["operate"] = async ({ name, argument }, message) => {
+  const run: CommandPorts["operate"] = async ({ name, argument }, message) => {
     switch (name) {
       case "skills":
         return await runSkillsCommand(argument, shelf, () => mayCommand(message, "skills", false));

@@ -2,6 +2,7 @@ import { createAgent } from "../../agent/agent.js";
 import { createClock } from "../../agent/model/context.js";
 import { deliverOutbound } from "../../bus/delivery.js";
 import { superviseChannel } from "../../channels/supervisor.js";
+import type { Handler } from "../../engine/engine.js";
 import { sleep } from "../../util/async/sleep.js";
 import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
@@ -35,7 +36,7 @@ export class Lanes {
     this.#core = core;
     this.#assistant = assistant;
     this.#status = status;
-    const agent = openAgentOf(options, core, assistant, status, hands);
+    const agent = inLife(openAgentOf(options, core, assistant, status, hands), core, assistant);
     const isConnected = options.runs?.channels !== false;
     if (!isWorking(options)) this.#working.abort();
     if (!isWorking(options) || !isConnected) this.#sending.abort();
@@ -56,11 +57,11 @@ export class Lanes {
 
   #startReplies({ log, pauses }: GatewayOptions): Part {
     const { channels, previews } = this.#assistant.platforms;
-    const { engine } = this.#core;
+    const { engine, lives } = this.#core;
     const { signal } = this.#sending;
     const graceMs = (): number => this.#graceMs();
     return startPart(log, "replies", !signal.aborted, () =>
-      deliverOutbound({ engine, channels, previews, log, graceMs, retryDelayMs: pauses?.sendRetryMs }, signal),
+      deliverOutbound({ engine, channels, previews, lives, log, graceMs, retryDelayMs: pauses?.sendRetryMs }, signal),
     );
   }
 
@@ -127,6 +128,20 @@ function openAgentOf(
     ...events,
     machines: options.added?.machines,
   });
+}
+
+/** No turn begins while its session is being deleted; afterwards its delivery is fenced. */
+function inLife(handler: Handler<"inbound">, { lives }: Core, { inbound }: Assistant): Handler<"inbound"> {
+  return async (delivery, signal) => {
+    const { sessionKey } = delivery.work;
+    await lives.free(sessionKey);
+    if (signal.aborted) return;
+    await lives.run(sessionKey, async (life) => {
+      // Its last commit tells everyone who waits for the turn.
+      life.addEventListener("abort", () => inbound.running.stop(sessionKey, "stop"), { once: true });
+      await handler(delivery, signal);
+    });
+  };
 }
 
 /** Resolves once nothing is left to send, or nothing moves any more: a chat that cannot be reached holds up no stop. */

@@ -200,6 +200,7 @@ test("a kill while the jobs of the Go maxclaw are taken over: each is there once
     await rm(join(copy, "gateway.lock"), { force: true });
     await rm(join(copy, "workspace/.sessions/.lock"), { force: true });
     await rm(join(copy, "journal.mark"));
+    await rm(join(copy, "workspace/.sessions/.journal.mark"));
     await writeFile(
       join(copy, "journal", segment),
       lines

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { cp, writeFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { freePort } from "../../support/fakes/free-port.js";
 import { projectFile } from "../../support/project.js";
 import { openAIConfig, startGateway, type TestGateway, tempHome } from "../../support/worlds/gateway.js";
 
@@ -96,4 +97,40 @@ test("records are each channel's own, last over restarts, and nobody presses in 
   await using second = await first.restart(config);
   assert.match(await saidBy(second, "one"), /^one: word=one! \//);
   assert.match(await saidBy(second, "two"), /^two: word=two! \//);
+});
+
+test("the channel of docs/extensions.md works as its steps say, and cuts a long answer between its lines", async () => {
+  const page = await readFile(projectFile("docs/extensions.md"), "utf8");
+  const [, steps = ""] = page.split("## A channel, step by step");
+  const block = (language: string): string => {
+    const [, text = ""] = steps.split(`\`\`\`${language}\n`);
+    return text.split("```")[0] ?? "";
+  };
+  const home = await tempHome();
+  await cp(projectFile("examples/extensions/parrot.mjs"), join(home, "parrot.mjs"));
+  await writeFile(join(home, "post-chat.mjs"), block("js"));
+  const port = await freePort();
+  const config = JSON.parse(block("json").replace("7071", String(port)));
+  await using gateway = await startGateway({ home, config });
+  const read = async (): Promise<string> => await (await fetch(`http://127.0.0.1:${port}/ann`)).text();
+  await until("it listens", async () => await read().then(Boolean, () => false));
+  const say = async (body: string): Promise<string> => {
+    const taken = await fetch(`http://127.0.0.1:${port}/ann`, { method: "POST", body });
+    assert.equal(await taken.text(), "Taken.\n");
+    let said = "";
+    await until("the answer came", async () => {
+      said += await read();
+      return said.trim().endsWith(body.slice(-5));
+    });
+    return said.trim();
+  };
+  assert.equal(await say("hello there"), "Squawk! hello there");
+  await say(`${"one ".repeat(400)}\n${"two ".repeat(400)}end`);
+  const pieces = (await gateway.events("post-chat:ann")).flatMap(({ type, payload }) =>
+    type === "outbound_delivery_changed" && payload.status === "queued" ? (payload.content ?? []) : [],
+  );
+  assert.deepEqual(
+    pieces.map((piece) => piece.replace(/\b(\w+)(?: \1\b)+/g, "$1").trim()),
+    ["Squawk! hello there", "Squawk! one", "two end"],
+  );
 });

@@ -140,6 +140,12 @@ test("a backup with secrets takes them along, and one in the workspace does not 
   const copy = join(await tempHome(), "copy");
   const restored = await runMaxclaw(["restore", join(workspace, "b.tar.gz")], copy);
   assert.equal(restored.code, 0, restored.stderr);
-  assert.deepEqual((await readdir(copy)).sort(), ["config.json", "journal", "secrets.json", "workspace"]);
+  assert.deepEqual((await readdir(copy)).sort(), [
+    "config.json",
+    "journal",
+    "journal.mark",
+    "secrets.json",
+    "workspace",
+  ]);
   assert.deepEqual(await readdir(join(copy, "workspace")), [".sessions"]);
 });

@@ -147,6 +147,10 @@ test("what cannot be used is left out and told, and keeps nothing from starting"
       "export default { reactors: [{ name: 'r', start() { throw new Error('deaf') }, stop() {} }] }",
       /deaf/,
     ],
+    "options.mjs": [
+      "export default ({ z, options }) => { z.object({ port: z.int() }).parse(options); return {}; }",
+      /left out: port: Invalid input: expected \w+, received undefined$/,
+    ],
     "workspace/skills/evil.mjs": ["export default { tools: [] }", /lies in the workspace/],
     "stop.mjs": ["export default { dispose: () => Promise.reject(new Error('x')) }", /^$/],
   };

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const own = `
 import { ChannelError, type Attachment, type Button, type Channel, type ChannelRecords, type ExtensionFactory,
   type OutboundMessage, type Press, type PressOutcome, type Publish, type PublishOutcome, type Quoted, type Receipt,
-  type ReceivedFile, type ReceivedMessage, type ReceivedPress, defineTool, type ToolAnswer, type ToolContext,
+  type ReceivedFile, type ReceivedMessage, type ReceivedPress, defineExtension, defineTool, type ToolAnswer, type ToolContext,
   type ToolQuestion, type ToolResult } from "maxclaw";
 
 const quoted: Quoted = { text: "hm?", by: "assistant" };
@@ -68,6 +68,21 @@ const extension: ExtensionFactory = ({ z, options }) => ({
   })],
 });
 export default extension;
+export const counting = defineExtension(({ z, options, defineTool: define, splitMarkdown }) => {
+  const { limit } = z.object({ limit: z.int() }).parse(options);
+  const pieces: readonly string[] = splitMarkdown("text", limit, (piece) => piece.length);
+  return {
+    tools: [define({
+      name: "count", description: "Counts.", input: z.object({ count: z.int() }),
+      async run({ count }) {
+        const doubled: number = count * 2;
+        // @ts-expect-error it is a number, as the input says
+        count.trim();
+        return { text: String(doubled), isError: false, summary: pieces.join() };
+      },
+    })],
+  };
+});
 // @ts-expect-error channels are given at once
 export const late: ExtensionFactory = () => ({ channels: async () => [] });
 `;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { createClient } from "../../../src/client/node.js";
@@ -8,6 +8,7 @@ import { gate, until } from "../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
 import { withoutMailServer } from "../../support/fakes/mail-server.js";
+import { tracesOf } from "../../support/traces.js";
 import { callThenDone } from "../../support/worlds/chat-world.js";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { createEmailHarnesses } from "../../support/worlds/email-harness.js";
@@ -22,17 +23,7 @@ const token = "4242:test";
 /** In each thing that the deleted conversation said, sent, made or was called. */
 const word = "ORANGUTAN";
 
-/** The files below a folder whose name or content has the word. */
-function traces(folder: string): readonly string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.name.includes(word) || (entry.isFile() && holdsWord(join(entry.parentPath, entry.name))))
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-    .sort();
-}
-
-function holdsWord(path: string): boolean {
-  return readFileSync(path).includes(word);
-}
+const traces = (folder: string): readonly string[] => tracesOf(word, folder);
 
 /** A model that plans, writes a file, starts a sub-agent, and says the word each time. */
 function model() {

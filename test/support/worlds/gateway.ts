@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TurnOutcome } from "../../../src/api/gateway-api.js";
+import type { TurnOutcome } from "../../../src/api/messages/messages-api.js";
 import type { GatewayEvent, StoredEvent } from "../../../src/events/event.js";
 import type { Gateway } from "../../../src/gateway.js";
 import type { Additions, GatewayOptions } from "../../../src/wiring/options.js";

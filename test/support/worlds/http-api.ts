@@ -1,11 +1,7 @@
-import type {
-  GatewayApi,
-  SendRequest,
-  SessionDocument,
-  SkillSummary,
-  TurnOutcome,
-} from "../../../src/api/gateway-api.js";
+import type { GatewayApi } from "../../../src/api/gateway-api.js";
+import type { SendRequest, TurnOutcome } from "../../../src/api/messages/messages-api.js";
 import { openSessionFeed } from "../../../src/api/sessions/feed.js";
+import type { SkillSummary } from "../../../src/api/skills-api.js";
 import { RequestError } from "../../../src/errors.js";
 import { type EventType, type Payload, specOf } from "../../../src/events/catalogue.js";
 import { noUsage, textOf } from "../../../src/events/content.js";
@@ -13,6 +9,7 @@ import type { DraftContext, GatewayEvent, StoredEvent } from "../../../src/event
 import { openStreamSnapshots, type StreamSnapshots } from "../../../src/events/stream-snapshots.js";
 import { createSystemBus, type SystemBus } from "../../../src/events/system-bus.js";
 import { silentLog } from "../../../src/log.js";
+import type { SessionDocument } from "../../../src/sessions/session.js";
 import { newId } from "../../../src/util/ids.js";
 
 type Step = () => void;

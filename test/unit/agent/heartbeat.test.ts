@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { saidOf } from "../../../src/agent/turn/silence.js";
+import { textForChat } from "../../../src/agent/turn/silence.js";
 import { createBudgets } from "../../../src/budgets/budgets.js";
 import { createCalendar } from "../../../src/budgets/calendar.js";
 import { findExceeded } from "../../../src/budgets/limits.js";
@@ -155,16 +155,16 @@ test("a list of tasks has something to do, or has not", () => {
 
 test("only an answer with something in it is said", () => {
   const silence = { failures: true, word: "HEARTBEAT_OK" };
-  const said = (text: string) => saidOf({ silence }, "answered", text);
+  const said = (text: string) => textForChat({ silence }, "answered", text);
   for (const text of ["HEARTBEAT_OK", " HEARTBEAT_OK.\n", "**HEARTBEAT_OK**", "`HEARTBEAT_OK`", "HEARTBEAT_OK。"])
     assert.equal(said(text), undefined, text);
   assert.equal(said("HEARTBEAT_OK\n\n**Water** the plants."), "**Water** the plants.");
   assert.equal(said("Water the plants.\nHEARTBEAT_OK"), "Water the plants.");
   assert.equal(said("I say HEARTBEAT_OK when nothing is due."), "I say HEARTBEAT_OK when nothing is due.");
-  assert.equal(saidOf({ silence }, "notice", "The answer was empty."), undefined);
-  assert.equal(saidOf({ silence: { failures: true } }, "failed", "no"), undefined);
-  assert.equal(saidOf({ silence: { failures: true } }, "notice", "cut"), "cut");
-  assert.equal(saidOf({}, "failed", "no"), "no");
+  assert.equal(textForChat({ silence }, "notice", "The answer was empty."), undefined);
+  assert.equal(textForChat({ silence: { failures: true } }, "failed", "no"), undefined);
+  assert.equal(textForChat({ silence: { failures: true } }, "notice", "cut"), "cut");
+  assert.equal(textForChat({}, "failed", "no"), "no");
 });
 
 test("a job with a budget of its own has that one in the place of the jobs' budget", () => {

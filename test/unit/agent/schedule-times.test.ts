@@ -136,15 +136,15 @@ test("a single local time that does not exist is as much later, and one that com
   }
 });
 
-test("what is no time is refused with a sentence that says what one looks like", () => {
+test("what is not a time is refused with a sentence that says what one looks like", () => {
   const wrong: readonly (readonly [Parameters<typeof times.parse>[0], RegExp])[] = [
     [{}, /exactly one/],
     [{ at: "2026-11-22T09:00", every: "2h" }, /exactly one/],
-    [{ at: "tomorrow" }, /is no time/],
-    [{ at: "2026-13-45T09:00" }, /is no time/],
+    [{ at: "tomorrow" }, /is not a time/],
+    [{ at: "2026-13-45T09:00" }, /is not a time/],
     [{ at: "2026-11-20T09:00" }, /2026-11-20 09:00 \(Europe\/Zurich\) has passed/],
-    [{ at: "2026-11-22T09:00", timeZone: "Mars/Olympus" }, /is no time zone/],
-    [{ every: "often" }, /is no length/],
+    [{ at: "2026-11-22T09:00", timeZone: "Mars/Olympus" }, /is not a time zone/],
+    [{ every: "often" }, /is not a length/],
     [{ every: "5s" }, /one minute/],
     [{ cron: "61 * * * *" }, /five fields/],
     [{ cron: "* * * * * *" }, /five fields/],

@@ -6,6 +6,7 @@ import { deliverOutbound, type Sender } from "../../../src/bus/delivery.js";
 import { createMessageBus } from "../../../src/bus/message-bus.js";
 import { createPreviews } from "../../../src/bus/previews.js";
 import type { Engine } from "../../../src/engine/engine.js";
+import { SessionLives } from "../../../src/events/session-lives.js";
 import { silentLog } from "../../../src/log.js";
 import { openIn, tempFolder, titled, until } from "../../support/engine/engine-kit.js";
 import { fillUp, makeRoom, smallDisk } from "../../support/engine/small-disk.js";
@@ -143,7 +144,12 @@ test("an answer does not begin to grow on a full disk, and one that stands is kn
   const there = platform(async (content) => {
     if (content === "first") await fill(disk, engine);
   });
-  const previews = createPreviews(engine, new Map([["telegram", there.sender]]), silentLog);
+  const previews = createPreviews(
+    engine,
+    new Map([["telegram", there.sender]]),
+    new SessionLives(silentLog),
+    silentLog,
+  );
   const { signal } = new AbortController();
   const message = (id: string, content: string) => ({ ...reply("42", content), id, channel: "telegram" });
   await previews.show(message("turn_1#1", "first"), signal);

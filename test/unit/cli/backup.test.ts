@@ -13,7 +13,7 @@ import { EngineError } from "../../../src/errors.js";
 import { silentLog } from "../../../src/log.js";
 import { makeBackup } from "../../../src/offline/backup.js";
 import { inspectBackup, restoreBackup } from "../../../src/offline/restore.js";
-import { createSessionFiles } from "../../../src/sessions/file-names.js";
+import { createSessionFiles, logsMarkPath } from "../../../src/sessions/file-names.js";
 import {
   inbound,
   openIn,
@@ -110,14 +110,21 @@ test("what is restored is what was backed up: names, bytes, modes, times, links 
   const { folder, home, file, backUp } = await openHome(t);
   // Only a cache: it may still tell of a conversation that was deleted a moment ago.
   fs.writeFileSync(join(home, "workspace/.sessions/.index.jsonl"), "deleted words\n");
+  // It goes on while a backup is made, and would be ahead of the journal in it.
+  fs.writeFileSync(logsMarkPath(join(home, "workspace/.sessions")), "from later");
   const manifest = await backUp();
   assert.equal(fs.statSync(file).mode & 0o777, 0o600);
+  assert.ok(manifest.files.every(({ path }) => !path.endsWith("journal.mark")));
   assert.deepEqual([manifest.isLive, manifest.hasSecrets, manifest.leftOut], [false, false, []]);
   const copy = join(folder, "copy", "home");
   const { aside, waiting, problem } = await restore(file, copy);
   assert.deepEqual([aside, waiting, problem], [[], { messages: 1, replies: 1 }, undefined]);
+  const marks = [join(copy, "journal.mark"), logsMarkPath(join(copy, "workspace/.sessions"))];
+  const [ofHome, ofLogs] = marks.map((path) => fs.readFileSync(path, "utf8"));
+  assert.match(ofHome ?? "", /\{"tx":\d+\}/);
+  assert.equal(ofHome, ofLogs);
   const stays =
-    /^(logs|something-else|secrets\.json|config\.json|gateway\.lock)|\.lock$|^journal\/|telegram_42\.events|^journal\.mark$|\.index\.jsonl$/;
+    /^(logs|something-else|secrets\.json|config\.json|gateway\.lock)|\.lock$|^journal\/|telegram_42\.events|journal\.mark$|\.index\.jsonl$/;
   assert.deepEqual(treeOf(copy, stays), treeOf(home, stays));
   assert.equal(fs.readFileSync(join(copy, "config.json"), "utf8"), "{}\n");
   for (const left of ["logs", "something-else", "secrets.json", "gateway.lock", "workspace/.sessions/.index.jsonl"])

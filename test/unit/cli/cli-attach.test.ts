@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createAttachScreen } from "../../../src/cli/chat/attach-screen.js";
+import { AttachScreen } from "../../../src/cli/chat/attach-screen.js";
 import { noUsage } from "../../../src/events/content.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
 import { createMemoryGateway } from "../../support/worlds/http-api.js";
@@ -48,7 +48,7 @@ function record() {
 
 function screenOf(events: readonly GatewayEvent[]): string {
   let text = "";
-  const screen = createAttachScreen({
+  const screen = new AttachScreen({
     write(piece) {
       text += piece;
       return true;

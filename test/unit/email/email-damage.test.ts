@@ -108,6 +108,12 @@ test("a mail in a mail that is shown in its place is not the author's word eithe
   assert.match(quoted?.text ?? "", /story 1/);
 });
 
+test("words in a tag that was cut and never ends are kept", async () => {
+  const written = async (html: string) => (await received(mail(`Content-Type: text/html\r\n\r\n${html}`))).content;
+  assert.match(await written("<paPlease pay the rent"), /<paPlease pay the rent$/);
+  assert.match(await written('<p>Please</p><a href="https://x'), /Please$/);
+});
+
 test("whatever is cut out of a mail or changed in it, its text is there or the chat is told", async (t) => {
   const seed = Number(process.env.MAIL_SEED ?? Date.now() % 100_000);
   t.diagnostic(`MAIL_SEED=${seed}`);

@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { queuedEvent } from "../../../src/bus/message-bus.js";
 import { markName } from "../../../src/engine/embedded/damage/journal-mark.js";
 import { takeOverFromLogs } from "../../../src/engine/embedded/damage/take-over.js";
+import { encodeLine } from "../../../src/engine/embedded/journal/line.js";
 import { EngineError } from "../../../src/errors.js";
 import { draft, type EventDraft } from "../../../src/events/event.js";
 import { silentLog } from "../../../src/log.js";
@@ -28,7 +29,12 @@ const logsOf = (home: string) => (): readonly string[] =>
         .map((name) => join(home, "sessions", name))
     : [];
 
-const openWithLogs = (home: string) => openIn(home, { quietMs: 60_000, sessionLogs: logsOf(home) });
+const logsMarkOf = (home: string): string => join(home, "sessions", "logs.mark");
+
+function openWithLogs(home: string) {
+  fs.mkdirSync(join(home, "sessions"), { recursive: true });
+  return openIn(home, { quietMs: 60_000, sessionLogs: logsOf(home), logsMark: logsMarkOf(home) });
+}
 
 function delivered(id: string): EventDraft {
   const about = { outbound_id: id, channel: "telegram", chat_id: "42", attempt: 1 };
@@ -41,8 +47,9 @@ function delivered(id: string): EventDraft {
 
 interface Lived {
   readonly home: string;
-  /** The journal as it was before the last messages. */
+  /** The journal and its mark as they were before the last messages. */
   readonly older: string;
+  readonly olderMark: string;
   readonly answeredId: string;
   readonly waitingId: string;
 }
@@ -57,7 +64,9 @@ async function lived(t: TestContext): Promise<Lived> {
   };
   await accept("msg_answered");
   const older = join(tempFolder(t), "journal");
+  const olderMark = join(older, "..", markName);
   fs.cpSync(join(home, "journal"), older, { recursive: true });
+  fs.copyFileSync(join(home, markName), olderMark);
   const handling = consuming(engine, "inbound", async (delivery) => {
     const { id } = delivery.work;
     await delivery.commit({ events: [answered([id])], emit: [outbound(`${id}#1`)] });
@@ -73,7 +82,11 @@ async function lived(t: TestContext): Promise<Lived> {
   const killed = tempFolder(t);
   fs.cpSync(home, killed, { recursive: true });
   await engine[Symbol.asyncDispose]();
-  return { home: killed, older, answeredId: "msg_answered", waitingId: "msg_waiting" };
+  return { home: killed, older, olderMark, answeredId: "msg_answered", waitingId: "msg_waiting" };
+}
+
+function txOf(mark: string): number {
+  return Number(/"tx":(\d+)/.exec(fs.readFileSync(mark, "utf8"))?.[1]);
 }
 
 function segmentOf(home: string): string {
@@ -135,17 +148,54 @@ const losses: readonly { readonly name: string; readonly lose: (lived: Lived) =>
     says: /older than it was.*1 message would be answered a second time/,
   },
   {
-    name: "gone together with its mark",
+    name: "gone together with its marks",
+    lose: ({ home }) => {
+      fs.rmSync(join(home, "journal"), { recursive: true });
+      fs.rmSync(join(home, markName));
+      fs.rmSync(logsMarkOf(home));
+    },
+    says: /is gone, and there are conversations/,
+  },
+  {
+    name: "an older copy together with its mark",
+    lose: ({ home, older, olderMark }) => {
+      fs.rmSync(join(home, "journal"), { recursive: true });
+      fs.cpSync(older, join(home, "journal"), { recursive: true });
+      fs.copyFileSync(olderMark, join(home, markName));
+    },
+    says: /older than it was: .*logs\.mark\)\. The home was put back from an older copy, or.*1 message would be answered a second/,
+  },
+  {
+    name: "an older copy together with its mark, without the other mark",
+    lose: ({ home, older, olderMark }) => {
+      fs.rmSync(join(home, "journal"), { recursive: true });
+      fs.cpSync(older, join(home, "journal"), { recursive: true });
+      fs.copyFileSync(olderMark, join(home, markName));
+      fs.rmSync(logsMarkOf(home));
+    },
+    says: /older than the conversations: the log of telegram:42 goes up to event/,
+  },
+  {
+    name: "cut where a line ends, without its mark",
+    lose: ({ home }) => {
+      cutLines(home, 5);
+      fs.rmSync(join(home, markName));
+    },
+    says: /older than it was: it ends with transaction \d+, and \d+ were safe on the disk \(.*logs\.mark\)\. What/,
+  },
+  {
+    name: "gone together with its mark, with the other mark",
     lose: ({ home }) => {
       fs.rmSync(join(home, "journal"), { recursive: true });
       fs.rmSync(join(home, markName));
     },
-    says: /is gone, and there are conversations/,
+    says: /is gone: .*logs\.mark tells of \d+ transactions/,
   },
   {
     name: "an older copy without a mark",
     lose: ({ home, older }) => {
       fs.rmSync(join(home, markName));
+      fs.rmSync(logsMarkOf(home));
       fs.rmSync(join(home, "journal"), { recursive: true });
       fs.cpSync(older, join(home, "journal"), { recursive: true });
     },
@@ -164,6 +214,7 @@ for (const { name, lose, says } of losses) {
       home,
       logs: logsOf(home),
       logPathOf: (key: string) => logPath(home, key),
+      logsMark: logsMarkOf(home),
       log: silentLog,
       now: Date.now(),
     };
@@ -215,6 +266,52 @@ test("after an orderly stop a journal that is gone, or the one before, is refuse
   assert.match((await refusal(home)).message, /is gone/);
   fs.cpSync(older, join(home, "journal"), { recursive: true });
   assert.match((await refusal(home)).message, /older than it was/);
+});
+
+for (const gone of ["the mark in the home", "the mark beside the logs"])
+  test(`what stood in the journal alone is missed after a cut where a line ends, without ${gone}`, async (t) => {
+    const home = tempFolder(t);
+    const { engine } = await openWithLogs(home);
+    await engine.accept(inbound("msg_1"), { events: [queuedEvent(inbound("msg_1").body, 0)] });
+    await engine.records("job").put("job_1", { prompt: "look at the mails" });
+    const killed = tempFolder(t);
+    fs.cpSync(home, killed, { recursive: true });
+    await engine[Symbol.asyncDispose]();
+    fs.rmSync(gone === "the mark in the home" ? join(killed, markName) : logsMarkOf(killed));
+    const lines = fs.readFileSync(segmentOf(killed), "utf8").split("\n");
+    const cut = lines.findIndex((line) => line.includes("look at the mails"));
+    fs.writeFileSync(segmentOf(killed), `${lines.slice(0, cut).join("\n")}\n`);
+    assert.match((await refusal(killed)).message, /older than it was: it ends with transaction/);
+  });
+
+test("a power cut may leave either mark behind, and a disk may refuse one: the journal is whole, and both are written anew", async (t) => {
+  const { home, olderMark } = await lived(t);
+  const spoils: Readonly<Record<string, (copy: string) => void>> = {
+    "the mark in the home lags": (copy) => fs.copyFileSync(olderMark, join(copy, markName)),
+    "the mark beside the logs lags": (copy) => fs.copyFileSync(olderMark, logsMarkOf(copy)),
+    "the mark beside the logs is damaged": (copy) => fs.writeFileSync(logsMarkOf(copy), Buffer.alloc(42)),
+    "the mark beside the logs is of another kind": (copy) =>
+      fs.writeFileSync(logsMarkOf(copy), encodeLine('{"tx":1e300}')),
+    "the conversations and their mark are gone": (copy) => fs.rmSync(join(copy, "sessions"), { recursive: true }),
+  };
+  for (const [name, spoil] of Object.entries(spoils)) {
+    const copy = tempFolder(t);
+    fs.cpSync(home, copy, { recursive: true });
+    spoil(copy);
+    const { engine } = await openWithLogs(copy);
+    await engine[Symbol.asyncDispose]();
+    const marks = [join(copy, markName), logsMarkOf(copy)].map((path) => fs.readFileSync(path, "utf8"));
+    assert.equal(marks[0], marks[1], name);
+    assert.match(marks[0] ?? "", /^[0-9a-f]{8} \{"tx":\d+\} +\n$/, name);
+  }
+  const before = txOf(join(home, markName));
+  fs.rmSync(logsMarkOf(home));
+  fs.mkdirSync(logsMarkOf(home));
+  const { engine, log } = await openWithLogs(home);
+  await engine.accept(inbound("msg_more"), { events: [queuedEvent(inbound("msg_more").body, 0)] });
+  await engine[Symbol.asyncDispose]();
+  assert.equal(log.lines.filter(({ message }) => /mark cannot be written/.test(message)).length, 1, "it is told once");
+  assert.ok(txOf(join(home, markName)) > before, "the other mark is kept all the same");
 });
 
 test("a torn last line, a home of an earlier version, a damaged mark and a fresh home start by themselves", async (t) => {

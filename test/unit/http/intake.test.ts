@@ -8,9 +8,10 @@ import { OpenQuestions } from "../../../src/agent/questions/open-questions.js";
 import { createMessageBus } from "../../../src/bus/message-bus.js";
 import type { ReceivedFile, ReceivedMessage } from "../../../src/channels/channel.js";
 import { ChannelError } from "../../../src/errors.js";
+import { SessionLives } from "../../../src/events/session-lives.js";
 import { createAnswers } from "../../../src/inbound/answers.js";
-import { createIntake } from "../../../src/inbound/intake.js";
-import { createReceivedFiles } from "../../../src/inbound/received-files.js";
+import { Intake } from "../../../src/inbound/intake.js";
+import { ReceivedFiles, type ReceivedFilesOptions } from "../../../src/inbound/received-files.js";
 import { StuckChats } from "../../../src/inbound/stuck-chats.js";
 import { createPairing } from "../../../src/policy/pairing.js";
 import { createPolicy } from "../../../src/policy/policy.js";
@@ -23,15 +24,17 @@ async function openIntake(
   t: TestContext,
   options: {
     readonly allowFrom?: readonly string[];
+    readonly owners?: readonly string[];
     readonly pendingPerKey?: number;
     readonly prepareSession?: (key: string) => Promise<void>;
     readonly perMinute?: RateLimits;
     readonly now?: () => number;
-    readonly transcribe?: Parameters<typeof createReceivedFiles>[0]["transcribe"];
+    readonly transcribe?: ReceivedFilesOptions["transcribe"];
   } = {},
 ) {
   const {
     allowFrom = ["*"],
+    owners = [],
     pendingPerKey = 100,
     prepareSession = async () => {},
     perMinute = { sender: 0, chat: 0 },
@@ -46,7 +49,7 @@ async function openIntake(
     executionMode: "auto",
     workspace: home,
     restrictToWorkspace: true,
-    owners: [],
+    owners,
     channels: { telegram: { allowFrom } },
   });
   const pairing = createPairing(engine.records("pairing"), { now: Date.now });
@@ -54,32 +57,41 @@ async function openIntake(
   const stuck = new StuckChats(now);
   const sessions = { exists: async () => false, open: () => Promise.reject(new Error("no session")) };
   const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
-  const intake = createIntake({
-    bus,
-    waiting: engine.waiting,
-    isWritable: () => engine.status().writable,
-    stuck,
-    isCommand: (content) => parseCommand(content) !== undefined,
-    asksToStop,
-    policy,
-    pairing,
-    rates: createRateLimiter(perMinute, { now: Date.now }),
+  const intake = new Intake({
+    people: { policy, pairing, rates: createRateLimiter(perMinute, { now: Date.now }) },
+    store: {
+      bus,
+      lives: new SessionLives(log),
+      waiting: engine.waiting,
+      isWritable: () => engine.status().writable,
+      prepareSession,
+    },
+    words: { isCommand: (content) => parseCommand(content) !== undefined, asksToStop },
     questions,
     answers,
-    files: createReceivedFiles({
+    files: new ReceivedFiles({
       folderOf: () => join(home, "received"),
       maxBytes: 1000,
       transcribe: options.transcribe,
       log,
       retryDelayMs: 1,
     }),
-    prepareSession,
+    stuck,
     now,
     log,
   });
   const receive = (channel: string, message: ReceivedMessage, signal = never) =>
     intake.receive(channel, message, signal);
-  return { home, engine, bus, log, pairing, questions, stuck, intake: { ...intake, receive } };
+  return {
+    home,
+    engine,
+    bus,
+    log,
+    pairing,
+    questions,
+    stuck,
+    intake: { receive, actsAtOnce: intake.actsAtOnce.bind(intake) },
+  };
 }
 
 function received(content: string, more: Partial<ReceivedMessage> = {}): ReceivedMessage {
@@ -366,6 +378,18 @@ test("too many messages of a sender, or in a chat, are refused with one sentence
   assert.deepEqual(replies[3] ?? "", "");
   t.mock.timers.tick(60_000);
   assert.equal((await say("a")).status, "accepted");
+});
+
+test("an owner's message that is not taken gives nobody else room for one more", async (t) => {
+  const perMinute = { sender: 0, chat: 2 };
+  const { intake } = await openIntake(t, { owners: ["telegram:7"], perMinute });
+  const say = (senderId: string, dedupId: string) =>
+    intake.receive("telegram", received("x", { senderId, chatId: "-1", chatType: "group", dedupId }));
+  assert.equal((await say("7", "d:1")).status, "accepted");
+  assert.equal((await say("a", "d:2")).status, "accepted");
+  assert.equal((await say("b", "d:3")).status, "accepted");
+  assert.equal((await say("7", "d:1")).status, "duplicate");
+  assert.equal((await say("a", "d:4")).status, "refused");
 });
 
 test("a message that is not taken after all counts for nothing", async (t) => {

@@ -16,7 +16,7 @@ const readersOf = createAudience({
   owners: ["telegram:1", "discord:111", "email:me@example.org", "matrix:@me:example.org"],
   platforms: new Set(["telegram", "discord", "email", "websocket", "matrix"]),
   plainIds: new Set(["telegram", "discord", "email", "websocket"]),
-  placeOfJob: (key) => places[key],
+  chatOfJob: (key) => places[key],
 });
 
 /** Session, channel, chat and kind of chat; who reads, and whose memory it is. */

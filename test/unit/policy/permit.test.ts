@@ -6,7 +6,7 @@ test("a yes within a call counts for the very thing that it was given for, and i
   const asked: string[] = [];
   // Of the scope only what a question needs.
   const scope = {
-    ports: {
+    policy: {
       decide: ({ access }: { readonly access: unknown }) => ({
         verdict: "ask",
         what: JSON.stringify(access),

@@ -16,7 +16,12 @@ const talk: DayOfSession = {
   ],
 };
 
-function setUp(t: TestContext, days: Readonly<Record<string, readonly DayOfSession[]>>, withModel = true) {
+function setUp(
+  t: TestContext,
+  days: Readonly<Record<string, readonly DayOfSession[]>>,
+  withModel = true,
+  whileAsked = (): void => {},
+) {
   const root = tempFolder(t);
   const name = "memory/HISTORY.md";
   const state: { last: string | undefined; today: Date; asked: string[] } = {
@@ -31,7 +36,8 @@ function setUp(t: TestContext, days: Readonly<Record<string, readonly DayOfSessi
         read: async (from) => days[`${new Date(from).getMonth() + 1}-${new Date(from).getDate()}`] ?? [],
         async summarise(day, text) {
           state.asked.push(`${day} ${text}`);
-          return withModel ? `- talked (${day})` : undefined;
+          whileAsked();
+          return withModel ? `- talked (${day}): ${/# (.+)/.exec(text)?.[1]}` : undefined;
         },
         lastDay: {
           get: () => state.last,
@@ -53,7 +59,7 @@ test("yesterday is summarised once, however often it is looked at, also when the
   await place.run();
   place.state.last = undefined;
   await place.run();
-  assert.equal(await place.text(), "## 2026-11-20\n\n- talked (2026-11-20)\n");
+  assert.equal(await place.text(), "## 2026-11-20\n\n- talked (2026-11-20): Tea\n");
   assert.equal(place.state.asked.length, 1);
   assert.match(place.state.asked[0] ?? "", /# Tea\nuser: I like tea\nassistant: Noted\./);
 });
@@ -80,4 +86,13 @@ test("the day on which clocks change has one summary", async (t) => {
   place.state.today = new Date(2026, 9, 26, 9);
   await place.run();
   assert.match(await place.text(), /^## 2026-10-25\n/);
+});
+
+test("what is deleted while the model reads it is in no summary", async (t) => {
+  const days: Record<string, readonly DayOfSession[]> = { "11-20": [talk, { ...talk, key: "webui:2", title: "Milk" }] };
+  const place = setUp(t, days, true, () => {
+    days["11-20"] = (days["11-20"] ?? []).filter(({ key }) => key !== talk.key);
+  });
+  await place.run();
+  assert.equal(await place.text(), "## 2026-11-20\n\n- talked (2026-11-20): Milk\n");
 });

@@ -13,7 +13,7 @@ import {
   rollBack,
 } from "../../../src/agent/plan/changes.js";
 import type { StoredEvent } from "../../../src/events/event.js";
-import { isActive, isOver, type PlanState, type PlanTold } from "../../../src/events/plan.js";
+import { isActive, isOver, type PlanState, type PlanUpdate } from "../../../src/events/plan.js";
 import { readPlanFile, writePlanFile } from "../../../src/sessions/history/plan-file.js";
 import { PlanTrail } from "../../../src/sessions/history/plan-trail.js";
 import type { PlanRequest } from "../../../src/tools/tool.js";
@@ -34,7 +34,7 @@ class Log {
   }
 
   take(changed: PlanChanged): void {
-    if ("told" in changed) for (const told of changed.told) this.add("plan_updated", told);
+    if ("updates" in changed) for (const update of changed.updates) this.add("plan_updated", update);
   }
 
   get state(): PlanState | undefined {
@@ -86,15 +86,19 @@ function play(log: Log, one: Act): void {
   } else log.take(changeBy(one, log.state));
 }
 
-const nothing: PlanChanged = { told: [] };
+const nothing: PlanChanged = { updates: [] };
 
 function changeBy(one: Exclude<Act, { kind: "answer" | "new" | "undo" }>, state: PlanState | undefined): PlanChanged {
   if (one.kind === "model") return changePlan(state, one.request, "webui:owner");
   if (one.kind === "undo plan") return state === undefined ? nothing : rollBack(state);
   const plan = state !== undefined && isActive(state.plan) ? state.plan : undefined;
   if (one.kind === "enter") {
-    const told: PlanTold = { plan: { goal: "g", status: "pending", steps: [] }, change: "entered", by: "webui:owner" };
-    return plan === undefined ? { told: [told] } : nothing;
+    const entered: PlanUpdate = {
+      plan: { goal: "g", status: "pending", steps: [] },
+      change: "entered",
+      by: "webui:owner",
+    };
+    return plan === undefined ? { updates: [entered] } : nothing;
   }
   if (plan === undefined) return nothing;
   switch (one.kind) {
@@ -105,7 +109,7 @@ function changeBy(one: Exclude<Act, { kind: "answer" | "new" | "undo" }>, state:
     case "skip":
       return finishStep(plan, undefined, "skipped", undefined);
     case "exit":
-      return { told: [{ plan: { ...plan, status: "failed" }, change: "exited" }] };
+      return { updates: [{ plan: { ...plan, status: "failed" }, change: "exited" }] };
   }
 }
 

@@ -117,8 +117,8 @@ test("a new life goes on with the numbers of the old one, and tells where it beg
     await using opened = await openStore(home);
     await opened.store.open(key);
     await opened.engine.append(key, [queued(`msg_${life}a`), queued(`msg_${life}b`)], { durable: true });
-    const { firstSequence, lastSequence } = await opened.store.open(key);
-    assert.deepEqual([firstSequence, lastSequence], [2 * life - 1, 2 * life]);
+    const { firstSequence, document } = await opened.store.open(key);
+    assert.deepEqual([firstSequence, document.lastSequence], [2 * life - 1, 2 * life]);
     if (life < 3) await opened.store.delete(key);
   }
 });

@@ -12,8 +12,6 @@ test("a log that is too long for one transaction is not copied, and it is said u
     engine,
     sessions,
     running: new RunningTurns(),
-    mustExist: async () => {},
-    endOfTurn: async () => {},
     isFreshStart: () => false,
     maxForkBytes: 5000,
   });

@@ -36,13 +36,13 @@ test("a session follows its events while it is in memory, and is the same when i
     await using s = await openStore(home);
     const session = await s.store.open(key);
     await s.engine.append(key, [queued("msg_1"), said("hello")], { durable: false });
-    assert.deepEqual([session.lastSequence, session.history.size, session.document.messageCount], [2, 1, 1]);
-    assert.deepEqual([...session.queuedEvents.keys()], ["msg_1"]);
+    assert.deepEqual([session.document.lastSequence, session.history.size, session.document.messageCount], [2, 1, 1]);
+    assert.deepEqual([...session.messages.queued.keys()], ["msg_1"]);
   }
   await using again = await openStore(home);
   const session = await again.store.open(key);
-  assert.deepEqual([session.lastSequence, session.history.size, session.document.messageCount], [2, 1, 1]);
-  assert.deepEqual([...session.queuedEvents.keys()], ["msg_1"]);
+  assert.deepEqual([session.document.lastSequence, session.history.size, session.document.messageCount], [2, 1, 1]);
+  assert.deepEqual([...session.messages.queued.keys()], ["msg_1"]);
 });
 
 test("events that come while the past is being read are neither lost nor doubled", async (t) => {
@@ -53,7 +53,7 @@ test("events that come while the past is being read are neither lost nor doubled
   const session = await opening;
   await s.engine.append(key, [said("last")], { durable: false });
   assert.equal(session.history.size, 61);
-  assert.equal(session.lastSequence, 61);
+  assert.equal(session.document.lastSequence, 61);
 });
 
 test("sessions at rest leave memory, their documents are on disk, and they come back as a new agent", async (t) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ReceivedMessage } from "../../../src/channels/channel.js";
-import { parseUpdate } from "../../../src/channels/telegram/update.js";
+import { parseUpdate } from "../../../src/channels/telegram/receiving/update.js";
 
 const bot = { id: 4242, username: "maxclaw_test_bot" };
 const ada = { id: 7, is_bot: false, first_name: "Ada" };

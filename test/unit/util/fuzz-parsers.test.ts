@@ -10,7 +10,7 @@ import { checkSender } from "../../../src/channels/email/auth/sender.js";
 import { automaticReason, parseHead } from "../../../src/channels/email/headers.js";
 import { readContent } from "../../../src/channels/email/receiving/content.js";
 import { splitText } from "../../../src/channels/email/text/quotes.js";
-import { parseUpdate } from "../../../src/channels/telegram/update.js";
+import { parseUpdate } from "../../../src/channels/telegram/receiving/update.js";
 import { parseFrame } from "../../../src/channels/websocket/frames.js";
 import { toPlainJson } from "../../../src/cli/text/output.js";
 import { loadConfig } from "../../../src/config/load.js";

@@ -1,7 +1,7 @@
 import type { ImapFlow, ImapFlowOptions } from "imapflow";
 import { ChannelError, messageOf } from "../../../errors.js";
 import { linked } from "../../../util/async/linked.js";
-import { untilAborted } from "../../../util/async/until-aborted.js";
+import { within } from "../../../util/async/within.js";
 import { type Access, readAccess } from "../auth/access.js";
 import type { EmailOptions } from "../options.js";
 
@@ -20,7 +20,7 @@ const commandMs = 30_000;
 /** Logs in. @throws {ChannelError} `retryable` is false only for a login that is refused for good */
 export async function openImap(options: EmailOptions, signal: AbortSignal): Promise<ImapConnection> {
   const { ImapFlow } = await import("imapflow");
-  const access = await untilAborted(readAccess(options), signal);
+  const access = await within(readAccess(options), { signal });
   const { accessToken, tls } = access;
   const { imapHost: host, imapPort: port, imapUsername: user, imapPassword: pass, imapUseSSL: secure } = options;
   const settings: ImapFlowOptions = {

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 /** Who has written how much in which hour. */
 export interface HourlyCap {
   /** Counts one more; false when it is one too many. */
@@ -10,15 +12,12 @@ const manySenders = 2000;
 
 /** Counts by when mails arrived, so that those of a long absence are not too many at once. */
 export function createHourlyCap(most: number): HourlyCap {
-  const arrivals = new Map<string, number[]>();
+  const arrivals = new LRUCache<string, number[]>({ max: manySenders });
   return {
     take(address, arrivedAt) {
       const times = (arrivals.get(address) ?? []).filter((time) => Math.abs(time - arrivedAt) < hourMs);
       if (times.length >= most) return false;
-      arrivals.delete(address);
       arrivals.set(address, [...times, arrivedAt]);
-      const oldest = arrivals.keys().next();
-      if (arrivals.size > manySenders && !oldest.done) arrivals.delete(oldest.value);
       return true;
     },
     giveBack(address, arrivedAt) {

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { ChannelError, messageOf } from "../../../errors.js";
 import { linked } from "../../../util/async/linked.js";
-import { untilAborted } from "../../../util/async/until-aborted.js";
+import { within } from "../../../util/async/within.js";
 import { readAccess } from "../auth/access.js";
 import type { EmailOptions } from "../options.js";
 
@@ -25,7 +25,7 @@ export async function submit(
   signal: AbortSignal,
 ): Promise<void> {
   const { default: SMTPConnection } = await import("nodemailer/lib/smtp-connection");
-  const { accessToken, tls } = await untilAborted(readAccess(options), signal).catch((error: unknown) => {
+  const { accessToken, tls } = await within(readAccess(options), { signal }).catch((error: unknown) => {
     // As with a password that is refused: the mail waits until somebody has put it right.
     throw new ChannelError(messageOf(error), { cause: error, retryable: true });
   });

@@ -37,9 +37,18 @@ function textOf(html: string, Parser: typeof import("htmlparser2").Parser): stri
     },
     { decodeEntities: true, lowerCaseTags: true },
   );
-  parser.write(html);
+  parser.write(withWordsAtEnd(html));
   parser.end();
   return page.text();
+}
+
+/** A tag that never ends takes along what stands in it. Where that reads like words the tag's mark is one of them. */
+function withWordsAtEnd(html: string): string {
+  const end = html.lastIndexOf(">") + 1;
+  const tail = html.slice(end);
+  const tag = tail.slice(tail.indexOf("<"));
+  const isWords = tail.includes("<") && tag.includes(" ") && !tag.includes("=");
+  return isWords ? html.slice(0, end) + tail.replaceAll("<", "&lt;") : html;
 }
 
 class Page {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Manifest } from "../../../offline/backup.js";
 import type { CommandContext } from "../../context.js";
-import { print, printJson, tell } from "../../text/output.js";
+import { print, printJson, printNote } from "../../text/output.js";
 
 interface Flags {
   readonly secrets?: true;
@@ -35,7 +35,7 @@ export function addBackupCommand(program: Command, version: string): void {
           signal,
         ),
       );
-      if (problem !== undefined) tell(`maxclaw: ${problem}`);
+      if (problem !== undefined) printNote(`maxclaw: ${problem}`);
       if (flags.json) {
         const { files, ...about } = manifest;
         return printJson({ file: target, ...about, files: files.length });
@@ -54,7 +54,7 @@ function printBackup(target: string, { files, leftOut, hasSecrets, placeholders,
     print(
       `Keys and tokens are not in it${placeholders.length === 0 ? "" : ` (${placeholders.length} in the config)`}; --secrets takes them along.`,
     );
-  for (const { path, why } of leftOut) tell(`maxclaw: ${path} is not in the backup: ${why}`);
+  for (const { path, why } of leftOut) printNote(`maxclaw: ${path} is not in the backup: ${why}`);
 }
 
 /** The config file as it shall stand in the backup. */

@@ -2,6 +2,11 @@ import type { Command } from "commander";
 import { exitCodes, whileChecking } from "../../exit.js";
 import { print, printJson } from "../../text/output.js";
 
+interface Flags {
+  readonly config?: string;
+  readonly json?: true;
+}
+
 export function addLedgerCommand(program: Command): void {
   const ledger = program.command("ledger").description("Account for every message that was ever accepted");
   ledger
@@ -11,7 +16,7 @@ export function addLedgerCommand(program: Command): void {
     )
     .option("-c, --config <file>", "use this config file, if no gateway runs")
     .option("--json", "as JSON, every message")
-    .action(async (flags: { readonly config?: string; readonly json?: true }) => {
+    .action(async (flags: Flags) => {
       const [{ openContext }, { connectRunning }, { readOfflineLedger }, { parseLedger, summaryOf }] =
         await Promise.all([
           import("../../context.js"),
@@ -32,4 +37,22 @@ export function addLedgerCommand(program: Command): void {
       else for (const line of summaryOf(entries)) print(line);
       if (lost.length > 0) process.exitCode = exitCodes.failure;
     });
+  ledger
+    .command("settle")
+    .description("Note that you have looked after a lost message, so that it is not called lost any more")
+    .argument("<message...>", "as maxclaw ledger check names it")
+    .option("-c, --config <file>", "use this config file, to find the workspace")
+    .option("--json", "as JSON")
+    .action(settle);
+}
+
+async function settle(messageIds: readonly string[], { config, json }: Flags): Promise<void> {
+  const [{ openContext }, { settleLost }] = await Promise.all([
+    import("../../context.js"),
+    import("../../../offline/ledger.js"),
+  ]);
+  const { home, loaded } = await openContext(config);
+  const settled = await settleLost({ home, workspace: loaded.config.agents.defaults.workspace }, messageIds);
+  if (json) return printJson({ settled });
+  for (const { messageId, sessionKey } of settled) print(`${messageId} in ${sessionKey} is settled`);
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { MigratedHome, MigratedStep, SourceKind } from "../../../offline/migrate.js";
 import { exitCodes } from "../../exit.js";
-import { harmless, print, printJson, tell } from "../../text/output.js";
+import { harmless, print, printJson, printNote } from "../../text/output.js";
 
 interface Flags {
   readonly from?: string;
@@ -48,7 +48,7 @@ export function addMigrateCommand(program: Command): void {
       else printHomes(homes, home, isApplied);
       const { driver } = loaded.config.storage;
       if (driver !== "file" && homes.some(({ steps }) => steps.some(({ area }) => area === "sessions")))
-        tell(`maxclaw: session documents are kept in ${driver}: an old session is listed once it has been opened`);
+        printNote(`maxclaw: session documents are kept in ${driver}: an old session is listed once it has been opened`);
       if (homes.some(({ steps }) => steps.some(({ status }) => status === "failed")))
         process.exitCode = exitCodes.failure;
     });

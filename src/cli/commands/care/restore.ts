@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Manifest } from "../../../offline/backup.js";
 import type { Restored } from "../../../offline/restore.js";
-import { print, printJson, tell } from "../../text/output.js";
+import { print, printJson, printNote } from "../../text/output.js";
 
 interface Flags {
   readonly force?: true;
@@ -72,7 +72,7 @@ function printRestored(
     print("Keys and tokens were not in the backup: write secrets.json again, or set them in the environment.");
     for (const name of placeholders) print(`  ${name}`);
   }
-  if (problem !== undefined) tell(`maxclaw: ${problem}`);
+  if (problem !== undefined) printNote(`maxclaw: ${problem}`);
   if (waiting !== undefined && waiting.messages + waiting.replies > 0) {
     print(`Waiting: ${waiting.messages} messages for their answer, ${waiting.replies} replies to be sent.`);
     print("If the old gateway went on after the backup was made, these may be answered or sent a second time.");

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { CommandError } from "../../exit.js";
 import { segment } from "../../gateway/api-client.js";
 import { withClient } from "../../gateway/with-client.js";
-import { print, printJson, tell } from "../../text/output.js";
+import { print, printJson, printNote } from "../../text/output.js";
 
 interface ListFlags {
   readonly channel?: string;
@@ -46,7 +46,7 @@ export function addSessionsCommand(program: Command, version: string): void {
         printDocument(document);
       }
       if (stored !== undefined && stored.damagedLines.length > 0)
-        tell(
+        printNote(
           `maxclaw: ${stored.damagedLines.length} damaged lines of ${stored.log} are left out (maxclaw events verify ${key})`,
         );
     });

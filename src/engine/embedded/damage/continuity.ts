@@ -1,10 +1,11 @@
 import * as fs from "node:fs";
+import { basename } from "node:path";
 import { EngineError } from "../../../errors.js";
 import { textOf } from "../../../events/content.js";
 import { journalFolder } from "../journal/segment.js";
 import type { LiveRecords } from "../state.js";
 import { type Evidence, gatherEvidence } from "./evidence.js";
-import { markName } from "./journal-mark.js";
+import type { Marks } from "./journal-mark.js";
 import { findLogEnd } from "./log-end.js";
 
 export interface JournalToCheck {
@@ -13,31 +14,33 @@ export interface JournalToCheck {
   readonly records: LiveRecords | undefined;
   /** The last transaction. */
   readonly tx: number;
-  /** A transaction that was safe on the disk; undefined when nothing tells. */
-  readonly mark: number | undefined;
+  readonly marks: Marks;
   readonly logs: () => readonly string[];
   readonly logPathOf: (sessionKey: string) => string;
 }
 
 /**
- * One sentence for a journal that has lost what was safe on the disk: it is gone, cut, or an older copy. The mark beside it
- * tells; without one the session logs do, as no event is in them that was not in the journal before.
+ * One sentence for a journal that has lost what was safe on the disk: it is gone, cut, or an older copy. The marks tell, in the
+ * home and beside the session logs; where one does not, the logs do, as no event is in them that was not in the journal before.
  */
 export function findLoss(journal: JournalToCheck): string | undefined {
-  const { home, records, tx, mark } = journal;
+  const { home, records, tx, marks } = journal;
   const folder = journalFolder(home);
+  const mark = marks.tx ?? 0;
+  const name = marks.isOfHome ? basename(marks.path) : marks.path;
   if (records === undefined) {
-    if (mark !== undefined && mark > 0)
-      return `The journal in ${folder} is gone: ${markName} tells of ${mark} transactions that were safe on the disk.`;
+    if (mark > 0)
+      return `The journal in ${folder} is gone: ${name} tells of ${mark} transactions that were safe on the disk.`;
     const log = journal.logs().find((path) => findLogEnd(path, undefined, undefined).lastSeq > 0);
     return log === undefined
       ? undefined
       : `The journal in ${folder} is gone, and there are conversations, as in ${log}.`;
   }
-  if (mark !== undefined)
-    return tx >= mark
-      ? undefined
-      : `The journal in ${folder} is older than it was: it ends with transaction ${tx}, and ${mark} were safe on the disk (${markName}).`;
+  if (tx < mark) {
+    const loss = `The journal in ${folder} is older than it was: it ends with transaction ${tx}, and ${mark} were safe on the disk (${name}).`;
+    return marks.isOfHome || !marks.isComplete ? loss : `${loss} ${olderHome}`;
+  }
+  if (marks.isComplete) return undefined;
   for (const { key, lastSeq, tail } of records.sessions.all()) {
     const inLog = tail.length === 0 ? 0 : findLogEnd(journal.logPathOf(key), key, undefined).lastSeq;
     if (inLog > lastSeq)
@@ -45,6 +48,8 @@ export function findLoss(journal: JournalToCheck): string | undefined {
   }
   return undefined;
 }
+
+const olderHome = "The home was put back from an older copy, or the workspace was used with another home in between.";
 
 /** @throws {EngineError} `corrupt`, with what may be lost and what would be repeated */
 export async function assertWhole(journal: JournalToCheck, now: number): Promise<void> {

@@ -1,56 +1,120 @@
 import * as fs from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
+import { readOnly } from "../../../util/files/real-path.js";
 import { codeOf } from "../files.js";
 import { decodeLine, encodeLine } from "../journal/line.js";
 
 /** A file in the home that names a transaction of the journal which was safe on the disk. */
 export const markName = "journal.mark";
 
-const mark = z.object({ tx: z.number() });
+const writable = fs.constants.O_WRONLY | fs.constants.O_CREAT | (fs.constants.O_NONBLOCK ?? 0);
 
-/** Up to which transaction the journal was on the disk for sure; undefined when nothing tells. */
-export function readMark(home: string, log: Logger): number | undefined {
-  const path = join(home, markName);
+// A later transaction needs a number too.
+const content = z.object({
+  tx: z
+    .number()
+    .int()
+    .min(0)
+    .max(2 ** 52),
+});
+
+/** Where the marks of a journal are: the one in the home first. */
+export function markPaths(home: string, logsMark: string | undefined): readonly string[] {
+  return logsMark === undefined ? [join(home, markName)] : [join(home, markName), logsMark];
+}
+
+/** What the marks of a journal tell. */
+export interface Marks {
+  /** A transaction that was safe on the disk: the highest that one of them names; undefined when none tells. */
+  readonly tx: number | undefined;
+  /** The mark that names it. */
+  readonly path: string;
+  /** The mark in the home names it, or there is no other. */
+  readonly isOfHome: boolean;
+  /** Each of them tells. */
+  readonly isComplete: boolean;
+}
+
+/** Up to which transaction the journal was on the disk for sure. `logsMark`: the one beside the session logs. */
+export function readMarks(home: string, logsMark: string | undefined, log: Logger): Marks {
+  const [path = "", ...others] = markPaths(home, logsMark);
+  const tx = readMark(path, log);
+  let marks: Marks = { tx, path, isOfHome: true, isComplete: tx !== undefined };
+  for (const other of others) {
+    const found = readMark(other, log);
+    if (found === undefined) marks = { ...marks, isComplete: false };
+    else if (found > (marks.tx ?? -1)) marks = { ...marks, tx: found, path: other, isOfHome: false };
+  }
+  return marks;
+}
+
+function readMark(path: string, log: Logger): number | undefined {
   let bytes: Buffer;
   try {
-    bytes = fs.readFileSync(path);
+    bytes = readBytes(path);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") log.warn("the journal's mark could not be read", { file: path, error });
     return undefined;
   }
-  const parsed = mark.safeParse(decodeLine(bytes));
+  const parsed = content.safeParse(decodeLine(bytes));
   if (parsed.success) return parsed.data.tx;
   log.warn("the journal's mark is damaged: it is written anew", { file: path });
   return undefined;
 }
 
-/** Puts the mark where the journal is now, whatever it was. */
-export function resetMark(home: string, tx: number): void {
-  fs.writeFileSync(join(home, markName), encodeMark(tx), { mode: 0o600 });
+function readBytes(path: string): Buffer {
+  const fd = fs.openSync(path, readOnly);
+  try {
+    return fs.readFileSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** Puts the marks where the journal is now, whatever they were. Where there are no session logs, none is put beside them. */
+export function resetMarks(home: string, logsMark: string | undefined, tx: number): void {
+  for (const path of markPaths(home, logsMark))
+    if (fs.existsSync(dirname(path))) fs.writeFileSync(path, encodeMark(tx), { mode: 0o600 });
 }
 
 /**
- * Keeps the mark. It is written after the journal was synced and is never synced itself, so that it may lag behind, but is
- * never ahead of what a power cut leaves.
+ * Keeps the marks. They are written after the journal was synced and are never synced themselves, so that they may lag
+ * behind, but are never ahead of what a power cut leaves. One that cannot be written does not hold up the other.
  */
-export class JournalMark {
+export class JournalMarks {
+  readonly #files: readonly MarkFile[];
+
+  constructor(home: string, logsMark: string | undefined, log: Logger) {
+    this.#files = markPaths(home, logsMark).map((path) => new MarkFile(path, log));
+  }
+
+  note(tx: number): void {
+    const line = encodeMark(tx);
+    for (const file of this.#files) file.write(line);
+  }
+
+  close(): void {
+    for (const file of this.#files) file.close();
+  }
+}
+
+class MarkFile {
   readonly #path: string;
   readonly #log: Logger;
   #fd: number | undefined;
   #hasFailed = false;
 
-  constructor(home: string, log: Logger) {
-    this.#path = join(home, markName);
+  constructor(path: string, log: Logger) {
+    this.#path = path;
     this.#log = log;
   }
 
-  note(tx: number): void {
+  write(line: Buffer): void {
     try {
-      this.#fd ??= fs.openSync(this.#path, fs.constants.O_WRONLY | fs.constants.O_CREAT, 0o600);
-      const line = encodeMark(tx);
+      this.#fd ??= fs.openSync(this.#path, writable, 0o600);
       fs.writeSync(this.#fd, line, 0, line.length, 0);
     } catch (error) {
       if (!this.#hasFailed)

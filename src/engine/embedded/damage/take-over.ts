@@ -6,7 +6,7 @@ import { journalFolder, listSegments, parseSegment } from "../journal/segment.js
 import { LiveRecords } from "../state.js";
 import { findLoss, messageText } from "./continuity.js";
 import { canBeRestored, gatherEvidence, operationsFor } from "./evidence.js";
-import { readMark, resetMark } from "./journal-mark.js";
+import { readMarks, resetMarks } from "./journal-mark.js";
 import { setAside } from "./mend-log.js";
 
 /** What became of a journal that had lost its end. */
@@ -29,6 +29,8 @@ export interface TakeOverOptions {
   readonly home: string;
   readonly logs: () => readonly string[];
   readonly logPathOf: (sessionKey: string) => string;
+  /** The mark beside the session logs. */
+  readonly logsMark?: string | undefined;
   readonly log: Logger;
   /** Unix ms. */
   readonly now: number;
@@ -38,23 +40,23 @@ export interface TakeOverOptions {
 
 /** Begins a new segment with what a journal holds that has lost its end, and with what the session logs prove beyond it. */
 export async function takeOverFromLogs(options: TakeOverOptions): Promise<TakenOver | undefined> {
-  const { home, logs, logPathOf, log, now } = options;
+  const { home, logs, logPathOf, logsMark, log, now } = options;
   const folder = journalFolder(home);
   const segments = fs.existsSync(folder) ? listSegments(folder) : [];
   const found = newestWhole(segments.map(({ path }) => path));
-  const mark = readMark(home, log);
-  const loss = findLoss({ home, records: found?.records, tx: found?.tx ?? 0, mark, logs, logPathOf });
+  const marks = readMarks(home, logsMark, log);
+  const loss = findLoss({ home, records: found?.records, tx: found?.tx ?? 0, marks, logs, logPathOf });
   if (loss === undefined) return undefined;
   const records = found?.records ?? new LiveRecords();
   const taken = await completeFromLogs(records, loss, { logs: logs(), now });
   if (options.dryRun === true) return taken;
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const kept = segments.map(({ path }) => setAside(path));
-  const tx = Math.max(mark ?? 0, found?.tx ?? 0);
+  const tx = Math.max(marks.tx ?? 0, found?.tx ?? 0);
   await createSegment(folder, (segments.at(-1)?.number ?? 0) + 1, tx, records);
   for (const { path } of segments) fs.unlinkSync(path);
   await syncFolder(folder);
-  resetMark(home, tx);
+  resetMarks(home, logsMark, tx);
   return { ...taken, setAside: kept };
 }
 

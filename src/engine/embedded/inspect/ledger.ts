@@ -17,8 +17,11 @@ const kinds = ["user_message_queued", "turn_execution_", "error_occurred"].map((
 const delivery = Buffer.from('"type":"outbound_delivery_changed"');
 const givenUp = ["dead_letter", "refused"].map((status) => Buffer.from(`"status":"${status}"`));
 
+/** The code of the event that ends a message of which nobody knows what became, once a person has looked after it. */
+export const settledCode = "SETTLED";
+
 interface Ended {
-  readonly end: "answered" | "undelivered" | "failed" | "cancelled" | "refused";
+  readonly end: "answered" | "undelivered" | "failed" | "cancelled" | "refused" | "settled";
   readonly seq: number;
 }
 
@@ -164,7 +167,8 @@ function noteEvent(
       break;
     case "error_occurred":
       // Written when a message is buried or turned away; an error that a turn survives is recoverable.
-      if (event.correlation_id !== undefined && !event.payload.recoverable) end([event.correlation_id], "refused");
+      if (event.correlation_id !== undefined && !event.payload.recoverable)
+        end([event.correlation_id], event.payload.code === settledCode ? "settled" : "refused");
       break;
     case "outbound_delivery_changed":
       if (event.correlation_id !== undefined) noteDelivery(idOf(event.correlation_id), event.payload, undelivered);

@@ -71,6 +71,7 @@ export class Journal {
       readonly segment: SegmentFile;
       readonly size: number;
       readonly checkpointEnd: number;
+      /** The last one; all of it is on the disk. */
       readonly tx: number;
     },
     options: JournalOptions,
@@ -87,6 +88,7 @@ export class Journal {
       isListed: true,
     };
     this.#reserve = new Reserve(dirname(dirname(start.segment.path)));
+    options.mark.note(start.tx);
     this.#watch = setInterval(() => this.#isAlone(), watchMs).unref();
   }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { EngineError } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
 import { assertWhole } from "../damage/continuity.js";
-import { readMark } from "../damage/journal-mark.js";
+import { readMarks } from "../damage/journal-mark.js";
 import { syncFolder, writeFully } from "../files.js";
 import { seenFolder } from "../seen/format.js";
 import { openAll } from "../seen/open-sealed.js";
@@ -34,12 +34,14 @@ export interface LoadOptions {
   /** Where the session logs are, which tell more when the journal is not whole. */
   readonly logs?: () => readonly string[];
   readonly logPathOf?: (sessionKey: string) => string;
+  /** The mark beside the session logs. */
+  readonly logsMark?: string | undefined;
   /** Begins a new segment, so that what a process that has lost the lock still had under way goes nowhere. */
   readonly isTakenOver?: boolean | undefined;
 }
 
 /**
- * Reads the journal of a home, and nothing else where its mark says that it is whole. Cuts a torn tail, drops a segment
+ * Reads the journal of a home, and nothing else where its marks say that it is whole. Cuts a torn tail, drops a segment
  * whose checkpoint was never finished, creates the folder and the first segment when there is none.
  *
  * @throws {EngineError} `corrupt` when bytes are damaged or gone that were known to be safe on disk
@@ -47,10 +49,10 @@ export interface LoadOptions {
 export async function loadJournal(home: string, log: Logger, options: LoadOptions = {}): Promise<LoadedJournal> {
   const folder = journalFolder(home);
   const segments = fs.existsSync(folder) ? listSegments(folder) : [];
-  const mark = readMark(home, log);
+  const marks = readMarks(home, options.logsMark, log);
   const { logs = () => [], logPathOf = () => "", isTakenOver = false } = options;
   const whole = (records: LiveRecords | undefined, tx: number): Promise<void> =>
-    assertWhole({ home, records, tx, mark, logs, logPathOf }, Date.now());
+    assertWhole({ home, records, tx, marks, logs, logPathOf }, Date.now());
   if (segments.length === 0) await whole(undefined, 0);
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (segments.length === 0) segments.push(await createSegment(folder, 1, 0, new LiveRecords()));

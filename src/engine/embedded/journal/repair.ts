@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import { type Logger, silentLog } from "../../../log.js";
-import { readMark, resetMark } from "../damage/journal-mark.js";
+import { readMarks, resetMarks } from "../damage/journal-mark.js";
 import { syncFolder } from "../files.js";
 import { seenFolder } from "../seen/format.js";
 import { findSealed } from "../seen/open-sealed.js";
@@ -19,6 +19,8 @@ export interface JournalRepair {
 export interface JournalRepairOptions {
   readonly log?: Logger;
   readonly assertHeld?: () => void;
+  /** The mark beside the session logs. */
+  readonly logsMark?: string | undefined;
   /** Adds to the records what others know beyond them, before they are written. `loss`: one sentence. */
   readonly complete?: (records: LiveRecords, loss: string) => Promise<void>;
 }
@@ -32,7 +34,7 @@ export interface JournalRepairOptions {
  */
 export async function repairJournal(
   home: string,
-  { log = silentLog, assertHeld = () => {}, complete = async () => {} }: JournalRepairOptions = {},
+  { log = silentLog, assertHeld = () => {}, logsMark, complete = async () => {} }: JournalRepairOptions = {},
 ): Promise<JournalRepair> {
   const folder = journalFolder(home);
   const all = (fs.existsSync(folder) ? listSegments(folder) : []).map((segment) => ({
@@ -45,7 +47,7 @@ export async function repairJournal(
     all.findLastIndex(({ content }) => content.checkpointEnd !== undefined),
   );
   const segments = all.slice(start);
-  const mark = readMark(home, log) ?? 0;
+  const mark = readMarks(home, logsMark, log).tx ?? 0;
   const isDamaged = segments.some(
     ({ content }, index) =>
       content.goodEnd < Math.min(content.size, content.synced) ||
@@ -73,13 +75,13 @@ export async function repairJournal(
   assertHeld();
   // Linked first and unlinked last: at no moment is the journal without its files.
   for (const [index, { path }] of segments.entries()) fs.linkSync(path, setAside[index] ?? `${path}.damaged`);
-  // Never below the mark: what the damage has taken was there, and no later transaction may have its number.
+  // Never below the marks: what the damage has taken was there, and no later transaction may have its number.
   const lastTx = Math.max(tx, mark);
   await createSegment(folder, (all.at(-1)?.number ?? 0) + 1, lastTx, records);
   assertHeld();
   for (const { path } of all) fs.unlinkSync(path);
   await syncFolder(folder);
-  resetMark(home, lastTx);
+  resetMarks(home, logsMark, lastTx);
   return { setAside, lostBytes, keptTransactions };
 }
 

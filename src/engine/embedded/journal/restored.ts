@@ -4,6 +4,7 @@ import type { WorkItem } from "../lanes/work-table.js";
 import type { EmbeddedEngineOptions } from "../options.js";
 import { createParts } from "../parts.js";
 import { loadJournal } from "./load.js";
+import { putAway } from "./put-away.js";
 
 export interface RestoredWork {
   /** Accepted messages without an end. */
@@ -22,7 +23,7 @@ const why = "Restored from a backup: it may have been sent after the backup was 
  */
 export async function noteRestored(options: EmbeddedEngineOptions): Promise<RestoredWork> {
   const parts = createParts(options, await loadJournal(options.home, options.log));
-  const { records, writer, journal, maintenance, quiet } = parts;
+  const { records, writer, journal } = parts;
   const replies = records.work.lanes("outbound").flatMap(({ items }) => items);
   for (const item of replies) {
     const { id, sessionKey } = item.work;
@@ -30,10 +31,7 @@ export async function noteRestored(options: EmbeddedEngineOptions): Promise<Rest
     writer.writeEvents(sessionKey, [unknownFate(item, attempts)], [{ o: "attempt", queue: "outbound", id, attempts }]);
   }
   await journal.sync();
-  quiet.stop();
-  await maintenance.compact();
-  await journal.close();
-  records.seen.close();
+  await putAway(parts);
   return { messages: records.work.count("inbound"), replies: replies.length };
 }
 

@@ -2,6 +2,7 @@ import PQueue from "p-queue";
 import { EngineError, messageOf } from "../../../errors.js";
 import { draft } from "../../../events/event.js";
 import type { Logger } from "../../../log.js";
+import { backoffMs } from "../../../util/async/backoff.js";
 import { linked } from "../../../util/async/linked.js";
 import type { ConsumeOptions, Handler, QueueName } from "../../engine.js";
 import { type Attempt, endAttempt } from "./attempt.js";
@@ -11,8 +12,7 @@ import { SuspectGate } from "./suspect-gate.js";
 import { isCondemned, outlives } from "./suspects.js";
 import type { Lane, WorkItem } from "./work-table.js";
 
-const firstDelayMs = 500;
-const longestDelayMs = 30_000;
+const retry = { firstMs: 500, longestMs: 30_000 };
 const longestTimerMs = 2 ** 31 - 1;
 
 interface Consumer {
@@ -259,7 +259,7 @@ export class Lanes {
         log.error("a handler failed and all attempts are used up: buried", { ...about, error });
         await this.#bury(attempt, error);
       } else {
-        const delayMs = backoffMs(failuresOf(item));
+        const delayMs = backoffMs(failuresOf(item), retry);
         log.error("a handler failed: it will run again", { ...about, delayMs, error });
         writer.write([{ o: "retry", ...target, ...waitFor(delayMs, now()), reason: messageOf(error) }]);
       }
@@ -276,7 +276,7 @@ export class Lanes {
     this.#refusals.set(item, refusals);
     item.attempts = Math.max(0, item.attempts - 1);
     item.run = undefined;
-    Object.assign(item, waitFor(backoffMs(refusals), this.#options.now()));
+    Object.assign(item, waitFor(backoffMs(refusals, retry), this.#options.now()));
     this.#options.log.warn("an attempt could not be stored: kept until the disk takes writes", {
       id: item.work.id,
       error,
@@ -315,10 +315,6 @@ function failuresOf({ attempts, crashes }: WorkItem): number {
 
 function load(consumer: Consumer): number {
   return (consumer.places.size + consumer.places.pending) / consumer.places.concurrency;
-}
-
-function backoffMs(attempts: number): number {
-  return Math.min(longestDelayMs, firstDelayMs * 2 ** Math.max(0, attempts - 1));
 }
 
 function isEngineError(error: unknown, kind: EngineError["kind"]): boolean {

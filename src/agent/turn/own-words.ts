@@ -1,0 +1,39 @@
+import { outboundQueued } from "../../bus/message-bus.js";
+import type { Work } from "../../engine/engine.js";
+import { noUsage, type Usage } from "../../events/content.js";
+import type { EventDraft } from "../../events/event.js";
+import { newId } from "../../util/ids.js";
+import type { TurnLog } from "./turn-log.js";
+
+/** What an answer has used. */
+export interface Spent {
+  /** Label of the model. */
+  readonly model: string;
+  readonly usage: Usage;
+  readonly costUsd: number | undefined;
+}
+
+/** A sentence of the gateway's own: shown like an answer, and never part of what the model sees. */
+export function noticeMessage(
+  log: TurnLog,
+  text: string,
+  spent: Spent = { model: "none", usage: noUsage, costUsd: undefined },
+): { readonly id: string; readonly draft: EventDraft } {
+  const id = newId("msg");
+  const payload = {
+    message_id: id,
+    content: [{ type: "text" as const, text }],
+    model: spent.model,
+    iteration: 0,
+    stop_reason: "end_turn" as const,
+    usage: spent.usage,
+    cost_usd: spent.costUsd,
+    final: true,
+    partial: false,
+  };
+  return { id, draft: log.draft("assistant_message", payload, "gateway") };
+}
+
+export function queuedReplies(log: TurnLog, replies: readonly Work<"outbound">[]): EventDraft[] {
+  return replies.map((work) => log.adopt(outboundQueued(work.body, undefined)));
+}

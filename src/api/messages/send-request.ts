@@ -1,0 +1,61 @@
+import { resolve, sep } from "node:path";
+import type { InboundMessage } from "../../bus/messages.js";
+import { RequestError } from "../../errors.js";
+import { channelOf, chatOf, clientChannels } from "../../events/session-key.js";
+import { newId } from "../../util/ids.js";
+import type { SendRequest } from "./messages-api.js";
+
+const maxMessageChars = 1_048_576;
+const maxKeyBytes = 512;
+
+/** @throws {RequestError} 400 */
+export function checkKey(key: string): void {
+  const ok = /^[a-z0-9-]+:\P{Cc}+$/u.test(key) && !key.startsWith("system:") && Buffer.byteLength(key) <= maxKeyBytes;
+  if (!ok)
+    throw new RequestError(`"${key.slice(0, 80)}" is no session key: it looks like channel:chat, e.g. webui:1a2b3c4d`, {
+      status: 400,
+      code: "bad_request",
+    });
+}
+
+/** @throws {RequestError} 400, or 413 for what is too long */
+export function checkSend(request: SendRequest, uploads: string): void {
+  checkKey(request.sessionKey);
+  if (request.content.trim() === "" && (request.attachments ?? []).length === 0)
+    throw new RequestError("The message is empty", { status: 400, code: "bad_request" });
+  if (request.content.length > maxMessageChars)
+    throw new RequestError(`The message is longer than ${maxMessageChars} characters`, {
+      status: 413,
+      code: "too_large",
+    });
+  const foreign = (request.attachments ?? []).find(({ path }) => !resolve(path).startsWith(uploads + sep));
+  if (foreign !== undefined)
+    throw new RequestError(`${foreign.filename}: an attachment has to lie in ${uploads}`, {
+      status: 400,
+      code: "bad_request",
+    });
+  if (request.messageId !== undefined && !/^[\w.:-]{8,128}$/.test(request.messageId))
+    throw new RequestError("A message id has 8 to 128 letters, digits or . : _ -", {
+      status: 400,
+      code: "bad_request",
+    });
+}
+
+/** A client can speak for no channel but the page and the terminal. */
+export function toInbound(request: SendRequest, receivedAt: number): InboundMessage {
+  const { sessionKey, content, selectedSkills, mode } = request;
+  const channel =
+    [request.channel, channelOf(sessionKey)].find((name) => name !== undefined && clientChannels.has(name)) ?? "webui";
+  return {
+    id: request.messageId ?? newId("msg"),
+    channel,
+    chatId: request.chatId ?? chatOf(sessionKey),
+    senderId: "owner",
+    sessionKey,
+    content,
+    attachments: request.attachments ?? [],
+    selectedSkills,
+    mode,
+    receivedAt,
+  };
+}

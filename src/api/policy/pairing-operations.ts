@@ -1,0 +1,28 @@
+import { RequestError } from "../../errors.js";
+import { draft, type EventDraft } from "../../events/event.js";
+import type { Pairing } from "../../policy/pairing.js";
+import type { PairingsApi } from "./pairings-api.js";
+
+/** Strangers who ask to be let in, and those who were. */
+export function createPairingOperations(pairing: Pairing, tell: (event: EventDraft) => Promise<void>): PairingsApi {
+  const told = (change: { readonly from?: string; readonly to: string }): Promise<void> =>
+    tell(draft("settings_changed", { scope: "gateway", key: "pairing", ...change }, { source: "client" }));
+  return {
+    listPairings: () => pairing.list(),
+    async approvePairing(code) {
+      const paired = await pairing.approve(code);
+      if (paired === undefined)
+        throw new RequestError(`No one is waiting with the code ${code}. Codes are valid for 10 minutes.`, {
+          status: 404,
+          code: "not_found",
+        });
+      await told({ to: `${paired.channel}:${paired.senderId}` });
+      return paired;
+    },
+    async revokePairing(channel, senderId) {
+      if (!(await pairing.revoke(channel, senderId)))
+        throw new RequestError(`${channel}:${senderId} is not paired`, { status: 404, code: "not_found" });
+      await told({ from: `${channel}:${senderId}`, to: "" });
+    },
+  };
+}

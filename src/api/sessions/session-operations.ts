@@ -1,0 +1,79 @@
+import type { RunningTurns } from "../../agent/turn/running-turns.js";
+import type { Budgets } from "../../budgets/budgets.js";
+import type { Engine } from "../../engine/engine.js";
+import { RequestError } from "../../errors.js";
+import { channelOf, chatOf } from "../../events/session-key.js";
+import type { SessionStore } from "../../sessions/session-store.js";
+import { assertSession } from "./assert-session.js";
+import { type BeginningPorts, beginSession, titleEvent } from "./beginning.js";
+import type { DeletionPorts, Deletions } from "./deletions.js";
+import type { Lifecycle } from "./lifecycle.js";
+import { readSessionStatus, type SessionStatusPorts } from "./session-status.js";
+import type { SessionsApi } from "./sessions-api.js";
+import { toSessionUsage } from "./usage.js";
+
+export interface SessionPorts {
+  readonly engine: Engine;
+  readonly sessions: SessionStore;
+  readonly running: RunningTurns;
+  readonly tasks: DeletionPorts["tasks"] & {
+    /** Resolves with how many there were. */
+    stop(sessionKey: string): Promise<number>;
+  };
+  readonly snapshots: SessionStatusPorts["snapshots"];
+  readonly lifecycle: Lifecycle;
+  readonly begin: Pick<BeginningPorts, "chooseModel" | "workspace">;
+  readonly deletions: Deletions;
+  readonly budgets: Pick<Budgets, "limits">;
+}
+
+/** The conversations: what there is, and where each begins and ends. */
+export function createSessionOperations(ports: SessionPorts): SessionsApi {
+  const { engine, sessions, running, tasks, lifecycle } = ports;
+  return {
+    async listSessions({ limit, offset, ...wanted }) {
+      const all = (await sessions.list()).filter(({ key }) => isOf(key, wanted));
+      return { sessions: all.slice(offset, offset + limit), total: all.length };
+    },
+    createSession: (options) => beginSession({ ...ports.begin, engine, sessions }, options),
+    async getSession(key) {
+      await assertSession(sessions, key);
+      return await sessions.document(key);
+    },
+    async deleteSession(key) {
+      await assertSession(sessions, key);
+      await ports.deletions.delete(key);
+    },
+    async renameSession(key, title) {
+      if (title.trim() === "")
+        throw new RequestError("A title needs at least one character", { status: 400, code: "bad_request" });
+      await assertSession(sessions, key);
+      await sessions.open(key);
+      await engine.append(key, [titleEvent(title)], { durable: true });
+    },
+    async stopTurn(key) {
+      await assertSession(sessions, key);
+      // The turn stops what it has started; without one there may still be sub-agents at work.
+      return { stopped: running.stop(key, "stop") || (await tasks.stop(key)) > 0 };
+    },
+    abortSession: (key) => lifecycle.abort(key),
+    completeSession: (key) => lifecycle.complete(key),
+    forkSession: (key, at) => lifecycle.fork(key, at),
+    async sessionStatus(key, options) {
+      await assertSession(sessions, key);
+      return await readSessionStatus(ports, key, options);
+    },
+    async sessionUsage(key) {
+      await assertSession(sessions, key);
+      return toSessionUsage(await sessions.open(key), ports.budgets.limits);
+    },
+  };
+}
+
+function isOf(
+  key: string,
+  { channel, chatId }: { readonly channel?: string | undefined; readonly chatId?: string | undefined },
+): boolean {
+  if (key.startsWith("system:") || (channel !== undefined && channelOf(key) !== channel)) return false;
+  return chatId === undefined || chatOf(key) === chatId || chatOf(key).startsWith(`${chatId}:`);
+}

@@ -1,0 +1,30 @@
+import { draft, type EventDraft } from "../../../events/event.js";
+import type { LedgerEntry } from "../../engine.js";
+import { settledCode } from "../inspect/ledger.js";
+import { loadJournal } from "../journal/load.js";
+import { putAway } from "../journal/put-away.js";
+import type { EmbeddedEngineOptions } from "../options.js";
+import { createParts } from "../parts.js";
+
+/** Ends lost messages in their conversations, for good. Nobody else may have the files open. */
+export async function noteSettled(options: EmbeddedEngineOptions, lost: readonly LedgerEntry[]): Promise<void> {
+  const { home, log, sessionLogPath: logPathOf, sessionLogs: logs = () => [], logsMark } = options;
+  const parts = createParts(options, await loadJournal(home, log, { logs, logPathOf, logsMark }));
+  for (const { sessionKey, messageId } of lost) parts.writer.writeEvents(sessionKey, [settled(messageId)]);
+  await parts.journal.sync();
+  await putAway(parts);
+}
+
+function settled(messageId: string): EventDraft {
+  return draft(
+    "error_occurred",
+    {
+      code: settledCode,
+      category: "runtime",
+      message: "A message has no end here: what became of it was lost. Somebody has looked after it.",
+      recoverable: false,
+      scope: "inbound",
+    },
+    { source: "gateway", correlation_id: messageId },
+  );
+}

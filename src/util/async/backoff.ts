@@ -1,0 +1,16 @@
+export interface BackoffOptions {
+  /** Before the first repeat. */
+  readonly firstMs: number;
+  /** Default: without an end. */
+  readonly longestMs?: number | undefined;
+  /** Each wait is so many times the one before. Default 2. */
+  readonly growth?: number | undefined;
+}
+
+/** How long to wait after the `failures`-th failure in a row, in ms; 0 counts as the first. */
+export function backoffMs(
+  failures: number,
+  { firstMs, longestMs = Number.POSITIVE_INFINITY, growth = 2 }: BackoffOptions,
+): number {
+  return Math.min(firstMs * growth ** Math.max(0, failures - 1), longestMs);
+}
