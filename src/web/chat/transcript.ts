@@ -52,6 +52,7 @@ export class Transcript {
     const { scroller, jump } = this.#place;
     this.element = h("div", { class: "transcript" }, scroller, jump);
     jump.addEventListener("click", () => this.stick());
+    this.clear();
   }
 
   show(state: SessionState): void {
