@@ -1,5 +1,5 @@
-import { h, setText } from "./dom.js";
-import type { OpenPlan } from "./view-state.js";
+import { h, setText } from "../parts/dom.js";
+import type { OpenPlan } from "../session/view-state.js";
 
 interface PlanActions {
   /** Writes a command into the chat. */

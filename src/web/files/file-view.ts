@@ -1,6 +1,6 @@
-import { h, setText } from "./dom.js";
-import type { ItemView } from "./item-view.js";
-import type { FileItem } from "./view-state.js";
+import type { ItemView } from "../chat/item-view.js";
+import { h, setText } from "../parts/dom.js";
+import type { FileItem } from "../session/view-state.js";
 
 /** Reads a file that the assistant has given. Rejects with the reason. */
 export type LoadFile = (artifactId: string) => Promise<Blob>;

@@ -1,5 +1,4 @@
-import { isRecord } from "../client/frames.js";
-import type { EventType } from "../events/catalogue.js";
+import { isRecord } from "../../client/frames.js";
 
 /** One line of the list of chats. */
 export interface SessionEntry {
@@ -39,14 +38,9 @@ export function parseSessionList(data: unknown): SessionListView {
   return { entries: entries.sort((a, b) => compare(b.at, a.at)), total };
 }
 
-/** Events after which the list may look different. */
-export const listEvents: readonly EventType[] = [
-  "user_message_queued",
-  "assistant_message",
-  "session_title_generated",
-  "session_history_changed",
-  "session_state_changed",
-];
+export function titleOf(entry: SessionEntry): string {
+  return (entry.title || entry.text).slice(0, 120) || (entry.channel === "webui" ? "New chat" : entry.key);
+}
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";

@@ -1,5 +1,5 @@
-import type { Client } from "../client/client.js";
-import type { GatewayEvent } from "../events/event.js";
+import type { Client } from "../../client/client.js";
+import type { GatewayEvent } from "../../events/event.js";
 import { questionOf } from "./view-parts.js";
 import type { OpenQuestion } from "./view-state.js";
 

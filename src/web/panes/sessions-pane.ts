@@ -1,5 +1,5 @@
-import { h, icon, setChildren, setText } from "./dom.js";
-import type { SessionEntry } from "./session-list.js";
+import { h, icon, setChildren, setText } from "../parts/dom.js";
+import { type SessionEntry, titleOf } from "./session-list.js";
 
 interface PaneActions {
   newChat(): void;
@@ -84,10 +84,6 @@ function createRow(actions: PaneActions): Row {
       else open.removeAttribute("aria-current");
     },
   };
-}
-
-export function titleOf(entry: SessionEntry): string {
-  return (entry.title || entry.text).slice(0, 120) || (entry.channel === "webui" ? "New chat" : entry.key);
 }
 
 function timeOf(at: string, now: Date): string {

@@ -1,4 +1,4 @@
-import { h, icon, setText } from "./dom.js";
+import { h, icon, setText } from "../parts/dom.js";
 
 export interface Banners {
   readonly element: HTMLElement;

@@ -1,7 +1,7 @@
-import { type Notice, noticeOf, sizeOf } from "../client/notices.js";
-import type { ContentPart } from "../events/content.js";
-import type { EventOf, GatewayEvent } from "../events/event.js";
-import { visibleFields } from "../util/text/visible.js";
+import { type Notice, noticeOf, sizeOf } from "../../client/notices.js";
+import type { ContentPart } from "../../events/content.js";
+import type { EventOf, GatewayEvent } from "../../events/event.js";
+import { visibleFields } from "../../util/text/visible.js";
 import { addItem, type Draft, findItem, putItem, removeItems } from "./view-draft.js";
 import type { AssistantItem, Item, OpenPlan, OpenQuestion, ToolItem } from "./view-state.js";
 

@@ -1,6 +1,6 @@
-import type { Tone } from "../client/notices.js";
-import type { UploadedFile } from "../client/upload.js";
-import type { AgentState } from "../events/catalogue.js";
+import type { Tone } from "../../client/notices.js";
+import type { UploadedFile } from "../../client/upload.js";
+import type { AgentState } from "../../events/catalogue.js";
 
 interface ItemBase {
   /** Unique within a view and stable while the item lives. */
@@ -139,6 +139,15 @@ export interface ViewState {
   readonly plans: readonly { readonly seq: number; readonly plan: OpenPlan | undefined }[];
   readonly items: readonly Item[];
   readonly pending: readonly PendingMessage[];
+}
+
+/** What is known of a session at one moment. */
+export interface SessionState {
+  readonly view: ViewState;
+  readonly isLoading: boolean;
+  readonly hasOlder: boolean;
+  /** The question that waits for the reader: the session's own, else one of its sub-agents'. */
+  readonly question: OpenQuestion | undefined;
 }
 
 export function emptyView(sessionKey: string): ViewState {

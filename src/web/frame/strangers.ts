@@ -1,5 +1,6 @@
-import { h, icon } from "./dom.js";
-import type { GatewayHttp, StrangerView } from "./gateway-http.js";
+import type { GatewayHttp } from "../gateway/gateway-http.js";
+import type { StrangerView } from "../gateway/gateway-views.js";
+import { h, icon } from "../parts/dom.js";
 
 /** Those who wait to be let in, as cards above the conversation. */
 export interface Strangers {

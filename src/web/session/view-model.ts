@@ -1,5 +1,5 @@
-import type { EventType } from "../events/catalogue.js";
-import type { EventOf, GatewayEvent } from "../events/event.js";
+import type { EventType } from "../../events/catalogue.js";
+import type { EventOf, GatewayEvent } from "../../events/event.js";
 import { addItem, type Draft, draftOf, findItem, finish, putItem, removeItems } from "./view-draft.js";
 import {
   assistantFor,

@@ -1,5 +1,5 @@
-import { h, setChildren } from "./dom.js";
-import type { JobView } from "./gateway-http.js";
+import type { JobView } from "../gateway/gateway-views.js";
+import { h, setChildren } from "../parts/dom.js";
 
 /** The scheduled jobs, folded away below the chats; read when somebody opens the list. */
 export function createJobsPane(

@@ -1,7 +1,7 @@
 import createDOMPurify from "dompurify";
 import { Marked, type Token } from "marked";
-import { lexBounded, TooManySteps } from "../channels/formatting/bounded-lexer.js";
-import { h } from "./dom.js";
+import { lexBounded, TooManySteps } from "../../channels/formatting/bounded-lexer.js";
+import { h } from "../parts/dom.js";
 
 const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (character) => escapes[character] ?? character);

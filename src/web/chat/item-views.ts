@@ -1,7 +1,5 @@
-import { h, icon, setText } from "./dom.js";
-import { fileView, type LoadFile } from "./file-view.js";
-import type { ItemView } from "./item-view.js";
-import { createMarkdownView } from "./markdown.js";
+import { fileView, type LoadFile } from "../files/file-view.js";
+import { h, icon, setText } from "../parts/dom.js";
 import type {
   AssistantItem,
   DividerItem,
@@ -12,11 +10,12 @@ import type {
   ToolItem,
   ToolStatus,
   UserItem,
-} from "./view-state.js";
+} from "../session/view-state.js";
+import type { ItemView } from "./item-view.js";
+import { createMarkdownView } from "./markdown.js";
 
 export function createItemView(item: Item, load: LoadFile): ItemView<Item> {
   const view = createView(item, load);
-  view.update(item);
   view.element.dataset.key = item.key;
   return view;
 }

@@ -1,6 +1,6 @@
-import { h, setText } from "./dom.js";
-import type { QuestionReply } from "./session-view.js";
-import type { OpenQuestion } from "./view-state.js";
+import { h, setText } from "../parts/dom.js";
+import type { QuestionReply } from "../session/session.js";
+import type { OpenQuestion } from "../session/view-state.js";
 
 interface QuestionActions {
   /** Rejects with the reason when the answer does not count. */
