@@ -163,7 +163,7 @@ const losses: readonly { readonly name: string; readonly lose: (lived: Lived) =>
       fs.cpSync(older, join(home, "journal"), { recursive: true });
       fs.copyFileSync(olderMark, join(home, markName));
     },
-    says: /older than it was: .*logs\.mark\)\. The home was put back from an older copy, or.*1 message would be answered a second/,
+    says: /older than it was: .*logs\.mark\)\. Either the home was restored from an older copy, or.*1 message would be answered a second/,
   },
   {
     name: "an older copy together with its mark, without the other mark",

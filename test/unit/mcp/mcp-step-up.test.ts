@@ -124,7 +124,7 @@ describe("the answer of an authorization server", () => {
   });
 
   for (const [iss, why] of [
-    ["wrong", /refused: the answer is from https:\/\/other\.example, and http:\/\/127\.0\.0\.1:\d+ was asked/],
+    ["wrong", /refused: the answer is from https:\/\/other\.example, but http:\/\/127\.0\.0\.1:\d+ was asked/],
     ["absent", /refused: the answer does not say which login server it is from/],
   ] as const)
     it(`does not count when who it is from is ${iss}`, async () => {
