@@ -130,7 +130,7 @@ test("a frame that is not as documented is answered, and harms nothing", async (
     frames.map(({ type }) => type),
     ["hello", ...Array.from({ length: 7 }, () => "error")],
   );
-  frame.type === "error" && /dance|type/.test(JSON.stringify(frame))); => const dance = frames.find((frame) => frame.type === "error" && !/JSON object/.test(JSON.stringify(frame))); => frame.type === "error" && /dance|type/.test(JSON.stringify(frame)));
+  const dance = frames.find((one) => one.type === "error" && !/JSON object/.test(JSON.stringify(one)));
   assert.match(JSON.stringify(dance), /must be message, edit or delete/);
   socket.terminate();
 });
