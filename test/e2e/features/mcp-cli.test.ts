@@ -96,7 +96,7 @@ describe("maxclaw mcp", () => {
       ["send_message", "list_sessions", "read_events"],
     );
     const early = await call("list_sessions", {});
-    assert.deepEqual([early.isError, /does not run/.test(early.text)], [true, true]);
+    assert.deepEqual([early.isError, /is not running/.test(early.text)], [true, true]);
     const { url } = await startCliGateway(cli);
     assert.deepEqual(await call("send_message", { text: "when?" }), { text: "tea at five", isError: false });
     const asked = await call("send_message", { text: "say it", session: "cli:other" });
