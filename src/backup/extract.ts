@@ -29,7 +29,7 @@ export async function inspectBackup(file: string, signal: AbortSignal, limits?: 
   await readArchive(
     file,
     async (entry, content) => {
-      if (manifest !== undefined) throw broken(file, new Error("something stands behind its manifest"));
+      if (manifest !== undefined) throw broken(file, new Error("something follows its manifest"));
       if (entry.path === manifestPath) {
         manifest = parseJson(file, (await whole(entry, content, mostManifestBytes, file)).toString());
         return;

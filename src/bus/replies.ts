@@ -64,7 +64,7 @@ function toPieces(channel: Shape | undefined, content: string, attachments: read
   const way = channel === undefined ? "apart" : channel.files;
   const sent = attachments.filter(({ sizeBytes }) => way !== undefined && sizeBytes <= maxFileBytes);
   const named = attachments.filter((file) => !sent.includes(file));
-  const why = way === undefined ? "this chat takes no files" : "too large for this chat";
+  const why = way === undefined ? "this chat cannot receive files" : "too large for this chat";
   const notes = named.map(({ filename }) => `[${filename}: not sent, ${why}]`);
   const text = [content, ...notes].filter((part) => part !== "").join("\n\n");
   const { texts, file } = channel === undefined ? { texts: text === "" ? [] : [text] } : cutReply(channel, text);

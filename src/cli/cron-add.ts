@@ -31,7 +31,7 @@ export function addCronAdd(cron: Command, version: string): void {
   cron
     .command("add")
     .description("Add a job: what the assistant is to do, and when, with exactly one of --at, --every and --cron")
-    .argument("[prompt]", "what the assistant is told then")
+    .argument("[prompt]", "what the assistant is asked to do then")
     .option("-a, --at <time>", "once, e.g. 2026-11-22T09:00")
     .option("-e, --every <time>", "again and again, e.g. 90m, 2h, 1d")
     .option("--cron <fields>", 'minute hour day month weekday, e.g. "0 9 * * 1-5"')

@@ -46,10 +46,10 @@ function parseJson(file: string, text: string): object {
   const fault = findJsonFault(text);
   if (fault !== undefined)
     throw new ConfigError(
-      `${file} cannot be read, line ${fault.line}, column ${fault.column}: ${fault.message}. It was left as it is.`,
+      `${file} cannot be read, line ${fault.line}, column ${fault.column}: ${fault.message}. It was left unchanged.`,
     );
   const root: unknown = JSON.parse(text);
-  if (!isObject(root)) throw new ConfigError(`${file} is no object. It was left as it is.`);
+  if (!isObject(root)) throw new ConfigError(`${file} is not an object. It was left unchanged.`);
   return root;
 }
 
@@ -65,7 +65,9 @@ function editJson(file: string, text: string, edits: readonly ConfigEdit[]): str
     for (const [depth, name] of parents.entries()) {
       const inner = Reflect.get(parent, name) ?? {};
       if (!isObject(inner))
-        throw new ConfigError(`${file}: ${parents.slice(0, depth + 1).join(".")} is no object. It was left as it is.`);
+        throw new ConfigError(
+          `${file}: ${parents.slice(0, depth + 1).join(".")} is not an object. It was left unchanged.`,
+        );
       Reflect.set(parent, name, inner);
       parent = inner;
     }
@@ -80,14 +82,14 @@ async function editYaml(file: string, text: string, edits: readonly ConfigEdit[]
   const document = parseDocument(text);
   const [error] = document.errors;
   if (error !== undefined)
-    throw new ConfigError(`${file} cannot be read: ${error.code.toLowerCase()}. It was left as it is.`);
+    throw new ConfigError(`${file} cannot be read: ${error.code.toLowerCase()}. It was left unchanged.`);
   try {
     for (const { path, value } of edits) {
       if (value === undefined) document.deleteIn(path);
       else document.setIn(path, value);
     }
   } catch (cause) {
-    throw new ConfigError(`${file} cannot be changed there: ${messageOf(cause)}. It was left as it is.`, { cause });
+    throw new ConfigError(`${file} cannot be changed there: ${messageOf(cause)}. It was left unchanged.`, { cause });
   }
   return document.toString();
 }

@@ -74,7 +74,7 @@ class JsonWalk {
     }
     for (;;) {
       this.#skipBlank();
-      if (this.#peek() === close) return this.#fail("a comma stands before the closing bracket");
+      if (this.#peek() === close) return this.#fail("there is a comma before the closing bracket");
       const fault = member();
       if (fault !== undefined) return fault;
       this.#skipBlank();

@@ -22,8 +22,8 @@ async function readObject(path: string): Promise<JsonObject> {
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return {};
     // The parser's own words may quote the file.
-    const why = error instanceof SyntaxError ? "it is no JSON" : messageOf(error);
+    const why = error instanceof SyntaxError ? "it is not JSON" : messageOf(error);
     throw new ConfigError(`${path} cannot be read (${why}), so nothing was saved. Correct the file and answer again.`);
   }
-  throw new ConfigError(`${path} is no JSON object, so nothing was saved. Correct the file and answer again.`);
+  throw new ConfigError(`${path} is not a JSON object, so nothing was saved. Correct the file and answer again.`);
 }

@@ -53,7 +53,7 @@ export async function extractFile(handle: FileHandle, options: ExtractOptions): 
 export async function extractBytes(bytes: Buffer, options: ExtractOptions): Promise<Extraction> {
   const { limit = 2_000_000, timeoutMs = 30_000, memoryMb = 512, signal } = options;
   const kind = documentKindOf(bytes);
-  if (kind === undefined) return no("is no PDF, docx, xlsx or pptx file.");
+  if (kind === undefined) return no("is not a PDF, docx, xlsx or pptx file.");
   if (kind === "old")
     return bytes.includes(Buffer.from("EncryptedPackage", "utf16le"))
       ? no("is protected by a password.")

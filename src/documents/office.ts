@@ -11,7 +11,7 @@ export async function readOffice(bytes: Uint8Array, limit: number): Promise<Docu
   const archive = await openArchive(bytes);
   const relations = await relationsOf(archive, "");
   const main = relations.find(({ type }) => type.endsWith("/officeDocument"))?.target;
-  if (main === undefined || !archive.has(main)) throw new UnreadableError("is an archive, but no docx, xlsx or pptx.");
+  if (main === undefined || !archive.has(main)) throw new UnreadableError("is an archive, but not docx, xlsx or pptx.");
   if (main.startsWith("word/")) return readDocx(archive, main, limit);
   if (main.startsWith("xl/")) return readXlsx(archive, main, limit);
   if (main.startsWith("ppt/")) return readPptx(archive, main, limit);

@@ -122,7 +122,7 @@ export class SessionLives {
   async #each(parts: ReadonlyMap<string, Leave>, key: string, limitMs: number): Promise<void> {
     const leaving = [...parts].map(([part, leave]) =>
       leave(key).catch((error: unknown) =>
-        this.#log.warn(`${part}: something of the deleted ${key} is left: ${messageOf(error)}`, { session: key }),
+        this.#log.warn(`${part}: some data of the deleted ${key} is left: ${messageOf(error)}`, { session: key }),
       ),
     );
     await settledWithin(Promise.all(leaving), { ms: limitMs });

@@ -17,7 +17,7 @@ export async function answerByPress(
     return outcome.status === "taken" ? outcome : { status: "refused", text: outcome.reason };
   } catch (error) {
     log.warn(`${channel}: an answer could not be stored: ${messageOf(error)}`, { sender: senderId });
-    return { status: "busy", text: "I could not write this down. Please press it again in a moment." };
+    return { status: "busy", text: "I could not save this. Please press it again in a moment." };
   }
 }
 

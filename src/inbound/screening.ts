@@ -91,5 +91,5 @@ export class Screening {
 
 function tooFast(waitMs: number): string {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-  return `That is more than I can take in a minute. Please write again in ${seconds} s; what you send before that is left out.`;
+  return `That is more than I can take in a minute. Please write again in ${seconds} s. I do not read what you send before that.`;
 }

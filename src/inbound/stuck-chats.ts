@@ -20,9 +20,9 @@ const mostSpells = 2000;
 /** A chat whose log fails may be whole again in a moment. */
 const patienceMs = 3000;
 const full =
-  "I have more waiting in this chat than I can take. What you send is left out until I have caught up: please send it again later.";
+  "Too many messages are waiting in this chat. I do not read new ones until I have caught up. Please send it again later.";
 const broken =
-  "I cannot open the log of this chat, so I have left out your message, and leave out what you send until my owner has looked at it (maxclaw status).";
+  "I cannot open the log of this chat, so I did not read your message. I cannot read new ones until my owner has fixed it (see maxclaw status).";
 
 /**
  * Knows which chats cannot take messages, though the disk takes those of others. What is sent there is refused: left with

@@ -30,7 +30,7 @@ export interface AgentSession {
   abort(): Promise<void>;
   /** Ends a session that is idle. @throws {RequestError} 409 when it is not */
   complete(): Promise<void>;
-  /** Nothing brings it back. */
+  /** This cannot be undone. */
   delete(): Promise<void>;
   /** The conversation as people read it. */
   getMessages(): Promise<readonly DocumentMessage[]>;

@@ -23,7 +23,7 @@ export async function openOwnFile({ root, name }: OwnFile, mode: keyof typeof fl
   if (mode === "append") await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const [realRoot, folder] = await Promise.all([realpath(root), realpath(path.dirname(file))]);
   if (folder !== realRoot && !folder.startsWith(realRoot + path.sep))
-    throw new Error("its folder leads to another place, where nothing is read or written");
+    throw new Error("its folder is a link to another place, where nothing is read or written");
   const target = path.join(folder, path.basename(file));
   const handle = await open(target, flags[mode] | O_NOFOLLOW | O_NONBLOCK, 0o600).catch((error: unknown) => {
     throw isCode(error, "ELOOP", "EMLINK")

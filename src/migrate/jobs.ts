@@ -32,7 +32,7 @@ export function toGoJobs(stored: JsonObject, file: string, now: number, problems
     if (!isReachable && channel !== undefined && channel !== "last")
       problems.push({
         what,
-        why: `it is taken over, but answers on the page: maxclaw cannot answer on ${channel} there`,
+        why: `it is imported, but answers on the page: maxclaw cannot answer on ${channel} there`,
       });
     jobs.push([
       id,

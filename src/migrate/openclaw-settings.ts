@@ -88,7 +88,7 @@ function withAccount(name: string, { accounts, ...section }: JsonObject, problem
   if (others.length > 0)
     problems.push({
       what: `channels.${name}.accounts`,
-      why: `maxclaw has one account of a channel: ${chosen} is taken over`,
+      why: `maxclaw has one account of a channel: ${chosen} is imported`,
     });
   return { ...section, ...objectAt(accounts, chosen) };
 }
@@ -139,7 +139,7 @@ function addKeys(path: string, profiles: JsonObject, providers: Record<string, J
     const provider = textAt(profile, "provider");
     if (provider === undefined) continue;
     if (textAt(profile, "type") !== "api_key") {
-      problems.push({ what: `${path}: ${name}`, why: "only API keys are taken over: log in again" });
+      problems.push({ what: `${path}: ${name}`, why: "only API keys are imported: log in again" });
       continue;
     }
     const apiKey = toSecret(`${path}: ${name}`, at(profile, "key") ?? at(profile, "keyRef"), problems);

@@ -77,7 +77,7 @@ async function planNote(note: FoundNote, source: Source, { workspace }: Target):
   if (there.split("\n").includes(heading)) {
     const isWhole = tidy(there).includes(text);
     return [
-      { area: "memory", what, status: isWhole ? "same" : "kept", ...(isWhole ? {} : { remark: "taken over before" }) },
+      { area: "memory", what, status: isWhole ? "same" : "kept", ...(isWhole ? {} : { remark: "imported before" }) },
     ];
   }
   if (tidy(there).includes(text)) return [{ area: "memory", what, status: "same" }];
@@ -159,7 +159,7 @@ async function planSessions(
     const key = taken.has(session.key) ? pageKey(kind, parse(session.from).name) : session.key;
     const other = taken.get(key);
     if (other !== undefined) {
-      problems.push({ what: session.from, why: `${key} is taken over from ${other}` });
+      problems.push({ what: session.from, why: `${key} is imported from ${other}` });
       continue;
     }
     taken.set(key, session.from);
@@ -197,7 +197,7 @@ async function planJobs({ jobs, kind, folder }: Source, { workspace }: Target): 
   const there = await readFile(path, "utf8").catch(ifMissing(undefined));
   const what = `${count} scheduled jobs`;
   if (there === text) return [{ area: "cron", what, status: "same" }];
-  if (there !== undefined) return [{ area: "cron", what, status: "kept", remark: "its jobs were taken over before" }];
+  if (there !== undefined) return [{ area: "cron", what, status: "kept", remark: "its jobs were imported before" }];
   const apply = async (): Promise<void> => {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text, { flag: "wx", mode: 0o600 });

@@ -52,7 +52,7 @@ async function readSessions(folder: string, problems: Problem[]): Promise<readon
         !Array.isArray(messages) ||
         !messages.every(isMessage)
       ) {
-        problems.push({ what: path, why: "it is no session document" });
+        problems.push({ what: path, why: "it is not a session document" });
         continue;
       }
       if (messages.length === 0) continue;

@@ -50,7 +50,7 @@ export function channelSetting(name: string, section: JsonObject, problems: Prob
   if (others.length > 0)
     problems.push({
       what: `channels.${name}.allowFrom: ${others.join(", ")}`,
-      why: "people are let in by their numeric id",
+      why: "people are recognised by their numeric id",
     });
   const remark = allowed.includes("*")
     ? "anyone may write to it, as before"
@@ -74,7 +74,7 @@ export function providerSettings(sections: JsonObject, problems: Problem[]): rea
     if (value === undefined) {
       problems.push({
         what: `providers.${name}`,
-        why: "maxclaw knows no address of it: write its key and apiBase into the config yourself",
+        why: "maxclaw does not know its address: write its key and apiBase into the config yourself",
       });
       return [];
     }

@@ -93,7 +93,7 @@ async function chosenHomes({ target, homedir, from, kind }: MigrationRequest): P
       );
     const found = await kindOf(folder);
     if (found === undefined)
-      throw new ConfigError(`${from} is no home of maxclaw, nanobot or OpenClaw: nothing that they write is in it.`);
+      throw new ConfigError(`${from} is not a home of maxclaw, nanobot or OpenClaw: none of their files are in it.`);
     return [{ folder, kind: kind ?? found }];
   }
   const candidates = (await findHomes(homedir)).filter((candidate) => kind === undefined || candidate.kind === kind);

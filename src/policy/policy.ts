@@ -91,7 +91,7 @@ export function createPolicy(options: PolicyOptions): Policy {
     const limit = limits.limitOf(use);
     if (limit !== undefined) return { verdict: "deny", sentence: limit };
     const rule = ruleFor(use);
-    if (rule?.verdict === "deny") return { verdict: "deny", sentence: `${use.tool.name} is denied by ${rule.name}.` };
+    if (rule?.verdict === "deny") return { verdict: "deny", sentence: denial(use, limits.nameOf(use), rule.name) };
     // Such a tool names what it does one by one; asking about the call as well would ask twice.
     if (isCallOfParts(use) && rule?.verdict !== "ask") return yes;
     const steers = limits.steers(use);
@@ -121,6 +121,12 @@ export function createPolicy(options: PolicyOptions): Policy {
     outsideOf: zones.outsideOf,
     problems: problemsOfPolicy(options),
   };
+}
+
+/** Names what was compared, so that its reader can find why the rule matched. */
+function denial({ tool, access }: ToolUse, what: string, rule: string): string {
+  const act = access.kind === "call" ? "be used this way" : what;
+  return `${tool.name} may not ${act}: ${rule} denies it.`;
 }
 
 /** Why what is in the context may speak with another voice than the sender's, if it may. */

@@ -71,7 +71,7 @@ function logDelivery(event: EventOf<"outbound_delivery_changed">, log: Logger): 
     case "sending":
       return;
     case "sent":
-      if (maybe_duplicate === true) log.warn("A reply was sent that may stand there twice", fields);
+      if (maybe_duplicate === true) log.warn("A reply was sent that may appear twice", fields);
       return;
     case "retrying":
       log.warn("A reply could not be sent and is tried again", fields);

@@ -57,7 +57,7 @@ export function readRecordedTurn({ sessionKey, events: log }: SessionLog, turnId
   const attempts = events.filter(({ type }) => type === "turn_execution_start").length;
   if (attempts !== 1)
     throw new NotReplayable(
-      `${turnId} was interrupted by a restart and took ${attempts} attempts: only turns of one piece can be run again.`,
+      `${turnId} was interrupted by a restart and took ${attempts} attempts: only turns without a restart can be run again.`,
     );
   if (end.errors.length > 0)
     throw new NotReplayable(
@@ -65,9 +65,7 @@ export function readRecordedTurn({ sessionKey, events: log }: SessionLog, turnId
     );
   const strange = events.find(({ type }) => !playable.has(type));
   if (strange !== undefined)
-    throw new NotReplayable(
-      `${turnId} holds ${strange.type} (event ${strange.seq}), which cannot be brought about again.`,
-    );
+    throw new NotReplayable(`${turnId} holds ${strange.type} (event ${strange.seq}), which cannot be repeated.`);
   const before = log.slice(
     0,
     log.findIndex((event) => event.turn_id === turnId),
@@ -90,7 +88,7 @@ function endOf(terminal: StoredEvent, turnId: string): Payload<"turn_execution_c
     throw new NotReplayable(
       `${turnId} was interrupted (${terminal.payload.reason}, ${terminal.payload.mode}): where exactly is not in the log, so it cannot be run again.`,
     );
-  throw new TypeError(`${terminal.type} ends no turn`);
+  throw new TypeError(`${terminal.type} does not end a turn`);
 }
 
 function messagesOf(

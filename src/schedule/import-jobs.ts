@@ -52,7 +52,7 @@ export async function readGoJobs(path: string, now: number): Promise<FoundJobs |
   try {
     entries = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch {
-    return { jobs: [], problems: [`${path} is not JSON: its jobs are not taken over`] };
+    return { jobs: [], problems: [`${path} is not JSON: its jobs are not imported`] };
   }
   const all = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]).safeParse(entries);
   const jobs = Object.entries(all.data ?? {}).flatMap(([id, entry]): FoundJob[] => {
@@ -60,7 +60,7 @@ export async function readGoJobs(path: string, now: number): Promise<FoundJobs |
     const wish = parsed.success ? toWish(parsed.data, now) : undefined;
     if (!parsed.success || wish === undefined) {
       problems.push(
-        `${path}: the job ${id} is not taken over: ${parsed.success ? "its time has passed" : "it cannot be read"}`,
+        `${path}: the job ${id} is not imported: ${parsed.success ? "its time has passed" : "it cannot be read"}`,
       );
       return [];
     }

@@ -14,7 +14,7 @@ export function jobOwnerOf(sessionKey = defaultChat, owners: readonly string[]):
   const channel = channelOf(sessionKey);
   const [chatId = "", ...thread] = clientChannels.has(channel) ? [chatOf(sessionKey)] : chatOf(sessionKey).split(":");
   if (!/^[a-z0-9-]+$/.test(channel) || chatId === "" || channel === "system")
-    throw new RequestError(`"${sessionKey.slice(0, 80)}" is no chat: write channel:chat, e.g. telegram:42.`, {
+    throw new RequestError(`"${sessionKey.slice(0, 80)}" is not a chat. Write channel:chat, e.g. telegram:42.`, {
       status: 400,
       code: "bad_request",
     });

@@ -54,7 +54,7 @@ export class RunReports {
   /** Tells of a run in its conversation, when that can be done. Nothing begins a deleted one anew. */
   tell(sessionKey: string, change: Omit<RunChange, "job"> & { readonly jobId: string }): void {
     this.#append(sessionKey, change).catch((cause: unknown) =>
-      this.#ports.log.warn(`A run of ${change.jobId} was not told: ${messageOf(cause)}`),
+      this.#ports.log.warn(`A run of ${change.jobId} was not reported: ${messageOf(cause)}`),
     );
   }
 

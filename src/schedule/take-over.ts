@@ -31,10 +31,10 @@ export async function takeOverJobs(
         const { id } = await opened.add(wish, owner, derivedId("job", record, key));
         if (!enabled) await opened.enable(id, false);
       } catch (error) {
-        log.warn(`${path}: ${wish.name ?? wish.message} is not taken over: ${messageOf(error)}`);
+        log.warn(`${path}: ${wish.name ?? wish.message} is not imported: ${messageOf(error)}`);
       }
     }
     await taken.put(record, { at: Date.now(), jobs: found.jobs.length });
-    log.info(`Took over ${found.jobs.length} scheduled jobs from ${path}`);
+    log.info(`Imported ${found.jobs.length} scheduled jobs from ${path}`);
   }
 }

@@ -358,7 +358,7 @@ export class SessionStore implements AsyncDisposable {
     await engine.append(key, [draft("plan_updated", { plan: found.plan, change: "created" }, { source: "gateway" })], {
       durable: true,
     });
-    log.info(`Took over the plan “${found.plan.goal}”`, { session: key });
+    log.info(`Imported the plan “${found.plan.goal}”`, { session: key });
   }
 
   /** Once every document shows its log there is nothing to look after at the next start. */

@@ -52,7 +52,7 @@ export async function parseOrigin(text: string): Promise<SkillOrigin> {
   if (found?.isFile() && /\.md$/i.test(source)) return { kind: "file", path: path.resolve(source) };
   if (found?.isFile()) return { kind: "zip", path: path.resolve(source) };
   if (/^[\w-][\w.-]*\/[\w.-]+$/.test(source)) return { kind: "git", url: `https://github.com/${source}` };
-  throw badRequest(`"${source.slice(0, 200)}" is no folder, no zip, no .md file and no git address.`);
+  throw badRequest(`"${source.slice(0, 200)}" is not a folder, a zip, a .md file or a git address.`);
 }
 
 /**
@@ -89,7 +89,7 @@ async function cloneOnce(
   into: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (ref?.startsWith("-")) throw badRequest(`"${ref}" is no branch.`);
+  if (ref?.startsWith("-")) throw badRequest(`"${ref}" is not a branch.`);
   const args = [
     ...settings.flatMap((setting) => ["-c", setting]),
     ...["clone", "--quiet", "--depth", "1", "--no-tags", "--single-branch", "--template="],

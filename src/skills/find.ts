@@ -161,7 +161,7 @@ function toSkill(
 function toText(skill: Skill): string {
   const isFolder = path.basename(skill.path).toLowerCase() === "skill.md";
   const notes = [
-    ...(skill.truncated ? [`[Cut: the rest stands in ${skill.path}]`] : []),
+    ...(skill.truncated ? [`[Cut: the rest is in ${skill.path}]`] : []),
     ...(isFolder && skill.source === "workspace" ? [`[Files of this skill: ${path.dirname(skill.path)}]`] : []),
   ];
   return [skill.body === "" ? "(this skill is empty)" : skill.body, ...notes].join("\n\n");

@@ -65,7 +65,7 @@ export async function installSkills(
 
 /** Writes a skill to start from. @throws {RequestError} 400 for what is no name, 409 when there is one */
 export async function createSkill(name: string, description: string, workspace: string): Promise<InstalledSkill> {
-  if (!isSkillName(name)) throw badRequest(`"${name}" is no name for a skill: letters, digits, - _ and . only.`);
+  if (!isSkillName(name)) throw badRequest(`"${name}" is not a valid skill name: use letters, digits, - _ and . only.`);
   const folder = path.join(workspace, "skills", name);
   if (await exists(folder)) throw taken(name);
   await mkdir(folder, { recursive: true });
@@ -100,9 +100,9 @@ async function skillsIn(folder: string, fallback: string): Promise<readonly Foun
     const own = isFolder ? path.basename(from) : path.basename(file).replace(/\.md$/i, "");
     const { title } = await parseSkill(await readFile(file, { encoding: "utf8", flag: readOnly }));
     const name = [title, from === folder ? fallback : own].find((each) => each !== undefined && isSkillName(each));
-    if (name === undefined) throw badRequest(`${path.relative(folder, file)} has no name that a file can have.`);
+    if (name === undefined) throw badRequest(`${path.relative(folder, file)} has no name that can be a file name.`);
     const { errors, warnings } = await validateSkill(file);
-    const real = errors.filter((error) => !error.includes("is no name for a skill"));
+    const real = errors.filter((error) => !error.includes("is not a valid skill name"));
     if (real.length > 0) throw badRequest(`The skill ${name} is not installed. ${real.join(" ")}`);
     if (found.some((each) => each.name.toLowerCase() === name.toLowerCase()))
       throw badRequest(`There are two skills with the name ${name}.`);

@@ -35,7 +35,7 @@ async function splitFrontMatter(text: string): Promise<{ readonly data: unknown;
   if (!/^---[^-\n]*\n(?:[\s\S]*\n)?---[ \t]*(?:\n|$)/.test(text)) return { data: {}, body: text };
   const { default: matter } = await import("gray-matter");
   const file = matter(text, { engines: { javascript: refuseCode, js: refuseCode } });
-  if (Object.getPrototypeOf(file.data) !== Object.prototype) throw new Error("it is no list of fields");
+  if (Object.getPrototypeOf(file.data) !== Object.prototype) throw new Error("it is not a list of fields");
   return { data: file.data, body: file.content };
 }
 

@@ -23,7 +23,8 @@ export async function validateSkill(file: string): Promise<SkillVerdict> {
   const parsed = await parseSkill(text);
   const isFolder = path.basename(file).toLowerCase() === "skill.md";
   const name = isFolder ? path.basename(path.dirname(file)) : path.basename(file).replace(/\.md$/i, "");
-  if (!isSkillName(name)) errors.push(`"${name}" is no name for a skill: letters, digits, - _ and . only, at most 64.`);
+  if (!isSkillName(name))
+    errors.push(`"${name}" is not a valid skill name: use letters, digits, - _ and . only, at most 64.`);
   if (parsed.problem !== undefined)
     errors.push(`Its front matter cannot be read${parsed.problem.replace(/^.*?:/, ":")}.`);
   if (parsed.body === "") errors.push("It is empty: there is nothing to follow.");

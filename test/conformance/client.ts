@@ -36,7 +36,7 @@ function stateOf(gateway: TestGateway) {
   return one;
 }
 
-/** Uses the server once. True: it wants a login for that, or another one. */
+/** Uses the server once. True: it needs a login for that, or another one. */
 async function use(gateway: TestGateway): Promise<boolean> {
   // A login makes the gateway connect anew, which forgets what was wanted.
   const isSettled = (): boolean => {

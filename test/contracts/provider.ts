@@ -402,7 +402,7 @@ export function providerContract(name: string, wire: WireUnderTest): void {
         const file = join(folder, "photo.png");
         await writeFile(file, "<html>not found</html>");
         const body = await sent(file, "image/png");
-        assert.match(body, /photo\.png cannot be shown: it is no JPEG, PNG, GIF or WebP/);
+        assert.match(body, /photo\.png cannot be shown: it is not a JPEG, PNG, GIF or WebP/);
         assert.doesNotMatch(body, /image\/png/);
       } finally {
         await rm(folder, { recursive: true });

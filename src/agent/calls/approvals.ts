@@ -54,7 +54,7 @@ export function createPermit(
     if (decision.verdict === "deny") return decision.sentence;
     if (allowed.has(name)) return undefined;
     if (!canBeShown(scope.call.input))
-      return `${tool.name} has to be allowed by a person, and its input is too long to be shown whole. Split it up.`;
+      return `${tool.name} must be allowed by a person, and its input is too long to be shown whole. Split it up.`;
     const answer = await scope.human.ask(permissionQuestion(scope, decision));
     if (answer.optionId !== "allow_once" && answer.optionId !== "allow_always")
       return refusal(tool.name, decision, answer.outcome);
@@ -104,7 +104,7 @@ function refusal(name: string, { what, because }: Asking, outcome: "answered" | 
   const why = {
     answered: "the person did not allow it",
     timeout: "the person was asked and did not answer",
-    nobody: "a person has to allow that, and there is nobody to ask in this turn",
+    nobody: "a person must allow that, and there is nobody to ask in this turn",
   }[outcome];
   return `${name} may not ${what}: ${why} (${because}).`;
 }

@@ -43,7 +43,7 @@ export class CallLabels {
         await this.#label(access.path);
         return undefined;
       } catch (error) {
-        return `It cannot be written down where this comes from, so it is not written: ${messageOf(error)}`;
+        return `The origin of this text could not be recorded, so it was not written: ${messageOf(error)}`;
       }
     };
   }

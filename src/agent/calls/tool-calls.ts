@@ -182,7 +182,7 @@ async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, a
   if (startedAs !== undefined && !runsAgain(tool) && !human.wasAsking(call.id)) return interrupted(call.name);
   if (call.invalid_json !== undefined)
     return {
-      text: `The arguments of ${call.name} were no JSON object: ${call.invalid_json.slice(0, 200)}`,
+      text: `The arguments of ${call.name} were not a JSON object: ${call.invalid_json.slice(0, 200)}`,
       isError: true,
       summary: `${call.name}: arguments were not JSON`,
     };

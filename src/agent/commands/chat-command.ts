@@ -10,7 +10,7 @@ export interface ChatCommand {
 export const commands = {
   help: "what you can type here",
   new: "start a fresh conversation; the old one stays in the session's log",
-  undo: "take back your last message and what came of it; again to go further back",
+  undo: "take back your last message and its answer; again to go further back",
   stop: "end the answer that is being worked on",
   approve: "allow what I asked to do; /approve always remembers it",
   deny: "do not allow what I asked to do",
@@ -20,7 +20,7 @@ export const commands = {
   plan: "/plan GOAL plans a longer task before anything is done; alone it shows the plan",
   skills: "which skills there are, and how to switch them on and off",
   cron: "the scheduled jobs of this chat, and how to change them",
-  pair: "who waits to be let in, and how to let them in",
+  pair: "who is waiting for access, and how to give it",
 } as const;
 type CommandName = keyof typeof commands;
 

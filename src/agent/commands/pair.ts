@@ -10,7 +10,7 @@ export interface PairingDesk {
   revoke(channel: string, senderId: string): Promise<void>;
 }
 
-const usage = "/pair CODE lets somebody in, /pair revoke channel:sender takes that back.";
+const usage = "/pair CODE gives somebody access, /pair revoke channel:sender takes it away.";
 
 /** `/pair`, for those who may. */
 export async function runPairCommand(argument: string, desk: PairingDesk): Promise<string> {

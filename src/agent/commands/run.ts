@@ -24,7 +24,7 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
       const { state } = session.document;
       const unread = command.argument === "" ? "" : " I have not read the words after /new: send them by themselves.";
       return {
-        reply: `A fresh conversation. What was said before is out of my sight now.${unread}`,
+        reply: `A fresh conversation. I no longer see what was said before.${unread}`,
         events: toFreshStart(log, state, state === "created" ? state : "idle"),
       };
     }
@@ -37,7 +37,7 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
     }
     case "approve":
     case "deny":
-      return { reply: "Nothing waits for your approval here.", events: [] };
+      return { reply: "Nothing is waiting for your approval here.", events: [] };
     case "status":
       return { reply: await ports.commands.statusLine(), events: [] };
     case "model":

@@ -33,7 +33,8 @@ export async function runSkillsCommand(
 
 async function describe(shelf: SkillShelf): Promise<string> {
   const skills = await shelf.list();
-  if (skills.length === 0) return "There are no skills. They are markdown files in the workspace's folder skills.";
+  if (skills.length === 0)
+    return "There are no skills. A skill is a Markdown file in the folder skills of the workspace.";
   const lines = skills.map(({ name, description, source, enabled }) => {
     const what = description.replace(/\s+/g, " ").trim();
     const shown = what.length > longest ? `${what.slice(0, longest)}…` : what;

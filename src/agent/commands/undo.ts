@@ -23,11 +23,11 @@ export function undoLast(
   const { asker } = last;
   const isAsker = asker?.channel === message.channel && asker.senderId === message.senderId;
   if (!isAsker && !isOwner(message.channel, message.senderId))
-    return { reply: "Somebody else asked that. Only they, or an owner, can undo it.", events: [] };
+    return { reply: "Somebody else asked that. Only that person or an owner can undo it.", events: [] };
   const quoted = last.text.trim() === "" ? "The last message" : `“${last.text.trim()}”`;
   const outlasts = last.usedTools ? " What its tools did stays done." : "";
   return {
-    reply: `Undone. ${quoted} and what came of it are out of my sight now.${outlasts}`,
+    reply: `Undone. I no longer see ${quoted} and what followed it.${outlasts}`,
     events: [log.draft("session_history_changed", { kind: "undo", to_seq: last.beforeSeq })],
   };
 }

@@ -197,7 +197,7 @@ async function streamOnce(
       const outputs = machines.feed({ kind: "chunk", chunk: told });
       if (outputs.stream.length > 0 || outputs.stored.length > 0) await log.writeOutputs(outputs);
     }
-    throw new ProviderError(`${model.provider.name}: the answer ended without its end`, { kind: "garbage" });
+    throw new ProviderError(`${model.provider.name}: the answer broke off`, { kind: "garbage" });
   } catch (error) {
     if (signal.aborted) return { status: "interrupted", spent: meter?.spent() };
     const spent = meter?.hasBegun === true ? meter.spent() : undefined;

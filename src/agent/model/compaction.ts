@@ -135,7 +135,7 @@ async function summarise(
       return { strategy: "summary", ...(await summaryByModel(chosen, messages, budget, scope.signal)) };
     } catch (error) {
       signal.throwIfAborted();
-      log.warn(`The model gave no summary, the first words of each message serve: ${messageOf(error)}`);
+      log.warn(`The model gave no summary, so the first words of each message are used: ${messageOf(error)}`);
     }
   }
   return { strategy: "digest", summary: digest(messages) };

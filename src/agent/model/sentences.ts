@@ -7,20 +7,17 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   RATE_LIMIT: "The model is busy right now. Please try again in a little while.",
   CONTEXT_OVERFLOW: "This conversation has grown too long for the model. Send /new to start a fresh one.",
   TOOL_ERROR: "A tool failed, and I could not go on without it.",
-  AUTH_FAILED:
-    "The model refused our key or our account. The owner of this gateway has to look at the provider settings.",
+  AUTH_FAILED: "The model refused our key or our account. The owner needs to check the provider settings.",
   TIMEOUT: "The model did not answer in time. Please try again.",
   CIRCUIT_OPEN: "The model has failed several times in a row, so I am giving it a moment. Please try again soon.",
-  PERSISTENCE_FAILED:
-    "I could not write this to disk, so I stopped. The owner of this gateway has to look at the gateway's disk.",
+  PERSISTENCE_FAILED: "I could not write this to disk, so I stopped. The owner needs to check the gateway's disk.",
   BUFFER_FULL: "I have too much waiting at the moment. Please send this again in a minute.",
-  VALIDATION_ERROR:
-    "The model did not accept the request. The owner of this gateway has to look at the model settings.",
+  VALIDATION_ERROR: "The model did not accept the request. The owner needs to check the model settings.",
   BUDGET_EXCEEDED: "The budget for this is used up.",
   INTERRUPTED_BY_RESTART:
     "I was interrupted several times while working on this and have given up. Please send it again.",
   STORED_DATA_DAMAGED:
-    "I cannot read what I have stored of this conversation. Your message is kept. The owner of this gateway has to look at the gateway's disk.",
+    "I cannot read what I have stored of this conversation. Your message is kept. The owner needs to check the gateway's disk.",
   UNKNOWN: "Something went wrong while I was working on this. Please try again.",
 };
 
@@ -38,7 +35,7 @@ export function modelSentence(error: ProviderError): string {
     case "timeout":
       return `The model did not answer in time (provider ${provider}). Please try again.`;
     case "garbage":
-      return `I could not read the answer of the model (provider ${provider}). Please try again. If it happens again, the owner of this gateway has to check providers.${provider}.apiBase.`;
+      return `I could not read the answer of the model (provider ${provider}). Please try again. If it happens again, the owner needs to check providers.${provider}.apiBase.`;
     default:
       return sentences[error.code];
   }
@@ -48,13 +45,13 @@ function unreachedPart(unreached: Unreached, provider: string): string {
   const address = `providers.${provider}.apiBase`;
   switch (unreached) {
     case "refused":
-      return `nothing answers at the address of ${provider}. The owner of this gateway has to check that it runs and that ${address} is right.`;
+      return `nothing answers at the address of ${provider}. The owner needs to check that it runs and that ${address} is right.`;
     case "name":
-      return `the server of ${provider} was not found. The owner of this gateway has to check the internet connection and ${address}.`;
+      return `the server of ${provider} was not found. The owner needs to check the internet connection and ${address}.`;
     case "certificate":
-      return `the certificate of ${provider} was not accepted. The owner of this gateway has to check ${address} and the clock of this machine.`;
+      return `the certificate of ${provider} was not accepted. The owner needs to check ${address} and the clock of this machine.`;
     case "silent":
-      return `the server of ${provider} does not answer. Please try again. If it happens again, the owner of this gateway has to check the network and ${address}.`;
+      return `the server of ${provider} does not answer. Please try again. If it happens again, the owner needs to check the network and ${address}.`;
     case "cut":
       return `the connection to ${provider} was cut. Please try again.`;
     default:
@@ -65,9 +62,7 @@ function unreachedPart(unreached: Unreached, provider: string): string {
 /** Speaks to an owner who reads it, instead of about them. */
 export function toReader(sentence: string, isOwner: boolean): string {
   if (!isOwner) return sentence;
-  return sentence
-    .replaceAll("The owner of this gateway has to ", "Please ")
-    .replaceAll("the owner of this gateway has to ", "");
+  return sentence.replaceAll("The owner needs to check ", "Check ").replaceAll("the owner needs to check ", "check ");
 }
 
 /** The sentence and an id to find the failure by in the log. */
@@ -87,8 +82,7 @@ export function isRecoverable(error: ProviderError): boolean {
 }
 
 export const emptyAnswer = "The model gave an empty answer. Please ask again or put it differently.";
-export const endlessThinking =
-  "The model thought without end and gave no answer. Please ask again or put it differently.";
+export const endlessThinking = "The model kept thinking and gave no answer. Please ask again or put it differently.";
 export const refusedAnswer = "The model declined to answer this.";
 export const stopped = "Stopped.";
 export const compressed = "(Our conversation has grown long: I go on from a summary of its older part.)";
@@ -108,7 +102,7 @@ export function cutAnswer(maxTokens: number): string {
 
 /** Where the gateway itself ended an answer. */
 export function tooLongAnswer(characters: number): string {
-  return `(The model's answer had no end in sight. maxclaw cut it after ${formatCount(characters)} characters.)`;
+  return `(The model's answer did not end. maxclaw cut it after ${formatCount(characters)} characters.)`;
 }
 
 /** Stands before an edit that came after its message had been read. */

@@ -94,7 +94,9 @@ async function titleByModel(
     return title === undefined ? undefined : { title, ...answer.use };
   } catch (error) {
     if (!parent.aborted)
-      ports.log.info(`The model gave no title, the first words serve: ${messageOf(error)}`, { session: session.key });
+      ports.log.info(`The model gave no title, so the first words are used: ${messageOf(error)}`, {
+        session: session.key,
+      });
     return undefined;
   }
 }

@@ -128,7 +128,7 @@ const orders: Readonly<Record<Plan["status"], string>> = {
     "Nobody has said go: only look around, and propose the steps with the plan tool (create, revise). Then show them and ask.",
   running: "Work on it step by step and complete each step with the plan tool.",
   paused: "Leave it alone until the person wants to go on.",
-  completed: "It is done: tell the person what came of it.",
+  completed: "It is done: tell the person the result.",
   failed: "It was given up.",
 };
 

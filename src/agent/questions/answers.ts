@@ -57,7 +57,7 @@ function permissionOption(options: readonly Option[], text: string): Option | un
 }
 
 /** How a chat is told that the yes of who asked is not enough. */
-export const ownersReason = "An owner of this assistant has to allow this.";
+export const ownersReason = "An owner of this assistant must allow this.";
 
 /** True where only an owner may say yes: also where nothing says who may. */
 export function isForOwner({ kind, approver }: Asked): boolean {

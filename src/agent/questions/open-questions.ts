@@ -291,10 +291,10 @@ function foreignReason({ asker }: OpenQuestion): string {
 }
 
 function outsideReason(outside: string): string {
-  return `This counts as ${outside}, so it answers no question. Please write the answer yourself, or give it on the web page.`;
+  return `This counts as ${outside}, so it cannot answer a question. Please write the answer yourself, or give it on the web page.`;
 }
 
 /** Where a secret may be typed. */
 export function privateReason({ fields = [] }: OpenQuestion["asked"]): string {
-  return `Secrets do not belong into a chat: give ${fields.join(", ")} on the web page of this gateway, or with \`maxclaw answer\` in its terminal.`;
+  return `Secrets do not belong in a chat: give ${fields.join(", ")} on the web page of this gateway, or with \`maxclaw answer\` in its terminal.`;
 }

@@ -36,7 +36,7 @@ export function tellOwnersOfQuestions(ports: OwnerNoticePorts): () => void {
     const content = `In the chat ${session_key} I am waiting for you: ${question}\n\n${how}`;
     for (const owner of new Set(owners))
       void tell(ports, owner, event, content).catch((error: unknown) => {
-        log.warn(`An owner could not be told of a question: ${messageOf(error)}`, { session: session_key });
+        log.warn(`An owner could not be notified of a question: ${messageOf(error)}`, { session: session_key });
       });
   });
 }

@@ -31,7 +31,7 @@ export interface EventsApi {
    * the text so far. Internal events are left out. A promise that the listener returns is awaited while the past is
    * replayed, so that a slow reader is not flooded; live events never wait.
    *
-   * @throws {RequestError} 400 for what is no session key
+   * @throws {RequestError} 400 for what is not a session key
    */
   subscribe(
     target: string,

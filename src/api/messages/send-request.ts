@@ -12,7 +12,7 @@ const maxKeyBytes = 512;
 export function checkKey(key: string): void {
   const ok = /^[a-z0-9-]+:\P{Cc}+$/u.test(key) && !key.startsWith("system:") && Buffer.byteLength(key) <= maxKeyBytes;
   if (!ok)
-    throw new RequestError(`"${key.slice(0, 80)}" is no session key: it looks like channel:chat, e.g. webui:1a2b3c4d`, {
+    throw new RequestError(`"${key.slice(0, 80)}" is not a session key. A session key looks like telegram:42.`, {
       status: 400,
       code: "bad_request",
     });
@@ -30,7 +30,7 @@ export function checkSend(request: SendRequest, uploads: string): void {
     });
   const foreign = (request.attachments ?? []).find(({ path }) => !resolve(path).startsWith(uploads + sep));
   if (foreign !== undefined)
-    throw new RequestError(`${foreign.filename}: an attachment has to lie in ${uploads}`, {
+    throw new RequestError(`${foreign.filename}: an attachment must be in ${uploads}`, {
       status: 400,
       code: "bad_request",
     });

@@ -56,7 +56,7 @@ export class Deletions {
       try {
         await this.#once(key, () => this.#note(key, seq));
       } catch (error) {
-        log.error(`The deletion of ${key}, which was cut off, failed: ${messageOf(error)}`, { session: key });
+        log.error(`Finishing the deletion of ${key} failed: ${messageOf(error)}`, { session: key });
       }
     });
     await Promise.all(resumed);
@@ -104,7 +104,7 @@ export class Deletions {
         if (!(await sessions.exists(key))) await this.#remove(key);
       });
     } catch (error) {
-      log.warn(`Something of the deleted ${key} may be left: ${messageOf(error)}`, { session: key });
+      log.warn(`Some data of the deleted ${key} may be left: ${messageOf(error)}`, { session: key });
     }
   }
 

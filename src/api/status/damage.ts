@@ -64,7 +64,7 @@ export class DamageNotices {
       .run(() => this.#tellAll())
       .catch((error: unknown) => {
         this.#ports.log.warn(
-          `That a log was damaged could not be told; it is tried again at the next start: ${messageOf(error)}`,
+          `A damaged log could not be reported; this is tried again at the next start: ${messageOf(error)}`,
         );
       });
   }

@@ -25,7 +25,7 @@ export function createStatusOperations(ports: StatusOperationPorts): StatusApi {
   const whyNotReady = (): string | undefined => {
     const state = ports.state();
     if (state !== "ready") return `The gateway is ${state}.`;
-    return engine.status().writable ? ports.diskProblem() : "The disk takes no writes.";
+    return engine.status().writable ? ports.diskProblem() : "The disk refuses writes.";
   };
   return {
     status: ports.status,

@@ -36,7 +36,7 @@ export interface DiscordRest {
 /** discord.js's client for the API is loaded here, and only here. */
 export async function openRest({ token, apiRoot = "https://discord.com/api" }: RestOptions): Promise<DiscordRest> {
   if (!/^https?:\/\//.test(apiRoot) || !URL.canParse(apiRoot))
-    throw new ChannelError("channels.discord.apiRoot is no address: it must begin with http:// or https://.");
+    throw new ChannelError("channels.discord.apiRoot is not a web address: it must begin with http:// or https://.");
   const { REST: Client } = loadLibrary("@discordjs/rest");
   const client = new Client({
     api: withoutSlashes(apiRoot),

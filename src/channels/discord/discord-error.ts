@@ -46,7 +46,7 @@ function isForGood(status: number, code: number): boolean {
 }
 
 function hintFor(code: number): string {
-  if (code === 50_007) return " The person takes no direct messages from this server, or has blocked the bot.";
+  if (code === 50_007) return " The person does not accept direct messages from this server, or has blocked the bot.";
   if (code === 50_001 || code === 50_013) return " Give the bot the permissions that docs/discord.md names.";
   return "";
 }
@@ -66,7 +66,7 @@ export function callError(error: unknown, cutOff: "timeout" | "abort" | undefine
   if (refusal !== undefined) return new DiscordRefusal(refusal, "a request");
   const status = statusIn(error);
   return new ChannelError(
-    status === undefined ? `Discord cannot be reached: ${reasonOf(error)}.` : `Discord is in trouble (${status}).`,
+    status === undefined ? `Discord cannot be reached: ${reasonOf(error)}.` : `Discord is having problems (${status}).`,
     { retryable: true },
   );
 }
@@ -90,7 +90,7 @@ export function sendError(error: unknown, cutOff: "timeout" | "abort" | undefine
   }
   const status = statusIn(error);
   if (status !== undefined)
-    return new ChannelError(`Discord is in trouble (${status}): the message may have arrived.`, unknown);
+    return new ChannelError(`Discord is having problems (${status}): the message may have arrived.`, unknown);
   return hadLeft(error)
     ? new ChannelError(`The connection to Discord broke (${reasonOf(error)}): the message may have arrived.`, unknown)
     : new ChannelError(`Discord cannot be reached: ${reasonOf(error)}.`, { outcome: "refused", retryable: true });

@@ -116,7 +116,7 @@ export class Receiving implements AsyncDisposable {
 
   async #takePress({ where, senderId, senderName }: Interaction, value: string): Promise<Word> {
     const outcome = await this.#options.context.press?.({ ...where, senderId, senderName, value });
-    return { text: outcome?.text ?? "Nothing waits for this.", isQuiet: outcome?.status === "taken" };
+    return { text: outcome?.text ?? "Nothing is waiting for this.", isQuiet: outcome?.status === "taken" };
   }
 
   /** Passes a slash command on as the text that it stands for, in the order of its channel. */

@@ -85,8 +85,12 @@ function quotedOf(
 /** What is in none of the other parts, so that nothing of a mail vanishes unseen. */
 function noteOf({ leftOut, signature }: SplitText, outside: string | undefined): { readonly note?: string } {
   const notes = [
-    ...(leftOut === 0 ? [] : [`Quoted text that this conversation holds already is left out: ${leftOut} lines.`]),
-    ...(signature === "" || outside !== undefined ? [] : [`Below the mail stands its signature: ${signature}`]),
+    ...(leftOut === 0
+      ? []
+      : [
+          `Quoted text that this conversation already has is left out: ${leftOut} ${leftOut === 1 ? "line" : "lines"}.`,
+        ]),
+    ...(signature === "" || outside !== undefined ? [] : [`The signature below the mail: ${signature}`]),
   ];
   return notes.length === 0 ? {} : { note: notes.join(" ") };
 }

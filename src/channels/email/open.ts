@@ -59,7 +59,7 @@ function toOptions(config: EmailSection, home: string, log: Logger): FoundOption
   if (imapHost === undefined || imapUsername === undefined) return "imapHost and imapUsername are needed";
   if (smtpHost === undefined) return "smtpHost is needed";
   const fromAddress = config.fromAddress ?? imapUsername.toLowerCase();
-  if (!fromAddress.includes("@")) return "fromAddress is needed, as imapUsername is no address";
+  if (!fromAddress.includes("@")) return "fromAddress is needed, as imapUsername is not an address";
   const login = toLogin(oauth);
   if (typeof login === "string") return login;
   const hasToken = login !== undefined || accessToken !== undefined || accessTokenFile !== undefined;

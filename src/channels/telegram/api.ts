@@ -65,7 +65,7 @@ export async function openApi(options: ApiOptions): Promise<TelegramClient> {
 
 function parseAddress(value: string, key: string, protocols: readonly string[]): URL {
   const kinds = protocols.map((protocol) => `${protocol}//`).join(", ");
-  if (!URL.canParse(value)) throw new ChannelError(`${key} is no address: it must begin with one of ${kinds}.`);
+  if (!URL.canParse(value)) throw new ChannelError(`${key} is not a web address: it must begin with one of ${kinds}.`);
   const address = new URL(value);
   if (!protocols.includes(address.protocol)) throw new ChannelError(`${key} must begin with one of ${kinds}.`);
   return address;

@@ -25,7 +25,7 @@ export class Asides {
   constructor(account: Account, log: Logger) {
     this.#account = account;
     this.#log = log;
-    this.#background = new Background((error) => log.error("something was not said on Telegram", { error }));
+    this.#background = new Background((error) => log.error("something could not be sent on Telegram", { error }));
   }
 
   /** Answers a message. */

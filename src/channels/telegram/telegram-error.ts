@@ -20,7 +20,7 @@ export function isParseError(error: unknown): boolean {
 export function pollError(error: unknown, timedOut: boolean): ChannelError {
   if (error instanceof ChannelError) return error;
   if (timedOut) {
-    return new ChannelError("Telegram answered nothing in time, not even that there is nothing new.", {
+    return new ChannelError("Telegram did not answer in time, not even to say that there is nothing new.", {
       retryable: true,
     });
   }

@@ -15,20 +15,26 @@ const file = z.object({
 const place = { chatId: chatName.optional(), thread: chatName.optional(), sender: chatName.optional() };
 
 /** What programs send. Without a `type` it is a message, as the Go maxclaw had it. */
-export const clientFrame = z.discriminatedUnion("type", [
-  z.object({
-    type: z.literal("message"),
-    ...place,
-    id: messageId.optional(),
-    content: z.string().max(1_000_000).default(""),
-    senderName: z.string().max(200).optional(),
-    files: z.array(file).max(20).optional(),
-    /** The message that it answers. */
-    quoted: z.object({ text: z.string().max(4000), by: z.enum(["assistant", "sender", "other"]) }).optional(),
-  }),
-  z.object({ type: z.literal("edit"), ...place, id: messageId, content: z.string().max(1_000_000) }),
-  z.object({ type: z.literal("delete"), ...place, id: messageId }),
-]);
+export const clientFrame = z.discriminatedUnion(
+  "type",
+  [
+    z.object({
+      type: z.literal("message"),
+      ...place,
+      id: messageId.optional(),
+      content: z.string().max(1_000_000).default(""),
+      senderName: z.string().max(200).optional(),
+      files: z.array(file).max(20).optional(),
+      /** The message that it answers. */
+      quoted: z.object({ text: z.string().max(4000), by: z.enum(["assistant", "sender", "other"]) }).optional(),
+    }),
+    z.object({ type: z.literal("edit"), ...place, id: messageId, content: z.string().max(1_000_000) }),
+    z.object({ type: z.literal("delete"), ...place, id: messageId }),
+  ],
+  {
+    error: (issue) => (issue.code === "invalid_union" ? "must be message, edit or delete" : undefined),
+  },
+);
 export type ClientFrame = z.output<typeof clientFrame>;
 
 /** What programs get. */
@@ -61,9 +67,9 @@ export function parseFrame(text: string): ClientFrame | string {
   try {
     value = JSON.parse(text);
   } catch {
-    return "A frame has to be a JSON object.";
+    return "A frame must be a JSON object.";
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return "A frame has to be a JSON object.";
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return "A frame must be a JSON object.";
   const typed = "type" in value && value.type !== "" ? value : { ...value, type: "message" };
   const parsed = clientFrame.safeParse(typed);
   return parsed.success ? parsed.data : `The frame is not as documented: ${z.prettifyError(parsed.error)}`;

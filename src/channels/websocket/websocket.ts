@@ -95,7 +95,7 @@ class WebSocketChannel implements Channel {
     clients.tell(client, { type: "hello", chatId });
     client.on("error", () => client.terminate());
     client.on("message", (data, isBinary) => {
-      const frame = isBinary ? "A frame has to be text." : parseFrame(data.toString());
+      const frame = isBinary ? "A frame must be text." : parseFrame(data.toString());
       if (typeof frame === "string") clients.tell(client, { type: "error", error: frame });
       else inbox.take(frame, chatId, client);
     });

@@ -77,7 +77,7 @@ export async function ask(
   let isAccepted = false;
   for (;;) {
     try {
-      if (current === undefined) throw new ConnectionLost("No gateway runs");
+      if (current === undefined) throw new ConnectionLost("No gateway is running");
       progress.begin();
       for await (const { data } of current.stream("/api/message", body, signal)) {
         const parsed = parseFrame(data);
@@ -89,7 +89,7 @@ export async function ask(
         questions.follow(parsed);
         progress.show(parsed);
       }
-      throw new ConnectionLost("The answer ended before its end");
+      throw new ConnectionLost("The answer broke off");
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ConnectionLost)) throw error;

@@ -71,6 +71,6 @@ function sayWhenAway(client: Client, say: (text: string) => void): void {
 
 async function addressOf(home: string, signal: AbortSignal): Promise<string> {
   const running = await findRunningGateway(home, signal);
-  if (running === undefined) throw new Error("No gateway runs for this home");
+  if (running === undefined) throw new Error("No gateway is running for this home");
   return `http://${running.address}`;
 }

@@ -39,7 +39,7 @@ export async function readQuestions(client: Pick<ApiClient, "get">): Promise<rea
 
 export async function listQuestions(client: ApiClient): Promise<void> {
   const questions = await readQuestions(client);
-  if (questions.length === 0) return print("Nothing waits for an answer.");
+  if (questions.length === 0) return print("Nothing is waiting for an answer.");
   const rows = questions.map((one) => [one.requestId, one.sessionKey, one.kind, one.question]);
   printTable(["ID", "SESSION", "KIND", "QUESTION"], rows);
 }
@@ -52,7 +52,7 @@ export async function answerOne(client: ApiClient, id: string, answer: string | 
   const isSecret = found.fields.length > 0;
   if (isSecret && answer !== undefined && answer !== "skip")
     throw new CommandError(
-      "Secrets do not belong into a command line: leave the answer out and type it.",
+      "Secrets do not belong on a command line: leave the answer out and type it.",
       exitCodes.usage,
     );
   const reply = answer === undefined ? ((await fromPipe(found)) ?? (await readHere(found))) : { answer };

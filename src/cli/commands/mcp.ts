@@ -6,7 +6,7 @@ export function addMcpCommand(program: Command, version: string): void {
   const mcp = program.command("mcp").description("Servers that offer tools, and the gateway as such a server");
   mcp
     .command("list")
-    .description("List the servers of the config, and how the gateway that runs gets on with them")
+    .description("List the servers of the config, and their state in the running gateway")
     .option("--json", "as JSON")
     .action(async (flags: { readonly json?: true }) => (await import("../mcp/servers.js")).listServers(flags));
   mcp
@@ -21,12 +21,12 @@ export function addMcpCommand(program: Command, version: string): void {
     .command("add")
     .description("Write a server into the config")
     .argument("<name>")
-    .argument("[command...]", "what starts it; write -- before it")
-    .option("--url <url>", "the address of a server elsewhere")
-    .addOption(new Option("--type <type>", "how the address is spoken to").choices(["http", "sse"]))
+    .argument("[command...]", "the command that starts it; write -- before it")
+    .option("--url <url>", "the address of a remote server")
+    .addOption(new Option("--type <type>", "the transport to use for the address").choices(["http", "sse"]))
     .option("--env <NAME=value>", "a variable for the server; $" + "{NAME} takes one of the gateway's", pairs("="), [])
     .option("--header <Name: value>", "sent with each request", pairs(":"), [])
-    .option("--trusted", "believe what the server says of its own tools")
+    .option("--trusted", "trust what the server says about its own tools")
     .option("--force", "replace one of the same name")
     .showHelpAfterError("Write -- before the command that starts the server: maxclaw mcp add <name> -- <command ...>")
     .action(async (name: string, command: readonly string[], flags: NewServer) =>
@@ -34,21 +34,21 @@ export function addMcpCommand(program: Command, version: string): void {
     );
   mcp
     .command("remove")
-    .description("Take a server out of the config, and forget the login at it")
+    .description("Remove a server from the config, and forget its login")
     .argument("<name>")
     .action(async (name: string) => (await import("../mcp/config.js")).removeServer(name));
   mcp
     .command("login")
-    .description("Log in at a server elsewhere, in the browser")
+    .description("Log in to a remote server, in the browser")
     .argument("<name>")
-    .option("--port <port>", "where the browser comes back to, if the server wants to know before", parsePort, 0)
+    .option("--port <port>", "the callback address, if the server must know it in advance", parsePort, 0)
     .action(async (name: string, { port }: { readonly port: number }) =>
       (await import("../mcp/servers.js")).logInAt(name, port, version),
     );
   mcp
     .command("serve")
     .description(
-      "Offer the gateway that runs as an MCP server on stdin and stdout: send messages, list sessions, read events",
+      "Offer the running gateway as an MCP server on stdin and stdout: send messages, list sessions, read events",
     )
     .action(async () => (await import("../mcp/serve.js")).serve(version));
   mcp.addHelpText(

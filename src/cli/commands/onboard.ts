@@ -50,7 +50,7 @@ async function onboard(flags: OnboardFlags, mayAsk: boolean): Promise<void> {
     const choice = mayAsk && flags.provider === undefined ? { ...flags, ...(await askForProvider()) } : flags;
     if (choice.provider !== undefined && needsAddress(choice.provider) && choice.apiBase === undefined)
       throw new CommandError(
-        `maxclaw knows no address of the provider ${choice.provider}. Give it with --api-base.`,
+        `maxclaw does not know the address of the provider ${choice.provider}. Give it with --api-base.`,
         exitCodes.usage,
       );
     for (const path of await writeFirstConfig(home, choice)) print(`Wrote ${path}`);
@@ -69,7 +69,7 @@ async function onboard(flags: OnboardFlags, mayAsk: boolean): Promise<void> {
   const isRunning = (await connectRunning(context).catch(() => undefined)) !== undefined;
   print(
     isRunning
-      ? "Next: start the gateway again. The one that runs goes on with the config that it has read."
+      ? "Next: restart the gateway. The running one still uses the old config."
       : "Next: maxclaw gateway, or maxclaw agent to talk right here",
   );
 }

@@ -27,12 +27,12 @@ export function addPairCommand(program: Command, version: string): void {
     });
   pair
     .command("revoke")
-    .description("Take a person's right to talk away")
+    .description("Take away a person's access")
     .argument("<sender>", "channel:sender, e.g. telegram:42")
     .action(async (sender: string) => {
       const colon = sender.indexOf(":");
       if (colon < 1 || colon === sender.length - 1)
-        throw new CommandError(`"${sender}" is no sender: write channel:sender, e.g. telegram:42`, exitCodes.usage);
+        throw new CommandError(`"${sender}" is not a sender. Write channel:sender, e.g. telegram:42`, exitCodes.usage);
       const path = `/api/pairings/${segment(sender.slice(0, colon))}/${segment(sender.slice(colon + 1))}`;
       await withClient(version, (client) => client.delete(path));
       print(`${sender} may not talk any more`);

@@ -21,6 +21,6 @@ export function addPolicyCommand(program: Command, version: string): void {
     .argument("<id>", "as maxclaw policy list shows it")
     .action(async (id: string) => {
       await withClient(version, (client) => client.delete(`/api/policy/grants/${segment(id)}`));
-      print(`${id} is not allowed for always any more`);
+      print(`${id} is no longer always allowed`);
     });
 }

@@ -89,7 +89,7 @@ function addInstall(skills: Command): void {
         print(`Installed ${name} in ${path}`);
         for (const warning of warnings) printNote(`${name}: ${warning}`);
       }
-      printNote("Read a skill of somebody else before you use it: the assistant does what stands in it.");
+      printNote("Read a skill of somebody else before you use it: the assistant does what it says.");
     });
 }
 

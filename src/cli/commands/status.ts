@@ -6,7 +6,7 @@ export function addStatusCommand(program: Command, version: string): void {
   program
     .command("status")
     .description("Show whether the gateway runs, what it uses and what is wrong; exit code 1 if something is")
-    .option("-c, --config <file>", "look at this config file, if no gateway runs")
+    .option("-c, --config <file>", "look at this config file, if no gateway is running")
     .option("--json", "as JSON")
     .action(async (flags: { readonly config?: string; readonly json?: true }) => {
       const [{ openContext }, { connectRunning }] = await Promise.all([
@@ -47,7 +47,7 @@ async function printOffline({ home, loaded }: CommandContext, version: string, i
     });
   const { printConfigured, waitingLines } = await import("../text/status.js");
   print("maxclaw Status");
-  print(`maxclaw ${version}: no gateway runs. Start it with: maxclaw gateway`);
+  print(`maxclaw ${version}: no gateway is running. Start it with: maxclaw gateway`);
   printConfigured(config);
   print(`Home:      ${home}`);
   print(`Config:    ${path ?? "none, defaults are in force. Write one with: maxclaw onboard"}`);

@@ -181,7 +181,7 @@ function isThere(address: string, limitMs: number): Promise<boolean> {
 function lost(address: string, error: unknown): ConnectionLost {
   if (error instanceof NoAnswer)
     return new ConnectionLost(
-      `The gateway at ${address} gives no answer. It may be very busy or have stopped working: look into its log, or start it again.`,
+      `The gateway at ${address} does not answer. It may be very busy or have stopped working: look into its log, or start it again.`,
     );
   const why = error instanceof Error ? error.message : String(error);
   return new ConnectionLost(`The gateway at ${address} cannot be reached: ${why || "connection refused"}`, {

@@ -38,7 +38,7 @@ export async function addServer(name: string, command: readonly string[], flags:
   const { editConfig } = await import("../../config/edit.js");
   await editConfig(file, [{ path: [...(found ?? serverKeys[0]), name], value: section }]);
   print(`${name} stands in ${file}. Try it: maxclaw mcp test ${name}`);
-  await printIfRunning("The gateway that runs does not use it yet: start it again.");
+  await printIfRunning("The running gateway does not use it yet. Restart it.");
 }
 
 export async function removeServer(name: string): Promise<void> {
@@ -52,8 +52,8 @@ export async function removeServer(name: string): Promise<void> {
   ]);
   await editConfig(file, [{ path: [...found, name] }]);
   await createLoginStore((await openContext()).home).remove(name);
-  print(`${name} is taken out of ${file}.`);
-  await printIfRunning("The gateway that runs goes on using it until it is started again.");
+  print(`${name} was removed from ${file}.`);
+  await printIfRunning("The running gateway uses it until it is restarted.");
 }
 
 async function configFile(): Promise<string> {

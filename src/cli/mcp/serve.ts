@@ -11,7 +11,7 @@ export async function serve(version: string): Promise<void> {
   const { serveGateway } = await import("../../mcp/gateway-server.js");
   const gateway = async (): Promise<ApiClient> => {
     const client = await connectRunning(context);
-    if (client === undefined) throw new CommandError("The gateway does not run. Start it with: maxclaw gateway");
+    if (client === undefined) throw new CommandError("The gateway is not running. Start it with: maxclaw gateway");
     return client;
   };
   const silent = { onText() {}, onActivity() {}, onNotice() {} };

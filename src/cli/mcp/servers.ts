@@ -35,7 +35,7 @@ export async function listServers({ json }: { readonly json?: true }): Promise<v
     return {
       name,
       type: now?.type ?? (command === undefined ? (type ?? "http") : "stdio"),
-      state: now?.state ?? (client === undefined ? "no gateway runs" : "not known to the gateway that runs"),
+      state: now?.state ?? (client === undefined ? "no gateway is running" : "not known to the running gateway"),
       ...(now?.reason === undefined ? {} : { reason: mask(now.reason) }),
       tools: now?.tools.length,
       target: mask(url ?? [command, ...args].join(" ")),
@@ -100,13 +100,13 @@ export async function logInAt(name: string, port: number, version: string): Prom
       store: createLoginStore(context.home),
       timeoutMs: loginMs,
       open: (url, scope) => {
-        if (scope !== undefined) printNote(`${name} wants more rights than that login has: ${harmless(scope)}`);
+        if (scope !== undefined) printNote(`${name} needs more rights than this login has: ${harmless(scope)}`);
         printNote(`Open this address in a browser on this machine:\n\n${url}\n`);
       },
     },
     new AbortController().signal,
   );
-  print(wantsLogin ? `Logged in at ${name}.` : `${name} wants no login.`);
+  print(wantsLogin ? `Logged in at ${name}.` : `${name} needs no login.`);
   const client = await connectRunning(context).catch(() => undefined);
   await client?.post(`/api/mcp/${segment(name)}/reconnect`, {}).catch(() => undefined);
 }

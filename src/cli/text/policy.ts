@@ -28,7 +28,7 @@ export function printPolicy(answer: unknown): void {
     print(`  ${index}. ${parts.join(", ") || "everything"}: ${verdict}`);
   }
   const current = grants.filter(({ isOld }) => !isOld);
-  print(current.length === 0 ? "\nNothing is allowed for always." : "\nAllowed for always:");
+  print(current.length === 0 ? "\nNothing is always allowed." : "\nAlways allowed:");
   if (current.length > 0) printTable(["ID", "TOOL", "FOR", "CHAT", "SINCE", "WHAT"], current.map(rowOf));
   const old = grants.filter(({ isOld }) => isOld);
   if (old.length === 0) return;

@@ -20,14 +20,14 @@ function takenOverLines(taken: TakenOver): readonly string[] {
   const { loss, restored, lost, notAnsweredTwice, notSentTwice, unsent } = taken;
   return [
     loss,
-    "Taken over from the conversations:",
+    "Recovered from the conversations:",
     `  ${notAnsweredTwice} messages that are answered already, ${notSentTwice} replies that are sent already`,
     `  ${restored.length} accepted messages that wait for their answer again`,
     ...restored.map((text) => `    ${text}`),
     ...(lost.length === 0 ? [] : ["Lost, and to be sent again:", ...lost.map((text) => `    ${text}`)]),
     ...(unsent.length === 0 ? [] : ["Replies that may not have arrived; look into the chat:"]),
     ...unsent.map(({ id, sessionKey }) => `    ${sessionKey}: ${id}`),
-    'Also gone may be pairings, approvals ("always" too), scheduled jobs, and accepted messages that no conversation tells of.',
+    'Also gone may be pairings, approvals ("always" too), scheduled jobs, and accepted messages that are in no conversation.',
     "Their senders have to repeat those messages; look through your jobs and approvals.",
   ];
 }

@@ -9,7 +9,7 @@ const skill = z.object({ name: z.string(), content: z.string(), enabled: z.boole
 export function printSkills(answer: unknown): void {
   const { skills } = list.parse(answer);
   if (skills.length === 0) {
-    print("There is no skill. Put one into skills/ in the workspace.");
+    print("There are no skills. Put one into skills/ in the workspace.");
     return;
   }
   printTable(

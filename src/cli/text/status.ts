@@ -68,7 +68,7 @@ export function printStatus(answer: unknown, address: string): void {
   for (const problem of now.problems) print(`Problem:   ${harmless(problem)}`);
 }
 
-/** What the config says, where no gateway runs that could be asked. */
+/** What the config says, where no gateway is running that could be asked. */
 export function printConfigured({ agents, channels }: Config): void {
   const on = Object.keys(channels);
   print(`Model:     ${agents.defaults.model ?? "none is chosen"}`);

@@ -38,7 +38,10 @@ export function editsFor(shown: JsonObject, stored: JsonObject, sent: JsonObject
     // An empty object says nothing about what is in it.
     if (isObject(now) && before !== undefined) return;
     const value = withSecrets(now, before, kept);
-    if (hasHidden(value)) throw wrong(`${path.join(".")}: the stars stand for no secret here. Send the secret itself.`);
+    if (hasHidden(value))
+      throw wrong(
+        `${path.join(".")}: no secret is stored here, so the stars stand for nothing. Send the secret itself.`,
+      );
     edits.push({ path, value });
   };
   for (const [name, value] of Object.entries(sent)) compare([name], inside(shown, name), inside(stored, name), value);

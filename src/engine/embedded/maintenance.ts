@@ -116,7 +116,7 @@ export class Maintenance {
   }
 
   #takeBack(why: string): void {
-    this.#lost?.abort(new EngineError(`The files can be held no longer: ${why}`, { kind: "closed" }));
+    this.#lost?.abort(new EngineError(`The files can no longer be held: ${why}`, { kind: "closed" }));
   }
 
   async #holdFiles(onHeld: (held: HeldFiles) => void, whenEnded: () => Promise<void>): Promise<void> {

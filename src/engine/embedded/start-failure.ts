@@ -24,7 +24,7 @@ function adviceFor(code: string): string {
     case "EROFS":
       return "The file system is mounted read-only: mount it for writing, then start again.";
     case "EISDIR":
-      return "A folder stands where a file should be: move it away, then start again.";
+      return "There is a folder where a file should be: move it away, then start again.";
     default:
       return "Check the disk, then start again.";
   }

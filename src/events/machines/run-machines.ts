@@ -140,9 +140,9 @@ function checkedOutput(output: MachineOutput): MachineOutput {
   const { type, payload } = output;
   if (!Object.hasOwn(catalogue, type)) throw new TypeError(`There is no event type ${type}`);
   if (deltaTypes.has(type) || terminalTypes.has(type) || type === "assistant_message" || type === "agent_state_changed")
-    throw new TypeError(`Only the built-in machines bring forth ${type}`);
+    throw new TypeError(`Only the built-in machines can produce ${type}`);
   const parsed = specOf(type).payload.safeParse(payload);
-  if (!parsed.success) throw new TypeError(`This is no payload of ${type}: ${parsed.error.message}`);
+  if (!parsed.success) throw new TypeError(`This is not a payload of ${type}: ${parsed.error.message}`);
   // The schema of this very type has just made it.
   return { type, payload: parsed.data } as MachineOutput;
 }

@@ -262,7 +262,7 @@ function newText(messages: readonly Message[]): string {
     throw badRequest(
       own.length === 0
         ? "The request holds no user message."
-        : "The last message has to be the user's: the assistant keeps the conversation and calls its tools itself.",
+        : "The last message must be the user's: the assistant keeps the conversation and calls its tools itself.",
     );
   return said.map(textOf).join("\n\n");
 }

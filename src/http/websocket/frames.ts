@@ -44,7 +44,9 @@ const interruptFrame = z.object({
   content: z.string().default(""),
 });
 
-export const clientFrame = z.discriminatedUnion("type", [commandFrame, chatFrame, interruptFrame]);
+export const clientFrame = z.discriminatedUnion("type", [commandFrame, chatFrame, interruptFrame], {
+  error: (issue) => (issue.code === "invalid_union" ? "must be command, chat or interrupt" : undefined),
+});
 export type ClientFrame = z.infer<typeof clientFrame>;
 
 /** The id of a frame that is wrong in some other way, so that its sender can tell which one it was. */

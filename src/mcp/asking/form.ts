@@ -72,7 +72,7 @@ export function readForm(schema: unknown): { readonly fields: readonly Field[] }
   const isEmpty = fields.some(
     (one) => "choices" in one && (one.choices.length === 0 || one.choices.length > maxChoices),
   );
-  return isEmpty ? { problem: "its form has a choice of nothing, or of too much" } : { fields };
+  return isEmpty ? { problem: "its form has a choice with no options or too many" } : { fields };
 }
 
 function toField(name: string, property: Property, isRequired: boolean): Field {
@@ -140,7 +140,7 @@ export function problemOf(field: Field, value: Value): string | undefined {
     case "yes or no":
       return typeof value === "boolean" ? undefined : "Please answer yes or no.";
     case "one":
-      return field.choices.some((one) => one.value === value) ? undefined : "That is none of the choices.";
+      return field.choices.some((one) => one.value === value) ? undefined : "That is not one of the choices.";
     case "some": {
       if (!Array.isArray(value) || value.some((one) => !field.choices.some((choice) => choice.value === one)))
         return "Not all of that is among the choices.";

@@ -63,7 +63,7 @@ function unreadable(field: Field): string {
     case "yes or no":
       return "Please answer yes or no.";
     case "one":
-      return "That is none of the choices.";
+      return "That is not one of the choices.";
     case "some":
       return "Not all of that is among the choices.";
     default:

@@ -47,7 +47,7 @@ export function wantingFetch(
     if (!isProbe(init)) await onWants(challenge.scope);
     const scope = challenge.scope === undefined ? "" : ` (scope ${challenge.scope})`;
     throw new MoreLoginNeeded(
-      challenge.kind === "login" ? `it wants a login${scope}` : `it wants more rights than the login has${scope}`,
+      challenge.kind === "login" ? `it needs a login${scope}` : `it needs more rights than this login has${scope}`,
     );
   };
 }

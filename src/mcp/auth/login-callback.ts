@@ -85,7 +85,7 @@ export function issuerProblem(
       ? "the answer does not say which login server it is from, as this one always does"
       : undefined;
   if (expected.issuer === undefined || given === expected.issuer) return undefined;
-  return `the answer is from ${given.slice(0, 200)}, and ${expected.issuer} was asked`;
+  return `the answer is from ${given.slice(0, 200)}, but ${expected.issuer} was asked`;
 }
 
 function isEqual(a: string, b: string): boolean {

@@ -43,7 +43,7 @@ const maxLogins = 3;
  */
 export async function logIn(server: McpServerSettings, options: LoginOptions, signal: AbortSignal): Promise<boolean> {
   const { url } = server;
-  if (url === undefined) throw new ConfigError(`${server.name} is started here and wants no login.`);
+  if (url === undefined) throw new ConfigError(`${server.name} is started here and needs no login.`);
   using limit = linked(signal, options.timeoutMs);
   await using callback = await openLoginCallback(options.port);
   try {
@@ -85,7 +85,7 @@ class Login {
       if (isMore && (logins > maxLogins || scope === this.#scope)) {
         await this.#keepIfFirst();
         throw new ConfigError(
-          `${this.#server.name} wants more than this login may do${scope === undefined ? "" : ` (scope ${scope})`}. Ask whoever runs it for the right to, or log in as somebody else.`,
+          `${this.#server.name} needs more rights than this login has${scope === undefined ? "" : ` (scope ${scope})`}. Ask whoever runs it for those rights, or log in as somebody else.`,
         );
       }
       this.#scope = scope;

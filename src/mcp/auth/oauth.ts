@@ -122,7 +122,7 @@ export function createAuth(
         };
       const known = bound((await store.read(server))?.client, context);
       // Without a person nothing is registered: that would leave a client behind at each try.
-      if (known === undefined && browser === undefined) throw new LoginNeeded("it wants a login");
+      if (known === undefined && browser === undefined) throw new LoginNeeded("it needs a login");
       return known as StoredOAuthClientInformation | undefined;
     },
     saveClientInformation: (client) => store.write(server, { client: { ...client } }),
@@ -176,7 +176,7 @@ function checkIssuer({ authorizationServerUrl, authorizationServerMetadata }: OA
   const issuer = authorizationServerMetadata?.issuer;
   if (issuer === undefined || originOf(issuer) === originOf(authorizationServerUrl)) return;
   throw new ConfigError(
-    `The login server at ${authorizationServerUrl.slice(0, 200)} says that it is ${issuer.slice(0, 200)}. It is not used, because it may stand in for that one.`,
+    `The login server at ${authorizationServerUrl.slice(0, 200)} says that it is ${issuer.slice(0, 200)}. It is not used, because it may only pretend to be that one.`,
   );
 }
 

@@ -43,7 +43,7 @@ function findTool(tools: readonly Tool[], servers: readonly string[]): Tool {
     async run({ query }) {
       const found = search(tools, query);
       if (found.length === 0)
-        return { text: `Nothing fits. All: ${namesOf(tools)}`, isError: false, summary: "found no tools" };
+        return { text: `No tool matches. All: ${namesOf(tools)}`, isError: false, summary: "found no tools" };
       const lines = found.slice(0, maxFound).map((tool, index) => {
         const schema = index < maxSchemas ? `\n  input: ${JSON.stringify(tool.inputSchema ?? schemaOf(tool))}` : "";
         return `${tool.name}: ${cutText(tool.description, index < maxSchemas ? 400 : maxLine)}${schema}`;

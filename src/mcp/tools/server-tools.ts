@@ -213,7 +213,7 @@ async function runFor(
     }
     if (error instanceof MoreLoginNeeded) {
       const text = `${tool} was not run: ${server.wants ?? server.said(error)}. Only a person can do that, where the gateway runs.`;
-      return { ...failed(text, `${tool}: ${name} wants a login`), outside };
+      return { ...failed(text, `${tool}: ${name} needs a login`), outside };
     }
     if (used?.isClosed === true && error instanceof SdkError) {
       const why = server.said((await used.closed) ?? "it closed the connection");

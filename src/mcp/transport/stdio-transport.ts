@@ -84,7 +84,7 @@ export class StdioTransport implements Transport {
   async start(): Promise<void> {
     const { command, args, env, folder, cwd, closed } = this.#server;
     if (cwd === undefined) await emptyServerFolder(folder);
-    if (this.#isClosed) throw new Error("it was left before it had started");
+    if (this.#isClosed) throw new Error("it was closed before it had started");
     const isPlaceless = cwd === undefined && !args.some((arg) => /\.pyz?w?$/.test(arg));
     const isSupervised = process.platform !== "win32";
     const [file, all] = isSupervised

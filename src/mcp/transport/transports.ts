@@ -23,7 +23,7 @@ export interface TransportOptions {
   /** Takes secrets out of what a server says of itself. */
   readonly mask: (text: string) => string;
   readonly auth?: OAuthClientProvider | undefined;
-  /** A call wants a login, or one with a larger scope. */
+  /** A call needs a login, or one with a larger scope. */
   readonly onWants?: ((scope: string | undefined) => Promise<void>) | undefined;
 }
 

@@ -21,18 +21,20 @@ export function commandLimit({ act, speaker, isOwn }: CommandUse): string | unde
     case "look":
       return undefined;
     case "plan":
-      return isOwner || isOwn ? undefined : "Only who asked for this plan, or an owner, can do that.";
+      return isOwner || isOwn ? undefined : "Only the person who asked for this plan, or an owner, can do that.";
     case "jobs":
-      return isOwner || isOwn ? undefined : "Only who asked for this job, or an owner, can change it.";
+      return isOwner || isOwn ? undefined : "Only the person who asked for this job, or an owner, can change it.";
     case "skills":
       return isOwner ? undefined : "Only an owner of this assistant may switch skills on and off.";
     case "pairing":
-      if (!isOwner) return "Only an owner of this assistant may let people in.";
+      if (!isOwner) return "Only an owner of this assistant may give people access.";
       return speaker.audience === "others"
-        ? "Not in a chat that others read: they would see who waits. Write to me directly."
+        ? "Not in a chat that others read: they would see who is waiting. Write to me directly."
         : undefined;
     case "totals":
-      return isOwner && speaker.audience === "owner" ? undefined : "That is shown where only an owner reads along.";
+      return isOwner && speaker.audience === "owner"
+        ? undefined
+        : "I show that only where nobody but an owner can read it.";
     default:
       return act satisfies never;
   }

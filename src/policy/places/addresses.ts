@@ -51,7 +51,7 @@ export function createAddressPolicy(allow: readonly string[]): AddressPolicy {
     },
     problems: entries
       .filter(({ entry }) => entry === undefined)
-      .map(({ text }) => `tools.web.fetch.allow: ${text} is no host, address or network, with or without a port.`),
+      .map(({ text }) => `tools.web.fetch.allow: ${text} is not a host, address or network, with or without a port.`),
   };
 }
 

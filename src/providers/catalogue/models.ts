@@ -204,7 +204,9 @@ function providerProblems({ providers, own = [] }: ModelsOptions): readonly stri
     if (own.some((one) => one.name === name)) return [];
     const addressless = !Object.hasOwn(presets, name) && !settings.apiBase?.trim();
     const told = [
-      addressless ? `maxclaw knows no address of the provider ${name}. Set providers.${name}.apiBase.` : undefined,
+      addressless
+        ? `maxclaw does not know the address of the provider ${name}. Set providers.${name}.apiBase.`
+        : undefined,
       misplacedKey(name, settings),
       openKey(name, settings),
     ];

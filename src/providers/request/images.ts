@@ -21,7 +21,7 @@ export async function loadImage(part: ImagePart): Promise<LoadedImage> {
   try {
     const bytes = await readNoted(part.path, maxImageBytes);
     const mimeType = imageTypeOf(bytes);
-    if (mimeType === undefined) return missing(name, "it is no JPEG, PNG, GIF or WebP");
+    if (mimeType === undefined) return missing(name, "it is not a JPEG, PNG, GIF or WebP");
     return { kind: "image", mimeType, base64: bytes.toString("base64") };
   } catch (error) {
     if (codeOf(error) === "EFBIG") return missing(name, "larger than 5 MB");

@@ -43,8 +43,8 @@ export async function takeOverDocument(
   await engine.append(key, [draft("session_history_changed", { kind: "import", messages }, { source: "gateway" })], {
     durable: true,
   });
-  if (isLogGone) log.error(`The log of ${key} is missing: took over ${messages.length} messages from ${path}`);
-  else log.info(`Took over ${messages.length} messages from ${path}`, { session: key });
+  if (isLogGone) log.error(`The log of ${key} is missing: imported ${messages.length} messages from ${path}`);
+  else log.info(`Imported ${messages.length} messages from ${path}`, { session: key });
 }
 
 function messagesOf({ messages }: FoundDocument) {

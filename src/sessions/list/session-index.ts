@@ -157,7 +157,7 @@ function parseLine(text: string): SessionLine | undefined {
 async function readLine(dir: string, file: string, log: Logger): Promise<SessionLine | undefined> {
   const reading = await readDocument(join(dir, file));
   if (reading.status !== "ok") {
-    if (reading.status === "broken") log.warn(`${file} is no session document: ${reading.why}`);
+    if (reading.status === "broken") log.warn(`${file} is not a session document: ${reading.why}`);
     return undefined;
   }
   const { key } = reading.document;

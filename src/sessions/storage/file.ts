@@ -126,7 +126,7 @@ class FileStorage implements StorageDriver {
 
 function parsed(key: string): { readonly kind: RecordKind; readonly sessionKey: string } {
   const found = parseRecordKey(key);
-  if (found === undefined) throw new StorageError(`"${key}" is no key of a session's records`);
+  if (found === undefined) throw new StorageError(`"${key}" is not a key of a session's records`);
   return found;
 }
 
@@ -146,7 +146,7 @@ async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
     throw error;
   });
   const document: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
-  if (typeof document !== "object" || document === null) throw new Error("it is no session document");
+  if (typeof document !== "object" || document === null) throw new Error("it is not a session document");
   return { ...document };
 }
 

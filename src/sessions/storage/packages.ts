@@ -117,7 +117,7 @@ async function loadSqlDriver(
   const specifier = connectors[name];
   if (specifier === undefined)
     throw new ConfigError(
-      `storage.options.connector has to be one of ${Object.keys(connectors).join(", ")} for the driver db0`,
+      `storage.options.connector must be one of ${Object.keys(connectors).join(", ")} for the driver db0`,
     );
   const { default: connect } = await load(specifier, connectorModule, `the connector ${name}`);
   const wanted = connectorDependencies[name]?.lib;

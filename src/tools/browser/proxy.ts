@@ -64,7 +64,7 @@ async function forward(request: IncomingMessage, response: ServerResponse, resol
   try {
     const { url: text = "" } = request;
     // Whoever takes this for a web server gets nothing.
-    if (!/^http:\/\//i.test(text) || !URL.canParse(text)) throw new EgressError("Only a browser may ask here.");
+    if (!/^http:\/\//i.test(text) || !URL.canParse(text)) throw new EgressError("Only the browser may use this proxy.");
     const url = new URL(text);
     const addresses = await resolve(url.hostname, portOf(url));
     if (response.destroyed) return;

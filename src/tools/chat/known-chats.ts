@@ -26,7 +26,7 @@ export function createKnownChats(ports: KnownChatsPorts): ChatDirectory {
       // Policy refuses a guest, and which chats there are is none of their business.
       if (!isOwner(context.channel, context.senderId)) return wanted;
       if (clientChannels.has(channel))
-        return { problem: `Nobody can be written to on ${channel}: its people see the conversations that they open.` };
+        return { problem: `You cannot write to people on ${channel}: they see the conversations that they open.` };
       if (!channels.has(channel)) {
         const names = [...channels.keys()].join(", ") || "none";
         return { problem: `There is no channel ${channel.slice(0, 40)}. Channels: ${names}.` };
@@ -35,7 +35,9 @@ export function createKnownChats(ports: KnownChatsPorts): ChatDirectory {
         (known) => known === wanted.chatId || known.startsWith(`${wanted.chatId}:`),
       );
       if (isKnown) return wanted;
-      return { problem: `I know no chat ${chat.slice(0, 80)} on ${channel}: only where somebody has written to me.` };
+      return {
+        problem: `I do not know a chat ${chat.slice(0, 80)} on ${channel}. I can only write where somebody has written to me.`,
+      };
     },
 
     remember: (chat, text, { turnId, toolCallId, outside }) =>

@@ -36,7 +36,7 @@ export const sendFileTool = defineTool({
     const which = place.note === undefined ? "" : `\n${place.note}`;
     return sent.isShown
       ? { text: `Sent ${filename}.${which}`, isError: false, summary: `sent ${filename}` }
-      : failed(`This chat takes no such file: the person was told its name only, ${filename}.`);
+      : failed(`This chat cannot receive such a file. The person was only told its name, ${filename}.`);
   },
 });
 

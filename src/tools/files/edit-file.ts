@@ -11,7 +11,7 @@ import { encodeText } from "./text.js";
 
 export const editFileTool = defineTool({
   name: "edit_file",
-  description: "Replace one piece of a text file. old_text must match exactly and stand there once.",
+  description: "Replace one piece of a text file. old_text must match exactly and occur once.",
   input: z.object({ path: z.string(), old_text: z.string().min(1), new_text: z.string() }),
   effect: "write",
   risk: "access",

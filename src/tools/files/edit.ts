@@ -20,7 +20,7 @@ export function replaceOnce(text: string, oldText: string, newText: string): Edi
     const lines = places.slice(0, 10).map((position) => lineAt(text, position));
     return {
       ok: false,
-      problem: `old_text stands there ${places.length} times (lines ${lines.join(", ")}); add lines around it until it is unique.`,
+      problem: `old_text was found ${places.length} times (lines ${lines.join(", ")}); add lines around it until it is unique.`,
     };
   }
   if (wanted === replacement) return { ok: false, problem: "old_text and new_text are the same." };
@@ -44,7 +44,7 @@ function notFound(text: string, oldText: string): string {
     line === -1
       ? "Read the file and copy the text exactly."
       : `Line ${line + 1} is like it, but spaces or other lines differ.`;
-  return `old_text does not stand there. ${hint}`;
+  return `old_text was not found. ${hint}`;
 }
 
 function squeeze(line: string): string {

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { statReal } from "../../util/files/real-path.js";
+import { cutText } from "../../util/text/cut-text.js";
 import { defineTool, failed } from "../tool.js";
 import { fileFailure } from "./failure.js";
 import { createGlob } from "./glob-pattern.js";
@@ -23,7 +24,8 @@ export const globTool = defineTool({
 
   async run({ pattern, path = "." }, context) {
     const matches = createGlob(pattern);
-    if (matches === undefined) return failed("pattern is no glob, or has too many alternatives.");
+    if (matches === undefined)
+      return failed(`"${cutText(oneLine(pattern), 80)}" is not a valid glob pattern, or has too many alternatives.`);
     const located = await locateFolder(path, context);
     if (!located.ok) return located.result;
     const { place } = located;
@@ -38,7 +40,7 @@ export const globTool = defineTool({
         ? (await receivedFilesOf(context)).filter(({ shown }) => matches(shown)).slice(0, maxSent)
         : [];
       const lines = [...files, ...sent].map(({ name }) => oneLine(name));
-      if (lines.length === 0) lines.push("No file fits.", ...workspaceHint(place, context));
+      if (lines.length === 0) lines.push("No file matches.", ...workspaceHint(place, context));
       if (isCut) lines.push("[more was not looked at; narrow pattern or path]");
       if (place.note !== undefined) lines.push(place.note);
       const outside = new Set<string>();

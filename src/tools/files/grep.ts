@@ -3,6 +3,7 @@ import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import { runBoundedWorker } from "../../util/async/bounded-worker.js";
 import { resolveReal, statReal } from "../../util/files/real-path.js";
+import { cutText } from "../../util/text/cut-text.js";
 import { defineTool, failed, type ToolContext } from "../tool.js";
 import { fileFailure } from "./failure.js";
 import { oneLine } from "./glob.js";
@@ -41,7 +42,8 @@ export const grepTool = defineTool({
     const source = regexSource(pattern, flags);
     if (!source.ok) return failed(source.sentence);
     const matches = createGlob(glob);
-    if (matches === undefined) return failed("glob is no glob, or has too many alternatives.");
+    if (matches === undefined)
+      return failed(`"${cutText(oneLine(glob), 80)}" is not a valid glob pattern, or has too many alternatives.`);
     const located = await locateFolder(folder, context);
     if (!located.ok) return located.result;
     const { place } = located;
@@ -66,10 +68,11 @@ function regexSource(
       new RegExp(pattern, tried);
       return { ok: true, flags: tried };
     } catch (error) {
-      if (!tried.includes("u")) return { ok: false, sentence: `pattern is no regular expression: ${messageOf(error)}` };
+      if (!tried.includes("u"))
+        return { ok: false, sentence: `pattern is not a valid regular expression: ${messageOf(error)}` };
     }
   }
-  return { ok: false, sentence: "pattern is no regular expression." };
+  return { ok: false, sentence: "pattern is not a valid regular expression." };
 }
 
 async function candidates(
@@ -139,7 +142,7 @@ function skippedNote({ skipped }: Search, { files }: Walk, isNamed: boolean): re
   }
   const linked = skipped.filter((one) => one.skipped === "linked").length;
   if (linked > 0) return [`[not searched, because a second name (hard link) may lie elsewhere: ${linked}]`];
-  return isNamed && skipped.length > 0 ? ["[not searched: it is no text file]"] : [];
+  return isNamed && skipped.length > 0 ? ["[not searched: not a text file]"] : [];
 }
 
 async function report(search: Search, walk: Walk, place: Place, context: ToolContext) {

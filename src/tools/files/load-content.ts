@@ -26,7 +26,7 @@ export async function loadContent(place: Place, signal: AbortSignal): Promise<Fi
     const mimeType = imageTypeOf(head);
     if (mimeType !== undefined) {
       if (bytes <= maxImageBytes) return { kind: "image", mimeType, bytes };
-      return refused(`${place.shown} is a picture of more than 5 MB, which no model takes.`);
+      return refused(`${place.shown} is a picture of more than 5 MB, which is too large for a model.`);
     }
     if (documentKindOf(head) !== undefined) return await loadDocument(handle, place, signal);
     const loaded = await readText(handle, place.shown);

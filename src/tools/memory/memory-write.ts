@@ -42,9 +42,9 @@ export function memoryWriteTool(notesOf: NotesOf): Tool {
         case "known":
           return done("knew that already");
         case "missing":
-          return failed("MEMORY.md does not hold that text. Copy it exactly as it stands in your memory.");
+          return failed("MEMORY.md does not contain that text. Copy it exactly from your memory.");
         case "ambiguous":
-          return failed("MEMORY.md holds that text more than once. Give a longer piece of it.");
+          return failed("MEMORY.md contains that text more than once. Give a longer piece of it.");
         case "full":
           return failed("MEMORY.md is full (20,000 characters). Shorten or forget older notes first.");
         default:

@@ -61,11 +61,13 @@ export async function requestPage(page: PageRequest, egress: Egress, signal: Abo
 
 /** @throws {EgressError} for what is no plain http or https address */
 export function toWebAddress(text: string): URL {
-  if (!URL.canParse(text)) throw new EgressError(`${text.slice(0, 200)} is no address; it must begin with https://.`);
+  if (!URL.canParse(text))
+    throw new EgressError(`${text.slice(0, 200)} is not a web address; it must begin with https://.`);
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw new EgressError(`Only http and https addresses can be opened, not ${url.protocol.slice(0, 30)}`);
-  if (url.username !== "" || url.password !== "") throw new EgressError("An address may not hold a name and password.");
+  if (url.username !== "" || url.password !== "")
+    throw new EgressError("An address may not contain a name and password.");
   return url;
 }
 
@@ -149,8 +151,8 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nobody listens there",
   ECONNRESET: "the connection was cut",
   ETIMEDOUT: "it does not answer",
-  EHOSTUNREACH: "there is no way to it",
-  ENETUNREACH: "there is no way to it",
+  EHOSTUNREACH: "there is no route to it",
+  ENETUNREACH: "there is no route to it",
   Z_DATA_ERROR: "what it sent is damaged",
   ERR__ERROR_FORMAT_PADDING_1: "what it sent is damaged",
 };

@@ -70,15 +70,15 @@ async function search(url: string, options: WebSearchOptions, signal: AbortSigna
   if (results !== undefined) return results;
   throw new EgressError(
     options.provider === "duckduckgo"
-      ? "DuckDuckGo takes this for a robot and gives no results; try again later, or set tools.web.search to another provider."
-      : `${options.provider} gave an answer that is no list of results (status ${status}): ${hints[options.provider]}.`,
+      ? "DuckDuckGo thinks this is a robot and gives no results; try again later, or set tools.web.search to another provider."
+      : `${options.provider} did not answer with a list of results (status ${status}): ${hints[options.provider]}.`,
   );
 }
 
 const hints = {
   brave: "check tools.web.search.apiKey",
   searxng: "its settings.yml must allow the format json",
-  duckduckgo: "it takes this for a robot",
+  duckduckgo: "it thinks this is a robot",
 } as const;
 
 function toText({ title, url, text }: SearchResult, index: number): string {

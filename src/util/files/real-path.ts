@@ -50,7 +50,7 @@ export async function resolveReal(absolute: string, options: WayOptions = {}): P
   for (;;) {
     try {
       const real = await truePlace(current, options);
-      if (real === undefined) return refused("The path leads to something that is no file of the file system.");
+      if (real === undefined) return refused("The path leads to something that is not a file.");
       return { ok: true, path: path.join(real, ...missing), exists: missing.length === 0 };
     } catch (error) {
       const code = codeOf(error);

@@ -13,7 +13,7 @@ export function createEnvironments({ engine, events, lives, tell }: Core, log: L
       if (sessionKey === undefined) return tell(event);
       void engine
         .append(sessionKey, [event], { durable: false })
-        .catch((error: unknown) => log.warn(`The state of a ${kind} was not told: ${messageOf(error)}`));
+        .catch((error: unknown) => log.warn(`The state of a ${kind} was not published: ${messageOf(error)}`));
     },
     onDelete(part, { close, leave }) {
       lives.onClose(part, close);

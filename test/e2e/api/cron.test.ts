@@ -186,7 +186,7 @@ test("a kill while the jobs of the Go maxclaw are taken over: each is there once
   const journal = join(copies, "whole/journal");
   {
     await using gateway = await startGateway({ home });
-    await until("they are taken over", () => gateway.log.lines.some(({ message }) => /^Took over 2/.test(message)));
+    await until("they are taken over", () => gateway.log.lines.some(({ message }) => /^Imported 2/.test(message)));
     await cp(home, join(copies, "whole"), { recursive: true });
   }
   const [segment = ""] = await readdir(journal);
@@ -209,7 +209,7 @@ test("a kill while the jobs of the Go maxclaw are taken over: each is there once
         .join(""),
     );
     await using gateway = await startGateway({ home: copy });
-    await until("they are taken over", () => gateway.log.lines.some(({ message }) => /^Took over 2/.test(message)));
+    await until("they are taken over", () => gateway.log.lines.some(({ message }) => /^Imported 2/.test(message)));
     const jobs = await gateway.gateway.api.cron.list();
     assert.deepEqual(jobs.map(({ prompt, enabled }) => `${prompt} ${enabled}`).sort(), ["news true", "off false"]);
   }

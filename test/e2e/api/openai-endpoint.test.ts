@@ -226,7 +226,7 @@ test("a header picks any conversation; a failure is said as in a chat; wrong req
   });
   await assert.rejects(
     continued,
-    (error: APIError) => error.status === 400 && /has to be the user's/.test(error.message),
+    (error: APIError) => error.status === 400 && /must be the user's/.test(error.message),
   );
   await assert.rejects(t.client.models.retrieve("gpt-4o"), (error: APIError) => error.code === "model_not_found");
   await assert.rejects(t.client.embeddings.create({ model: "x", input: "y" }), (error: APIError) => {

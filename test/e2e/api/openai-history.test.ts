@@ -80,7 +80,7 @@ test("what counts is still limited and checked, and what is no conversation is r
   assert.equal(last.status, 413);
   assert.match(last.text, /What was said since the last answer is larger than 2 MB/);
   const cases: readonly (readonly [unknown, number, RegExp])[] = [
-    [{ messages: [user("a"), assistant("b")] }, 400, /last message has to be the user's/],
+    [{ messages: [user("a"), assistant("b")] }, 400, /last message must be the user's/],
     [{ messages: [{ role: "system", content: "x" }] }, 400, /holds no user message/],
     [{ messages: [] }, 400, /messages/],
     [{ model: "maxclaw" }, 400, /messages/],

@@ -81,7 +81,7 @@ test("a platform that takes files gets them as attachments, and the name of what
     await say("large.txt please");
     await until("the answer is sent", () => sent.length === 5);
     assert.equal(sent[3]?.content, "look\n\n[large.txt: not sent, too large for this chat]");
-    assert.match(sent[4]?.content ?? "", /takes no such file: the person was told its name only/);
+    assert.match(sent[4]?.content ?? "", /cannot receive such a file\. The person was only told its name/);
   } finally {
     await gateway[Symbol.asyncDispose]();
     await rm(home, { recursive: true, force: true });

@@ -103,7 +103,7 @@ test("attach says what is wrong: no gateway, no such conversation, a wrong token
   await using w = await world({ text: "ok" });
   const alone = await runMaxclaw(["attach", key], w.home);
   assert.equal(alone.code, 1);
-  assert.match(alone.stderr, /No gateway runs for this home\. Start it with: maxclaw gateway/);
+  assert.match(alone.stderr, /No gateway is running for this home\. Start it with: maxclaw gateway/);
   await using _daemon = await startDaemon({ home: w.home });
   const unknown = await runMaxclaw(["attach", "work"], w.home);
   assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);

@@ -55,7 +55,7 @@ describe("commands that look at and change what a gateway holds", () => {
     await using cli = await openCli();
     await using _model = await withModel(cli, { text: "x" });
     await startCliGateway(cli);
-    assert.match((await cli.run(["onboard", "--yes"])).stdout, /^Next: start the gateway again/m);
+    assert.match((await cli.run(["onboard", "--yes"])).stdout, /^Next: restart the gateway\./m);
   });
 
   it("list and show skills", async () => {
@@ -115,7 +115,7 @@ describe("commands that look at and change what a gateway holds", () => {
     const { child, result } = await startCliGateway(cli);
     child.kill("SIGKILL");
     await result;
-    assert.match((await cli.run(["status"])).stdout, /no gateway runs/);
+    assert.match((await cli.run(["status"])).stdout, /no gateway is running/);
     assert.equal((await cli.run(["sessions", "list"])).code, 0);
   });
 });

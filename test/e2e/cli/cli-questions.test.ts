@@ -26,7 +26,7 @@ describe("questions in the command line", () => {
     await using cli = await openCli();
     const file = join(cli.home, "workspace", "notes.txt");
     await using _model = await withModel(cli, callThenDone("write_file", { path: file, content: "noted" }));
-    assert.match((await cli.run(["answer"])).stderr, /No gateway runs/);
+    assert.match((await cli.run(["answer"])).stderr, /No gateway is running/);
     await startCliGateway(cli);
     assert.match((await cli.run(["answer"])).stdout, /Nothing waits/);
 
@@ -46,7 +46,7 @@ describe("questions in the command line", () => {
     const grant = /^(allow_\w+)/m.exec(listed.stdout)?.[1] ?? "";
     assert.equal((await cli.run(["policy", "revoke", grant])).code, 0);
     assert.equal((await cli.run(["policy", "revoke", grant])).code, 1);
-    assert.match((await cli.run(["policy", "list"])).stdout, /Nothing is allowed for always/);
+    assert.match((await cli.run(["policy", "list"])).stdout, /Nothing is always allowed/);
     assert.deepEqual(JSON.parse((await cli.run(["policy", "list", "--json"])).stdout).grants, []);
   });
 

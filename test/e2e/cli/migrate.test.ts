@@ -25,7 +25,7 @@ test("after migrate a gateway shows the old sessions, remembers what was remembe
   const before = await snapshot(homedir);
   const dry = await cli.run(["migrate"]);
   assert.equal(dry.code, 0, dry.stderr);
-  assert.match(dry.stdout, /new +telegram:42, 2 messages\n[\s\S]*Nothing was changed\. \d+ would be taken over/);
+  assert.match(dry.stdout, /new +telegram:42, 2 messages\n[\s\S]*Nothing was changed\. \d+ would be imported/);
   assert.deepEqual(await snapshot(homedir), before);
 
   const running = await startCliGateway(cli);
@@ -37,7 +37,7 @@ test("after migrate a gateway shows the old sessions, remembers what was remembe
 
   const applied = await cli.run(["migrate", "--apply"]);
   assert.equal(applied.code, 0, applied.stderr);
-  assert.match(applied.stdout, /taken over +telegram:42, 2 messages/);
+  assert.match(applied.stdout, /imported +telegram:42, 2 messages/);
   assert.match(applied.stdout, /channels\.whatsapp: maxclaw does not have this channel/);
   const claw = await cli.run(["migrate", "--from", join(homedir, "old-claw"), "--apply", "--json"]);
   assert.equal(JSON.parse(claw.stdout).homes[0].kind, "openclaw");
@@ -63,6 +63,6 @@ test("after migrate a gateway shows the old sessions, remembers what was remembe
     child.kill("SIGTERM");
     await result;
     const again = await cli.run(["migrate", "--apply"]);
-    assert.match(again.stdout, /^0 taken over\./m, again.stdout);
+    assert.match(again.stdout, /^0 imported\./m, again.stdout);
   }
 });

@@ -271,7 +271,7 @@ test("the command says what it found, beside a gateway that runs and without one
   );
   const unknown = await cli.run(["replay", "turn_none"]);
   assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
-  assert.match(unknown.stderr, /^maxclaw: No session's log knows the turn turn_none/);
+  assert.match(unknown.stderr, /^maxclaw: No session's log contains the turn turn_none/);
 });
 
 test("a turn before which older messages were summarised comes out the same", async () => {

@@ -134,7 +134,7 @@ test("a gateway whose journal has lost its end does not start, says what is miss
     assert.match(status.stdout, /Problem: .*The journal in .* is (gone|older).* does not start.*maxclaw repair/);
     const repaired = await runMaxclaw(["repair"], home);
     assert.equal(repaired.code, 0, repaired.stderr);
-    assert.match(repaired.stdout, /Taken over from the conversations:/);
+    assert.match(repaired.stdout, /Recovered from the conversations:/);
     assert.ok(existsSync(journal));
     const before = model.requests.length;
     await using daemon = await startDaemon({ home });

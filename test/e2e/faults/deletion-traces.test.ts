@@ -93,7 +93,7 @@ for (const [way, remove] of Object.entries(deletions)) {
   });
 }
 
-test("one that is deleted while no gateway runs leaves none, nor does a backup that is made afterwards", async () => {
+test("one that is deleted while no gateway is running leaves none, nor does a backup that is made afterwards", async () => {
   await using script = await model();
   const home = await tempHome();
   writeFileSync(join(home, "config.json"), JSON.stringify(openAIConfig(script.apiBase)));

@@ -59,7 +59,7 @@ test("a home that was put back from an older copy, beside a newer workspace, is 
   rmSync(home, { recursive: true });
   cpSync(older, home, { recursive: true });
 
-  await assertRefused(home, /The journal in .* is older than it was.*The home was put back from an older copy/);
+  await assertRefused(home, /The journal in .* is older than it was.*Either the home was restored from an older copy/);
   const repaired = await runMaxclaw(["repair"], home);
   assert.equal(repaired.code, 0, repaired.stderr);
   assert.match(repaired.stdout, /5 accepted messages that wait for their answer again/);

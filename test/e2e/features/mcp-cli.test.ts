@@ -42,13 +42,13 @@ describe("maxclaw mcp", () => {
       (await cli.run(["mcp", "add", "memory", "--url", "https://x.test"])).stderr,
       /has a server memory already/,
     );
-    assert.match((await cli.run(["mcp", "list"])).stdout, /^memory +stdio +no gateway runs/m);
+    assert.match((await cli.run(["mcp", "list"])).stdout, /^memory +stdio +no gateway is running/m);
     const tested = await cli.run(["mcp", "test"]);
     assert.equal(tested.code, 1);
     assert.match(tested.stdout, /^memory: ok, stdio, \d+ ms, \d+ tools: .*read_graph/m);
     assert.match(tested.stdout, /^dead: failed: it ended with code 1: the database is on fire$/m);
     assert.equal((await cli.run(["mcp", "test", "memory"])).code, 0);
-    assert.match((await cli.run(["mcp", "remove", "dead"])).stdout, /taken out/);
+    assert.match((await cli.run(["mcp", "remove", "dead"])).stdout, /removed from/);
     const unmarked = await cli.run(["mcp", "add", "x", "npx", "-y", "thing"]);
     assert.deepEqual([unmarked.code, /Write -- before the command/.test(unmarked.stderr)], [2, true]);
     const env = { LOST_TOKEN: "a-token-of-somebody" };
@@ -68,7 +68,7 @@ describe("maxclaw mcp", () => {
     await writeFile(file, '{ "tools": { // mine\n } }');
     const { code, stderr } = await cli.run(["mcp", "add", "x", "--url", "https://x.test/mcp"]);
     assert.equal(code, 78);
-    assert.match(stderr, /line 1, column 14.*left as it is/);
+    assert.match(stderr, /line 1, column 14.*left unchanged/);
     assert.equal(await readFile(file, "utf8"), '{ "tools": { // mine\n } }');
   });
 
@@ -96,7 +96,7 @@ describe("maxclaw mcp", () => {
       ["send_message", "list_sessions", "read_events"],
     );
     const early = await call("list_sessions", {});
-    assert.deepEqual([early.isError, /does not run/.test(early.text)], [true, true]);
+    assert.deepEqual([early.isError, /is not running/.test(early.text)], [true, true]);
     const { url } = await startCliGateway(cli);
     assert.deepEqual(await call("send_message", { text: "when?" }), { text: "tea at five", isError: false });
     const asked = await call("send_message", { text: "say it", session: "cli:other" });
@@ -125,7 +125,7 @@ describe("maxclaw mcp", () => {
     await cli.run(["mcp", "add", "guarded", "--url", oauth.url]);
     assert.match(
       (await cli.run(["mcp", "test", "guarded"])).stdout,
-      /failed: it wants a login: log in with "maxclaw mcp login guarded"/,
+      /failed: it needs a login: log in with "maxclaw mcp login guarded"/,
     );
     const child = cli.start(["mcp", "login", "guarded"]);
     const done = finish(child);

@@ -104,7 +104,10 @@ test("what is allowed, asked and denied counts for the tool that is meant, not f
     policy: { rules },
   });
   await connected(w);
-  assert.match((await w.gateway.ask("try")).response, /^done: mcp_s_say is denied by policy\.rules\[0\]/);
+  assert.match(
+    (await w.gateway.ask("try")).response,
+    /^done: mcp_s_say may not be used this way: policy\.rules\[0\] denies it\./,
+  );
   w.model.setAnswer(
     callThenDone("call_tool", { name: "call_tool", input: { name: "mcp_s_say", input: { text: "y" } } }),
   );

@@ -95,7 +95,7 @@ test("nobody's answer is a no, which is told; /approve afterwards finds nothing"
   await w.shown(/^done: write_file may not write notes\.txt: the person was asked and did not answer/);
   assert.ok(!existsSync(sharedFile(w)));
   w.say(1, "/approve");
-  await w.shown("Nothing waits for your approval here.");
+  await w.shown("Nothing is waiting for your approval here.");
 });
 
 test("/approve always is remembered for this chat and this person, also after a restart, told to owners, and can be taken back", async () => {
@@ -404,7 +404,7 @@ test("rules of the config count on every route, and safe mode asks nobody", asyn
     agents: { defaults: { model: "openai/test-model", executionMode: "auto" } },
     policy: { rules: [{ tool: "write_file", verdict: "deny" }] },
   });
-  assert.match((await denied.gateway.ask("write")).response, /denied by policy\.rules\[0\]/);
+  assert.match((await denied.gateway.ask("write")).response, /may not .+: policy\.rules\[0\] denies it\./);
   await using safe = await startWriter({ agents: { defaults: { model: "openai/test-model", executionMode: "safe" } } });
   assert.match((await safe.gateway.ask("write")).response, /executionMode is "safe"/);
 });

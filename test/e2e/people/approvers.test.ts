@@ -18,7 +18,7 @@ import {
 import { assertSound } from "../../support/worlds/gateway.js";
 import { openSocket } from "../../support/worlds/http-clients.js";
 
-const needsOwner = "An owner of this assistant has to allow this.";
+const needsOwner = "An owner of this assistant must allow this.";
 
 /** A tool of which nobody knows what it does, and one that sends a text out. */
 function probes(done: string[]) {
@@ -86,7 +86,7 @@ test("an owner hears in their own chat of what only they can allow in a chat of 
   assert.equal(notice.chatId, "1");
   const [open] = w.gateway.gateway.api.listQuestions();
   assert.match(notice.text, new RegExp(`maxclaw answer ${open?.requestId}$`));
-  await w.shown(/An owner of this assistant has to allow this\. Without an answer it counts as a no\./);
+  await w.shown(/An owner of this assistant must allow this\. Without an answer it counts as a no\./);
   assert.equal(w.telegram.sent.filter(({ text }) => text.startsWith("In the chat")).length, 1);
   await w.gateway.gateway[Symbol.asyncDispose]();
   const { problems } = await verifyEvents(w.gateway, undefined, { signal: new AbortController().signal });
@@ -186,7 +186,7 @@ test("a tool of which nobody knows what it does is an owner's to allow, by typin
   const own = await w.shown("May I use foreign_do for User 42");
   assert.ok(own.text.includes(needsOwner) && own.buttons === undefined);
   w.say(42, "/approve");
-  await w.shown(/^An owner of this assistant has to allow this\.$/);
+  await w.shown(/^An owner of this assistant must allow this\.$/);
   w.say(42, "/stop");
   await until("it is withdrawn", () => w.gateway.gateway.api.listQuestions().length === 0, 10_000);
   w.sayInGroup(42, "Guest", "do it");
@@ -244,7 +244,7 @@ test("a sub-agent's question follows the one it works for", async () => {
   assert.match(open.sessionKey, /^telegram:42:spawn:/);
   assert.equal(open.approver, "owner");
   w.say(42, "yes");
-  await w.shown(/^An owner of this assistant has to allow this\.$/);
+  await w.shown(/^An owner of this assistant must allow this\.$/);
   assert.ok(!existsSync(file));
   await w.gateway.gateway.api.answerQuestion({ ...open, answer: "allow_once" });
   await until("it is written", () => existsSync(file), 10_000);
@@ -257,7 +257,7 @@ test("a question that a restart has left open is still an owner's to allow", asy
   w.gateway = await w.gateway.restart();
   await onlyQuestion(w);
   w.say(42, "yes");
-  await w.shown(/^An owner of this assistant has to allow this\.$/);
+  await w.shown(/^An owner of this assistant must allow this\.$/);
   assert.ok(!existsSync(w.file));
 });
 
@@ -376,5 +376,5 @@ test("what a rule allows runs as its words say, whatever earlier commands have l
   }
   command = "id";
   w.say(1, "who?");
-  await w.shown(/^done: exec is denied by policy\.rules\[0\]/);
+  await w.shown(/^done: exec may not run .+: policy\.rules\[0\] denies it\./);
 });

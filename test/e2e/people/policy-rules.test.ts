@@ -230,7 +230,7 @@ for (const [index, { rules, rows }] of table.entries())
         }
       }
       const { response } = await answer;
-      const denied = /is denied by policy\.rules\[(\d+)\]/.exec(response)?.[1];
+      const denied = / may not .+: policy\.rules\[(\d+)\] denies it\./.exec(response)?.[1];
       const verdict = denied !== undefined ? `denied by ${denied}` : wasAsked ? "asks" : "runs";
       assert.equal(verdict, row[2], `${row[0]} ${JSON.stringify(call[1])}: ${response}`);
       if (verdict === "runs") assert.doesNotMatch(response, /may not|not sent|not allowed|Wrong input/);
@@ -253,5 +253,5 @@ test("a command that an allowlist or a yes lets run sees the workspace as it wou
   await using gateway = await startGateway({ home });
   assert.match((await gateway.ask("read it")).response, /^done: a report/);
   model.setAnswer(callThenDone("exec", { command: `cat ${join(home, "workspace")}/h?dden.txt` }));
-  assert.match((await gateway.ask("and this")).response, /denied by policy\.rules\[0\]/);
+  assert.match((await gateway.ask("and this")).response, /may not .+: policy\.rules\[0\] denies it\./);
 });

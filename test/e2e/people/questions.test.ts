@@ -302,14 +302,14 @@ test("a secret is given on the page, stands in the secrets file only, and a chat
   writeFileSync(join(w.home, "secrets.json"), JSON.stringify({ OTHER: "kept-value" }), { mode: 0o600 });
   w.say(42, "weather");
   const question = await w.shown("Key for the weather?");
-  assert.match(question.text, /Secrets do not belong into a chat: give WEATHER_KEY on the web page/);
+  assert.match(question.text, /Secrets do not belong in a chat: give WEATHER_KEY on the web page/);
   assert.deepEqual(
     question.buttons?.flat().map(({ text }) => text),
     ["Go on without"],
   );
   w.say(42, secret);
   await until("the chat is pointed to the page", () => w.telegram.sent.length === 2);
-  assert.match(w.telegram.sent[1]?.text ?? "", /Secrets do not belong into a chat/);
+  assert.match(w.telegram.sent[1]?.text ?? "", /Secrets do not belong in a chat/);
   const [open] = w.gateway.gateway.api.listQuestions();
   assert.ok(open);
   assert.deepEqual(open.fields, ["WEATHER_KEY"]);

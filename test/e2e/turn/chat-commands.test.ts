@@ -128,7 +128,7 @@ test("/cron lists, switches, runs and removes the chat's own jobs; in a group on
   assert.match(await t.ask(guest, "/cron remove 2"), /There is no job 2 in this chat/);
   assert.match(await t.ask(guest, "/cron explode 1"), /^\/cron remove N/);
   assert.match(await t.ask(guest, "/cron remove"), /^Which one\?/);
-  assert.match(await t.ask(3, "/cron remove 1", -7), /Only who asked for this job, or an owner/);
+  assert.match(await t.ask(3, "/cron remove 1", -7), /Only the person who asked for this job, or an owner/);
   assert.match(await t.ask(3, "/cron", -7), /"ours"/);
   assert.match(await t.ask(owner, "/cron remove 1", -7), /^Removed: job_\w+ "ours"/);
   assert.match(await t.ask(guest, "/cron remove 1"), /^Removed: job_\w+ "mine"/);

@@ -399,7 +399,7 @@ test("in a chat the proposal, each step and the end are told once, and in a grou
   assert.match(proposal ?? "", /Plan: A trip.*waits for your go, 0 of 3[\s\S]*1\. Look up trains[\s\S]*\/plan go/);
   assert.equal(question, "Shall I?");
   say(3, "/plan go");
-  assert.match((await texts(3))[2] ?? "", /Only who asked for this plan, or an owner/);
+  assert.match((await texts(3))[2] ?? "", /Only the person who asked for this plan, or an owner/);
   say(2, "/plan go");
   const all = await texts(7);
   assert.deepEqual(all.slice(3), [

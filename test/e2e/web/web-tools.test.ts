@@ -35,7 +35,7 @@ test("tools that cannot work or are switched off are not offered, and status say
   });
   assert.deepEqual(wrong.names, ["web_fetch"]);
   assert.match(wrong.problems, /searxng needs apiBase/);
-  assert.match(wrong.problems, /fetch\.allow: http:\/\/x is no host/);
+  assert.match(wrong.problems, /fetch\.allow: http:\/\/x is not a host/);
 });
 
 test("a page is material: fenced for the model, and after it an address that the model makes up asks", async () => {

@@ -38,7 +38,7 @@ test("an owner who reads a failure is spoken to, others are told who can help, a
   });
   const [mine, theirs] = [true, false].map((isOwner) => failureText(modelSentence(unreached), "turn_1", isOwner));
   assert.match(mine ?? "", /If it happens again, check the network/);
-  assert.match(theirs ?? "", /If it happens again, the owner of this gateway has to check the network/);
+  assert.match(theirs ?? "", /If it happens again, the owner needs to check the network/);
   assert.equal(failureDetail("The disk is full.", "The disk is full"), "The disk is full.");
   assert.equal(failureDetail("It failed.", "429 slow down"), "It failed. [429 slow down]");
 });

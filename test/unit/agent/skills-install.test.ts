@@ -110,7 +110,7 @@ test("archives that lead out of their folder, hold links or are too large leave 
     assert.deepEqual(t.there(), [], name);
   }
   await assert.rejects(t.install(t.file("text.zip", "no zip at all")), /text\.zip is not unpacked/);
-  await assert.rejects(t.install(t.zip([skill]).replace("pack", "nothing")), /is no folder, no zip/);
+  await assert.rejects(t.install(t.zip([skill]).replace("pack", "nothing")), /is not a folder, a zip/);
   assert.deepEqual(
     readdirSync(t.root).filter((name) => name.startsWith("evil")),
     [],
@@ -150,9 +150,9 @@ test("a git repository is cloned without its history, and nothing in it or for i
   assert.deepEqual(await t.install(`${url}#other`, { only: "coffee" }), ["coffee"]);
   assert.deepEqual(readdirSync(t.root).includes("ran"), false, "no hook has run");
   await assert.rejects(t.install(`${url}#nothing`), /cannot be cloned: .*nothing/);
-  await assert.rejects(t.install(`${url}#--upload-pack=x`), /is no branch/);
-  await assert.rejects(t.install("ext::sh -c touch% /tmp/x"), /is no folder/);
-  await assert.rejects(t.install("--upload-pack=x"), /is no folder/);
+  await assert.rejects(t.install(`${url}#--upload-pack=x`), /is not a branch/);
+  await assert.rejects(t.install("ext::sh -c touch% /tmp/x"), /is not a folder/);
+  await assert.rejects(t.install("--upload-pack=x"), /is not a folder/);
   assert.deepEqual(
     t.there().filter((name) => name.startsWith(".")),
     [],
@@ -165,7 +165,7 @@ test("a new skill is a form that works, under a name that a file can have", asyn
   assert.deepEqual(await validateSkill(path.join(made.path, "SKILL.md")), { errors: [], warnings: [] });
   await assert.rejects(createSkill("my-skill", "", workspace), /already/);
   for (const name of ["../x", "a/b", "all", "", ".x", "x.", "a".repeat(65)])
-    await assert.rejects(createSkill(name, "", workspace), /is no name for a skill/, name);
+    await assert.rejects(createSkill(name, "", workspace), /is not a valid skill name/, name);
 });
 
 test("validating names what does not work, and what breaks the standard", async (context) => {

@@ -202,7 +202,7 @@ test("reading a skill by name gives its text, and where the rest and its files a
   assert.match(
     text,
     new RegExp(
-      `^x{12000}\\n\\n\\[Cut: the rest stands in ${file}\\]\\n\\n\\[Files of this skill: ${path.dirname(file)}\\]$`,
+      `^x{12000}\\n\\n\\[Cut: the rest is in ${file}\\]\\n\\n\\[Files of this skill: ${path.dirname(file)}\\]$`,
     ),
   );
   assert.equal((await place.skills.read("pdf"))?.text, text);

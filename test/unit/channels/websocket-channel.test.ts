@@ -130,6 +130,8 @@ test("a frame that is not as documented is answered, and harms nothing", async (
     frames.map(({ type }) => type),
     ["hello", ...Array.from({ length: 7 }, () => "error")],
   );
+  const dance = frames.find((one) => one.type === "error" && !/JSON object/.test(JSON.stringify(one)));
+  assert.match(JSON.stringify(dance), /must be message, edit or delete/);
   socket.terminate();
 });
 

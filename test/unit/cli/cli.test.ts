@@ -189,7 +189,7 @@ describe("status without a gateway", () => {
     await writeFile(join(cli.home, "config.json"), '{"gatway": {}, "channels": {"whatsapp": {"enabled": true}}}');
     const { code, stdout } = await cli.run(["status"]);
     assert.equal(code, 1, "there is something to look at");
-    assert.match(stdout, /no gateway runs/);
+    assert.match(stdout, /no gateway is running/);
     assert.match(stdout, /Problem: .*"gatway".*did you mean "gateway"/);
     assert.match(stdout, /Problem: .*no WhatsApp channel yet/);
     const parsed = JSON.parse((await cli.run(["status", "--json"])).stdout);

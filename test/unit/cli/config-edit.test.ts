@@ -54,7 +54,7 @@ test("comments and order of YAML stay", async () => {
 
 for (const [what, text] of [
   ["is damaged", '{"a": 1,}'],
-  ["is no object", "[1]"],
+  ["is not an object", "[1]"],
   ["holds a number that would change", '{"owners": [12345678901234567890]}'],
   ["has something else at that place", '{"tools": "none"}'],
 ] as const)

@@ -526,7 +526,10 @@ describe("migrate", () => {
     await assert.rejects(run(true, { from: home }), /is in use as the home already/);
     const own = { ...target, home: join(homedir, ".maxclaw"), workspace: join(homedir, ".maxclaw/workspace") };
     await assert.rejects(run(true, { target: own }), /itself is in use here/);
-    await assert.rejects(run(true, { from: join(homedir, "nowhere") }), /is no home of maxclaw, nanobot or OpenClaw/);
+    await assert.rejects(
+      run(true, { from: join(homedir, "nowhere") }),
+      /is not a home of maxclaw, nanobot or OpenClaw/,
+    );
     const shared = { ...target, workspace: join(homedir, ".maxclaw/workspace") };
     await assert.rejects(run(true, { target: shared }), /which is in use here already/);
   });

@@ -132,12 +132,12 @@ const losses: readonly { readonly name: string; readonly lose: (lived: Lived) =>
   {
     name: "gone",
     lose: ({ home }) => fs.rmSync(join(home, "journal"), { recursive: true }),
-    says: /is gone: journal\.mark tells of \d+ transactions.*may be lost/,
+    says: /is gone: journal\.mark says that \d+ transactions.*may be lost/,
   },
   {
     name: "an empty folder",
     lose: ({ home }) => fs.rmSync(segmentOf(home)),
-    says: /is gone: journal\.mark tells of \d+ transactions/,
+    says: /is gone: journal\.mark says that \d+ transactions/,
   },
   {
     name: "an older copy",
@@ -163,7 +163,7 @@ const losses: readonly { readonly name: string; readonly lose: (lived: Lived) =>
       fs.cpSync(older, join(home, "journal"), { recursive: true });
       fs.copyFileSync(olderMark, join(home, markName));
     },
-    says: /older than it was: .*logs\.mark\)\. The home was put back from an older copy, or.*1 message would be answered a second/,
+    says: /older than it was: .*logs\.mark\)\. Either the home was restored from an older copy, or.*1 message would be answered a second/,
   },
   {
     name: "an older copy together with its mark, without the other mark",
@@ -189,7 +189,7 @@ const losses: readonly { readonly name: string; readonly lose: (lived: Lived) =>
       fs.rmSync(join(home, "journal"), { recursive: true });
       fs.rmSync(join(home, markName));
     },
-    says: /is gone: .*logs\.mark tells of \d+ transactions/,
+    says: /is gone: .*logs\.mark says that \d+ transactions/,
   },
   {
     name: "an older copy without a mark",

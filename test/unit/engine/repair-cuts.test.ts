@@ -108,7 +108,7 @@ test("a journal cut at any byte, inside a line or between two, is completed from
     const { text, ...outcome } = await repairAndStart(t, killed, name, bytes.subarray(0, cut));
     assert.deepEqual(outcome, asItShouldBe, `cut at ${cut} of ${bytes.length}\n${text}`);
     if (text.startsWith("Nothing is damaged")) continue;
-    assert.match(text, /Taken over from the conversations:/, `cut at ${cut}`);
+    assert.match(text, /Recovered from the conversations:/, `cut at ${cut}`);
     assert.match(text, maybeGone, `cut at ${cut}`);
   }
   const { text } = await repairAndStart(t, killed, name, Buffer.alloc(0));

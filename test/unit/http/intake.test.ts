@@ -179,7 +179,7 @@ test("what a full chat cannot take is refused for good, told once, and its neigh
   const cursor = { name: "telegram:offset", value: "9" };
   assert.equal((await intake.receive("telegram", received("one"))).status, "accepted");
   const full = await intake.receive("telegram", received("two", { dedupId: "d:2", cursor }));
-  assert.match(full.status === "refused" ? (full.reply ?? "") : "", /left out until I have caught up/);
+  assert.match(full.status === "refused" ? (full.reply ?? "") : "", /I do not read new ones until I have caught up/);
   assert.deepEqual(await intake.receive("telegram", received("three")), { status: "refused" }, "told once");
   assert.equal((await intake.receive("telegram", received("one", { chatId: "43" }))).status, "accepted");
   assert.equal(await engine.cursor("telegram:offset"), "9");
@@ -479,7 +479,7 @@ test("what its channel cannot keep is refused for good and told once, and nothin
   const leave = (more: Partial<ReceivedMessage> = {}) =>
     intake.receive("telegram", received("many words", { isLeftOut: true, dedupId: "d:1", ...more }));
   const told = await leave();
-  assert.match(told.status === "refused" ? (told.reply ?? "") : "", /left out until I have caught up/);
+  assert.match(told.status === "refused" ? (told.reply ?? "") : "", /I do not read new ones until I have caught up/);
   assert.deepEqual(await leave({ dedupId: "d:2" }), { status: "refused" }, "told once");
   assert.deepEqual(await leave({ senderId: "66", chatType: "group" }), { status: "refused" });
   assert.deepEqual(await intake.receive("telegram", received("many words", { dedupId: "d:1" })), {

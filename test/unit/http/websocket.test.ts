@@ -72,10 +72,10 @@ test("what is wrong is said, with the id where there is one, and the connection 
   const command = (type: string, payload: unknown): string =>
     JSON.stringify({ type: "command", id: "x", command: { type, payload } });
   await refused("not json", undefined, /not valid JSON/);
-  await refused("[1]", undefined, /^body: /);
-  await refused('{"type":"command","id":"x"}', "x", /^command: /);
+  await refused("[1]", undefined, /^body: must be of the type object$/);
+  await refused('{"type":"command","id":"x"}', "x", /^command: is missing$/);
   await refused('{"type":"command","command":{"type":"session_list"}}', undefined, /^id: /);
-  await refused('{"type":"event","id":"x"}', "x", /^type: /);
+  await refused('{"type":"event","id":"x"}', "x", /^type: must be command, chat or interrupt$/);
   await refused(`{"a":${"[".repeat(100)}${"]".repeat(100)}}`, undefined, /64 levels/);
   await refused(command("no_such", {}), "x", /no command "no_such"/, "unknown_command");
   await refused(command("constructor", {}), "x", /no command/, "unknown_command");

@@ -63,7 +63,7 @@ describe("a login at an MCP server that is free to begin with", () => {
 
   it("ends where a larger scope is never given, and keeps what it has if that is the first", async () => {
     await using w = await start({ needs: { ...freeStart, "tools/list": "admin" }, givesNothing: true });
-    await assert.rejects(w.login(), /guarded wants more than this login may do \(scope admin\)/);
+    await assert.rejects(w.login(), /guarded needs more rights than this login has \(scope admin\)/);
     assert.equal(w.oauth.scopes.length, 1);
     assert.notEqual((await w.store.read(w.server))?.tokens, undefined);
   });
@@ -79,7 +79,7 @@ describe("a login at an MCP server that is free to begin with", () => {
       assert.ok(tool);
       return (await place.run(tool, {})).text;
     };
-    const hint = /wants more rights than the login has \(scope write\): log in with "maxclaw mcp login guarded"/;
+    const hint = /needs more rights than this login has \(scope write\): log in with "maxclaw mcp login guarded"/;
     assert.match(await call(), hint);
     assert.match(open.servers.status()[0]?.wants ?? "", hint);
     assert.equal(open.servers.status()[0]?.state, "connected");
@@ -93,7 +93,7 @@ describe("a login at an MCP server that is free to begin with", () => {
     assert.equal(open.servers.status()[0]?.wants, undefined);
   });
 
-  it("a call that wants a login where none was made leads to one", async () => {
+  it("a call that needs a login where none was made leads to one", async () => {
     const needs = { ...freeStart, "tools/list": "", "tools/call": "write" };
     await using w = await start({ needs, isSecretive: true });
     assert.equal(await w.login(), false);
@@ -102,7 +102,7 @@ describe("a login at an MCP server that is free to begin with", () => {
     await open.waitFor("guarded", "connected");
     const tool = open.servers.find("mcp_guarded_secret");
     assert.ok(tool);
-    assert.match((await place.run(tool, {})).text, /wants a login \(scope write\): log in with/);
+    assert.match((await place.run(tool, {})).text, /needs a login \(scope write\): log in with/);
     assert.equal(await w.login(), true);
     assert.deepEqual(w.oauth.scopes, ["write"]);
   });
@@ -124,7 +124,7 @@ describe("the answer of an authorization server", () => {
   });
 
   for (const [iss, why] of [
-    ["wrong", /refused: the answer is from https:\/\/other\.example, and http:\/\/127\.0\.0\.1:\d+ was asked/],
+    ["wrong", /refused: the answer is from https:\/\/other\.example, but http:\/\/127\.0\.0\.1:\d+ was asked/],
     ["absent", /refused: the answer does not say which login server it is from/],
   ] as const)
     it(`does not count when who it is from is ${iss}`, async () => {

@@ -30,6 +30,21 @@ const run = (command: string): ToolAccess => ({ kind: "command", command, isSand
 const allow = (argument: string): PolicyRule => ({ tool: "exec", argument, verdict: "allow" });
 const allows = (argument: string, command: string): boolean => decide([allow(argument)], run(command)) === "allow";
 
+test("a refusal by a rule names the command or the path that was compared", () => {
+  const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role: "owner", audience: "owner" } as const;
+  const policy = createPolicy({ ...defaults, rules: [{ tool: "none", verdict: "ask" }, { verdict: "deny" }] });
+  const sentenceOf = (tool: ToolTraits, access: ToolAccess): string => {
+    const decision = policy.mayUseTool({ tool, access, folder, speaker });
+    assert.equal(decision.verdict, "deny");
+    return decision.verdict === "deny" ? decision.sentence : "";
+  };
+  assert.equal(sentenceOf(exec, run("git push")), "exec may not run git push: policy.rules[1] denies it.");
+  assert.match(
+    sentenceOf({ ...exec, name: "write_file" }, { kind: "write", path: `${workspace}/notes/a.md` }),
+    /^write_file may not write .*notes\/a\.md: policy\.rules\[1\] denies it\.$/,
+  );
+});
+
 test("plain words are read as every shell reads them", () => {
   for (const [command, ...words] of [
     ["git log -5", "git", "log", "-5"],

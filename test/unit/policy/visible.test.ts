@@ -5,7 +5,7 @@ import { toTelegramHtml } from "../../../src/channels/formatting/telegram-html.j
 import { noticeOf } from "../../../src/client/notices.js";
 import { createPolicy } from "../../../src/policy/policy.js";
 import { visible, visibleAddress, visibleJson, visibleLines } from "../../../src/util/text/visible.js";
-import { questionOf } from "../../../src/web/view-parts.js";
+import { questionOf } from "../../../src/web/session/view-parts.js";
 import { parseTelegramHtml } from "../../support/rules/telegram-entities.js";
 
 /** Everything by which a text may look like another one. */
@@ -145,7 +145,7 @@ test("a permission is shown letter by letter in chats, on the page and in notice
 test("what only an owner may allow is told in the chat without options", () => {
   for (const approver of ["owner", undefined] as const) {
     const own = { ...asked, approver };
-    assert.match(questionText(own), /An owner of this assistant has to allow this\./);
+    assert.match(questionText(own), /An owner of this assistant must allow this\./);
     assert.deepEqual(choicesFor(own), []);
   }
   assert.doesNotMatch(questionText(asked), /owner/);

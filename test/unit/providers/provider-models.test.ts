@@ -31,10 +31,12 @@ describe("what status says of the models", () => {
   test("a key for a provider whose address nobody knows is told, beside one that works as well", () => {
     const lost = { apiKey: "k", models: [] };
     const works = { apiKey: "k", models: [{ id: "m" }] };
-    assert.match(modelsOf({ acme: lost }).problems().join(), /no address of the provider acme/);
+    assert.match(modelsOf({ acme: lost }).problems().join(), /does not know the address of the provider acme/);
     const both = modelsOf({ openai: works, acme: lost });
     assert.deepEqual(both.describe(), { provider: "openai", model: "openai/m" });
-    assert.deepEqual(both.problems(), ["maxclaw knows no address of the provider acme. Set providers.acme.apiBase."]);
+    assert.deepEqual(both.problems(), [
+      "maxclaw does not know the address of the provider acme. Set providers.acme.apiBase.",
+    ]);
     assert.deepEqual(modelsOf({ openai: works }).problems(), []);
   });
 });

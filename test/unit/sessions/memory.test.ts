@@ -75,7 +75,7 @@ test("a link is not followed, nor a memory folder that leads elsewhere, and nobo
   assert.deepEqual(files, {});
   assert.match(problems.join("\n"), /AGENTS\.md cannot be read: it is a link, which is not followed/);
   assert.match(problems.join("\n"), /SOUL\.md cannot be read: it is not a regular file/);
-  assert.match(problems.join("\n"), /MEMORY\.md cannot be read: its folder leads to another place/);
+  assert.match(problems.join("\n"), /MEMORY\.md cannot be read: its folder is a link to another place/);
 });
 
 test("CLAUDE.md stands in where AGENTS.md is missing or still the template", async () => {

@@ -101,9 +101,9 @@ test("nothing is written through a link, into a pipe, or into a folder that lead
   await assert.rejects(appendOlderText(fileIn(root), first, { markForeign }), /it is not a regular file/);
   rmSync(join(root, "memory"), { recursive: true });
   symlinkSync(elsewhere, join(root, "memory"));
-  await assert.rejects(appendOlderText(fileIn(root), first, { markForeign }), /its folder leads to another place/);
+  await assert.rejects(appendOlderText(fileIn(root), first, { markForeign }), /its folder is a link to another place/);
   const notes = createNotes({ root, name: "memory/MEMORY.md" });
-  await assert.rejects(notes.change({ kind: "add", text: "x" }), /its folder leads to another place/);
+  await assert.rejects(notes.change({ kind: "add", text: "x" }), /its folder is a link to another place/);
   assert.equal(readFileSync(target, "utf8"), "mine");
   assert.ok(!existsSync(join(elsewhere, "MEMORY.md")));
 });

@@ -54,7 +54,7 @@ test("a package that is missing is named with the command that installs it", asy
 
 test("SQL without a connector, or with an unknown one, names those that there are", async () => {
   for (const options of [{}, { connector: "oracle" }])
-    assert.match((await opened("db0", options)).problem, /storage\.options\.connector has to be one of .*postgresql/);
+    assert.match((await opened("db0", options)).problem, /storage\.options\.connector must be one of .*postgresql/);
 });
 
 test("an option that cannot be read leads to no other storage, and passwords in addresses are masked", async (t) => {

@@ -229,7 +229,7 @@ test("an edit that matches nowhere or often changes nothing and says what to do"
   const file = place.file(`${own}/code.ts`, text);
   const edit = (old_text: string, new_text = "new") => place.run(editFileTool, { path: "code.ts", old_text, new_text });
   assert.match((await edit("if (x) {")).text, /2 times \(lines 1, 4\)/);
-  assert.match((await edit("nothing")).text, /does not stand there\. Read the file/);
+  assert.match((await edit("nothing")).text, /was not found\. Read the file/);
   assert.match((await edit("if (x) {\n\ty();")).text, /Line 1 is like it/);
   assert.match((await edit("y();", "y();")).text, /are the same/);
   assert.equal(readFileSync(file, "utf8"), text);

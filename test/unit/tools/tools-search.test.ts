@@ -44,7 +44,7 @@ test("files are found by name below the session's folder, or where the path says
   assert.equal((await place.run(globTool, { pattern: "*.md", path: place.workspace })).text, "docs/d.md");
   assert.equal(
     (await place.run(globTool, { pattern: "*.pdf" })).text,
-    `No file fits.\n[workspace: ${place.workspace}]`,
+    `No file matches.\n[workspace: ${place.workspace}]`,
   );
   assert.match((await place.run(globTool, { pattern: "*", path: "a.md" })).text, /not a folder/);
   assert.match((await place.run(globTool, { pattern: "*", path: "gone" })).text, /does not exist/);
@@ -68,7 +68,13 @@ test("lines are found with their numbers; binary files, dot entries and librarie
   assert.match(one.text, /a\.txt:1: one/);
   const broken = await place.run(grepTool, { pattern: "(two", ...at });
   assert.equal(broken.isError, true);
-  assert.match(broken.text, /no regular expression/);
+  assert.match(broken.text, /not a valid regular expression/);
+  const tooMany = "{a,b}".repeat(20);
+  for (const told of [
+    await place.run(grepTool, { pattern: "two", glob: tooMany, ...at }),
+    await place.run(globTool, { pattern: tooMany, ...at }),
+  ])
+    assert.match(told.text, /^"\{a,b\}.*" is not a valid glob pattern/);
 });
 
 test("what could not be searched is said, so that no line is taken for none", async () => {
@@ -81,7 +87,7 @@ test("what could not be searched is said, so that no line is taken for none", as
   const one = await place.run(grepTool, { pattern: "error", path: path.join(place.workspace, "big.log") });
   assert.match(one.text, /^Nothing matches\.[\s\S]*\[not searched, larger than 5 MB: .*big\.log\]/);
   const binary = await place.run(grepTool, { pattern: "error", path: data });
-  assert.match(binary.text, /\[not searched: it is no text file\]/);
+  assert.match(binary.text, /\[not searched: not a text file\]/);
 });
 
 test("neither tool leaves the folder over a link, nor sees other sessions, secrets or what a rule forbids", async () => {

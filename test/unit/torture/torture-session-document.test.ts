@@ -31,7 +31,7 @@ test("a session whose log is missing goes on with what its document shows", asyn
       ["text of msg_1"],
     );
     assert.equal(lastSequence, 1, time);
-    assert.equal(told(s, "is missing: took over 1 messages"), time === "first");
+    assert.equal(told(s, "is missing: imported 1 messages"), time === "first");
   }
 });
 

@@ -15,7 +15,7 @@ export function addBackupCommand(program: Command, version: string): void {
     .description("Write home and workspace into one file, also while the gateway runs")
     .argument("[file]", "where to; default: maxclaw-backup-<time>.tar.gz here")
     .option("--secrets", "with API keys, tokens and secrets.json; without it they are left out")
-    .option("-c, --config <file>", "use this config file, and take it along")
+    .option("-c, --config <file>", "use this config file, and include it")
     .option("--json", "as JSON")
     .action(async (file: string | undefined, flags: Flags) => {
       const [{ openContext }, { withFiles }, { makeBackup }, { resolve }] = await Promise.all([
@@ -52,7 +52,7 @@ function printBackup(target: string, { files, leftOut, hasSecrets, placeholders,
   if (hasSecrets) print("It holds your keys and tokens: keep it where nobody else can read it.");
   else
     print(
-      `Keys and tokens are not in it${placeholders.length === 0 ? "" : ` (${placeholders.length} in the config)`}; --secrets takes them along.`,
+      `Keys and tokens are not in it${placeholders.length === 0 ? "" : ` (${placeholders.length} in the config)`}; --secrets includes them.`,
     );
   for (const { path, why } of leftOut) printNote(`maxclaw: ${path} is not in the backup: ${why}`);
 }

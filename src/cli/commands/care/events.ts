@@ -14,7 +14,7 @@ interface VerifyFlags extends Flags {
 }
 
 export function addEventsCommand(program: Command): void {
-  const events = program.command("events").description("Look into the events that everything is made of");
+  const events = program.command("events").description("Inspect the stored events");
   events
     .command("verify")
     .description(
@@ -23,7 +23,7 @@ export function addEventsCommand(program: Command): void {
     .argument("[key]", "only this session, e.g. telegram:42")
     .option("-c, --config <file>", "use this config file, to find the workspace")
     .option("--json", "as JSON")
-    .option("--progress", "say on stderr how far it is, as it does on a terminal")
+    .option("--progress", "show progress on stderr, as it does on a terminal")
     .action(async (key: string | undefined, flags: VerifyFlags) => {
       const { verifyEvents } = await import("../../../offline/events.js");
       using progress = openProgress(process.stderr, flags.progress === true);
@@ -42,7 +42,7 @@ export function addEventsCommand(program: Command): void {
     });
   events
     .command("trace")
-    .description("Show where an event stands, what it follows from, what came of it, and what was delivered")
+    .description("Show where an event is stored, what caused it, what followed from it, and what was delivered")
     .argument("<event-id>", "e.g. evt_0123456789abcdef0123")
     .option("-c, --config <file>", "use this config file, to find the workspace")
     .option("--json", "as JSON")

@@ -14,7 +14,7 @@ export function addLedgerCommand(program: Command): void {
     .description(
       "Check that each accepted message was answered or waits; exit code 1 if one is lost, 3 if this could not be checked",
     )
-    .option("-c, --config <file>", "use this config file, if no gateway runs")
+    .option("-c, --config <file>", "use this config file, if no gateway is running")
     .option("--json", "as JSON, every message")
     .action(async (flags: Flags) => {
       const [{ openContext }, { connectRunning }, { readOfflineLedger }, { parseLedger, summaryOf }] =
@@ -39,7 +39,7 @@ export function addLedgerCommand(program: Command): void {
     });
   ledger
     .command("settle")
-    .description("Note that you have looked after a lost message, so that it is not called lost any more")
+    .description("Mark a lost message as dealt with, so that it is no longer reported as lost")
     .argument("<message...>", "as maxclaw ledger check names it")
     .option("-c, --config <file>", "use this config file, to find the workspace")
     .option("--json", "as JSON")

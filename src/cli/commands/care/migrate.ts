@@ -14,7 +14,7 @@ interface Flags {
 export function addMigrateCommand(program: Command): void {
   program
     .command("migrate")
-    .description("Take over memory, skills, sessions, jobs and config of an old maxclaw, nanobot or OpenClaw")
+    .description("Import memory, skills, sessions, jobs and config of an old maxclaw, nanobot or OpenClaw")
     .option("--from <folder>", "its home; default: all that are in their usual places")
     .addOption(
       new Option("--kind <kind>", "whose home it is; default: by its files").choices([
@@ -68,7 +68,7 @@ function printHomes(homes: readonly MigratedHome[], home: string, isApplied: boo
     for (const step of steps) {
       if (step.area !== area) print(`  ${step.area}`);
       area = step.area;
-      const word = isApplied && step.status === "new" ? "taken over" : words[step.status];
+      const word = isApplied && step.status === "new" ? "imported" : words[step.status];
       print(
         `    ${word.padEnd(13)}  ${harmless(step.what)}${step.remark === undefined ? "" : ` (${harmless(step.remark)})`}`,
       );
@@ -77,7 +77,7 @@ function printHomes(homes: readonly MigratedHome[], home: string, isApplied: boo
     for (const { what, why } of problems) print(`    ${harmless(what)}: ${harmless(why)}`);
   }
   const fresh = homes.flatMap(({ steps }) => steps).filter(({ status }) => status === "new").length;
-  if (isApplied) print(`${fresh} taken over. The old files were only read. Next: maxclaw gateway`);
-  else if (fresh === 0) print("There is nothing new to take over.");
-  else print(`Nothing was changed. ${fresh} would be taken over: stop the gateway, then add --apply.`);
+  if (isApplied) print(`${fresh} imported. The old files were only read. Next: maxclaw gateway`);
+  else if (fresh === 0) print("There is nothing new to import.");
+  else print(`Nothing was changed. ${fresh} would be imported: stop the gateway, then add --apply.`);
 }

@@ -8,7 +8,7 @@ interface Flags {
 
 /** `repair`, and `journal repair` as it was called before. */
 export function addRepairCommands(program: Command): void {
-  const journal = program.command("journal").description("Look after the file that makes messages durable");
+  const journal = program.command("journal").description("Repair the file that makes messages durable");
   for (const command of [program.command("repair"), journal.command("repair")])
     command
       .description("Mend a damaged journal and damaged conversations, and say what is lost; stop the gateway first")

@@ -6,9 +6,7 @@ import { print, printJson } from "../../text/output.js";
 export function addReplayCommand(program: Command): void {
   program
     .command("replay")
-    .description(
-      "Run a turn of the past again, offline, with its recorded answers and results; exit code 1 if it differs",
-    )
+    .description("Run a past turn again, offline, with its recorded answers and results; exit code 1 if it differs")
     .argument("<turn>", "e.g. turn_0f3a…, as events and error messages name it")
     .option("-c, --config <file>", "use this config file")
     .option("--json", "as JSON, with both events where they differ")
@@ -32,7 +30,7 @@ export function addReplayCommand(program: Command): void {
       const found = await findTurn(home, join(loaded.config.agents.defaults.workspace, ".sessions"), turnId);
       if (found === undefined)
         throw new CommandError(
-          `No session's log knows the turn ${turnId}. "maxclaw sessions list" names the sessions.`,
+          `No session's log contains the turn ${turnId}. "maxclaw sessions list" names the sessions.`,
         );
       try {
         const turn = readRecordedTurn(found, turnId);

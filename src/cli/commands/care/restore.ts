@@ -11,7 +11,7 @@ interface Flags {
 export function addRestoreCommand(program: Command): void {
   program
     .command("restore")
-    .description("Put a backup in the place of an empty home; stop the gateway first")
+    .description("Restore a backup into an empty home; stop the gateway first")
     .argument("<file>", "what maxclaw backup wrote")
     .option("--force", "set aside what is there; nothing is deleted")
     .option("--json", "as JSON")

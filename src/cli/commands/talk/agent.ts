@@ -13,7 +13,7 @@ export function addAgentCommand(program: Command, version: string): void {
     .description("Interact with the agent here in the terminal")
     .option("-m, --message <text>", "send this and print only the answer; - takes the message from stdin")
     .option("-s, --session <key>", "the conversation to go on with", "cli:default")
-    .option("-c, --config <file>", "use this config file, if no gateway runs")
+    .option("-c, --config <file>", "use this config file, if no gateway is running")
     .addHelpText(
       "after",
       "\nWithout -m: a conversation, or, with a pipe on stdin, one message." +

@@ -18,7 +18,7 @@ export function addAnswerCommand(program: Command): void {
         import("../../chat/waiting-questions.js"),
       ]);
       const client = await connectRunning(await openContext());
-      if (client === undefined) throw new CommandError("No gateway runs, so nothing waits for an answer.");
+      if (client === undefined) throw new CommandError("No gateway is running, so nothing waits for an answer.");
       if (id === undefined) await listQuestions(client);
       else await answerOne(client, id, answer);
     });

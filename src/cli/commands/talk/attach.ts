@@ -26,7 +26,7 @@ export function addAttachCommand(program: Command): void {
       const context = await openContext(config);
       const gateway = await connectRunning(context);
       if (gateway === undefined)
-        throw new CommandError("No gateway runs for this home. Start it with: maxclaw gateway");
+        throw new CommandError("No gateway is running for this home. Start it with: maxclaw gateway");
       const sessionKey = key.includes(":") ? key : `cli:${key}`;
       // Says what is wrong, where a WebSocket is only refused.
       await gateway.get(`/api/sessions/${segment(sessionKey)}/status`);

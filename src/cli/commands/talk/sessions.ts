@@ -71,7 +71,7 @@ export function addSessionsCommand(program: Command, version: string): void {
     .action(async (key: string, { yes }: { readonly yes?: true }) => {
       if (yes !== true && process.stdin.isTTY) {
         const { confirm } = await import("../../chat/question.js");
-        if (!(await confirm(`Delete ${key}? Nothing brings it back.`))) throw new CommandError("Nothing was deleted.");
+        if (!(await confirm(`Delete ${key}? This cannot be undone.`))) throw new CommandError("Nothing was deleted.");
       }
       await withClient(version, (client) => client.delete(`/api/sessions/${segment(key)}`));
       print(`Deleted ${key}`);

@@ -30,7 +30,7 @@ export function findLoss(journal: JournalToCheck): string | undefined {
   const name = marks.isOfHome ? basename(marks.path) : marks.path;
   if (records === undefined) {
     if (mark > 0)
-      return `The journal in ${folder} is gone: ${name} tells of ${mark} transactions that were safe on the disk.`;
+      return `The journal in ${folder} is gone: ${name} says that ${mark} transactions were safe on the disk.`;
     const log = journal.logs().find((path) => findLogEnd(path, undefined, undefined).lastSeq > 0);
     return log === undefined
       ? undefined
@@ -49,7 +49,8 @@ export function findLoss(journal: JournalToCheck): string | undefined {
   return undefined;
 }
 
-const olderHome = "The home was put back from an older copy, or the workspace was used with another home in between.";
+const olderHome =
+  "Either the home was restored from an older copy, or the workspace was used with another home in between.";
 
 /** @throws {EngineError} `corrupt`, with what may be lost and what would be repeated */
 export async function assertWhole(journal: JournalToCheck, now: number): Promise<void> {
@@ -60,7 +61,7 @@ export async function assertWhole(journal: JournalToCheck, now: number): Promise
   const evidence = records === undefined ? undefined : await gatherEvidence(records, logs, now);
   const details = evidence === undefined ? goneDetails : detailsOf(evidence);
   throw new EngineError(
-    `${loss} ${details} Nothing was changed. Put the newest copy of the folder back if you have one. Else run "maxclaw repair": it takes over what the conversations prove, and says what is lost.`,
+    `${loss} ${details} Nothing was changed. Put the newest copy of the folder back if you have one. Else run "maxclaw repair": it recovers what the conversations prove, and says what is lost.`,
     { kind: "corrupt" },
   );
 }
@@ -78,7 +79,7 @@ function detailsOf(evidence: Evidence): string {
     countOf(sent.length, "reply would be sent a second time", "replies would be sent a second time"),
     countOf(unsent.length, "reply may not have been sent", "replies may not have been sent"),
   ].filter((line) => line !== "");
-  const known = lines.length === 0 ? "" : `What the conversations tell: ${lines.join(", ")}. `;
+  const known = lines.length === 0 ? "" : `What the conversations show: ${lines.join(", ")}. `;
   return `${known}Messages that were accepted last may be lost without a trace, and so may pairings, approvals ("always" too) and scheduled jobs.`;
 }
 

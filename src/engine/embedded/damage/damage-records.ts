@@ -41,7 +41,7 @@ export function tellDamage(
   };
   try {
     const written = writer.writeEvents(sessionKey, [event], [{ o: "put", kind: damageKind, id: sessionKey, value }]);
-    written.publish().catch((error: unknown) => log.error("telling of a damaged log failed", { error }));
+    written.publish().catch((error: unknown) => log.error("reporting a damaged log failed", { error }));
   } catch (error) {
     // The next reader finds the gap again.
     log.error(`that a session log was damaged could not be stored: ${messageOf(error)}`, { session: sessionKey });

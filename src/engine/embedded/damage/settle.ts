@@ -21,7 +21,7 @@ function settled(messageId: string): EventDraft {
     {
       code: settledCode,
       category: "runtime",
-      message: "A message has no end here: what became of it was lost. Somebody has looked after it.",
+      message: "How this message ended is not known, because the record of it was lost. Somebody has dealt with it.",
       recoverable: false,
       scope: "inbound",
     },

@@ -95,7 +95,7 @@ export class SessionCheck {
     const about = { sessionKey: this.#key, ...place, seq: event.seq, eventId: event.event_id };
     const tell = (kind: EventProblem["kind"], message: string): void => this.#report({ kind, message, ...about });
     if (event.session_key !== this.#key) {
-      tell("foreign", `an event of ${event.session_key} stands in this log`);
+      tell("foreign", `an event of ${event.session_key} is in this log`);
       return;
     }
     const isKnown = this.#roots.has(event.event_id);

@@ -163,7 +163,7 @@ function checkTail(path: string, content: SegmentContent): void {
 
 function damaged(path: string, offset: number, where: string): EngineError {
   return new EngineError(
-    `${path} is damaged at byte ${offset}, ${where}. Nothing was changed. Check the disk, then run "maxclaw repair": it sets this file aside, keeps every undamaged transaction, and takes over what the conversations prove. Messages that no conversation tells of, pairings, approvals ("always" too) and scheduled jobs may be gone.`,
+    `${path} is damaged at byte ${offset}, ${where}. Nothing was changed. Check the disk, then run "maxclaw repair": it sets this file aside, keeps every undamaged transaction, and recovers what the conversations prove. Messages that are in no conversation, pairings, approvals ("always" too) and scheduled jobs may be gone.`,
     { kind: "corrupt" },
   );
 }

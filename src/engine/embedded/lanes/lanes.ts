@@ -239,7 +239,7 @@ export class Lanes {
         const changes = outlives(item);
         if (changes.length > 0) this.#options.writer.write(changes);
       } catch (error) {
-        this.#options.log.warn("it was not stored that a run lasts", { id: item.work.id, error });
+        this.#options.log.warn("the progress of a run could not be stored", { id: item.work.id, error });
       }
       this.#suspects.leave(item);
     };

@@ -274,7 +274,7 @@ export class SessionLogs {
       const { size } = fs.fstatSync(fd);
       const expected = session.logBytes ?? 0;
       if (size !== expected)
-        throw new Error(`it has ${size} bytes instead of ${expected}: somebody else has changed it`);
+        throw new Error(`it has ${size} bytes instead of ${expected}: something else has changed it`);
       if (size === 0) this.#unsyncedFolders.add(dirname(path));
       this.#unsyncedFiles.add(path);
       try {
