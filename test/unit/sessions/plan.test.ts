@@ -17,6 +17,7 @@ import { isActive, isOver, type PlanState, type PlanUpdate } from "../../../src/
 import { readPlanFile, writePlanFile } from "../../../src/sessions/history/plan-file.js";
 import { PlanTrail } from "../../../src/sessions/history/plan-trail.js";
 import type { PlanRequest } from "../../../src/tools/tool.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 /** A log that grows, and the plan that it tells of. */
 class Log {
@@ -134,7 +135,7 @@ function assertPlan({ plan, times }: PlanState): void {
   }
 }
 
-test("whatever is done to a plan, it stays sound, and any beginning of its log gives what it was then", () => {
+test("whatever is done to a plan, it stays sound, and any beginning of its log gives what it was then", (t) => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 40 }), (acts) => {
       const log = new Log();
@@ -151,11 +152,11 @@ test("whatever is done to a plan, it stays sound, and any beginning of its log g
           assert.deepEqual(log.state, states[last.payload.to_seq ?? 0], "an undo brings back what was then");
       }
     }),
-    { numRuns: 300 },
+    fuzzOptions(t, 300),
   );
 });
 
-test("no request of a model begins a plan that waits for a person's go", () => {
+test("no request of a model begins a plan that waits for a person's go", (t) => {
   fc.assert(
     fc.property(fc.array(request, { maxLength: 15 }), (requests) => {
       const log = new Log();
@@ -164,7 +165,7 @@ test("no request of a model begins a plan that waits for a person's go", () => {
       assert.equal(log.state?.plan.status, "pending");
       assert.ok(log.state.plan.steps.every(({ status }) => status === "pending" || status === "skipped"));
     }),
-    { numRuns: 300 },
+    fuzzOptions(t, 300),
   );
 });
 
