@@ -169,6 +169,16 @@ test("no request of a model begins a plan that waits for a person's go", (t) => 
   );
 });
 
+test("a new step gets an id that no step has, and none that it replaces has had", () => {
+  const log = new Log();
+  const ids = () => log.state?.plan.steps.map(({ id }) => id);
+  log.take(changePlan(undefined, { action: "create", goal: "Move", steps: ["Pack", "Go"] }, "webui:owner"));
+  log.take(changePlan(log.state, { action: "reflect", text: "More to do", adjust: [{ text: "Rest" }] }, "webui:owner"));
+  assert.deepEqual(ids(), ["step_1", "step_2", "step_3"]);
+  log.take(changePlan(log.state, { action: "revise", steps: ["Sell", "Stay"] }, "webui:owner"));
+  assert.deepEqual(ids(), ["step_4", "step_5"]);
+});
+
 test("plan.json shows the plan, goes away with it, and what is no plan there is kept", async () => {
   const folder = mkdtempSync(join(tmpdir(), "maxclaw-plan-"));
   try {
