@@ -1,11 +1,11 @@
 // Adds to package-lock.json the optional packages for other platforms that it lacks. A registry that serves only some
 // platforms makes `npm install` leave them out, and `npm ci` then refuses its own lock (https://github.com/npm/cli/issues/9846).
-// Run it after each `npm install`.
+// Run it after each `npm install`; `complete-lock.mjs site` is for the lock of the site.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const path = join(dirname(dirname(fileURLToPath(import.meta.url))), "package-lock.json");
+const path = join(dirname(dirname(fileURLToPath(import.meta.url))), process.argv[2] ?? ".", "package-lock.json");
 const lock = JSON.parse(readFileSync(path, "utf8"));
 
 const systems = ["android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32", "aix"];

@@ -1,283 +1,181 @@
-import { type Client, createClient } from "../client/client.js";
 import type { GatewayEvent } from "../events/event.js";
-import { createBanners } from "./banners.js";
-import { createChats } from "./chats.js";
-import { type Activity, createComposer, type MessageDraft } from "./composer.js";
-import { ask } from "./dialogs.js";
-import { h } from "./dom.js";
-import { createGatewayHttp, type StatusView, Unauthorized } from "./gateway-http.js";
-import { createJobsPane } from "./jobs-pane.js";
-import { createPlanPanel } from "./plan-panel.js";
-import { createQuestionPanel } from "./question-panel.js";
-import { hashOf, newSessionKey, sessionKeyFromHash } from "./session-key.js";
-import { listEvents } from "./session-list.js";
-import { openSessionView, type SessionView } from "./session-view.js";
-import { createShell } from "./shell.js";
-import { createStrangers } from "./strangers.js";
-import type { TokenStore } from "./token-store.js";
-import { createTranscript } from "./transcript.js";
-import { isWorking, type PendingMessage, type ViewState } from "./view-state.js";
+import { Conversation } from "./chat/conversation.js";
+import { createBanners } from "./frame/banners.js";
+import { chatTitle } from "./frame/chat-title.js";
+import { followRoute, type Route } from "./frame/route.js";
+import { createShell, type Shell } from "./frame/shell.js";
+import { askForToken } from "./frame/sign-in.js";
+import { createStrangers } from "./frame/strangers.js";
+import { Connection } from "./gateway/connection.js";
+import { createGatewayHttp, type GatewayHttp, Unauthorized } from "./gateway/gateway-http.js";
+import type { TokenStore } from "./gateway/token-store.js";
+import { Chats } from "./panes/chats.js";
+import { createJobsPane } from "./panes/jobs-pane.js";
+import { h } from "./parts/dom.js";
+import { OpenChat } from "./session/open-chat.js";
+import { Store } from "./store.js";
 
 /** Builds the page into `root` and keeps it up to date. */
 export function startApp(root: HTMLElement, tokens: TokenStore): void {
-  const http = createGatewayHttp(tokens.get);
-  /** Chats that begin on this page and that the gateway does not know yet. */
-  const freshKeys = new Set<string>();
-  const drafts = new Map<string, MessageDraft>();
-  /** Written before the page knew where to send it. */
-  const early: Parameters<SessionView["send"]>[] = [];
-  const unsent = new Map<string, readonly PendingMessage[]>();
-  let client: Client | undefined;
-  let session: SessionView | undefined;
-  let isAsking = false;
+  const app = new App(tokens);
+  root.append(app.element);
+  void app.start();
+}
 
-  const transcript = createTranscript({
-    retry: (message) => session?.retry(message),
-    drop: (message) => session?.drop(message),
-    loadOlder: () => session?.loadOlder(),
-    loadFile(artifactId) {
-      return session?.loadFile(artifactId) ?? Promise.reject(new Error("No conversation is open."));
-    },
-  });
-  const composer = createComposer({
-    send(...message) {
-      if (session === undefined) early.push(message);
-      else session.send(...message);
-      transcript.stick();
-    },
-    stop: () => session?.stop(),
-    upload(file, signal) {
-      return client?.upload(file, file.name, { signal }) ?? Promise.reject(new Error("The gateway is not there yet"));
-    },
-  });
-  const question = createQuestionPanel({
-    async answer(requestId, reply) {
-      await session?.answer(requestId, reply);
-      composer.focus();
-    },
-    announce: (text) => shell.announce(text),
-  });
-  const plan = createPlanPanel({
-    send(command) {
-      session?.send(command, undefined);
-      transcript.stick();
-    },
-    announce: (text) => shell.announce(text),
-  });
-  const banners = createBanners(() => client?.retryNow());
-  const strangers = createStrangers(http, failed);
-  banners.element.append(strangers.element);
-  const chats = createChats({
-    client: () => client,
-    open: go,
-    newChat: () => go(freshKey()),
-    onRemoved(key) {
-      drafts.delete(key);
-      unsent.delete(key);
-      if (session?.key === key) go(freshKey());
-    },
-    onChange: draw,
-    onFailure: failed,
-  });
-  chats.element.append(createJobsPane(http.jobs, go));
-  const signOut = h("button", { type: "button", class: "link more", hidden: true, onclick: onSignOut }, "Sign out");
-  chats.element.append(signOut);
-  const shell = createShell({
-    pane: chats.element,
-    banners: banners.element,
-    transcript: transcript.element,
-    plan: plan.element,
-    question: question.element,
-    composer: composer.element,
-  });
-  root.append(shell.element);
+/** Puts the page together: what comes from the gateway goes to the store, and the parts of the page show what is there. */
+class App {
+  readonly #tokens: TokenStore;
+  readonly #store = new Store();
+  readonly #http: GatewayHttp;
+  readonly #connection: Connection;
+  readonly #chat: OpenChat;
+  readonly #route: Route;
+  readonly #conversation: Conversation;
+  readonly #chats: Chats;
+  readonly #banners = createBanners(() => this.#connection.retryNow());
+  readonly #strangers: ReturnType<typeof createStrangers>;
+  readonly #shell: Shell;
+  readonly #signOut = h("button", { type: "button", class: "link more", hidden: true }, "Sign out");
+  #isAsking = false;
 
-  function freshKey(): string {
-    const key = newSessionKey();
-    freshKeys.add(key);
-    return key;
-  }
-
-  /** Shows a session; the address follows, so that reload and back button work. */
-  function go(key: string): void {
-    shell.closeDrawer();
-    // At once: what is typed before a hashchange is told would go to the chat of before.
-    if (location.hash !== hashOf(key)) history.pushState(null, "", hashOf(key));
-    show(key);
-    composer.focus();
-  }
-
-  function show(key: string): void {
-    if (client === undefined || session?.key === key) return;
-    leave();
-    transcript.clear();
-    question.show(undefined);
-    plan.show(undefined);
-    composer.draft = drafts.get(key) ?? { text: "", files: [] };
-    session = openSessionView({
-      key,
-      isNew: freshKeys.has(key),
-      pending: unsent.get(key) ?? [],
-      client,
-      http,
-      onChange: draw,
-      onLive,
-      onFailure: failed,
+  constructor(tokens: TokenStore) {
+    const store = this.#store;
+    const onFailure = (error: unknown): void => this.#failed(error);
+    this.#tokens = tokens;
+    this.#http = createGatewayHttp(tokens.get);
+    this.#connection = new Connection(tokens, this.#http, store, {
+      onOpen: () => this.#onOpen(),
+      onUnauthorized: onFailure,
+      onChatsChanged: () => this.#chats.refreshSoon(),
     });
-    for (const message of early.splice(0)) session.send(...message);
-    chats.showCurrent(key);
-    draw();
-  }
-
-  /** Keeps what the reader has written in this chat and the gateway does not have. */
-  function leave(): void {
-    if (session === undefined) return;
-    drafts.set(session.key, composer.draft);
-    unsent.set(session.key, session.view.pending);
-    session.close();
-    session = undefined;
-  }
-
-  function onLive(event: GatewayEvent): void {
-    freshKeys.delete(event.session_key);
-    if (event.type !== "assistant_message" || !event.payload.final) return;
-    shell.announce(event.payload.content.map((part) => (part.type === "text" ? part.text : "")).join(""));
-  }
-
-  function draw(): void {
-    if (session === undefined) return;
-    const { view, hasOlder, isLoading } = session;
-    transcript.show(view, { hasOlder, isLoading });
-    composer.showActivity(activityOf(session));
-    question.show(session.question);
-    plan.show(view.plans.at(-1)?.plan);
-    const isEmpty = view.items.length === 0 && view.pending.length === 0 && !isLoading;
-    shell.showSession({ title: titleFor(view, hasOlder), isEmpty });
-  }
-
-  function titleFor(view: ViewState, hasOlder: boolean): string {
-    if (view.title) return view.title;
-    const first = hasOlder ? undefined : (view.items.find((item) => item.kind === "user") ?? view.pending[0]);
-    return (
-      chats.titleOf(view.sessionKey) ??
-      ((first !== undefined && "text" in first ? first.text.slice(0, 80) : "") || "New chat")
-    );
-  }
-
-  function failed(error: unknown): void {
-    if (error instanceof Unauthorized) void askForToken();
-    else banners.showFailure(error instanceof Error ? error.message : String(error));
-  }
-
-  function showStatus(status: StatusView): void {
-    shell.showModel(status);
-    banners.showProblems(status.problems);
-  }
-
-  /** Who has no token that counts sees nothing of what was said; what is not sent yet waits for the next one. */
-  function conceal(): void {
-    client?.close();
-    leave();
-    transcript.clear();
-    question.show(undefined);
-    plan.show(undefined);
-    chats.clear();
-    composer.draft = { text: "", files: [] };
-    shell.announce("");
-    shell.showSession({ title: "Token needed", isEmpty: false });
-  }
-
-  /** Whatever else the page holds goes with the reload. */
-  function onSignOut(): void {
-    client?.close();
-    tokens.remove();
-    history.replaceState(null, "", location.pathname);
-    location.reload();
-  }
-
-  async function askForToken(): Promise<void> {
-    if (isAsking) return;
-    isAsking = true;
-    conceal();
-    const isWrong = tokens.get() !== undefined;
-    const token = await ask({
-      title: "Token needed",
-      text: isWrong
-        ? "The gateway did not accept this token. Please try again."
-        : "This gateway is open to its owner only. Its token stands in the config as gateway.token.",
-      field: { label: "Token", value: "", isSecret: true, maxLength: 1000 },
-      action: "Connect",
-      canCancel: false,
+    this.#chat = new OpenChat(this.#http, store, { onLive: (event) => this.#onLive(event), onFailure });
+    this.#route = followRoute((key) => this.#show(key));
+    this.#conversation = new Conversation({
+      store,
+      chat: this.#chat,
+      upload: (file, signal) => this.#connection.upload(file, signal),
+      announce: (text) => this.#shell.announce(text),
     });
-    isAsking = false;
-    if (token !== undefined) tokens.set(token);
-    await start();
+    this.#strangers = createStrangers(this.#http, onFailure);
+    this.#banners.element.append(this.#strangers.element);
+    this.#chats = new Chats({
+      store,
+      client: () => this.#connection.client,
+      open: (key) => this.#go(key),
+      newChat: () => this.#go(this.#chat.freshKey()),
+      onRemoved: (key) => this.#onRemoved(key),
+      onFailure,
+    });
+    this.#shell = this.#build();
+    this.#watch();
+  }
+
+  get element(): HTMLElement {
+    return this.#shell.element;
   }
 
   /** Looks who answers, then connects. Also the way back in after a wrong token. */
-  async function start(): Promise<void> {
-    client?.close();
-    client = undefined;
-    signOut.hidden = tokens.get() === undefined;
+  async start(): Promise<void> {
+    this.#connection.close();
+    this.#signOut.hidden = this.#tokens.get() === undefined;
     try {
-      showStatus(await http.status());
-      strangers.refresh();
+      await this.#connection.readStatus();
+      this.#strangers.refresh();
     } catch (error) {
-      if (error instanceof Unauthorized) return askForToken();
+      if (error instanceof Unauthorized) return this.#signIn();
       // Not there yet: the connection goes on trying.
     }
-    const key = session?.key ?? sessionKeyFromHash(location.hash) ?? freshKey();
-    leave();
-    client = connect();
-    history.replaceState(null, "", hashOf(key));
-    show(key);
+    const key = this.#route.key ?? this.#chat.freshKey();
+    this.#connection.open();
+    this.#route.settle(key);
+    this.#show(key);
   }
 
-  function connect(): Client {
-    let wasOpen = false;
-    const mine = createClient({ url: socketUrl(), token: tokens.get() });
-    mine.onOpen(() => {
-      wasOpen = true;
-      banners.showOffline(undefined);
-      session?.resume();
-      chats.refresh();
-      http.status().then(showStatus, () => undefined);
-      strangers.refresh();
-    });
-    mine.onClose(({ retryInMs }) => {
-      if (retryInMs === undefined || client !== mine) return;
-      banners.showOffline(Date.now() + retryInMs);
-      // A refused upgrade does not say why: the HTTP side does.
-      if (!wasOpen)
-        http.status().catch((error: unknown) => (error instanceof Unauthorized ? failed(error) : undefined));
-      wasOpen = false;
-    });
-    mine.subscribe("*", chats.refreshSoon, { types: listEvents });
-    return mine;
+  #build(): Shell {
+    const pane = this.#chats.element;
+    pane.append(
+      createJobsPane(this.#http.jobs, (key) => this.#go(key)),
+      this.#signOut,
+    );
+    this.#signOut.addEventListener("click", () => this.#onSignOut());
+    return createShell({ pane, banners: this.#banners.element, conversation: this.#conversation.elements });
   }
 
-  window.addEventListener("hashchange", () => {
-    const key = sessionKeyFromHash(location.hash);
-    if (key !== undefined) show(key);
-  });
-  window.addEventListener("online", () => client?.retryNow());
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) client?.retryNow();
-  });
-  void start();
-}
+  #watch(): void {
+    this.#store.watch(["status"], ({ status }) => {
+      if (status === undefined) return;
+      this.#shell.showModel(status);
+      this.#banners.showProblems(status.problems);
+    });
+    this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => this.#banners.showOffline(nextAttemptAt));
+    this.#store.watch(["session", "chats"], ({ session, chats }) => {
+      if (session === undefined) return;
+      const { items, pending } = session.view;
+      const isEmpty = items.length === 0 && pending.length === 0 && !session.isLoading;
+      this.#shell.showSession({ title: chatTitle(session, chats), isEmpty });
+    });
+  }
 
-function activityOf({ view, question }: SessionView): Activity {
-  // What a sub-agent asks is answered in its card, and what is written here goes to its parent.
-  if (view.question !== undefined) return "asking";
-  return isWorking(view) || question !== undefined ? "working" : "idle";
-}
+  /** Shows a chat; the address follows. */
+  #go(key: string): void {
+    this.#shell.closeDrawer();
+    // At once: what is typed before a hashchange is told would go to the chat of before.
+    this.#route.go(key);
+    this.#show(key);
+    this.#conversation.focus();
+  }
 
-/** Always the gateway that served this page: the address bar has no say in where the token goes. */
-function socketUrl(): string {
-  const url = new URL("ws", document.baseURI);
-  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-  url.search = "";
-  url.hash = "";
-  return url.href;
+  #show(key: string): void {
+    const { client } = this.#connection;
+    if (client !== undefined && this.#chat.session?.key !== key) this.#chat.open(key, client);
+  }
+
+  #onOpen(): void {
+    this.#chat.session?.resume();
+    this.#chats.refresh();
+    this.#strangers.refresh();
+  }
+
+  #onLive(event: GatewayEvent): void {
+    if (event.type !== "assistant_message" || !event.payload.final) return;
+    this.#shell.announce(event.payload.content.map((part) => (part.type === "text" ? part.text : "")).join(""));
+  }
+
+  #onRemoved(key: string): void {
+    if (this.#chat.session?.key === key) this.#go(this.#chat.freshKey());
+    this.#chat.forget(key);
+    this.#conversation.forget(key);
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof Unauthorized) void this.#signIn();
+    else this.#banners.showFailure(error instanceof Error ? error.message : String(error));
+  }
+
+  async #signIn(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    this.#conceal();
+    const token = await askForToken(this.#tokens.get() !== undefined);
+    this.#isAsking = false;
+    if (token !== undefined) this.#tokens.set(token);
+    await this.start();
+  }
+
+  /** Who has no token that counts sees nothing of what was said; what is not sent yet waits for the next one. */
+  #conceal(): void {
+    this.#connection.close();
+    this.#chat.leave();
+    this.#chats.clear();
+    this.#shell.announce("");
+    this.#shell.showSession({ title: "Token needed", isEmpty: false });
+  }
+
+  /** Whatever else the page holds goes with the reload. */
+  #onSignOut(): void {
+    this.#connection.close();
+    this.#tokens.remove();
+    this.#route.clear();
+    location.reload();
+  }
 }

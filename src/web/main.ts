@@ -1,4 +1,4 @@
 import { startApp } from "./app.js";
-import { createTokenStore } from "./token-store.js";
+import { createTokenStore } from "./gateway/token-store.js";
 
 startApp(document.body, createTokenStore(sessionStorage));

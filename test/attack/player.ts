@@ -45,7 +45,7 @@ export const ownerAllows: Answerer = () => ({ by: "owner", choice: "once" });
 /** Whoever asked says yes. */
 export const askerAllows: Answerer = (_question, call) => ({ by: call?.speaker ?? "owner", choice: "once" });
 
-const limitMs = 25_000;
+const limitMs = 60_000;
 const stuckMs = 10_000;
 /** So long an answer that does not count may take to be refused. */
 const refusedMs = 150;

@@ -422,6 +422,8 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
         const page = await context.newPage();
         page.setDefaultTimeout(15_000);
         await page.goto(`${guarded.url}?token=secret-token`);
+        await page.getByRole("dialog").waitFor();
+        assert.equal(await page.getByText("Loading earlier messages").isVisible(), false, "nothing is loaded yet");
         await page.getByRole("textbox", { name: "Token" }).fill("wrong");
         await page.keyboard.press("Enter");
         await page.getByText("did not accept").waitFor();

@@ -4,10 +4,10 @@ import type { EventType, Payload } from "../../../src/events/catalogue.js";
 import { catalogue } from "../../../src/events/catalogue.js";
 import { noUsage } from "../../../src/events/content.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
-import { hashOf, newSessionKey, sessionKeyFromHash } from "../../../src/web/session-key.js";
-import { parseSessionList } from "../../../src/web/session-list.js";
-import { addPending, applyEvents, dropPending, failPending } from "../../../src/web/view-model.js";
-import { emptyView, type Item, isWorking, type ViewState } from "../../../src/web/view-state.js";
+import { parseSessionList } from "../../../src/web/panes/session-list.js";
+import { hashOf, newSessionKey, sessionKeyFromHash } from "../../../src/web/session/session-key.js";
+import { addPending, applyEvents, dropPending, failPending } from "../../../src/web/session/view-model.js";
+import { emptyView, type Item, isWorking, type ViewState } from "../../../src/web/session/view-state.js";
 
 const key = "webui:0000beef";
 

@@ -5,7 +5,7 @@ import { toTelegramHtml } from "../../../src/channels/formatting/telegram-html.j
 import { noticeOf } from "../../../src/client/notices.js";
 import { createPolicy } from "../../../src/policy/policy.js";
 import { visible, visibleAddress, visibleJson, visibleLines } from "../../../src/util/text/visible.js";
-import { questionOf } from "../../../src/web/view-parts.js";
+import { questionOf } from "../../../src/web/session/view-parts.js";
 import { parseTelegramHtml } from "../../support/rules/telegram-entities.js";
 
 /** Everything by which a text may look like another one. */

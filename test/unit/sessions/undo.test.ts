@@ -7,8 +7,8 @@ import { type DraftContext, draft, type StoredEvent } from "../../../src/events/
 import { DocumentFold } from "../../../src/sessions/document/document.js";
 import { History } from "../../../src/sessions/history/history.js";
 import { TurnTrail } from "../../../src/sessions/history/turn-trail.js";
-import { applyEvents } from "../../../src/web/view-model.js";
-import { emptyView } from "../../../src/web/view-state.js";
+import { applyEvents } from "../../../src/web/session/view-model.js";
+import { emptyView } from "../../../src/web/session/view-state.js";
 import { fuzzOptions } from "../../support/fuzz.js";
 
 const key = "webui:undo";

@@ -1,0 +1,226 @@
+import { fileView, type LoadFile } from "../files/file-view.js";
+import { h, icon, setText } from "../parts/dom.js";
+import type {
+  AssistantItem,
+  DividerItem,
+  Item,
+  NoticeItem,
+  PendingMessage,
+  PlanItem,
+  ToolItem,
+  ToolStatus,
+  UserItem,
+} from "../session/view-state.js";
+import type { ItemView } from "./item-view.js";
+import { createMarkdownView } from "./markdown.js";
+
+export function createItemView(item: Item, load: LoadFile): ItemView<Item> {
+  const view = createView(item, load);
+  view.element.dataset.key = item.key;
+  return view;
+}
+
+function createView(item: Item, load: LoadFile): ItemView<Item> {
+  // The view of an item only ever gets items of the same kind: the key names the kind.
+  switch (item.kind) {
+    case "user":
+      return userView() as ItemView<Item>;
+    case "assistant":
+      return assistantView() as ItemView<Item>;
+    case "tool":
+      return toolView() as ItemView<Item>;
+    case "notice":
+      return noticeView() as ItemView<Item>;
+    case "divider":
+      return dividerView() as ItemView<Item>;
+    case "plan":
+      return planView() as ItemView<Item>;
+    case "file":
+      return fileView(load) as ItemView<Item>;
+    default: {
+      const never: never = item;
+      return never;
+    }
+  }
+}
+
+function userView(): ItemView<UserItem> {
+  const sender = h("div", { class: "sender" });
+  const text = h("div", { class: "bubble" });
+  const files = h("ul", { class: "files", "aria-label": "Files" });
+  const state = h("div", { class: "message-state" });
+  const element = h("article", { class: "message user", "aria-label": "You" }, sender, text, files, state);
+  return {
+    element,
+    update(item) {
+      if (item.sender !== undefined) element.setAttribute("aria-label", item.sender);
+      show(sender, item.sender ?? "");
+      show(text, item.text);
+      showFiles(files, item.files);
+      show(state, item.status === "queued" ? "Waiting" : "");
+      element.title = clockOf(item.at);
+    },
+  };
+}
+
+export function pendingView(actions: {
+  retry(message: PendingMessage): void;
+  drop(message: PendingMessage): void;
+}): ItemView<PendingMessage> {
+  const text = h("div", { class: "bubble" });
+  const files = h("ul", { class: "files", "aria-label": "Files" });
+  const state = h("div", { class: "message-state", role: "status" });
+  const element = h(
+    "article",
+    { class: "message user pending", "aria-label": "You, not sent yet" },
+    text,
+    files,
+    state,
+  );
+  return {
+    element,
+    update(message) {
+      show(text, message.text);
+      showFiles(
+        files,
+        message.files.map(({ filename }) => filename),
+      );
+      element.classList.toggle("failed", message.error !== undefined);
+      if (message.error === undefined) return setText(state, "Sending …");
+      state.replaceChildren(
+        `Not sent: ${message.error} `,
+        h("button", { type: "button", class: "link", onclick: () => actions.retry(message) }, "Try again"),
+        " ",
+        h("button", { type: "button", class: "link", onclick: () => actions.drop(message) }, "Discard"),
+      );
+    },
+  };
+}
+
+function assistantView(): ItemView<AssistantItem> {
+  const thought = h("div", { class: "thought" });
+  const thinking = h("details", { class: "fold thinking" }, h("summary", {}, "Thinking"), thought);
+  const body = h("div", { class: "markdown" });
+  const files = h("ul", { class: "files", "aria-label": "Files" });
+  const state = h("div", { class: "message-state" });
+  const element = h("article", { class: "message assistant", "aria-label": "Assistant" }, thinking, body, files, state);
+  const showMarkdown = createMarkdownView(body);
+  return {
+    element,
+    update(item) {
+      thinking.hidden = item.thinking === "";
+      setText(thought, item.thinking);
+      showMarkdown(item.text);
+      showFiles(files, item.files);
+      show(state, item.isPartial && item.text !== "" ? "Cut off here" : "");
+      element.classList.toggle("streaming", item.isStreaming && item.text !== "");
+      element.hidden = item.text === "" && item.thinking === "" && item.files.length === 0;
+    },
+  };
+}
+
+const statusWords: Readonly<Record<ToolStatus, string>> = {
+  preparing: "preparing",
+  running: "running",
+  done: "done",
+  failed: "failed",
+  unknown: "no result",
+};
+
+function toolView(): ItemView<ToolItem> {
+  const name = h("span", { class: "tool-name" });
+  const summary = h("span", { class: "tool-summary" });
+  const status = h("span", { class: "tool-status" });
+  const duration = h("span", { class: "tool-time" });
+  const input = h("pre", { tabindex: "0" });
+  const output = h("pre", { tabindex: "0" });
+  const result = h("div", {}, h("div", { class: "label" }, "Output"), output);
+  const body = h("div", { class: "fold-body" }, h("div", { class: "label" }, "Input"), input, result);
+  const line = h("summary", {}, icon("tool"), name, summary, status, duration);
+  const element = h("details", { class: "fold tool" }, line, body);
+  let item: ToolItem | undefined;
+  const fill = (): void => {
+    if (item === undefined || !element.open) return;
+    setText(input, item.input || "{}");
+    setText(output, item.output);
+    result.hidden = item.output === "";
+  };
+  // Long outputs are put into the page only when somebody wants to see them.
+  element.addEventListener("toggle", fill);
+  return {
+    element,
+    update(next) {
+      item = next;
+      element.dataset.status = next.status;
+      setText(name, next.name);
+      setText(summary, next.summary);
+      setText(status, statusWords[next.status]);
+      setText(duration, next.durationMs === undefined ? "" : durationOf(next.durationMs));
+      fill();
+    },
+  };
+}
+
+function noticeView(): ItemView<NoticeItem> {
+  const text = h("div", { class: "notice-text" });
+  const detail = h("pre", { tabindex: "0" });
+  const fold = h("details", { class: "notice-detail" }, h("summary", {}, "Details"), detail);
+  const element = h("div", { class: "notice", role: "note" }, text, fold);
+  return {
+    element,
+    update(item) {
+      element.dataset.tone = item.tone;
+      setText(text, item.text);
+      fold.hidden = item.detail === undefined || item.detail === "";
+      setText(detail, item.detail ?? "");
+    },
+  };
+}
+
+function dividerView(): ItemView<DividerItem> {
+  const text = h("span");
+  return {
+    element: h("div", { class: "divider", role: "separator" }, text),
+    update: (item) => setText(text, item.text),
+  };
+}
+
+function planView(): ItemView<PlanItem> {
+  const title = h("span", { class: "tool-name" });
+  const status = h("span", { class: "tool-status" });
+  const steps = h("ol", { class: "steps" });
+  const body = h("div", { class: "fold-body" }, steps);
+  return {
+    element: h("details", { class: "fold plan", open: true }, h("summary", {}, title, status), body),
+    update(item) {
+      setText(title, `Plan: ${item.goal}`);
+      setText(status, item.status);
+      const lines = item.steps.map((step) =>
+        h("li", { "data-status": step.status }, step.text, h("span", { class: "tool-status" }, step.status)),
+      );
+      steps.replaceChildren(...lines);
+    },
+  };
+}
+
+function show(element: HTMLElement, text: string): void {
+  element.hidden = text === "";
+  setText(element, text);
+}
+
+function showFiles(list: HTMLElement, files: readonly string[]): void {
+  list.hidden = files.length === 0;
+  if (files.length !== list.childElementCount) list.replaceChildren(...files.map((file) => h("li", {}, file)));
+}
+
+function durationOf(ms: number): string {
+  if (ms < 1000) return `${ms} ms`;
+  return ms < 60_000
+    ? `${(ms / 1000).toFixed(1)} s`
+    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+function clockOf(at: string): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? "" : date.toLocaleString();
+}

@@ -1,0 +1,125 @@
+import type { LoadFile } from "../files/file-view.js";
+import { h, setChildren, setText } from "../parts/dom.js";
+import { type Item, isWorking, type PendingMessage, type SessionState, type ViewState } from "../session/view-state.js";
+import { createItemView, pendingView } from "./item-views.js";
+import { KeyedViews } from "./keyed-views.js";
+import { ReadingPlace } from "./reading-place.js";
+
+interface TranscriptActions {
+  readonly loadFile: LoadFile;
+  retry(message: PendingMessage): void;
+  drop(message: PendingMessage): void;
+  /** The reader is at the top of what is loaded. Called again and again until `show` brings more. */
+  loadOlder(): void;
+}
+
+/** So many items are put into the page at once; more when the reader scrolls up to them. */
+const windowStep = 80;
+
+const stateWords: Readonly<Record<string, string>> = {
+  thinking: "Thinking",
+  responding: "Writing",
+  planning_tool: "Preparing a tool",
+  awaiting_tool_result: "Using a tool",
+  awaiting_human: "Waiting for your answer",
+};
+
+/** The conversation: the newest items, and older ones as the reader scrolls up to them. */
+export class Transcript {
+  readonly element: HTMLElement;
+  readonly #actions: TranscriptActions;
+  readonly #older = h("div", { class: "older" }, "Loading earlier messages …");
+  readonly #list = h("div", { class: "items" });
+  readonly #working = createWorkingLine();
+  readonly #place: ReadingPlace;
+  readonly #views: KeyedViews<Item>;
+  readonly #pendingViews: KeyedViews<PendingMessage>;
+  #windowSize = windowStep;
+  #shown: SessionState | undefined;
+
+  constructor(actions: TranscriptActions) {
+    this.#actions = actions;
+    this.#views = new KeyedViews(
+      ({ key }) => key,
+      (item) => createItemView(item, actions.loadFile),
+    );
+    this.#pendingViews = new KeyedViews(
+      ({ messageId }) => messageId,
+      () => pendingView(actions),
+    );
+    const column = h("div", { class: "column" }, this.#older, this.#list, this.#working.element);
+    this.#place = new ReadingPlace(column, () => this.#growUpwards());
+    const { scroller, jump } = this.#place;
+    this.element = h("div", { class: "transcript" }, scroller, jump);
+    jump.addEventListener("click", () => this.stick());
+    this.clear();
+  }
+
+  show(state: SessionState): void {
+    const old = this.#shown?.view.items;
+    const { items } = state.view;
+    // Items were added above when the first one is another but the last ones are the same.
+    const grewAbove = old !== undefined && old[0]?.key !== items[0]?.key && old.length < items.length;
+    this.#shown = state;
+    // While somebody reads further up, what arrives below must not push the top of the window away.
+    if (!this.#place.isAtEnd && old !== undefined && !grewAbove)
+      this.#windowSize += Math.max(0, items.length - old.length);
+    this.#draw(grewAbove);
+    if (grewAbove) this.#growUpwards();
+  }
+
+  /** Goes to the newest message and stays there. */
+  stick(): void {
+    this.#place.stick();
+    this.#windowSize = windowStep;
+    this.#draw(false);
+  }
+
+  /** Forgets everything, for another session. */
+  clear(): void {
+    this.#views.clear();
+    this.#pendingViews.clear();
+    this.#windowSize = windowStep;
+    this.#shown = undefined;
+    this.#place.stick();
+    this.#list.replaceChildren();
+    this.#working.show(undefined);
+    this.#older.hidden = true;
+  }
+
+  #growUpwards(): void {
+    if (this.#shown === undefined || this.#place.isAtEnd) return;
+    const { view, hasOlder, isLoading } = this.#shown;
+    if (view.items.length > this.#windowSize) {
+      this.#windowSize += windowStep;
+      this.#draw(true);
+    } else if (hasOlder && !isLoading) {
+      this.#actions.loadOlder();
+    }
+  }
+
+  #draw(grewAbove: boolean): void {
+    if (this.#shown === undefined) return;
+    const { view, hasOlder, isLoading } = this.#shown;
+    this.#place.around(() => {
+      const visible = view.items.slice(-this.#windowSize);
+      setChildren(this.#list, [...this.#views.elementsOf(visible), ...this.#pendingViews.elementsOf(view.pending)]);
+      this.#older.hidden = !hasOlder && !isLoading && visible.length === view.items.length;
+      this.#working.show(view);
+    }, grewAbove);
+  }
+}
+
+/** What the assistant does just now. */
+function createWorkingLine(): { readonly element: HTMLElement; show(view: ViewState | undefined): void } {
+  const text = h("span");
+  const dots = h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
+  const element = h("div", { class: "working", role: "status" }, dots, text);
+  return {
+    element,
+    show(view) {
+      element.hidden = view === undefined || !isWorking(view);
+      if (view !== undefined) setText(text, element.hidden ? "" : (stateWords[view.agentState] ?? "Working"));
+    },
+  };
+}

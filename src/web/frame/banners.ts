@@ -1,0 +1,60 @@
+import { h, icon, setText } from "../parts/dom.js";
+
+export interface Banners {
+  readonly element: HTMLElement;
+  /** When the next attempt to connect starts (Unix ms); `undefined` once there is a connection. */
+  showOffline(nextAttemptAt: number | undefined): void;
+  /** Sentences about what is wrong with the gateway; each can be put away. */
+  showProblems(problems: readonly string[]): void;
+  /** Something that the reader asked for did not work. */
+  showFailure(text: string): void;
+}
+
+export function createBanners(retryNow: () => void): Banners {
+  const offlineText = h("span");
+  const retry = h("button", { type: "button", class: "link", onclick: retryNow }, "Try now");
+  const offline = h("div", { class: "banner offline", role: "status" }, offlineText, retry);
+  const problemList = h("div", { class: "problems" });
+  const failures = h("div", { role: "alert" });
+  const dismissed = new Set<string>();
+  let tick: ReturnType<typeof setInterval> | undefined;
+  offline.hidden = true;
+
+  return {
+    element: h("div", { class: "banners" }, offline, problemList, failures),
+    showOffline(nextAttemptAt) {
+      clearInterval(tick);
+      offline.hidden = nextAttemptAt === undefined;
+      if (nextAttemptAt === undefined) return setText(offlineText, "");
+      const describe = (): void => {
+        const seconds = Math.ceil((nextAttemptAt - Date.now()) / 1000);
+        retry.hidden = seconds <= 0;
+        setText(offlineText, seconds > 0 ? `Offline. Connecting again in ${seconds} s.` : "Offline. Connecting …");
+      };
+      describe();
+      tick = setInterval(describe, 1000);
+    },
+    showProblems(problems) {
+      const open = problems.filter((problem) => !dismissed.has(problem));
+      const notes = open.map((problem) =>
+        note("problem", problem, () => {
+          dismissed.add(problem);
+        }),
+      );
+      problemList.replaceChildren(...notes);
+    },
+    showFailure(text) {
+      failures.replaceChildren(note("failure", text, () => undefined));
+    },
+  };
+}
+
+function note(kind: string, text: string, onDismiss: () => void): HTMLElement {
+  const dismiss = h("button", { type: "button", class: "icon-button", "aria-label": "Dismiss" }, icon("close"));
+  const element = h("div", { class: `banner ${kind}` }, h("span", {}, text), dismiss);
+  dismiss.addEventListener("click", () => {
+    onDismiss();
+    element.remove();
+  });
+  return element;
+}

@@ -1,0 +1,11 @@
+import { type SessionListView, titleOf } from "../panes/session-list.js";
+import type { SessionState } from "../session/view-state.js";
+
+/** What stands above the open chat: its title, else how the list of chats calls it, else how it begins. */
+export function chatTitle({ view, hasOlder }: SessionState, { entries }: SessionListView): string {
+  if (view.title) return view.title;
+  const entry = entries.find(({ key }) => key === view.sessionKey);
+  if (entry !== undefined) return titleOf(entry);
+  const first = hasOlder ? undefined : (view.items.find((item) => item.kind === "user") ?? view.pending[0]);
+  return (first !== undefined && "text" in first ? first.text.slice(0, 80) : "") || "New chat";
+}

@@ -1,0 +1,103 @@
+import { type Client, createClient } from "../../client/client.js";
+import type { UploadedFile } from "../../client/upload.js";
+import type { EventType } from "../../events/catalogue.js";
+import type { Store } from "../store.js";
+import { type GatewayHttp, Unauthorized } from "./gateway-http.js";
+import type { TokenStore } from "./token-store.js";
+
+interface ConnectionListeners {
+  onOpen(): void;
+  onUnauthorized(error: Unauthorized): void;
+  /** Something has happened in one of the chats, be it open or not. */
+  onChatsChanged(): void;
+}
+
+/** Events after which the list of chats may look different. */
+const listEvents: readonly EventType[] = [
+  "user_message_queued",
+  "assistant_message",
+  "session_title_generated",
+  "session_history_changed",
+  "session_state_changed",
+];
+
+/** The page's connection to the gateway. It tells the store how the gateway is and when the next attempt starts. */
+export class Connection {
+  readonly #tokens: TokenStore;
+  readonly #http: GatewayHttp;
+  readonly #store: Store;
+  readonly #listeners: ConnectionListeners;
+  #client: Client | undefined;
+
+  constructor(tokens: TokenStore, http: GatewayHttp, store: Store, listeners: ConnectionListeners) {
+    this.#tokens = tokens;
+    this.#http = http;
+    this.#store = store;
+    this.#listeners = listeners;
+    window.addEventListener("online", () => this.retryNow());
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) this.retryNow();
+    });
+  }
+
+  /** Absent before the first `open`, and while the reader is asked for a token. */
+  get client(): Client | undefined {
+    return this.#client;
+  }
+
+  /** Connects with the present token and goes on trying. */
+  open(): Client {
+    let wasOpen = false;
+    const client = createClient({ url: socketUrl(), token: this.#tokens.get() });
+    client.onOpen(() => {
+      wasOpen = true;
+      this.#store.put({ nextAttemptAt: undefined });
+      this.#listeners.onOpen();
+      this.readStatus().catch(() => undefined);
+    });
+    client.onClose(({ retryInMs }) => {
+      if (retryInMs === undefined || this.#client !== client) return;
+      this.#store.put({ nextAttemptAt: Date.now() + retryInMs });
+      if (!wasOpen) this.#findRefusal();
+      wasOpen = false;
+    });
+    client.subscribe("*", this.#listeners.onChatsChanged, { types: listEvents });
+    this.#client = client;
+    return client;
+  }
+
+  close(): void {
+    this.#client?.close();
+    this.#client = undefined;
+  }
+
+  retryNow(): void {
+    this.#client?.retryNow();
+  }
+
+  async upload(file: File, signal: AbortSignal): Promise<UploadedFile> {
+    if (this.#client === undefined) throw new Error("The gateway is not there yet");
+    return await this.#client.upload(file, file.name, { signal });
+  }
+
+  /** @throws {Unauthorized} the gateway wants a token, or another one */
+  async readStatus(): Promise<void> {
+    this.#store.put({ status: await this.#http.status() });
+  }
+
+  /** A refused upgrade does not say why: the HTTP side does. */
+  #findRefusal(): void {
+    this.#http.status().catch((error: unknown) => {
+      if (error instanceof Unauthorized) this.#listeners.onUnauthorized(error);
+    });
+  }
+}
+
+/** Always the gateway that served this page: the address bar has no say in where the token goes. */
+function socketUrl(): string {
+  const url = new URL("ws", document.baseURI);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  url.search = "";
+  url.hash = "";
+  return url.href;
+}

@@ -1,0 +1,221 @@
+import type { Client } from "../../client/client.js";
+import { ClientError } from "../../client/client-error.js";
+import type { UploadedFile } from "../../client/upload.js";
+import type { GatewayEvent } from "../../events/event.js";
+import type { GatewayHttp } from "../gateway/gateway-http.js";
+import { type ChildQuestions, followChildren } from "./child-questions.js";
+import { isPassing, Outgoing } from "./outgoing.js";
+import { SessionEvents } from "./session-events.js";
+import type { PendingMessage, SendMode, SessionState } from "./view-state.js";
+
+interface SessionOptions {
+  readonly key: string;
+  /** A chat that begins here; the gateway does not know it before its first message. */
+  readonly isNew: boolean;
+  /** What was not confirmed when this session was last left; it is sent again. */
+  readonly pending: readonly PendingMessage[];
+  readonly client: Client;
+  readonly http: Pick<GatewayHttp, "events" | "file">;
+  /** Called at most once per animation frame. */
+  onChange(): void;
+  /** Each event that is new to the reader, not those of the past. */
+  onLive(event: GatewayEvent): void;
+  onFailure(error: unknown): void;
+}
+
+/** By an option's id or in one's own words, or the values of secrets. */
+export interface QuestionReply {
+  readonly answer?: string;
+  readonly values?: Readonly<Record<string, string>>;
+}
+
+const pageSize = 400;
+
+/** One session as the page follows it: its past by pages, then its events as they come. */
+export class Session {
+  readonly key: string;
+  readonly #options: SessionOptions;
+  readonly #events: SessionEvents;
+  readonly #outgoing: Outgoing;
+  readonly #children: ChildQuestions;
+  #oldest = 0;
+  #isLoading = false;
+  #loading = Promise.resolve();
+  #isKnown: boolean;
+  #isClosed = false;
+  #creation: Promise<void> | undefined;
+  #unsubscribe: (() => void) | undefined;
+  #frame: { cancel(): void } | undefined;
+
+  constructor(options: SessionOptions) {
+    const { key, client } = options;
+    this.key = key;
+    this.#options = options;
+    this.#events = new SessionEvents(key, options.pending);
+    this.#children = followChildren(client, () => this.#changed());
+    this.#outgoing = new Outgoing({
+      key,
+      client,
+      ready: () => this.#ready(),
+      change: (make) => {
+        this.#events.change(make);
+        this.#changed();
+      },
+    });
+    this.#isKnown = !options.isNew;
+    this.resume();
+  }
+
+  get state(): SessionState {
+    const { view } = this.#events;
+    const question = view.question ?? this.#children.first;
+    return { view, isLoading: this.#isLoading, hasOlder: this.#oldest > 0, question };
+  }
+
+  loadOlder(): void {
+    this.#whileLoading(() => this.#loadOlder());
+  }
+
+  loadFile(artifactId: string): Promise<Blob> {
+    return this.#options.http.file(this.key, artifactId);
+  }
+
+  send(text: string, mode: SendMode, files: readonly UploadedFile[]): void {
+    this.#outgoing.send(text, mode, files);
+  }
+
+  /** Rejects with the reason when the answer does not count. */
+  async answer(requestId: string, reply: QuestionReply): Promise<void> {
+    const session_key = this.#children.sessionOf(requestId) ?? this.key;
+    await this.#options.client.command("human_input_reply", { session_key, request_id: requestId, ...reply });
+  }
+
+  retry(message: PendingMessage): void {
+    void this.#outgoing.deliver(message);
+  }
+
+  drop(message: PendingMessage): void {
+    this.#outgoing.drop(message);
+  }
+
+  stop(): void {
+    this.#options.client.cancelTurn(this.key).catch(this.#options.onFailure);
+  }
+
+  /** The connection is back: what was not confirmed is sent again. */
+  resume(): void {
+    this.#loadOnce();
+    this.#outgoing.resend(this.#events.view.pending);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#children.close();
+    this.#frame?.cancel();
+    this.#unsubscribe?.();
+  }
+
+  #changed(): void {
+    this.#frame ??= nextFrame(() => {
+      this.#frame = undefined;
+      this.#events.settle();
+      this.#options.onChange();
+    });
+  }
+
+  #follow(fromSequence: number): void {
+    const onEvent = (event: GatewayEvent): void => {
+      this.#events.add(event);
+      this.#children.take([event]);
+      this.#changed();
+      this.#options.onLive(event);
+    };
+    // What the gateway has lost in a power cut must go from the page too.
+    const onRewind = (): void => {
+      this.#unsubscribe?.();
+      this.#unsubscribe = undefined;
+      void this.#loading.then(() => this.#whileLoading(() => this.#load()));
+    };
+    this.#unsubscribe = this.#options.client.subscribe(this.key, onEvent, { fromSequence, onRewind });
+  }
+
+  #loadOnce(): void {
+    if (this.#isKnown && this.#unsubscribe === undefined) this.#whileLoading(() => this.#load());
+  }
+
+  async #load(): Promise<void> {
+    const { client, http } = this.#options;
+    const last = await lastSequenceOf(client, this.key);
+    if (this.#isClosed) return;
+    if (last === undefined) {
+      this.#isKnown = false;
+      return;
+    }
+    this.#oldest = Math.max(0, last - pageSize);
+    const events = last === 0 ? [] : await http.events(this.key, this.#oldest, pageSize);
+    if (this.#isClosed) return;
+    this.#events.replace(events);
+    this.#children.take(events);
+    this.#follow(Math.max(this.#oldest, this.#events.view.lastSequence));
+  }
+
+  async #loadOlder(): Promise<void> {
+    const end = this.#oldest;
+    const from = Math.max(0, end - pageSize);
+    const events = await this.#options.http.events(this.key, from, end - from);
+    if (this.#isClosed || this.#oldest !== end) return;
+    this.#oldest = from;
+    this.#events.prepend(events, end);
+  }
+
+  #whileLoading(work: () => Promise<void>): void {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    this.#changed();
+    this.#loading = work()
+      .catch((error: unknown) => {
+        if (!this.#isClosed && !isPassing(error)) this.#options.onFailure(error);
+      })
+      .finally(() => {
+        this.#isLoading = false;
+        if (!this.#isClosed) this.#changed();
+      });
+  }
+
+  /** Before a message can go: only after loading is it known whether the session exists and who follows it. */
+  async #ready(): Promise<void> {
+    this.#loadOnce();
+    await this.#loading;
+    if (this.#isKnown) return;
+    this.#creation ??= this.#create().finally(() => {
+      this.#creation = undefined;
+    });
+    await this.#creation;
+  }
+
+  async #create(): Promise<void> {
+    await this.#options.client.openSession({ sessionKey: this.key });
+    this.#isKnown = true;
+    if (!this.#isClosed && this.#unsubscribe === undefined) this.#follow(0);
+  }
+}
+
+/** `undefined`: the gateway does not know the session. */
+async function lastSequenceOf(client: Client, key: string): Promise<number | undefined> {
+  try {
+    return (await client.sessionStatus(key)).lastSequence;
+  } catch (error) {
+    if (error instanceof ClientError && error.code.toLowerCase() === "not_found") return undefined;
+    throw error;
+  }
+}
+
+/** Runs before the next repaint; a hidden page has none, and works on at a slower pace. */
+function nextFrame(run: () => void): { cancel(): void } {
+  if (document.hidden) {
+    const timer = setTimeout(run, 200);
+    return { cancel: () => clearTimeout(timer) };
+  }
+  const handle = requestAnimationFrame(run);
+  return { cancel: () => cancelAnimationFrame(handle) };
+}

@@ -1,0 +1,170 @@
+import type { Tone } from "../../client/notices.js";
+import type { UploadedFile } from "../../client/upload.js";
+import type { AgentState } from "../../events/catalogue.js";
+
+interface ItemBase {
+  /** Unique within a view and stable while the item lives. */
+  readonly key: string;
+  /** ISO 8601. */
+  readonly at: string;
+  /** The stored event that the item stands for; absent while it is only streamed. */
+  readonly seq: number | undefined;
+  readonly turnId: string | undefined;
+}
+
+export interface UserItem extends ItemBase {
+  readonly kind: "user";
+  readonly messageId: string;
+  readonly text: string;
+  readonly files: readonly string[];
+  /** Named only where more than one person may talk. */
+  readonly sender: string | undefined;
+  /** `queued`: stored; `taken`: part of the context that the model sees. */
+  readonly status: "queued" | "taken";
+}
+
+export interface AssistantItem extends ItemBase {
+  readonly kind: "assistant";
+  readonly messageId: string;
+  readonly text: string;
+  readonly thinking: string;
+  readonly files: readonly string[];
+  readonly isStreaming: boolean;
+  /** Cut off by a stop or an error. */
+  readonly isPartial: boolean;
+  readonly isFinal: boolean;
+}
+
+/** `preparing`: the model is still writing the input; `unknown`: the turn ended without a result. */
+export type ToolStatus = "preparing" | "running" | "done" | "failed" | "unknown";
+
+export interface ToolItem extends ItemBase {
+  readonly kind: "tool";
+  readonly callId: string;
+  readonly messageId: string | undefined;
+  readonly name: string;
+  /** JSON, possibly unfinished while the call is prepared. */
+  readonly input: string;
+  readonly output: string;
+  readonly summary: string;
+  readonly status: ToolStatus;
+  readonly durationMs: number | undefined;
+}
+
+export interface NoticeItem extends ItemBase {
+  readonly kind: "notice";
+  readonly tone: Tone;
+  readonly text: string;
+  /** Longer text, folded. */
+  readonly detail: string | undefined;
+}
+
+export interface DividerItem extends ItemBase {
+  readonly kind: "divider";
+  readonly text: string;
+}
+
+export interface PlanItem extends ItemBase {
+  readonly kind: "plan";
+  readonly goal: string;
+  readonly status: string;
+  readonly steps: readonly { readonly text: string; readonly status: string }[];
+}
+
+/** A file that the assistant gives to the reader. */
+export interface FileItem extends ItemBase {
+  readonly kind: "file";
+  readonly artifactId: string;
+  readonly filename: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number | undefined;
+  /** For people. */
+  readonly size: string;
+  readonly status: "created" | "ready" | "failed";
+  readonly error: string | undefined;
+}
+
+export type Item = UserItem | AssistantItem | ToolItem | NoticeItem | DividerItem | PlanItem | FileItem;
+
+/** How a message treats the answer that is being worked on: replace it, or join it. Absent: it waits its turn. */
+export type SendMode = "cancel" | "append" | undefined;
+
+/** A message of the reader that the gateway has not confirmed yet. */
+export interface PendingMessage {
+  readonly messageId: string;
+  readonly text: string;
+  readonly files: readonly UploadedFile[];
+  readonly mode: SendMode;
+  readonly at: string;
+  /** Why it could not be sent; absent while it is on its way. */
+  readonly error: string | undefined;
+}
+
+/** A question of the assistant that waits for an answer. */
+export interface OpenQuestion {
+  readonly requestId: string;
+  readonly kind: "clarification" | "decision" | "env_var" | "permission";
+  readonly question: string;
+  /** What would run, field by field, each value whole. */
+  readonly input: readonly { readonly name: string; readonly value: string }[];
+  readonly options: readonly {
+    readonly id: string;
+    readonly label: string;
+    readonly description: string | undefined;
+    readonly isRecommended: boolean;
+  }[];
+  readonly allowCustom: boolean;
+  /** Names of the secrets that are asked for. */
+  readonly fields: readonly string[];
+  /** ISO 8601. */
+  readonly expiresAt: string;
+}
+
+/** A plan that goes on, or waits to. */
+export interface OpenPlan {
+  readonly goal: string;
+  readonly status: "pending" | "running" | "paused";
+  readonly steps: readonly { readonly text: string; readonly status: string; readonly result: string | undefined }[];
+}
+
+/** Everything that is shown of one session. */
+export interface ViewState {
+  readonly sessionKey: string;
+  readonly title: string | undefined;
+  readonly lastSequence: number;
+  readonly agentState: AgentState;
+  readonly runningTurn: string | undefined;
+  readonly question: OpenQuestion | undefined;
+  /** The plan after each event that changed it: an undo goes back to an earlier one. */
+  readonly plans: readonly { readonly seq: number; readonly plan: OpenPlan | undefined }[];
+  readonly items: readonly Item[];
+  readonly pending: readonly PendingMessage[];
+}
+
+/** What is known of a session at one moment. */
+export interface SessionState {
+  readonly view: ViewState;
+  readonly isLoading: boolean;
+  readonly hasOlder: boolean;
+  /** The question that waits for the reader: the session's own, else one of its sub-agents'. */
+  readonly question: OpenQuestion | undefined;
+}
+
+export function emptyView(sessionKey: string): ViewState {
+  return {
+    sessionKey,
+    title: undefined,
+    lastSequence: 0,
+    agentState: "idle",
+    runningTurn: undefined,
+    question: undefined,
+    plans: [],
+    items: [],
+    pending: [],
+  };
+}
+
+/** True from the start of a turn to its end. */
+export function isWorking(state: ViewState): boolean {
+  return state.runningTurn !== undefined || (state.agentState !== "idle" && state.agentState !== "error");
+}
