@@ -22,7 +22,7 @@ export const mutations = [
   [segment, `synced = Math.max(synced, line.synced);`, `synced = 0;`, journalTest],
   [segment, `line.v > formatVersion`, `line.v > 1000`, journalTest],
   [repair, `const lastTx = Math.max(tx, mark);`, `const lastTx = tx;`, lossTest],
-  [repair, `for (const { path } of all) fs.unlinkSync(path);`, ``, journalTest],
+  [repair, `fs.linkSync(path, setAside[index] ?? `, `void (path, setAside[index] ?? `, journalTest],
   // The ids of stored events.
   [knownIds, `event.seq > afterSeq`, `event.seq > 0`, knownTest],
   [knownIds, `isChanged: content !== contentOf(draft)`, `isChanged: false`, knownTest],
