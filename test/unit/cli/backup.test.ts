@@ -24,9 +24,9 @@ import {
   titled,
   until,
 } from "../../support/engine/engine-kit.js";
-import { createRandom } from "../../support/engine/power-cut.js";
 import { smallDisk } from "../../support/engine/small-disk.js";
 import { seedOf, tortureFactor } from "../../support/engine/torture-options.js";
+import { createRandom } from "../../support/random.js";
 import { withoutSmallDisk } from "../../support/worlds/needs.js";
 
 const never = new AbortController().signal;
