@@ -15,16 +15,16 @@ test("/undo leaves the last turn out, again the one before, and says when nothin
   await using t = await startWithModel(({ userText }) => ({ text: `re: ${userText.split("\n").at(-1)}` }));
   for (const text of ["apples", "pears", "plums"]) await t.gateway.ask(text);
   const before = await t.gateway.events();
-  assert.match((await t.gateway.ask("/undo")).response, /^Undone\. “plums”/);
+  assert.match((await t.gateway.ask("/undo")).response, /^Undone\. I no longer see “plums”/);
   assert.deepEqual(await said(t.gateway), ["apples", "re: apples", "pears", "re: pears"]);
-  assert.match((await t.gateway.ask("/undo")).response, /^Undone\. “pears”/);
+  assert.match((await t.gateway.ask("/undo")).response, /^Undone\. I no longer see “pears”/);
   await using again = await t.gateway.restart();
   assert.deepEqual(await said(again), ["apples", "re: apples"]);
   await again.ask("cherries");
   assert.match(t.model.requests.at(-1)?.bodyText ?? "", /apples.*cherries/s);
   assert.doesNotMatch(t.model.requests.at(-1)?.bodyText ?? "", /pears|plums|undo/i);
   for (const text of ["cherries", "apples"])
-    assert.match((await again.ask("/undo")).response, new RegExp(`^Undone\\. “${text}”`));
+    assert.match((await again.ask("/undo")).response, new RegExp(`^Undone\\. I no longer see “${text}”`));
   assert.equal((await again.ask("/undo")).response, "There is nothing to undo.");
   const events = await again.events();
   assertSound(events);
