@@ -17,6 +17,7 @@ test("a yes within a call counts for the very thing that it was given for, and i
       filesOf: async () => undefined,
     },
     message: { channel: "webui", senderId: "owner" },
+    signal: new AbortController().signal,
     human: {
       ask: async ({ question }: { readonly question: string }) => {
         asked.push(question);
