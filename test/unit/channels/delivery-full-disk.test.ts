@@ -159,7 +159,7 @@ test("an answer does not begin to grow on a full disk, and one that stands is kn
   const copy = tempFolder(t);
   fs.cpSync(home, copy, { recursive: true });
   const after = await openIn(copy);
-  assert.deepEqual(after.engine.records("preview").get("turn_1#1"), { platformMessageId: "1" });
+  assert.deepEqual(after.engine.records("preview").get("turn_1#1"), { platformMessageId: "1", sessionKey: "test:42" });
   await after.engine[Symbol.asyncDispose]();
   makeRoom(disk);
   await until("the disk takes writes", () => engine.status().writable);
