@@ -67,17 +67,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   } = options;
   const { workspace } = config.agents.defaults;
   const sessionsDir = join(workspace, ".sessions");
-  await makeFolder(home);
-  await makeFolder(sessionsDir);
-  const locks = await acquireLocks([join(home, "gateway.lock"), join(sessionsDir, ".lock")], log);
-  releases.defer(() => {
-    for (const lock of locks) lock.release();
-  }, "locks of the home and the workspace");
-  if (existsSync(join(home, restoreMarker)))
-    throw new EngineError(
-      `A restore of ${home} was cut off halfway. Run "maxclaw restore" again, with --force; what was there before is kept.`,
-      { kind: "corrupt" },
-    );
+  const locks = await lockFolders(home, sessionsDir, log, releases);
   const assertHeld = (): void => {
     for (const lock of locks) lock.assertHeld();
   };
@@ -137,6 +127,22 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
         log.warn(`The gateway's own log was not written: ${messageOf(error)}`);
       }),
   };
+}
+
+/** Nobody else writes in these folders from here on. @throws {EngineError} for a home whose restore was cut off */
+async function lockFolders(home: string, sessionsDir: string, log: Logger, releases: Releases) {
+  await makeFolder(home);
+  await makeFolder(sessionsDir);
+  const locks = await acquireLocks([join(home, "gateway.lock"), join(sessionsDir, ".lock")], log);
+  releases.defer(() => {
+    for (const lock of locks) lock.release();
+  }, "locks of the home and the workspace");
+  if (existsSync(join(home, restoreMarker)))
+    throw new EngineError(
+      `A restore of ${home} was cut off halfway. Run "maxclaw restore" again, with --force; what was there before is kept.`,
+      { kind: "corrupt" },
+    );
+  return locks;
 }
 
 function ownStorage(storage: StorageDriver, log: Logger): OpenedStorage {
