@@ -434,6 +434,20 @@ describe("the source code", () => {
   });
 });
 
+describe("each random test", () => {
+  test("names its seed, so that a failing run can be repeated", () => {
+    const count = (code: string, pattern: RegExp): number => code.match(pattern)?.length ?? 0;
+    const unnamed = readSources(projectFile("test")).filter(
+      ({ code }) =>
+        /\bMath\.random\(/.test(code) || count(code, /\bfc\.assert\(/g) > count(code, /\bfuzzOptions\(|\bseed\b[,:]/g),
+    );
+    assert.deepEqual(
+      unnamed.map(({ path }) => path),
+      [],
+    );
+  });
+});
+
 describe("the check itself", () => {
   test("sees static, type-only and dynamic imports, over several lines, and none in comments and strings", () => {
     const code = withoutComments(

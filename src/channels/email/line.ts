@@ -8,7 +8,7 @@ interface Entry {
   isDone: boolean;
   /** Nothing of it is in memory: it is read when its turn comes. */
   isLater: boolean;
-  /** It is being read. */
+  /** It is being read, or waits for its chat's turn to be; not while it waits for its next try. */
   isUnderWay: boolean;
   /** Resolves when it is read, and later mails of its chat may be. Never rejects. */
   read: Promise<void>;
@@ -110,9 +110,15 @@ export class Line {
   async #read(entry: Entry, before: Entry | undefined, tries: Tries): Promise<void> {
     await (entry.isLater ? before?.turn : before?.read);
     entry.isLater = false;
-    await this.#untilDone((signal) => tries.read(signal));
-    entry.isUnderWay = false;
-    this.#makeRoom();
+    await this.#untilDone(async (signal) => {
+      entry.isUnderWay = true;
+      try {
+        return await tries.read(signal);
+      } finally {
+        entry.isUnderWay = false;
+        this.#makeRoom();
+      }
+    });
   }
 
   async #settle(entry: Entry, before: Entry | undefined, tries: Tries): Promise<void> {

@@ -37,7 +37,7 @@ export async function addServer(name: string, command: readonly string[], flags:
   };
   const { editConfig } = await import("../../config/edit.js");
   await editConfig(file, [{ path: [...(found ?? serverKeys[0]), name], value: section }]);
-  print(`${name} stands in ${file}. Try it: maxclaw mcp test ${name}`);
+  print(`${name} is in ${file}. Try it: maxclaw mcp test ${name}`);
   await printIfRunning("The running gateway does not use it yet. Restart it.");
 }
 

@@ -18,7 +18,10 @@ const whole = z.object({ ...common, content: z.string(), files: z.array(z.string
 
 export function printDeadLetters(answer: unknown): void {
   const { letters } = list.parse(answer);
-  if (letters.length === 0) return print("Nothing was given up.");
+  if (letters.length === 0) {
+    print("Nothing was given up.");
+    return;
+  }
   printTable(
     ["ID", "WHAT", "CHAT", "GIVEN UP", "WHY"],
     letters.map((one) => [one.id, one.kind, chatOf(one), one.buriedAt, one.reason]),

@@ -24,7 +24,8 @@ export function createRenderer(browsers: Browsers, key: string, timeoutMs: numbe
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof EgressError) throw error;
-      if (scope.signal.aborted) throw new EgressError(`${url} was not ready within ${timeoutMs / 1000} seconds.`);
+      if (scope.signal.aborted || isTimeout(error))
+        throw new EgressError(`${url} was not ready within ${timeoutMs / 1000} seconds.`);
       const refusal = URL.canParse(url) ? held.refusalOf(new URL(url).hostname) : undefined;
       throw new EgressError(
         refusal ?? `${url} could not be opened: ${(messageOf(error).split("\n")[0] ?? "").slice(0, 200)}`,
@@ -33,6 +34,11 @@ export function createRenderer(browsers: Browsers, key: string, timeoutMs: numbe
       await context.close().catch(() => undefined);
     }
   };
+}
+
+/** Playwright's own error; the package is loaded only with the browser. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === "TimeoutError";
 }
 
 /** Cookies, storage and the windows that a page opens go with it. */

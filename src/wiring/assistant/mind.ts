@@ -9,7 +9,7 @@ import { type ContextFileLoader, createContextFiles } from "../../memory/files.j
 import { createModels, type Models } from "../../providers/catalogue/models.js";
 import { type CircuitChange, createCircuits } from "../../providers/circuits.js";
 import type { Provider } from "../../providers/provider.js";
-import { heartbeatJob } from "../../schedule/heartbeat-job.js";
+import { heartbeatJob } from "../../schedule/heartbeat/job.js";
 import { createSkills } from "../../skills/find.js";
 import { createSkillSource, type SkillSource } from "../../skills/source.js";
 import { isTemplate } from "../../templates/workspace.js";

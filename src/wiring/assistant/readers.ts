@@ -3,7 +3,7 @@ import { isGroup } from "../../bus/replies.js";
 import { platformNames } from "../../channels/platforms.js";
 import { channelOf, chatOf } from "../../events/session-key.js";
 import { createAudience, type Heard, type Readers } from "../../policy/audience.js";
-import { heartbeatJob } from "../../schedule/heartbeat-job.js";
+import { heartbeatJob } from "../../schedule/heartbeat/job.js";
 import { type JobOwner, job } from "../../schedule/job.js";
 import { jobOwnerOf } from "../../schedule/job-owner.js";
 import type { Core } from "../core/core.js";

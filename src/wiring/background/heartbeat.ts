@@ -1,10 +1,10 @@
 import { findExceeded } from "../../budgets/limits.js";
 import { messageOf } from "../../errors.js";
-import { runHeartbeat, withoutLinesOf } from "../../schedule/heartbeat.js";
-import { HeartbeatChat } from "../../schedule/heartbeat-chat.js";
-import { HeartbeatConversations } from "../../schedule/heartbeat-conversations.js";
-import { heartbeatJob } from "../../schedule/heartbeat-job.js";
-import { HeartbeatRuns } from "../../schedule/heartbeat-runs.js";
+import { HeartbeatChat } from "../../schedule/heartbeat/chat.js";
+import { HeartbeatConversations } from "../../schedule/heartbeat/conversations.js";
+import { runHeartbeat, withoutLinesOf } from "../../schedule/heartbeat/heartbeat.js";
+import { heartbeatJob } from "../../schedule/heartbeat/job.js";
+import { HeartbeatRuns } from "../../schedule/heartbeat/runs.js";
 import { createRunHistory } from "../../schedule/run-history.js";
 import type { RunReports } from "../../schedule/run-reports.js";
 import { workspaceTemplates } from "../../templates/workspace.js";

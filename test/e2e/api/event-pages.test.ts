@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ClientError, createClient } from "../../../src/client/node.js";
 import type { GatewayEvent, StoredEvent } from "../../../src/events/event.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { until } from "../../support/fakes/web-frames.js";
-import { openAIConfig, startGateway, type TestGatewayOptions } from "../../support/worlds/gateway.js";
+import { startGateway, startWithModel, type TestGatewayOptions } from "../../support/worlds/gateway.js";
 import { hangingTool } from "../../support/worlds/hanging-tool.js";
 import { refusedUpgrade } from "../../support/worlds/http-clients.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
@@ -31,24 +30,16 @@ interface WireStatus {
 }
 
 async function start(answer: AnswerScript, more: Record<string, unknown> = {}, tools?: TestGatewayOptions["tools"]) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more), tools });
-  const url = `http://${gateway.gateway.address}`;
+  const scripted = await startWithModel(answer, more, { tools });
+  const { url } = scripted;
   // What the assertions read of it is what they check.
   const get = async <T>(path: string): Promise<T> => (await (await fetch(url + path)).json()) as T;
   return {
-    model,
-    gateway,
-    api: gateway.gateway.api,
-    url,
+    ...scripted,
     page: (from: number, limit: number, of = key): Promise<Page> =>
       get(`/api/sessions/${of}/events?from_sequence=${from}&limit=${limit}`),
     status: (from = 0, of = key): Promise<WireStatus> =>
       get(`/api/sessions/${of}/status?include_recovery=true&from_sequence=${from}`),
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
   };
 }
 

@@ -38,15 +38,15 @@ test("message: here at once; elsewhere only for an owner, after a yes, and only 
   await until("the same sentence for a chat that there is not", () => w.telegram.sent.length === 4);
   assert.equal(w.telegram.sent[3]?.text, w.telegram.sent[2]?.text);
   for (const [wanted, why] of [
-    [{ chat: "99" }, /I know no chat 99 on telegram/],
-    [{ chat: "" }, /I know no chat/],
+    [{ chat: "99" }, /I do not know a chat 99 on telegram/],
+    [{ chat: "" }, /I do not know a chat/],
     [
       { channel: "telegram", chat_id: "7" },
       /chat_id.* is not a field \(did you mean .*chat.*\?\)\. Fields: text, channel, chat\./,
     ],
     [{ to: "Bob" }, /\bto\b.* is not a field.* Fields: text, channel, chat\./],
     [{ channel: "discord", chat: "7" }, /There is no channel discord\. Channels: telegram\./],
-    [{ channel: "webui", chat: "x" }, /Nobody can be written to on webui/],
+    [{ channel: "webui", chat: "x" }, /You cannot write to people on webui/],
     [{ channel: "discord" }, /Which chat of discord/],
   ] as const) {
     input = { text: "hi", ...wanted };

@@ -5,23 +5,16 @@ import { test } from "node:test";
 import OpenAI, { type APIError } from "openai";
 import { until } from "../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { openAIConfig, startGateway, startWithModel } from "../../support/worlds/gateway.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 
 async function start(answer: AnswerScript, more: Record<string, unknown> = {}) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more) });
-  const clientOf = (apiKey: string) =>
-    new OpenAI({ baseURL: `http://${gateway.gateway.address}/v1`, apiKey, maxRetries: 0 });
+  const scripted = await startWithModel(answer, more);
+  const clientOf = (apiKey: string) => new OpenAI({ baseURL: `${scripted.url}/v1`, apiKey, maxRetries: 0 });
   return {
-    model,
-    gateway,
+    ...scripted,
     clientOf,
     client: clientOf("none"),
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
   };
 }
 

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { startWithModel } from "../../support/worlds/gateway.js";
 
 async function start() {
-  const model = await startFakeOpenAI({ answer: { text: "Noted." } });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase) });
-  const url = `http://${gateway.gateway.address}`;
+  const scripted = await startWithModel({ text: "Noted." });
+  const { api, url } = scripted;
   const post = async (body: unknown) => {
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: "POST",
@@ -16,17 +14,13 @@ async function start() {
     return { status: response.status, text: await response.text() };
   };
   const heard = async (): Promise<readonly string[]> =>
-    (await gateway.gateway.api.getSession("openai:default")).messages
+    (await api.getSession("openai:default")).messages
       .filter(({ role }) => role === "user")
       .map(({ content }) => content);
   return {
-    url,
+    ...scripted,
     post,
     heard,
-    async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
   };
 }
 

@@ -7,32 +7,24 @@ import type { StoredEvent } from "../../../src/events/event.js";
 import { sessionStates } from "../../../src/events/session-state.js";
 import { openGateway } from "../../../src/gateway.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { assertSound, openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { assertSound, startGateway, startWithModel } from "../../support/worlds/gateway.js";
 import { openSocket } from "../../support/worlds/http-clients.js";
 import { postJson } from "../../support/worlds/http-server.js";
 
 /** A gateway whose model hangs on "hold" until its gate opens, fails on "fail", and else says "ok". */
 async function start(more: Record<string, unknown> = {}) {
   const held = gate();
-  const model = await startFakeOpenAI({
-    answer: async ({ userText }) => {
-      if (userText.endsWith("hold")) await held.opened;
-      return userText.endsWith("fail") ? { status: 400 } : { text: "ok" };
-    },
-  });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more) });
+  const scripted = await startWithModel(async ({ userText }) => {
+    if (userText.endsWith("hold")) await held.opened;
+    return userText.endsWith("fail") ? { status: 400 } : { text: "ok" };
+  }, more);
   return {
-    model,
-    gateway,
+    ...scripted,
     held,
-    api: gateway.gateway.api,
-    url: `http://${gateway.gateway.address}`,
     [Symbol.asyncDispose]: async () => {
       held.open();
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
+      await scripted[Symbol.asyncDispose]();
     },
   };
 }

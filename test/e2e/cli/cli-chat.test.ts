@@ -4,9 +4,8 @@ import { test } from "node:test";
 import { chat } from "../../../src/cli/chat/agent-chat.js";
 import { createApiClient } from "../../../src/cli/gateway/api-client.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { lastResult } from "../../support/worlds/chat-world.js";
-import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { startWithModel } from "../../support/worlds/gateway.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 import { cast, startOne } from "../../support/worlds/sub-agents.js";
 
@@ -14,9 +13,8 @@ const key = "cli:default";
 
 /** A gateway, and a terminal in which somebody talks to it. */
 async function openTerminal(answer: AnswerScript) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase) });
-  const client = createApiClient(gateway.gateway.address, undefined);
+  const scripted = await startWithModel(answer);
+  const client = createApiClient(scripted.gateway.gateway.address, undefined);
   const input = new PassThrough();
   const output = new PassThrough();
   let screen = "";
@@ -25,8 +23,7 @@ async function openTerminal(answer: AnswerScript) {
   });
   const over = chat(key, { client, reconnect: async () => client }, { input, output });
   return {
-    gateway,
-    model,
+    ...scripted,
     over,
     type: (text: string) => void input.write(text),
     /** Resolves once the pattern is on the screen behind what was seen before. */
@@ -39,8 +36,7 @@ async function openTerminal(answer: AnswerScript) {
     async [Symbol.asyncDispose]() {
       input.write("\u0003\u0003");
       await over;
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
+      await scripted[Symbol.asyncDispose]();
     },
   };
 }

@@ -28,7 +28,7 @@ describe("questions in the command line", () => {
     await using _model = await withModel(cli, callThenDone("write_file", { path: file, content: "noted" }));
     assert.match((await cli.run(["answer"])).stderr, /No gateway is running/);
     await startCliGateway(cli);
-    assert.match((await cli.run(["answer"])).stdout, /Nothing waits/);
+    assert.match((await cli.run(["answer"])).stdout, /Nothing is waiting/);
 
     const asked = cli.run(["agent", "-m", "note it"]);
     const id = await waitingId(cli);
@@ -57,7 +57,7 @@ describe("questions in the command line", () => {
     const asked = cli.run(["agent", "-m", "go"]);
     const id = await waitingId(cli);
     const onLine = await cli.run(["answer", id, "s3cret-value"]);
-    assert.deepEqual([onLine.code, /do not belong into a command line/.test(onLine.stderr)], [2, true]);
+    assert.deepEqual([onLine.code, /do not belong on a command line/.test(onLine.stderr)], [2, true]);
     const piped = await cli.run(["answer", id], { stdin: "s3cret-value\n" });
     assert.deepEqual([piped.code, piped.stdout], [0, "Answered: MY_KEY saved\n"]);
     assert.match((await asked).stdout, /MY_KEY saved/);

@@ -9,10 +9,9 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { build } from "vite";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { projectFile } from "../../support/project.js";
 import { openChromium, pageTest } from "../../support/worlds/chromium.js";
-import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { startWithModel } from "../../support/worlds/gateway.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
 
 const run = promisify(execFile);
@@ -46,21 +45,14 @@ async function openSite(body: () => string) {
   };
 }
 
-async function startAnswering(more: Record<string, unknown> = {}) {
-  const model = await startFakeOpenAI({
-    answer: (request) =>
+function startAnswering(more: Record<string, unknown> = {}) {
+  return startWithModel(
+    (request) =>
       request.index === 0
         ? { toolCalls: [{ id: "call_1", name: "list_dir", input: { path: "." } }] }
         : { text: ["You said: ", request.userText.split("\n\n").at(-1) ?? "", "."] },
-  });
-  const running = await startGateway({ config: openAIConfig(model.apiBase, more) });
-  return {
-    url: `http://${running.gateway.address}`,
-    async [Symbol.asyncDispose]() {
-      await running[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
+    more,
+  );
 }
 
 describe("maxclaw/client, as it is installed", { timeout: 90_000 }, () => {

@@ -10,26 +10,11 @@ import { readRecordedTurn } from "../../../src/replay/recorded-turn.js";
 import { replayTurn, seqOffset } from "../../../src/replay/replay-turn.js";
 import { createSessionFiles } from "../../../src/sessions/file-names.js";
 import { gate, openIn, tempFolder, until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
 import { openCli } from "../../support/worlds/cli.js";
 import { startCliGateway, withModel } from "../../support/worlds/cli-gateway.js";
-import { openAIConfig, startGateway, type TestGateway } from "../../support/worlds/gateway.js";
-import type { AnswerScript } from "../../support/worlds/model-script.js";
+import { startWithModel, type TestGateway } from "../../support/worlds/gateway.js";
 import { cast, children, eventsOf, resultsOf, startOne } from "../../support/worlds/sub-agents.js";
-
-async function start(answer: AnswerScript, more: Record<string, unknown> = {}) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more) });
-  return {
-    model,
-    gateway,
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
-}
 
 async function replay(home: string, sessionsDir: string, turnId: string): Promise<Difference | undefined> {
   const found = await findTurn(home, sessionsDir, turnId);
@@ -53,7 +38,7 @@ async function replayAll({ home, workspace, ...gateway }: TestGateway, key?: str
 const call = (id: string, name: string, input: object) => ({ id, name, input });
 
 test("turns with tools, thoughts, skills, commands and odd answers come out the same when they are run again", async () => {
-  await using t = await start([
+  await using t = await startWithModel([
     { text: "Hello!" },
     {
       thinking: "Hm.",
@@ -97,7 +82,7 @@ test("turns with tools, thoughts, skills, commands and odd answers come out the 
 
 test("what was added in mid-turn joins again where it did, and the limit of calls is the recorded one", async () => {
   const held = gate();
-  await using t = await start(
+  await using t = await startWithModel(
     async ({ index }) => {
       if (index === 0) await held.opened;
       return { toolCalls: [call(`call_${index}`, "list_dir", { path: ".", depth: (index % 5) + 1 })] };
@@ -120,7 +105,7 @@ test("turns of a chat platform come out the same, also without details, split re
   const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
   const long = `Start\n\n\`\`\`js\n${"let x = 1;\n".repeat(600)}\`\`\`\nEnd`;
   const answers = [{ text: "old" }, { text: "ok" }, { text: long }, { text: "cut", stopReason: "max_tokens" as const }];
-  await using t = await start(answers, { channels, events: { persistDetail: false } });
+  await using t = await startWithModel(answers, { channels, events: { persistDetail: false } });
   const say = async (text: string, count: number): Promise<void> => {
     telegram.pushText({ chatId: -7, userId: 2, name: "Ann", text, replyTo: { messageId: 1, fromBot: true } });
     await telegram.waitForSent(count);
@@ -135,7 +120,7 @@ test("turns of a chat platform come out the same, also without details, split re
 });
 
 test("what came out otherwise is shown: the first event, field by field", async (t) => {
-  await using s = await start([{ toolCalls: [call("a", "list_dir", { path: "." })] }, { text: "Done." }]);
+  await using s = await startWithModel([{ toolCalls: [call("a", "list_dir", { path: "." })] }, { text: "Done." }]);
   await s.gateway.ask("work");
   const events = await s.gateway.events();
   const [turnId = ""] = turnsOf(events);
@@ -175,7 +160,7 @@ test("what came out otherwise is shown: the first event, field by field", async 
 });
 
 test("what cannot be run again is refused with the reason", async () => {
-  await using t = await start(({ userText, index }) => {
+  await using t = await startWithModel(({ userText, index }) => {
     if (userText.endsWith("stop me")) return { text: ["partial"], hang: "middle" };
     if (userText.endsWith("fail")) return { status: 400 };
     if (userText.endsWith("again") && index === 2) return { status: 500 };
@@ -204,7 +189,7 @@ test("what cannot be run again is refused with the reason", async () => {
 });
 
 test("a turn whose log is damaged before its end is refused, with the place", async () => {
-  await using t = await start({ text: "ok" });
+  await using t = await startWithModel({ text: "ok" });
   await t.gateway.ask("one");
   await t.gateway.ask("two");
   const [first = "", second = ""] = turnsOf(await t.gateway.events());
@@ -275,7 +260,7 @@ test("the command says what it found, beside a gateway that runs and without one
 });
 
 test("a turn before which older messages were summarised comes out the same", async () => {
-  await using t = await start(
+  await using t = await startWithModel(
     ({ bodyText }) => ({
       text: bodyText.includes("memory of a long chat") ? "- they talked" : "word ".repeat(200),
       usage: false,
@@ -290,7 +275,7 @@ test("a turn before which older messages were summarised comes out the same", as
 test("turns that send messages, start sub-agents and hear of them come out the same, on the page and in a chat", async () => {
   const telegram = await startFakeTelegram({ token: "4242:send" });
   const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
-  await using t = await start(
+  await using t = await startWithModel(
     cast({
       parent: (_, count) =>
         count === 0
@@ -342,7 +327,7 @@ test("turns that make and carry out a plan come out the same, in a chat too", as
     },
     { text: "One is left." },
   ];
-  await using t = await start([...turns, ...turns], { channels });
+  await using t = await startWithModel([...turns, ...turns], { channels });
   try {
     await t.gateway.ask("/plan A walk");
     await t.gateway.ask("/plan go");

@@ -2,20 +2,11 @@ import assert from "node:assert/strict";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { openAIConfig, startGateway, type TestGateway } from "../../support/worlds/gateway.js";
+import { startWithModel, type TestGateway } from "../../support/worlds/gateway.js";
 
 async function start() {
-  const model = await startFakeOpenAI({ answer: { text: "ok" } });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase) });
-  return {
-    gateway,
-    url: `http://${gateway.gateway.address}/api/files/hold`,
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
+  const scripted = await startWithModel({ text: "ok" });
+  return { ...scripted, url: `${scripted.url}/api/files/hold` };
 }
 
 /** Asks for the files to be held, as the commands do. */

@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { EngineError } from "../../../src/errors.js";
 import { repairFiles } from "../../../src/offline/repair.js";
 import { damageHome, textsIn } from "../../support/engine/home-damage.js";
-import { createRandom } from "../../support/engine/power-cut.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { createRandom } from "../../support/random.js";
 import { openAIConfig, startGateway, type TestGateway, tempHome } from "../../support/worlds/gateway.js";
 
 const rounds = Number(process.env.DAMAGE_ROUNDS ?? 30);

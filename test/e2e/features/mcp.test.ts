@@ -10,31 +10,17 @@ import { until } from "../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { callThenDone, lastResult, resultsIn } from "../../support/worlds/chat-world.js";
 import { startDaemon } from "../../support/worlds/daemon.js";
-import { openAIConfig, startGateway, type TestGateway, tempHome } from "../../support/worlds/gateway.js";
+import { type ModelGateway, openAIConfig, startWithModel, tempHome } from "../../support/worlds/gateway.js";
 import { badServer, isAlive, referenceServer } from "../../support/worlds/mcp.js";
-import type { AnswerScript, FakeModelServer, RecordedRequest } from "../../support/worlds/model-script.js";
+import type { AnswerScript, RecordedRequest } from "../../support/worlds/model-script.js";
 
-interface World extends AsyncDisposable {
-  readonly model: FakeModelServer;
-  readonly gateway: TestGateway;
-}
-
-async function start(answer: AnswerScript, mcp: object, config: Record<string, unknown> = {}): Promise<World> {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ isRuled: true, config: openAIConfig(model.apiBase, { tools: mcp, ...config }) });
-  return {
-    model,
-    gateway,
-    async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
+function start(answer: AnswerScript, mcp: object, config: Record<string, unknown> = {}): Promise<ModelGateway> {
+  return startWithModel(answer, { tools: mcp, ...config });
 }
 
 const auto = { agents: { defaults: { model: "openai/test-model", executionMode: "auto" } } };
 
-async function connected({ gateway }: Pick<World, "gateway">): Promise<void> {
+async function connected({ gateway }: Pick<ModelGateway, "gateway">): Promise<void> {
   const list = () => gateway.gateway.api.mcp?.list() ?? [];
   await until("all servers are connected", () => list().every(({ state }) => state === "connected"), 20_000);
 }

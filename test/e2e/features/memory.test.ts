@@ -2,30 +2,15 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
-import type { AnswerScript, RecordedRequest } from "../../support/worlds/model-script.js";
-
-async function start(answer: AnswerScript, more: Record<string, unknown> = {}) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more) });
-  return {
-    model,
-    gateway,
-    api: gateway.gateway.api,
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
-}
+import { startWithModel } from "../../support/worlds/gateway.js";
+import type { RecordedRequest } from "../../support/worlds/model-script.js";
 
 const call = (name: string, input: unknown) => ({ toolCalls: [{ id: "call_1", name, input }] });
 const toolResult = ({ bodyText }: RecordedRequest): string =>
   /"role":"tool".*?"content":"(.*?)"\}/.exec(bodyText)?.[1] ?? "";
 
 test("what is to be remembered stands in every later conversation", async () => {
-  await using t = await start([call("memory_write", { text: "The cat is called Mia." }), { text: "Noted." }]);
+  await using t = await startWithModel([call("memory_write", { text: "The cat is called Mia." }), { text: "Noted." }]);
   assert.equal((await t.gateway.ask("remember that my cat is called Mia")).response, "Noted.");
   assert.equal(await readFile(join(t.gateway.workspace, "memory/MEMORY.md"), "utf8"), "- The cat is called Mia.\n");
   t.model.setAnswer({ text: "Mia" });
@@ -34,7 +19,7 @@ test("what is to be remembered stands in every later conversation", async () => 
 });
 
 test("earlier conversations are found, also in Chinese and after a restart, but not the question itself", async () => {
-  await using t = await start({ text: "好的，我记住了龙虾网关。" });
+  await using t = await startWithModel({ text: "好的，我记住了龙虾网关。" });
   await t.gateway.ask("我的项目叫做龙虾网关", { key: "webui:old" });
   await using again = await t.gateway.restart();
   t.model.setAnswer([call("memory_search", { query: "龙虾网关" }), { text: "ok" }]);
@@ -47,7 +32,7 @@ test("earlier conversations are found, also in Chinese and after a restart, but 
 test("a conversation is named by the model once, and a person's own title stays", async () => {
   const answer = (request: RecordedRequest) =>
     /Name this conversation/.test(request.bodyText) ? { text: '"Tea and cats."\n' } : { text: "ok" };
-  await using t = await start(answer, { memory: { titles: "model" } });
+  await using t = await startWithModel(answer, { memory: { titles: "model" } });
   await t.gateway.ask("let us talk about tea and cats");
   const named = await t.gateway.waitForEvent(
     (event) => event.type === "session_title_generated" && event.payload.generated_by === "model",
@@ -65,7 +50,7 @@ test("a conversation is named by the model once, and a person's own title stays"
 test("a chat command asks for no title and is in none: the first words for the model are", async () => {
   const answer = (request: RecordedRequest) =>
     /Name this conversation/.test(request.bodyText) ? { text: "Tea" } : { text: "ok" };
-  await using t = await start(answer, { memory: { titles: "model" } });
+  await using t = await startWithModel(answer, { memory: { titles: "model" } });
   await t.gateway.ask("/help");
   await t.gateway.ask("/help");
   await t.gateway.ask("let us talk about tea");
@@ -81,7 +66,7 @@ test("a chat command asks for no title and is in none: the first words for the m
 test("a model that gives no title leaves the first words", async () => {
   const answer = (request: RecordedRequest) =>
     /Name this conversation/.test(request.bodyText) ? { status: 500 } : { text: "ok" };
-  await using t = await start(answer, { memory: { titles: "model" } });
+  await using t = await startWithModel(answer, { memory: { titles: "model" } });
   await t.gateway.ask("one two three four five six seven eight nine ten eleven twelve thirteen");
   const named = await t.gateway.waitForEvent(({ type }) => type === "session_title_generated");
   assert.ok(named.type === "session_title_generated");

@@ -6,9 +6,8 @@ import { test } from "node:test";
 import { validateSkill } from "../../../src/skills/validate.js";
 import { visit } from "../../../src/tools/web/web-fetch.js";
 import { tempFolder, until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { projectFile } from "../../support/project.js";
-import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { startWithModel } from "../../support/worlds/gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 
 const folder = projectFile("skills");
@@ -25,22 +24,16 @@ function answer(request: RecordedRequest): ScriptedAnswer {
 }
 
 async function start() {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase) });
+  const scripted = await startWithModel(answer);
   return {
-    model,
-    gateway,
-    last: (): string => model.requests.at(-1)?.userText ?? "",
+    ...scripted,
+    last: (): string => scripted.model.requests.at(-1)?.userText ?? "",
     call: async (method: string, path: string, body?: object) => {
-      const response = await fetch(`http://${gateway.gateway.address}/api/skills${path}`, {
+      const response = await fetch(`${scripted.url}/api/skills${path}`, {
         method,
         ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
       });
       return { status: response.status, answer: Object(await response.json()) };
-    },
-    async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
     },
   };
 }

@@ -13,21 +13,19 @@ import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
 import { createSnapshots } from "../../support/rules/snapshots.js";
-import { assertSound, openAIConfig, startGateway, type TestGateway, tempHome } from "../../support/worlds/gateway.js";
+import {
+  assertSound,
+  openAIConfig,
+  startGateway,
+  startWithModel,
+  type TestGateway,
+  tempHome,
+} from "../../support/worlds/gateway.js";
 import type { AnswerScript, RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 
-async function start(answer: AnswerScript, more: Record<string, unknown> = {}) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more), modelRetryMs: 1 });
-  return {
-    model,
-    gateway,
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
-}
+/** A model that fails is asked again at once. */
+const start = (answer: AnswerScript, more: Record<string, unknown> = {}) =>
+  startWithModel(answer, more, { modelRetryMs: 1 });
 
 /** Another depth is another call: the same one again and again is asked about. */
 const look = (id: string, depth = 0) => ({

@@ -86,7 +86,7 @@ test("a yes that others wrote allows nothing, and whoever passed it on is told",
   for (const yes of ["yes", "1", "/approve", "allow once"]) {
     const outcome = await post.say(yes, forwarded);
     assert.deepEqual([yes, outcome.status], [yes, "refused"]);
-    assert.match(outcome.status === "refused" ? (outcome.reply ?? "") : "", /answers no question/);
+    assert.match(outcome.status === "refused" ? (outcome.reply ?? "") : "", /cannot answer a question/);
   }
   assert.equal(post.api.listQuestions().length, 1);
   assert.ok(!existsSync(post.shared));

@@ -86,7 +86,7 @@ describe("a model that cannot be reached is told as that", () => {
     const told = await failure(`http://127.0.0.1:${await freePort()}/v1`);
     assert.match(
       told,
-      /cannot reach the model: nothing answers at the address of vllm\..* check that it runs.*providers\.vllm\.apiBase/,
+      /cannot reach the model: nothing answers at the address of vllm\..* [Cc]heck that it runs.*providers\.vllm\.apiBase/,
     );
   });
 

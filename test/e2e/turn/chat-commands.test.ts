@@ -147,7 +147,7 @@ test("/pair shows an owner who waits and lets them in or out; guests and groups 
   assert.match(await t.ask(owner, "/pair ZZZZZZZZ"), /No one is waiting with the code ZZZZZZZZ/);
   assert.match(await t.ask(owner, `/pair ${code.toLowerCase()}`), /^telegram:9.*may talk to me now/);
   assert.equal(await t.ask(stranger, "hi again"), "hello");
-  assert.match(await t.ask(stranger, "/pair"), /Only an owner of this assistant may let people in/);
+  assert.match(await t.ask(stranger, "/pair"), /Only an owner of this assistant may give people access/);
   assert.match(await t.ask(stranger, `/pair ${code}`), /Only an owner/);
   assert.match(await t.ask(owner, "/pair"), /Nobody waits\.[\s\S]*Let in:\n• telegram:9/);
   assert.match(await t.ask(owner, "/pair revoke telegram:9"), /may not talk to me any more/);

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { assertSound, openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { assertSound, startWithModel } from "../../support/worlds/gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 
 const isSummary = ({ bodyText }: RecordedRequest): boolean => bodyText.includes("You keep the memory of a long chat");
@@ -15,16 +14,10 @@ const forgetful = (request: RecordedRequest): ScriptedAnswer =>
   isSummary(request) ? { text: summaryOf(request), usage: { input: 100, output: 10 } } : { text: filler, usage: false };
 
 async function start(answer: (request: RecordedRequest) => ScriptedAnswer, more: Record<string, unknown> = {}) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, { ...small, ...more }) });
+  const scripted = await startWithModel(answer, { ...small, ...more });
   return {
-    model,
-    gateway,
-    last: () => model.requests.filter((request) => !isSummary(request)).at(-1)?.bodyText ?? "",
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
+    ...scripted,
+    last: () => scripted.model.requests.filter((request) => !isSummary(request)).at(-1)?.bodyText ?? "",
   };
 }
 

@@ -2,25 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredEvent } from "../../../src/events/event.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { assertSound, openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { assertSound, startWithModel } from "../../support/worlds/gateway.js";
 import { postJson } from "../../support/worlds/http-server.js";
-import type { AnswerScript } from "../../support/worlds/model-script.js";
-
-async function start(answer: AnswerScript) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase) });
-  return {
-    model,
-    gateway,
-    api: gateway.gateway.api,
-    url: `http://${gateway.gateway.address}`,
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
-}
 
 const twoCalls = {
   text: "Let me look.",
@@ -62,7 +45,7 @@ const idsIn = (events: readonly StoredEvent[]): ReadonlySet<string> =>
   );
 
 test("a fork at any event of a log is a sound session, whose next request is valid and whose past is the same", async () => {
-  await using t = await start(({ userText, index }) => {
+  await using t = await startWithModel(({ userText, index }) => {
     if (userText.endsWith("work") && index === 0) return twoCalls;
     return { text: `answer ${index}` };
   });
@@ -111,7 +94,7 @@ test("a fork at any event of a log is a sound session, whose next request is val
 
 test("what waits stays behind, and a turn that runs is ended in the copy and goes on in the original", async () => {
   const held = gate();
-  await using t = await start(async ({ index }) => {
+  await using t = await startWithModel(async ({ index }) => {
     if (index === 1) await held.opened;
     return { text: `answer ${index}` };
   });
@@ -140,7 +123,7 @@ test("what waits stays behind, and a turn that runs is ended in the copy and goe
 });
 
 test("a fork can be forked, and undone back to before it was one", async () => {
-  await using t = await start(({ index }) => ({ text: `answer ${index}` }));
+  await using t = await startWithModel(({ index }) => ({ text: `answer ${index}` }));
   await t.gateway.ask("apples");
   await t.gateway.ask("pears");
   const first = await t.api.forkSession("webui:test", undefined);
@@ -157,7 +140,7 @@ test("a fork can be forked, and undone back to before it was one", async () => {
 });
 
 test("a fork in the second life of a session counts from one again", async () => {
-  await using t = await start({ text: "ok" });
+  await using t = await startWithModel({ text: "ok" });
   await t.gateway.ask("old");
   await t.api.deleteSession("webui:test");
   await t.gateway.ask("apples");

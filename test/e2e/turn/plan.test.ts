@@ -12,25 +12,8 @@ import { gate, until } from "../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
 import { startDaemon } from "../../support/worlds/daemon.js";
-import { assertSound, openAIConfig, startGateway, type TestGateway, tempHome } from "../../support/worlds/gateway.js";
-import type { AnswerScript, RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
-
-async function start(answer: AnswerScript, more: Record<string, unknown> = {}, home?: string) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({
-    config: openAIConfig(model.apiBase, more),
-    isRuled: true,
-    ...(home === undefined ? {} : { home }),
-  });
-  return {
-    model,
-    gateway,
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
-}
+import { assertSound, openAIConfig, startWithModel, type TestGateway, tempHome } from "../../support/worlds/gateway.js";
+import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 
 const calls = (id: string, ...inputs: readonly object[]): ScriptedAnswer => ({
   toolCalls: inputs.map((input, index) => ({ id: `${id}_${index}`, name: "plan", input })),
@@ -67,7 +50,7 @@ function lastToolText(request: RecordedRequest | undefined): string {
 }
 
 test("a plan is proposed, waits for the go with tools that only read, is carried out, and stands in plan.json", async () => {
-  await using t = await start([
+  await using t = await startWithModel([
     write("early"),
     calls("c1", trip),
     { text: "Shall I?" },
@@ -125,7 +108,7 @@ test("a plan is proposed, waits for the go with tools that only read, is carried
 });
 
 test("only a person's go begins a plan that was asked for, and a new one does not take the place of one that goes on", async () => {
-  await using t = await start([
+  await using t = await startWithModel([
     calls("c1", trip, { action: "complete" }, { action: "continue" }),
     { text: "Shall I?" },
     calls("c2", { ...trip, goal: "Another" }),
@@ -158,7 +141,7 @@ test("what a reflection adjusts is applied, a revision keeps what is done, and a
     text: "The first train is full",
     adjust: [{ step: "2", text: "Book the 08:32" }, { step: "step_3" }, { text: "Tell Ann" }],
   };
-  await using t = await start([
+  await using t = await startWithModel([
     calls("c1", trip, { action: "complete", text: "two are free" }, { action: "snapshot" }),
     { text: "begun" },
     calls("c2", reflect),
@@ -204,7 +187,7 @@ test("what a reflection adjusts is applied, a revision keeps what is done, and a
 
 test("a pause ends the running turn, outlasts a restart and a fork, and the plan goes on from its step", async () => {
   const held = gate();
-  await using t = await start(async ({ index }) => {
+  await using t = await startWithModel(async ({ index }) => {
     if (index === 0) return calls("c1", trip, { action: "complete", text: "found" });
     if (index === 1) {
       await held.opened;
@@ -280,7 +263,7 @@ test("kill -9 in the middle loses no step and tells none twice; the plan goes on
 
 test("a go whose turn a restart interrupts goes on with it, and the plan has begun once", async () => {
   const held = gate();
-  await using t = await start(async ({ index }) => {
+  await using t = await startWithModel(async ({ index }) => {
     if (index === 0) return calls("c1", trip);
     if (index === 1) return { text: "Shall I?" };
     if (index === 2) await held.opened;
@@ -302,7 +285,7 @@ test("a go whose turn a restart interrupts goes on with it, and the plan has beg
 test("completing step after step in the same words is no loop; going round in circles is", async () => {
   const steps = ["a", "b", "c", "d", "e"];
   const complete = { action: "complete" };
-  await using t = await start([
+  await using t = await startWithModel([
     calls("c1", { action: "create", goal: "Letters", steps }, complete, complete, complete, complete, complete),
     calls("c2", complete, complete, complete),
     { text: "done" },
@@ -318,7 +301,7 @@ test("completing step after step in the same words is no loop; going round in ci
 });
 
 test("an undo takes the plan back with its turn, and a fresh conversation has none", async () => {
-  await using t = await start([
+  await using t = await startWithModel([
     calls("c1", trip),
     { text: "made" },
     calls("c2", { action: "complete" }),
@@ -364,7 +347,11 @@ test("a plan of the Go maxclaw is taken over where the log has none, paused wher
     iteration_count: 4,
   };
   await writeFile(join(folder, "plan.json"), JSON.stringify(file));
-  await using t = await start([calls("c1", { action: "complete", text: "mown" }), { text: "tidy" }], {}, home);
+  await using t = await startWithModel(
+    [calls("c1", { action: "complete", text: "mown" }), { text: "tidy" }],
+    {},
+    { home },
+  );
   assert.match((await t.gateway.ask("/plan")).response, /Tidy the garden\*\* \(paused, 1 of 2\)\n\n✓ 1\. Rake → raked/);
   assert.equal((await t.gateway.ask("/plan continue")).response, "tidy");
   await using again = await t.gateway.restart();
@@ -379,7 +366,7 @@ test("a plan of the Go maxclaw is taken over where the log has none, paused wher
 test("in a chat the proposal, each step and the end are told once, and in a group only the asker says go", async () => {
   await using telegram = await startFakeTelegram({ token: "4242:plan" });
   const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
-  await using t = await start(
+  await using t = await startWithModel(
     [
       calls("c1", trip),
       { text: "Shall I?" },
@@ -412,7 +399,7 @@ test("in a chat the proposal, each step and the end are told once, and in a grou
 });
 
 test("the terminal shows the proposal and each step as it happens", async () => {
-  await using t = await start([
+  await using t = await startWithModel([
     calls("c1", trip),
     { text: "Shall I?" },
     calls("c2", { action: "start" }, { action: "complete", text: "found" }),

@@ -5,22 +5,8 @@ import type { Tool } from "../../../src/tools/tool.js";
 import { gate } from "../../support/engine/engine-kit.js";
 import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { assertSound, openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { assertSound, openAIConfig, startGateway, startWithModel } from "../../support/worlds/gateway.js";
 import { hangingTool } from "../../support/worlds/hanging-tool.js";
-import type { AnswerScript } from "../../support/worlds/model-script.js";
-
-async function start(answer: AnswerScript, more: Record<string, unknown> = {}) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more) });
-  return {
-    model,
-    gateway,
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
-}
 
 const look = (id: string) => ({ toolCalls: [{ id, name: "list_dir", input: { path: "." } }] });
 const limitOf = (maxToolIterations: number) => ({
@@ -33,7 +19,7 @@ function trace(events: readonly StoredEvent[]): readonly string[] {
 }
 
 test("a failed tool goes through the same states as one that worked", async () => {
-  await using t = await start([
+  await using t = await startWithModel([
     { toolCalls: [{ id: "a", name: "read_file", input: { path: "missing.txt" } }] },
     { text: "It is missing." },
   ]);
@@ -49,7 +35,7 @@ test("a failed tool goes through the same states as one that worked", async () =
 });
 
 test("text before a call: responding, then the tool", async () => {
-  await using t = await start([{ text: "Let me look.", ...look("a") }, { text: "Empty." }]);
+  await using t = await startWithModel([{ text: "Let me look.", ...look("a") }, { text: "Empty." }]);
   await t.gateway.ask("look");
   assert.deepEqual(trace(await t.gateway.events()), [
     "thinking",
@@ -63,13 +49,13 @@ test("text before a call: responding, then the tool", async () => {
 });
 
 test("a model error ends in error and then idle", async () => {
-  await using t = await start({ status: 401 });
+  await using t = await startWithModel({ status: 401 });
   assert.equal((await t.gateway.ask("hi")).end, "failed");
   assert.deepEqual(trace(await t.gateway.events()), ["thinking", "error", "idle"]);
 });
 
 test("an error after some text keeps the text as partial", async () => {
-  await using t = await start([
+  await using t = await startWithModel([
     { text: ["half an"], streamError: { type: "invalid_request_error", message: "no more" } },
     { text: "fine" },
   ]);
@@ -83,7 +69,7 @@ test("an error after some text keeps the text as partial", async () => {
 });
 
 test("a cancelled answer goes from responding to idle", async () => {
-  await using t = await start({ text: ["some text"], hang: "middle" });
+  await using t = await startWithModel({ text: ["some text"], hang: "middle" });
   const message = await t.gateway.post("story");
   await t.gateway.waitForEvent((event) => event.type === "text_delta");
   await t.gateway.gateway.api.stopTurn("webui:test");
@@ -92,14 +78,14 @@ test("a cancelled answer goes from responding to idle", async () => {
 });
 
 test("the limit ends right after the last tool", async () => {
-  await using t = await start((request) => look(`call_${request.index}`), limitOf(1));
+  await using t = await startWithModel((request) => look(`call_${request.index}`), limitOf(1));
   await t.gateway.ask("loop");
   assert.deepEqual(trace(await t.gateway.events()), ["thinking", "planning_tool", "awaiting_tool_result", "idle"]);
 });
 
 test("usage and cost are the provider's own figures, summed over calls, turns and every kind of end", async () => {
   const prices = { "test-model": { input: 2, output: 8, cacheRead: 0.5 } };
-  await using t = await start(
+  await using t = await startWithModel(
     (request) => {
       if (request.userText.includes("stop me") && request.index > 2) return { text: ["x"], hang: "middle" };
       if (request.userText.includes("refuse me") && request.index > 4) return { status: 401 };
@@ -143,7 +129,7 @@ test("usage and cost are the provider's own figures, summed over calls, turns an
 });
 
 test("without details the same turn leaves only what counts, and its states are told live all the same", async () => {
-  await using t = await start([look("a"), { text: "done" }], { events: { persistDetail: false } });
+  await using t = await startWithModel([look("a"), { text: "done" }], { events: { persistDetail: false } });
   const states: string[] = [];
   const live = t.gateway.gateway.api.subscribe("*", {}, (event) => {
     if (event.type === "agent_state_changed") states.push(event.payload.to);
@@ -174,7 +160,7 @@ test("without details the same turn leaves only what counts, and its states are 
 });
 
 test("without details the status still shows what the agent does", async () => {
-  await using t = await start({ text: ["some"], hang: "middle" }, { events: { persistDetail: false } });
+  await using t = await startWithModel({ text: ["some"], hang: "middle" }, { events: { persistDetail: false } });
   await t.gateway.post("story");
   await t.gateway.waitForEvent((event) => event.type === "text_delta");
   const status = await t.gateway.gateway.api.sessionStatus("webui:test", { includeRecovery: true });
@@ -185,7 +171,10 @@ test("without details the status still shows what the agent does", async () => {
 
 for (const persistThoughts of [true, false])
   test(`with persistThoughts ${persistThoughts} thoughts are ${persistThoughts ? "" : "not "}stored, and shown either way`, async () => {
-    await using t = await start({ thinking: ["deep ", "thought"], text: "answer" }, { events: { persistThoughts } });
+    await using t = await startWithModel(
+      { thinking: ["deep ", "thought"], text: "answer" },
+      { events: { persistThoughts } },
+    );
     const shown: string[] = [];
     const live = t.gateway.gateway.api.subscribe("*", {}, (event) => {
       if (event.type === "thinking_delta") shown.push(event.payload.text);
@@ -250,7 +239,7 @@ test("a fault of ours fails the one message, is told, and the chat goes on with 
 
 test("a call with an effect is on the disk before it runs; one that only reads waits for nothing", async () => {
   const edit = { path: "a.txt", old_text: "x", new_text: "y" };
-  await using t = await start((request) => {
+  await using t = await startWithModel((request) => {
     if (request.index % 2 === 1) return { text: "done" };
     return request.index === 0 ? look("a") : { toolCalls: [{ id: "b", name: "edit_file", input: edit }] };
   });

@@ -1,26 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { assertSound, causesOf, openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { assertSound, causesOf, startWithModel } from "../../support/worlds/gateway.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 
 const group = "-100";
 const key = `telegram:${group}`;
 
 async function startGroup(answer: AnswerScript, more: Record<string, unknown> = {}) {
-  const model = await startFakeOpenAI({ answer });
   const telegram = await startFakeTelegram({ token: "4242:test" });
   const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, { channels, ...more }) });
+  const scripted = await startWithModel(answer, { channels, ...more });
   return {
-    model,
+    ...scripted,
     telegram,
-    gateway,
     [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
+      await scripted[Symbol.asyncDispose]();
       await telegram.stop();
-      await model[Symbol.asyncDispose]();
     },
   };
 }

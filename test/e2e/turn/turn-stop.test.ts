@@ -2,22 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gate } from "../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { assertSound, openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { assertSound, openAIConfig, startGateway, startWithModel } from "../../support/worlds/gateway.js";
 import { hangingTool } from "../../support/worlds/hanging-tool.js";
-import type { AnswerScript } from "../../support/worlds/model-script.js";
-
-async function start(answer: AnswerScript, tools: Parameters<typeof startGateway>[0] = {}) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase), ...tools });
-  return {
-    model,
-    gateway,
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
-}
 
 const callSlow = { toolCalls: [{ id: "one", name: "slow", input: {} }] };
 
@@ -35,7 +21,7 @@ test("a cancelling message that came before the turn could listen still replaces
 
 test("mode next waits for its own turn, mode append joins the running one, in the order of sending", async () => {
   const held = gate();
-  await using t = await start(async (request) => {
+  await using t = await startWithModel(async (request) => {
     if (request.index > 0) return { text: `answer ${request.index}` };
     await held.opened;
     return { toolCalls: [{ id: "look", name: "list_dir", input: { path: "." } }] };
@@ -55,7 +41,7 @@ test("mode next waits for its own turn, mode append joins the running one, in th
 
 test("a stop in mid-tool ends the turn within a second, and the open call is closed", async () => {
   const ran = gate();
-  await using t = await start(callSlow, { tools: [hangingTool("write", () => ran.open())] });
+  await using t = await startWithModel(callSlow, {}, { tools: [hangingTool("write", () => ran.open())] });
   const first = await t.gateway.post("work");
   await ran.opened;
   const stoppedAt = Date.now();
@@ -69,7 +55,7 @@ test("a stop in mid-tool ends the turn within a second, and the open call is clo
 });
 
 test("stops at any moment of a turn: each message ends once, whichever comes first", async () => {
-  await using t = await start(() => ({ text: "quick" }));
+  await using t = await startWithModel(() => ({ text: "quick" }));
   for (let round = 0; round < 40; round++) {
     const first = await t.gateway.post(`round ${round}`);
     for (let hops = 0; hops < round * 4; hops++) await Promise.resolve();
@@ -139,7 +125,7 @@ test("a stop of the process does not wait for a turn that was only just beginnin
 });
 
 test("deleting a session ends its running turn and forgets what waits; nothing of it comes back", async () => {
-  await using t = await start((request) =>
+  await using t = await startWithModel((request) =>
     request.userText.includes("fresh") ? { text: "new life" } : { hang: "start" },
   );
   const { api } = t.gateway.gateway;

@@ -3,26 +3,13 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { assertSound, causesOf, openAIConfig, startGateway } from "../../support/worlds/gateway.js";
-import type { AnswerScript, RecordedRequest } from "../../support/worlds/model-script.js";
-
-async function start(answer: AnswerScript, more: Record<string, unknown> = {}) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more) });
-  return {
-    model,
-    gateway,
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
-}
+import { assertSound, causesOf, openAIConfig, startGateway, startWithModel } from "../../support/worlds/gateway.js";
+import type { RecordedRequest } from "../../support/worlds/model-script.js";
 
 const callReadFile = (path: string, id = "call_1") => ({ toolCalls: [{ id, name: "read_file", input: { path } }] });
 
 test("a simple turn writes exactly the documented events, waits for two syncs, and its reply leads back to the message", async () => {
-  await using t = await start({ text: ["Hel", "lo!"], usage: { input: 12, output: 3 } });
+  await using t = await startWithModel({ text: ["Hel", "lo!"], usage: { input: 12, output: 3 } });
   await t.gateway.ask("warm up", { key: "webui:other" });
   const before = (await t.gateway.gateway.api.status()).syncs ?? 0;
   const outcome = await t.gateway.ask("hi");
@@ -54,7 +41,7 @@ test("a simple turn writes exactly the documented events, waits for two syncs, a
 });
 
 test("a one-tool turn without text before the call goes through the documented states", async () => {
-  await using t = await start([callReadFile("notes.txt"), { text: "It says hello." }]);
+  await using t = await startWithModel([callReadFile("notes.txt"), { text: "It says hello." }]);
   await mkdir(join(t.gateway.workspace), { recursive: true });
   await writeFile(join(t.gateway.workspace, "notes.txt"), "hello from the file");
   assert.equal((await t.gateway.ask("what does notes.txt say?")).response, "It says hello.");
@@ -69,7 +56,7 @@ test("a one-tool turn without text before the call goes through the documented s
 });
 
 test("parallel calls are paired by id and given back in call order", async () => {
-  await using t = await start([
+  await using t = await startWithModel([
     {
       toolCalls: [
         { id: "a", name: "list_dir", input: { path: "." } },
@@ -88,7 +75,7 @@ test("parallel calls are paired by id and given back in call order", async () =>
 });
 
 test("an unknown tool and malformed arguments come back to the model as errors, and the turn goes on", async () => {
-  await using t = await start([
+  await using t = await startWithModel([
     { toolCalls: [{ id: "x", name: "read_fil", input: {} }] },
     { toolCalls: [{ id: "y", name: "read_file", jsonPieces: ['{"path": "no', "tes"] }] },
     { text: "sorry" },
@@ -103,7 +90,7 @@ test("an unknown tool and malformed arguments come back to the model as errors, 
 });
 
 test("the limit of model calls is told with its number", async () => {
-  await using t = await start(({ index }) => callReadFile(`nothing-${index}.txt`, `call_${index}`), {
+  await using t = await startWithModel(({ index }) => callReadFile(`nothing-${index}.txt`, `call_${index}`), {
     agents: { defaults: { model: "openai/test-model", maxToolIterations: 3 } },
   });
   const outcome = await t.gateway.ask("loop");
@@ -117,13 +104,13 @@ test("the limit of model calls is told with its number", async () => {
 });
 
 test("an empty answer is told and never sent empty", async () => {
-  await using t = await start([{}, { text: "better" }]);
+  await using t = await startWithModel([{}, { text: "better" }]);
   assert.match((await t.gateway.ask("hm")).response, /empty answer/);
   assert.equal((await t.gateway.ask("again")).response, "better");
 });
 
 test("the bytes before the newest message are equal from turn to turn", async () => {
-  await using t = await start({ text: "ok" });
+  await using t = await startWithModel({ text: "ok" });
   await t.gateway.ask("one");
   await t.gateway.ask("two");
   await t.gateway.ask("three");
@@ -135,7 +122,7 @@ test("the bytes before the newest message are equal from turn to turn", async ()
 });
 
 test("the request for hello stays below 8 kB", async () => {
-  await using t = await start({ text: "hi" });
+  await using t = await startWithModel({ text: "hi" });
   await t.gateway.ask("hello");
   const bytes = Buffer.byteLength(t.model.requests[0]?.bodyText ?? "");
   assert.ok(bytes > 500 && bytes <= 8192, `${bytes} bytes`);
@@ -146,7 +133,7 @@ test("what the same person adds in mid-turn reaches the running turn; both messa
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  await using t = await start(async (request) => {
+  await using t = await startWithModel(async (request) => {
     if (request.index === 0) {
       await held;
       return callReadFile("x.txt");
@@ -169,7 +156,7 @@ test("an addition that comes too late for the running turn starts the next one",
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  await using t = await start(async (request) => {
+  await using t = await startWithModel(async (request) => {
     if (request.index === 0) await held;
     return { text: `answer ${request.index}` };
   });
@@ -182,7 +169,7 @@ test("an addition that comes too late for the running turn starts the next one",
 });
 
 test("/stop ends the running turn, closes the model's connection and keeps the partial text", async () => {
-  await using t = await start((request) =>
+  await using t = await startWithModel((request) =>
     request.index === 0 ? { text: ["partial ", "text"], hang: "middle" as const } : { text: "next" },
   );
   const first = await t.gateway.post("long story");
@@ -198,7 +185,7 @@ test("/stop ends the running turn, closes the model's connection and keeps the p
 });
 
 test("mode cancel answers the new message in place of the old one", async () => {
-  await using t = await start((request) =>
+  await using t = await startWithModel((request) =>
     request.index === 0 ? { text: ["never"], hang: "middle" as const } : { text: "the new answer" },
   );
   const first = await t.gateway.post("old");
@@ -209,7 +196,7 @@ test("mode cancel answers the new message in place of the old one", async () => 
 });
 
 test("a model that refuses the key fails the turn with a plain sentence, and the chat goes on", async () => {
-  await using t = await start((request) => (request.index === 0 ? { status: 401 } : { text: "fine" }));
+  await using t = await startWithModel((request) => (request.index === 0 ? { status: 401 } : { text: "fine" }));
   const outcome = await t.gateway.ask("hi");
   assert.equal(outcome.end, "failed");
   assert.match(outcome.response, /refused our key/);
@@ -223,7 +210,7 @@ for (const [name, answer] of [
   ["a cut stream", { text: ["a", "b"], endAfter: 1 }],
 ] as const)
   test(`an answer that ends in ${name} is asked for again, and what was heard of it is not kept`, async () => {
-    await using t = await start((request) => (request.index === 0 ? answer : { text: "whole" }));
+    await using t = await startWithModel((request) => (request.index === 0 ? answer : { text: "whole" }));
     assert.equal((await t.gateway.ask("hi")).response, "whole");
     const events = await t.gateway.events();
     assertSound(events);
@@ -231,7 +218,7 @@ for (const [name, answer] of [
   });
 
 test("a busy model is asked again after the wait it named", async () => {
-  await using t = await start([
+  await using t = await startWithModel([
     { status: 429, headers: { "retry-after-ms": "10" } },
     { status: 503, headers: { "retry-after-ms": "10" } },
     { text: "made it" },
@@ -242,7 +229,7 @@ test("a busy model is asked again after the wait it named", async () => {
 });
 
 test("the same message id is answered once", async () => {
-  await using t = await start({ text: "once" });
+  await using t = await startWithModel({ text: "once" });
   const messageId = "client-id-0001";
   await t.gateway.ask("hi", { messageId });
   assert.equal((await t.gateway.ask("hi", { messageId })).response, "once");
@@ -250,7 +237,7 @@ test("the same message id is answered once", async () => {
 });
 
 test("the session document is readable and stands in the documented shape", async () => {
-  await using t = await start([callReadFile("a.txt"), { text: "The file is missing." }]);
+  await using t = await startWithModel([callReadFile("a.txt"), { text: "The file is missing." }]);
   await t.gateway.ask("read a.txt please");
   await t.gateway.gateway.drain(1000);
   await t.gateway.gateway[Symbol.asyncDispose]();
@@ -297,7 +284,7 @@ test("a session of the Go maxclaw is read and continued", async () => {
 });
 
 test("a broken document is set aside, named in the log, and rebuilt from the session log", async () => {
-  await using t = await start({ text: "ok" });
+  await using t = await startWithModel({ text: "ok" });
   await t.gateway.ask("remember me");
   await t.gateway.gateway.drain(1000);
   await t.gateway.gateway[Symbol.asyncDispose]();

@@ -3,23 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gate } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { assertSound, openAIConfig, startGateway, type TestGateway } from "../../support/worlds/gateway.js";
-import type { AnswerScript } from "../../support/worlds/model-script.js";
-
-async function start(answer: AnswerScript, more: Record<string, unknown> = {}) {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, more) });
-  return {
-    model,
-    gateway,
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
-}
+import { assertSound, startWithModel, type TestGateway } from "../../support/worlds/gateway.js";
 
 async function said(gateway: TestGateway): Promise<readonly string[]> {
   const { messages } = await gateway.gateway.api.getSession("webui:test");
@@ -27,19 +12,19 @@ async function said(gateway: TestGateway): Promise<readonly string[]> {
 }
 
 test("/undo leaves the last turn out, again the one before, and says when nothing is left; the log keeps all of it", async () => {
-  await using t = await start(({ userText }) => ({ text: `re: ${userText.split("\n").at(-1)}` }));
+  await using t = await startWithModel(({ userText }) => ({ text: `re: ${userText.split("\n").at(-1)}` }));
   for (const text of ["apples", "pears", "plums"]) await t.gateway.ask(text);
   const before = await t.gateway.events();
-  assert.match((await t.gateway.ask("/undo")).response, /^Undone\. “plums”/);
+  assert.match((await t.gateway.ask("/undo")).response, /^Undone\. I no longer see “plums”/);
   assert.deepEqual(await said(t.gateway), ["apples", "re: apples", "pears", "re: pears"]);
-  assert.match((await t.gateway.ask("/undo")).response, /^Undone\. “pears”/);
+  assert.match((await t.gateway.ask("/undo")).response, /^Undone\. I no longer see “pears”/);
   await using again = await t.gateway.restart();
   assert.deepEqual(await said(again), ["apples", "re: apples"]);
   await again.ask("cherries");
   assert.match(t.model.requests.at(-1)?.bodyText ?? "", /apples.*cherries/s);
   assert.doesNotMatch(t.model.requests.at(-1)?.bodyText ?? "", /pears|plums|undo/i);
   for (const text of ["cherries", "apples"])
-    assert.match((await again.ask("/undo")).response, new RegExp(`^Undone\\. “${text}”`));
+    assert.match((await again.ask("/undo")).response, new RegExp(`^Undone\\. I no longer see “${text}”`));
   assert.equal((await again.ask("/undo")).response, "There is nothing to undo.");
   const events = await again.events();
   assertSound(events);
@@ -57,7 +42,7 @@ test("/undo leaves the last turn out, again the one before, and says when nothin
 
 test("/undo waits for the turn that runs and takes that one back, with what the tools did told", async () => {
   const held = gate();
-  await using t = await start(async ({ index }) => {
+  await using t = await startWithModel(async ({ index }) => {
     if (index === 0) return { text: "first" };
     await held.opened;
     return index === 1
@@ -76,7 +61,7 @@ test("/undo waits for the turn that runs and takes that one back, with what the 
 });
 
 test("a fresh conversation has nothing to undo, whatever was before it", async () => {
-  await using t = await start({ text: "ok" });
+  await using t = await startWithModel({ text: "ok" });
   await t.gateway.ask("melons");
   await t.gateway.ask("/new");
   assert.equal((await t.gateway.ask("/undo")).response, "There is nothing to undo.");
@@ -90,7 +75,7 @@ test("a fresh conversation has nothing to undo, whatever was before it", async (
 test("in a group only who asked, or an owner, can undo it, and nobody once it is over", async () => {
   await using telegram = await startFakeTelegram({ token: "4242:test" });
   const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
-  await using t = await start({ text: "ok" }, { channels, owners: ["telegram:1"] });
+  await using t = await startWithModel({ text: "ok" }, { channels, owners: ["telegram:1"] });
   const reply = async (userId: number, text: string, count: number): Promise<string> => {
     telegram.pushText({ chatId: -5, userId, text, replyTo: { messageId: 1, fromBot: true } });
     return (await telegram.waitForSent(count)).at(-1)?.text ?? "";

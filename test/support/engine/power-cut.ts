@@ -3,18 +3,7 @@ import { open } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-
-/** A number from 0 up to but not including 1. */
-export type Random = () => number;
-
-/** Seeded, so that a failing run can be repeated. */
-export function createRandom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state * 1664525 + 1013904223) % 4294967296;
-    return state / 4294967296;
-  };
-}
+import type { Random } from "../random.js";
 
 /** What is known of a file's bytes on the disk itself; undefined as long as it was never synced. */
 interface FileState {

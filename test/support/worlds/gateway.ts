@@ -7,8 +7,10 @@ import type { GatewayEvent, StoredEvent } from "../../../src/events/event.js";
 import type { Gateway } from "../../../src/gateway.js";
 import type { Additions, GatewayOptions } from "../../../src/wiring/options.js";
 import { readPast, recordEvents } from "../engine/event-recorder.js";
+import { startFakeOpenAI } from "../fakes/fake-openai.js";
 import { keepLog } from "../log.js";
 import { assertEvents } from "../rules/event-rules.js";
+import type { AnswerScript, FakeModelServer } from "./model-script.js";
 
 export interface TestGateway extends AsyncDisposable {
   readonly gateway: Gateway;
@@ -128,6 +130,35 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     async [Symbol.asyncDispose]() {
       await stop(0);
       await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A gateway with the one model that it asks. */
+export interface ModelGateway extends AsyncDisposable {
+  readonly model: FakeModelServer;
+  readonly gateway: TestGateway;
+  readonly api: Gateway["api"];
+  /** Where it is reached over HTTP. */
+  readonly url: string;
+}
+
+/** A gateway whose model answers as the script says. `more`: what its config has beside the model. */
+export async function startWithModel(
+  answer: AnswerScript,
+  more: Record<string, unknown> = {},
+  options: Omit<TestGatewayOptions, "config"> = {},
+): Promise<ModelGateway> {
+  const model = await startFakeOpenAI({ answer });
+  const gateway = await startGateway({ ...options, config: openAIConfig(model.apiBase, more) });
+  return {
+    model,
+    gateway,
+    api: gateway.gateway.api,
+    url: `http://${gateway.gateway.address}`,
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      await model[Symbol.asyncDispose]();
     },
   };
 }

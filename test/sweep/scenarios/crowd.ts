@@ -35,7 +35,7 @@ export interface CrowdOptions {
 
 const limitMs = 60_000;
 /** What a gateway says to people in the place of taking their message. */
-const notice = /^(I cannot (write to|read) my disk|I cannot open the log|I have more waiting)/;
+const notice = /^(I cannot (write to|read) my disk|I cannot open the log|Too many messages are waiting)/;
 const engine = new URL("../embedded.js", import.meta.url).href;
 
 /** Many chats on a platform that cannot tell repeats, and one gateway after the other on one home. */

@@ -8,7 +8,7 @@ const call = { id: "call_1", name: "look", input: { at: "the oven" } };
 
 /** Calls the same tool with the same result until it is refused. Gives the refusal and how long it took. */
 async function untilRefused(
-  result: { readonly text: string; readonly isPoll?: boolean },
+  result: { readonly text: string; readonly isPoll?: boolean; readonly isWaiting?: boolean },
   traits: { readonly isRead: boolean; readonly isServers: boolean; readonly isUnattended: boolean },
 ): Promise<{ readonly calls: number; readonly refusal: string; readonly minutes: number; readonly asked: number }> {
   mock.timers.enable({ apis: ["setTimeout", "Date"] });
@@ -63,6 +63,14 @@ test("what waits for something by itself counts as waiting, and what may change 
   assert.equal((await untilRefused({ text: "the same page", isPoll: true }, write)).calls, 40);
   assert.equal((await untilRefused({ text: "done" }, write)).calls, 3);
   assert.equal((await untilRefused({ text: "done" }, { ...write, isServers: true })).calls, 3);
+});
+
+test("a result that says that it waits is not a loop, however often it comes", async () => {
+  const { calls, asked } = await untilRefused(
+    { text: "still at work", isWaiting: true },
+    { isRead: false, isServers: false, isUnattended: false },
+  );
+  assert.deepEqual([calls, asked], [100, 0]);
 });
 
 test("reading a file again and again asks a person at the third time, and is left to a job", async () => {

@@ -5,7 +5,7 @@ import { createBudgets } from "../../../src/budgets/budgets.js";
 import { createCalendar } from "../../../src/budgets/calendar.js";
 import { findExceeded } from "../../../src/budgets/limits.js";
 import { silentLog } from "../../../src/log.js";
-import { hasTasks, isActive, runHeartbeat } from "../../../src/schedule/heartbeat.js";
+import { hasTasks, isActive, runHeartbeat } from "../../../src/schedule/heartbeat/heartbeat.js";
 import { until } from "../../support/engine/engine-kit.js";
 
 const minute = 60_000;

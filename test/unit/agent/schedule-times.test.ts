@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { Cron } from "croner";
 import fc from "fast-check";
 import { createTimes, describeSchedule } from "../../../src/schedule/times.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 const times = createTimes(Cron, "Europe/Zurich");
 const now = Date.parse("2026-11-21T12:00:00Z");
@@ -69,7 +70,7 @@ test("no time comes twice or is left out, whenever the clock is looked at on tho
   }
 });
 
-test("the last time before a moment is the one whose next is after it", () => {
+test("the last time before a moment is the one whose next is after it", (t) => {
   const expressions = ["* * * * *", "*/7 3 * * *", "30 2 * * *", "0 9 * * 1-5", "15 10 1,15 * *"];
   fc.assert(
     fc.property(
@@ -84,7 +85,7 @@ test("the last time before a moment is the one whose next is after it", () => {
         assert.ok(next !== undefined && next > until, `${iso(last)} … ${iso(next)}`);
       },
     ),
-    { numRuns: 300 },
+    fuzzOptions(t, 300),
   );
 });
 

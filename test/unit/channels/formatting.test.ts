@@ -5,6 +5,7 @@ import { toPlainText } from "../../../src/channels/formatting/plain-text.js";
 import { splitMarkdown } from "../../../src/channels/formatting/split.js";
 import { telegramLength, toTelegramHtml } from "../../../src/channels/formatting/telegram-html.js";
 import { hasVisible } from "../../../src/util/text/visible.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 import { parseTelegramHtml } from "../../support/rules/telegram-entities.js";
 
 const cases: readonly (readonly [what: string, markdown: string, html: string])[] = [
@@ -252,16 +253,16 @@ const noise = fc
   .map((list) => list.join(""));
 
 const wordsOf = (text: string): string[] => text.match(/[a-z]+/g) ?? [];
-const runs = { numRuns: 150 };
+const runs = 150;
 
-test("Telegram HTML is always balanced and loses no word, whatever the Markdown", () => {
+test("Telegram HTML is always balanced and loses no word, whatever the Markdown", (t) => {
   fc.assert(
     fc.property(fc.oneof(noise, markdown, fc.string({ unit: "binary", maxLength: 200 })), (text) => {
       const parsed = parseTelegramHtml(toTelegramHtml(text));
       assert.ok("text" in parsed, "error" in parsed ? parsed.error : "");
       assert.ok(parsed.text.trim().length <= telegramLength(text), "Telegram counts no more than was measured");
     }),
-    runs,
+    fuzzOptions(t, runs),
   );
   fc.assert(
     fc.property(markdown, (text) => {
@@ -269,11 +270,11 @@ test("Telegram HTML is always balanced and loses no word, whatever the Markdown"
       const source = wordsOf(text.replaceAll("```python", "```").replaceAll(/\]\([^)]*\)/g, "]"));
       assert.deepEqual("text" in visible ? wordsOf(visible.text) : [], source);
     }),
-    runs,
+    fuzzOptions(t, runs),
   );
 });
 
-test("each piece is within the limit and joined they lose nothing but white space", () => {
+test("each piece is within the limit and joined they lose nothing but white space", (t) => {
   fc.assert(
     fc.property(fc.oneof(markdown, noise), fc.integer({ min: 64, max: 400 }), (text, limit) => {
       const pieces = splitMarkdown(text, limit);
@@ -285,11 +286,11 @@ test("each piece is within the limit and joined they lose nothing but white spac
           .replaceAll(/[\s`]/g, "");
       assert.equal(letters(pieces.join("\n")), letters(text));
     }),
-    runs,
+    fuzzOptions(t, runs),
   );
 });
 
-test("pieces are within the limit as Telegram counts them", () => {
+test("pieces are within the limit as Telegram counts them", (t) => {
   fc.assert(
     fc.property(fc.oneof(markdown, noise), fc.integer({ min: 64, max: 300 }), (text, limit) => {
       for (const piece of splitMarkdown(text, limit, telegramLength)) {
@@ -297,11 +298,11 @@ test("pieces are within the limit as Telegram counts them", () => {
         assert.ok("text" in parseTelegramHtml(toTelegramHtml(piece)));
       }
     }),
-    runs,
+    fuzzOptions(t, runs),
   );
 });
 
-test("code stays code in each piece: no text outside becomes code, no code becomes text", () => {
+test("code stays code in each piece: no text outside becomes code, no code becomes text", (t) => {
   fc.assert(
     fc.property(fc.array(fc.oneof(paragraph, paragraph.map(coded)), { minLength: 1, maxLength: 8 }), (list) => {
       for (const html of splitMarkdown(list.join("\n\n"), 120).map(toTelegramHtml)) {
@@ -310,7 +311,7 @@ test("code stays code in each piece: no text outside becomes code, no code becom
         assert.ok(!/[A-Z]/.test(html.replaceAll(/<pre>.*?<\/pre>/gs, "")), html);
       }
     }),
-    runs,
+    fuzzOptions(t, runs),
   );
 });
 
@@ -352,6 +353,13 @@ test("a table that is cut repeats its header", () => {
   const pieces = splitMarkdown(`| n | v |\n|---|---|\n${rows.join("\n")}`, 100);
   assert.ok(pieces.length > 1);
   for (const piece of pieces) assert.match(piece, /^\| n \| v \|\n\|---\|---\|\n\| \d/);
+});
+
+test("a table is not cut between its header and its first row", () => {
+  const row = `| ${"word ".repeat(16)}| 1 |`;
+  const pieces = splitMarkdown(`Numbers of today:\n\n| name | value |\n|------|-------|\n${row}`, 100);
+  assert.ok(pieces.length > 1);
+  for (const piece of pieces) assert.doesNotMatch(piece.trimEnd(), /\|-+\|$/);
 });
 
 test("a cut goes through no emoji and no HTML entity", () => {

@@ -103,7 +103,7 @@ describe("the config file", () => {
     ["is cut off in a text", '{\n  "owners": ["tele', 2, 14, /closing double quote/],
     ["lacks quotes", '{\n  "providers": {"openai": {"apiKey": sk-secret-key-value}}}', 2, 38, /value is expected/],
     ["lacks a comma", '{"a": 1\n"b": 2}', 2, 1, /comma or } is expected/],
-    ["has a comma too many", '{\n"a": [1, 2,\n]}', 3, 1, /comma stands before/],
+    ["has a comma too many", '{\n"a": [1, 2,\n]}', 3, 1, /there is a comma before/],
     ["has single quotes", "{'a': 1}", 1, 2, /double quotes/],
     ["has a comment", '{\n// mine\n"a": 1}', 2, 1, /key in double quotes/],
     ["is a list", "[]", 1, 1, /an object is expected/],

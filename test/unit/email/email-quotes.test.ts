@@ -192,7 +192,7 @@ test("an answer below a quote in flowed text is no part of the quote", async () 
     const { content, quoted, note } = await read({ body });
     assert.equal(content, "It is fine, and please book a seat for Bob as well.", type);
     assert.equal(quoted, undefined, type);
-    assert.match(note ?? "", /left out: 2 lines.*signature: Ann/, type);
+    assert.match(note ?? "", /left out: 2 lines.*signature below the mail: Ann/, type);
   }
 });
 

@@ -374,17 +374,16 @@ mailTest("a connection that is lost is opened again by the next run, which goes 
   await until("it came", () => world.gateway.texts().includes("meanwhile"), 20_000);
 });
 
-mailTest("a connection that is lost is noticed, however many mails wait to be taken", async (world) => {
-  for (let n = 1; n <= 9; n++)
-    await world.write({ text: `mail ${n}`, messageId: `${n}@x`, from: `p${n}@${mailDomain}` });
-  const offered = new Set<string>();
-  const publish = async ({ content }: ReceivedMessage) => {
-    offered.add(content);
-    return { status: "busy", reply: "" } as const;
+mailTest("a connection that is lost is noticed, however many mails wait to be read", async (world) => {
+  for (let n = 1; n <= 9; n++) await world.mailbox.put(world.mail({ messageId: `${n}@x`, from: `ann@d${n}.test` }));
+  const asked = new Set<string | undefined>();
+  const resolver = async (name: string) => {
+    asked.add(/d\d/.exec(name)?.[0]);
+    return await new Promise<never>(() => {});
   };
   await using proxy = await openMailProxy(world.server.imapPort);
-  await using running = startChannel(world.open({ imapPort: proxy.port }), publish);
-  await until("as many wait as may", () => offered.size === 8, 20_000);
+  await using running = startChannel(world.open({ imapPort: proxy.port, resolver }), world.gateway.publish);
+  await until("as many are being read as may", () => asked.size === 8, 20_000);
   proxy.cut();
   let lost: unknown;
   void running.ended.then((error) => {
@@ -392,6 +391,17 @@ mailTest("a connection that is lost is noticed, however many mails wait to be ta
   });
   await until("the channel has ended", () => lost !== undefined, 10_000);
   assert.ok(lost instanceof ChannelError && lost.retryable);
+});
+
+mailTest("mails whose senders cannot be checked now hold up no other, however many they are", async (world) => {
+  for (let n = 1; n <= 20; n++) await world.mailbox.put(world.mail({ messageId: `${n}@x`, from: `ann@d${n}.test` }));
+  await world.write({ text: "from a domain that answers", messageId: "21@x" });
+  const resolver = async (name: string, type: string) => {
+    if (/d\d+\.test/.test(name)) throw Object.assign(new Error("DNS is down"), { code: "ETIMEOUT" });
+    return await testResolver(name, type);
+  };
+  await using _running = startChannel(world.open({ resolver }), world.gateway.publish);
+  await until("it came", () => world.gateway.texts().includes("from a domain that answers"), 20_000);
 });
 
 mailTest(

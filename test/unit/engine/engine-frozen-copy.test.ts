@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { frozenCopy } from "../../../src/engine/embedded/files.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 const anything = fc.anything({
   withBoxedValues: true,
@@ -12,7 +13,7 @@ const anything = fc.anything({
   withMap: true,
 });
 
-test("the copy of anything is what its JSON reads back as, and frozen throughout", () => {
+test("the copy of anything is what its JSON reads back as, and frozen throughout", (t) => {
   fc.assert(
     fc.property(anything, (value) => {
       const text = JSON.stringify({ value });
@@ -20,7 +21,7 @@ test("the copy of anything is what its JSON reads back as, and frozen throughout
       assert.deepStrictEqual(frozenCopy({ value }), JSON.parse(text));
       assertFrozen(frozenCopy({ value }));
     }),
-    { numRuns: 500 },
+    fuzzOptions(t, 500),
   );
 });
 

@@ -51,7 +51,7 @@ test("another content under a known id is told by name, and the first one stays"
   const first = await openIn(home);
   await first.engine.append(sessionOf, [derived("one", "evt_own")], { durable: true });
   await first.engine.append(sessionOf, [derived("two", "evt_own")], { durable: true });
-  const message = "telegram:42: a second event has the id evt_own and tells something else; the first one stays";
+  const message = "telegram:42: a second event has the id evt_own and has other content; the first one stays";
   assert.deepEqual(
     first.log.lines.map((line) => [line.level, line.message]),
     [["error", message]],

@@ -26,8 +26,9 @@ import {
   toolStarted,
   turnStarted,
 } from "../../support/engine/machines.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
-const runs = { numRuns: 200 };
+const runs = 200;
 const inputs = fc
   .tuple(fc.boolean(), fc.array(anyInput, { maxLength: 60, size: "max" }))
   // Half of them start out well, so that most inputs find a turn and a stream.
@@ -45,7 +46,7 @@ const feedFresh = (all: readonly MachineInput[], custom: readonly Machine<unknow
   feedAll(createMachines({ log: silentLog, custom }), all);
 
 describe("for any inputs at all, the machines", () => {
-  test("never throw, leave states and inputs untouched, and give the same outputs for the same inputs", () => {
+  test("never throw, leave states and inputs untouched, and give the same outputs for the same inputs", (t) => {
     fc.assert(
       fc.property(inputs, (all) => {
         for (const machine of builtIn) {
@@ -55,20 +56,20 @@ describe("for any inputs at all, the machines", () => {
         assert.deepEqual(outputs, feedFresh(all));
         assert.ok(outputs.every((output) => output.type !== "error_occurred"));
       }),
-      runs,
+      fuzzOptions(t, runs),
     );
   });
 
-  test("bring forth payloads that the catalogue takes, exactly as they are", () => {
+  test("bring forth payloads that the catalogue takes, exactly as they are", (t) => {
     fc.assert(
       fc.property(inputs, (all) => {
         for (const { type, payload } of feedFresh(all)) assert.deepEqual(specOf(type).payload.parse(payload), payload);
       }),
-      runs,
+      fuzzOptions(t, runs),
     );
   });
 
-  test("tell each state from the one told before, and only when it differs", () => {
+  test("tell each state from the one told before, and only when it differs", (t) => {
     fc.assert(
       fc.property(inputs, (all) => {
         let state = "idle";
@@ -79,11 +80,11 @@ describe("for any inputs at all, the machines", () => {
           state = output.payload.to;
         }
       }),
-      runs,
+      fuzzOptions(t, runs),
     );
   });
 
-  test("end each stream once before the next one starts, count its deltas from 0, and store at most one message of it", () => {
+  test("end each stream once before the next one starts, count its deltas from 0, and store at most one message of it", (t) => {
     fc.assert(
       fc.property(inputs, (all) => {
         let open = false;
@@ -107,11 +108,11 @@ describe("for any inputs at all, the machines", () => {
           if (output.type === "assistant_message") assert.ok(!open && messages++ === 0);
         }
       }),
-      runs,
+      fuzzOptions(t, runs),
     );
   });
 
-  test("end each turn that ends with exactly one terminal event, as the last output, after the change to idle", () => {
+  test("end each turn that ends with exactly one terminal event, as the last output, after the change to idle", (t) => {
     fc.assert(
       fc.property(inputs, (all) => {
         const machines = createMachines({ log: silentLog });
@@ -128,7 +129,7 @@ describe("for any inputs at all, the machines", () => {
           if (input.kind === "turn_ended") isRunning = false;
         }
       }),
-      runs,
+      fuzzOptions(t, runs),
     );
   });
 });
@@ -171,7 +172,7 @@ function toChunks(all: readonly Piece[], cuts: readonly number[]): readonly Answ
 }
 
 describe("however an answer is cut into chunks,", () => {
-  test("what is stored is the same, and the joined text_delta is the message's text, code unit for code unit", () => {
+  test("what is stored is the same, and the joined text_delta is the message's text, code unit for code unit", (t) => {
     fc.assert(
       fc.property(pieces, fc.array(fc.nat(), { maxLength: 8 }), (all, cuts) => {
         const run = (chunks: readonly AnswerChunk[]): readonly MachineOutput[] =>
@@ -191,12 +192,12 @@ describe("however an answer is cut into chunks,", () => {
           all.flatMap((piece) => (piece.kind === "call" ? [JSON.parse(JSON.stringify(piece.input))] : [])),
         );
       }),
-      runs,
+      fuzzOptions(t, runs),
     );
   });
 });
 
-test("two sessions whose inputs alternate in any way get what each would get alone", () => {
+test("two sessions whose inputs alternate in any way get what each would get alone", (t) => {
   fc.assert(
     fc.property(inputs, inputs, fc.array(fc.boolean(), { maxLength: 80 }), (left, right, turns) => {
       const sides = [left, right].map((all) => ({
@@ -214,7 +215,7 @@ test("two sessions whose inputs alternate in any way get what each would get alo
         [feedFresh(left), feedFresh(right)],
       );
     }),
-    runs,
+    fuzzOptions(t, runs),
   );
 });
 
@@ -285,7 +286,7 @@ describe("custom machines", () => {
       );
     });
 
-  test("that throw are logged and told once, left out for the rest of the turn, and change nothing for the others", () => {
+  test("that throw are logged and told once, left out for the rest of the turn, and change nothing for the others", (t) => {
     fc.assert(
       fc.property(fc.array(anyChunk, { minLength: 1, maxLength: 20 }), fc.nat(15), (chunks, at) => {
         const all = [turnStarted, ...round(1, chunks), completed()];
@@ -303,7 +304,7 @@ describe("custom machines", () => {
           feedFresh(all, [counter]),
         );
       }),
-      runs,
+      fuzzOptions(t, runs),
     );
   });
 

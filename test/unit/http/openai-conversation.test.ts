@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ConversationReader } from "../../../src/http/openai/conversation.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 const text = fc.string({
   unit: fc.constantFrom("a", "é", "✓", "😀", '"', "\\", "{", "}", "[", "]", ",", ":", "\n", "role"),
@@ -16,7 +17,7 @@ const shuffled = fc
   .tuple(message, fc.shuffledSubarray(["role", "content", "extra"], { minLength: 3 }))
   .map(([one, keys]) => Object.fromEntries(keys.map((key) => [key, Reflect.get(one, key)])));
 
-test("whatever the history and wherever it is cut, what counts is what a whole reading finds", () => {
+test("whatever the history and wherever it is cut, what counts is what a whole reading finds", (t) => {
   const body = fc.record({ model: text, messages: fc.array(shuffled, { maxLength: 8 }), user: text });
   fc.assert(
     fc.property(body, fc.nat({ max: 3 }), fc.integer({ min: 1, max: 9 }), (given, indent, step) => {
@@ -32,7 +33,7 @@ test("whatever the history and wherever it is cut, what counts is what a whole r
       const roles = own.length > 0 ? ["assistant"] : given.messages.length > 0 ? ["system"] : [];
       assert.deepEqual(JSON.parse(messages), said.length > 0 ? said : roles.map((role) => ({ role })));
     }),
-    { numRuns: 500 },
+    fuzzOptions(t, 500),
   );
 });
 

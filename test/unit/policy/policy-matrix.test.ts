@@ -102,15 +102,22 @@ test("a list of groups keeps the assistant out of all others, and lets in whoeve
     both: { allowFrom: ["42"], allowGroups: ["-100"] },
   };
   const policy = createPolicy({ ...defaults, owners: ["groups:1"], channels });
-  const may = (channel: string, chatId: string, senderId: string, addressed = true) =>
-    policy.maySpeak({ channel, chatId, senderId, chatType: "group", addressed }, () => true).allowed;
+  const may = (channel: string, chatId: string, senderId: string, addressed = true) => {
+    const decision = policy.maySpeak({ channel, chatId, senderId, chatType: "group", addressed }, () => true);
+    return decision.allowed ? decision.role : decision.reason;
+  };
   const rows = [
     [may("any", "-5", "42"), may("any", "-5", "43")],
     [may("groups", "-100", "43"), may("groups", "-100", "43", false), may("groups", "-5", "43")],
     [may("groups", "-5", "1")],
     [may("both", "-100", "42"), may("both", "-100", "43"), may("both", "-5", "42")],
   ];
-  assert.deepEqual(rows, [[true, false], [true, false, false], [true], [true, false, false]]);
+  assert.deepEqual(rows, [
+    ["guest", "not_allowed"],
+    ["guest", "not_addressed", "not_allowed"],
+    ["owner"],
+    ["guest", "not_allowed", "not_allowed"],
+  ]);
   const dm = policy.maySpeak(
     { channel: "groups", chatId: "7", senderId: "7", chatType: "dm", addressed: true },
     () => false,
@@ -586,7 +593,8 @@ test("what others wrote is known by its place: files that were sent, and results
     assert.equal(of(ours), undefined, ours);
 });
 
-function mayRead(options: Partial<PolicyOptions>, file: string, more: Partial<ToolUse> = {}): boolean {
+/** What becomes of reading a file, as {@link letterOf} writes it. */
+function readingOf(options: Partial<PolicyOptions>, file: string, more: Partial<ToolUse> = {}): string {
   const use: ToolUse = {
     tool: { name: "read_file", effect: "read", risk: "access" },
     access: { kind: "read", path: file },
@@ -594,7 +602,7 @@ function mayRead(options: Partial<PolicyOptions>, file: string, more: Partial<To
     speaker: speakerOf("owner"),
     ...more,
   };
-  return createPolicy({ ...defaults, ...options }).mayUseTool(use).verdict === "allow";
+  return letterOf(createPolicy({ ...defaults, ...options }).mayUseTool(use));
 }
 
 test("a folder that is no session's own opens nothing", () => {
@@ -607,7 +615,7 @@ test("a folder that is no session's own opens nothing", () => {
     `${workspace}/.sessions/..`,
     `${workspace}/.sessions/a/b`,
   ])
-    assert.equal(mayRead({}, target, { folder: wide }), false, wide);
+    assert.equal(readingOf({}, target, { folder: wide }), "-", wide);
 });
 
 test("when the home is the workspace, or in it, what is the gateway's own stays closed", () => {
@@ -615,8 +623,8 @@ test("when the home is the workspace, or in it, what is the gateway's own stays 
   for (const home of [workspace, `${workspace}/home`])
     for (const name of [...tokens, "journal/0001", "logs/maxclaw.log", "terminals/0123/tmp/x"])
       assert.equal(
-        mayRead({ home, executionMode: "auto", rules: [{ verdict: "allow" }] }, `${home}/${name}`),
-        false,
+        readingOf({ home, executionMode: "auto", rules: [{ verdict: "allow" }] }, `${home}/${name}`),
+        "-",
         name,
       );
 });
@@ -643,8 +651,8 @@ test("a memory folder that is a link is the owner's where it truly lies", () => 
     symlinkSync("my-notes", path.join(root, "memory"));
     const file = path.join(root, "my-notes/MEMORY.md");
     const options = { workspace: root, executionMode: "auto" } as const;
-    assert.equal(mayRead(options, file), true);
-    assert.equal(mayRead(options, file, { speaker: speakerOf("guest") }), false);
+    assert.equal(readingOf(options, file), "+");
+    assert.equal(readingOf(options, file, { speaker: speakerOf("guest") }), "-");
   } finally {
     rmSync(root, { recursive: true });
   }

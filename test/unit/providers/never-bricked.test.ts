@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { textOf } from "../../../src/events/content.js";
 import type { StoredEvent } from "../../../src/events/event.js";
@@ -11,6 +11,7 @@ import { History } from "../../../src/sessions/history/history.js";
 import { builtinTools } from "../../../src/tools/builtin.js";
 import { createToolRegistry } from "../../../src/tools/registry.js";
 import { anyHistory, logOf, wordsGone } from "../../support/engine/random-histories.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 import { anthropicProblems } from "../../support/rules/anthropic-rules.js";
 import { openAIProblems } from "../../support/rules/openai-rules.js";
 import { type Json, listOf, objectOf } from "../../support/rules/request-rules.js";
@@ -132,7 +133,10 @@ const telling =
 
 for (const wire of [anthropic, openai]) {
   describe(`${wire.name}: after any history, cut at any event,`, () => {
-    const property = (check: (body: string, expected: Expected, isUsual: boolean) => void): Promise<void> =>
+    const property = (
+      t: TestContext,
+      check: (body: string, expected: Expected, isUsual: boolean) => void,
+    ): Promise<void> =>
       fc.assert(
         fc.asyncProperty(anyHistory, adjustments, async (steps, known) => {
           const history = new History();
@@ -146,14 +150,14 @@ for (const wire of [anthropic, openai]) {
               check(await bodyOf(wire, history, turnId, known), expected, isUsual);
           }
         }),
-        { numRuns: 100 },
+        fuzzOptions(t, 100),
       );
 
-    test("the request is one that the API takes", () =>
-      property((body) => assert.deepEqual(wire.problemsOf(body), [], body)));
+    test("the request is one that the API takes", (t) =>
+      property(t, (body) => assert.deepEqual(wire.problemsOf(body), [], body)));
 
-    test("it holds what each person said, in order, and each result beside its own call", () =>
-      property((body, expected, isUsual) => {
+    test("it holds what each person said, in order, and each result beside its own call", (t) =>
+      property(t, (body, expected, isUsual) => {
         assert.deepEqual(wordsIn(body), expected.words, body);
         for (const { input, result } of wire.callsIn(objectOf(JSON.parse(body)))) {
           const number = numberIn(result);
@@ -164,7 +168,7 @@ for (const wire of [anthropic, openai]) {
   });
 }
 
-test("thinking goes back to Anthropic exactly as one answer gave it, and no other answer's beside it", async () => {
+test("thinking goes back to Anthropic exactly as one answer gave it, and no other answer's beside it", async (t) => {
   await fc.assert(
     fc.asyncProperty(anyHistory, async (steps) => {
       const history = new History();
@@ -186,6 +190,6 @@ test("thinking goes back to Anthropic exactly as one answer gave it, and no othe
         }
       }
     }),
-    { numRuns: 100 },
+    fuzzOptions(t, 100),
   );
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { ModelMessage } from "../../../src/providers/provider.js";
 import { toCompactSchema } from "../../../src/providers/request/compact-schema.js";
 import { toValidMessages } from "../../../src/providers/request/valid-messages.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 const goodId = /^[a-zA-Z0-9_-]{1,40}$/;
 const text = fc.constantFrom("", "  ", "\n", "hello", "世界").map((value) => ({ type: "text" as const, text: value }));
@@ -31,7 +32,7 @@ const message: fc.Arbitrary<ModelMessage> = fc.oneof(
 );
 
 describe("conversations as requests", () => {
-  test("any conversation becomes one that every API accepts", () => {
+  test("any conversation becomes one that every API accepts", (t) => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
         const valid = toValidMessages(messages, goodId);
@@ -62,7 +63,7 @@ describe("conversations as requests", () => {
           );
         });
       }),
-      { numRuns: 500 },
+      fuzzOptions(t, 500),
     );
   });
 

@@ -6,6 +6,7 @@ import { createOpenAIProvider } from "../../../src/providers/openai/openai.js";
 import { collect } from "../../contracts/provider.js";
 import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
 import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 import type { ScriptedAnswer } from "../../support/worlds/model-script.js";
 
 const pieces = fc.array(fc.string({ minLength: 1, maxLength: 8, unit: "grapheme" }), { maxLength: 4 });
@@ -33,7 +34,7 @@ const answers: fc.Arbitrary<ScriptedAnswer> = fc.record(
   { requiredKeys: [] },
 );
 
-test("the same answer over both wires gives the same chunks", async () => {
+test("the same answer over both wires gives the same chunks", async (t) => {
   await using openaiServer = await startFakeOpenAI({ answer: {} });
   await using anthropicServer = await startFakeAnthropic({ answer: {} });
   const openai = createOpenAIProvider({ name: "a", apiKey: "k", apiBase: openaiServer.apiBase });
@@ -46,6 +47,6 @@ test("the same answer over both wires gives the same chunks", async () => {
       assert.deepEqual(one, other);
       assert.equal(one.at(-1)?.kind, "end");
     }),
-    { numRuns: 60 },
+    fuzzOptions(t, 60),
   );
 });

@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { createSessionFiles, goFileName, hashedFileName, sessionFileName } from "../../../src/sessions/file-names.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 async function tempDir(): Promise<string> {
   return await mkdtemp(join(tmpdir(), "maxclaw-names-"));
@@ -22,7 +23,7 @@ test("names are readable and safe", () => {
   assert.match(sessionFileName("webui:a.json"), /^webui_a~[0-9a-f]{16}$/);
 });
 
-test("two keys never share a name, and no name is longer than 150 bytes", () => {
+test("two keys never share a name, and no name is longer than 150 bytes", (t) => {
   const key = fc.string({ minLength: 1, maxLength: 300, unit: "grapheme" }).map((text) => `webui:${text}`);
   fc.assert(
     fc.property(key, key, (a, b) => {
@@ -30,6 +31,7 @@ test("two keys never share a name, and no name is longer than 150 bytes", () => 
       assert.match(sessionFileName(a), /^[a-z0-9._~%-]+$/);
       if (a !== b) assert.notEqual(sessionFileName(a), sessionFileName(b));
     }),
+    fuzzOptions(t, 100),
   );
 });
 

@@ -6,6 +6,7 @@ import { noUsage } from "../../../src/events/content.js";
 import { draft, type StoredEvent } from "../../../src/events/event.js";
 import { History } from "../../../src/sessions/history/history.js";
 import { interruptedResult } from "../../../src/sessions/history/history-entries.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 function stored<T extends EventType>(
   seq: number,
@@ -150,7 +151,7 @@ test("a tool name that no provider would accept is made acceptable", () => {
     if (part.type === "tool_use") assert.match(part.name, /^[A-Za-z0-9_-]{1,64}$/);
 });
 
-test("any prefix of any mix of events gives calls and results that match one to one", () => {
+test("any prefix of any mix of events gives calls and results that match one to one", (t) => {
   const ids = fc.constantFrom("a", "b", "c");
   const event = fc.oneof(
     fc.constant((seq: number) => user(seq, "text")),
@@ -175,5 +176,6 @@ test("any prefix of any mix of events gives calls and results that match one to 
         assert.ok(message.content.length > 0);
       }
     }),
+    fuzzOptions(t, 100),
   );
 });

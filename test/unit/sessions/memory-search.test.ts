@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { createMemorySearch, type Passage, type Source } from "../../../src/memory/search.js";
 import { toTerms } from "../../../src/memory/terms.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 const signal = new AbortController().signal;
 const all = { limit: 5, allows: () => true, signal };
@@ -68,11 +69,12 @@ test("only what is allowed is found, however well the rest fits", async () => {
   );
 });
 
-test("every word of a text is a term of it, in any script", () => {
+test("every word of a text is a term of it, in any script", (t) => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom("hello", "wörld", "4711", "龙虾", "カメラ"), { minLength: 1 }), (words) => {
       const terms = new Set(toTerms(words.join(" ")));
       for (const word of words) assert.ok([...toTerms(word)].every((term) => terms.has(term)));
     }),
+    fuzzOptions(t, 100),
   );
 });

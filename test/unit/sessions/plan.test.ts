@@ -17,6 +17,7 @@ import { isActive, isOver, type PlanState, type PlanUpdate } from "../../../src/
 import { readPlanFile, writePlanFile } from "../../../src/sessions/history/plan-file.js";
 import { PlanTrail } from "../../../src/sessions/history/plan-trail.js";
 import type { PlanRequest } from "../../../src/tools/tool.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 /** A log that grows, and the plan that it tells of. */
 class Log {
@@ -134,7 +135,7 @@ function assertPlan({ plan, times }: PlanState): void {
   }
 }
 
-test("whatever is done to a plan, it stays sound, and any beginning of its log gives what it was then", () => {
+test("whatever is done to a plan, it stays sound, and any beginning of its log gives what it was then", (t) => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 40 }), (acts) => {
       const log = new Log();
@@ -151,11 +152,11 @@ test("whatever is done to a plan, it stays sound, and any beginning of its log g
           assert.deepEqual(log.state, states[last.payload.to_seq ?? 0], "an undo brings back what was then");
       }
     }),
-    { numRuns: 300 },
+    fuzzOptions(t, 300),
   );
 });
 
-test("no request of a model begins a plan that waits for a person's go", () => {
+test("no request of a model begins a plan that waits for a person's go", (t) => {
   fc.assert(
     fc.property(fc.array(request, { maxLength: 15 }), (requests) => {
       const log = new Log();
@@ -164,8 +165,18 @@ test("no request of a model begins a plan that waits for a person's go", () => {
       assert.equal(log.state?.plan.status, "pending");
       assert.ok(log.state.plan.steps.every(({ status }) => status === "pending" || status === "skipped"));
     }),
-    { numRuns: 300 },
+    fuzzOptions(t, 300),
   );
+});
+
+test("a new step gets an id that no step has, and none that it replaces has had", () => {
+  const log = new Log();
+  const ids = () => log.state?.plan.steps.map(({ id }) => id);
+  log.take(changePlan(undefined, { action: "create", goal: "Move", steps: ["Pack", "Go"] }, "webui:owner"));
+  log.take(changePlan(log.state, { action: "reflect", text: "More to do", adjust: [{ text: "Rest" }] }, "webui:owner"));
+  assert.deepEqual(ids(), ["step_1", "step_2", "step_3"]);
+  log.take(changePlan(log.state, { action: "revise", steps: ["Sell", "Stay"] }, "webui:owner"));
+  assert.deepEqual(ids(), ["step_4", "step_5"]);
 });
 
 test("plan.json shows the plan, goes away with it, and what is no plan there is kept", async () => {

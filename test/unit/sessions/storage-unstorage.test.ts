@@ -6,6 +6,7 @@ import { StorageError } from "../../../src/errors.js";
 import { parseRecordKey, recordKey, recordKinds } from "../../../src/sessions/storage/keys.js";
 import { fromStoreId, isCut, toStoreId } from "../../../src/sessions/storage/store-ids.js";
 import { createUnstorage } from "../../../src/sessions/storage/unstorage.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 /** A storage that counts its connections and what they are asked for. */
 function countingStorage(getItem: (connection: number) => Promise<string | null>, hasDispose = true) {
@@ -91,7 +92,7 @@ const sessionKey = fc
   .tuple(fc.stringMatching(/^[a-z0-9-]{1,12}$/), fc.string({ minLength: 1, maxLength: 300, unit: "grapheme" }))
   .map(([channel, rest]) => `${channel}:${rest}`);
 
-test("any record has a key that tells it, and an id that every storage takes and that leads back", () => {
+test("any record has a key that tells it, and an id that every storage takes and that leads back", (t) => {
   fc.assert(
     fc.property(sessionKey, fc.constantFrom(...recordKinds), (session, kind) => {
       const record = recordKey(kind, session);
@@ -101,6 +102,7 @@ test("any record has a key that tells it, and an id that every storage takes and
       assert.ok(id.length <= 250 && id.split(":").length <= (id.startsWith("idx:") ? 6 : 3));
       if (!isCut(id)) assert.equal(fromStoreId(id), record);
     }),
+    fuzzOptions(t, 100),
   );
 });
 

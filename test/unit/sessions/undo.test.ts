@@ -9,6 +9,7 @@ import { History } from "../../../src/sessions/history/history.js";
 import { TurnTrail } from "../../../src/sessions/history/turn-trail.js";
 import { applyEvents } from "../../../src/web/session/view-model.js";
 import { emptyView } from "../../../src/web/session/view-state.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 const key = "webui:undo";
 
@@ -118,7 +119,7 @@ function check(
   );
 }
 
-test("whatever is said, queued, begun afresh and undone: context, document and page leave out the same turns", () => {
+test("whatever is said, queued, begun afresh and undone: context, document and page leave out the same turns", (t) => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.constant("message") },
     { weight: 3, arbitrary: fc.constant("/undo") },
@@ -138,7 +139,7 @@ test("whatever is said, queued, begun afresh and undone: context, document and p
       }
       check(c.events, c.turns(), c.waiting);
     }),
-    { numRuns: 500 },
+    fuzzOptions(t, 500),
   );
 });
 

@@ -258,7 +258,7 @@ test("a poll that is never answered is noticed", async () => {
   telegram.hangNext({ method: "getUpdates" });
   const failure = await running.ended;
   assert.ok(failure instanceof ChannelError && failure.retryable);
-  assert.match(failure.message, /not even that there is nothing new/);
+  assert.match(failure.message, /not even to say that there is nothing new/);
   assert.ok(Date.now() - began < 2000);
 });
 

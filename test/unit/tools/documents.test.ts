@@ -120,8 +120,8 @@ test("protected, damaged, old, scanned and other files each give a sentence", as
     [whole.subarray(0, whole.length / 2), /is damaged/],
     [makeDocx(paragraph("x".repeat(500)), { claims: 10 }), /is damaged/],
     [makePdf(["0 0 10 10 re f"]), /holds no text/],
-    [makeZip({ "a.txt": "hello" }), /no docx, xlsx or pptx/],
-    [Buffer.from("plain text"), /no PDF, docx/],
+    [makeZip({ "a.txt": "hello" }), /not docx, xlsx or pptx/],
+    [Buffer.from("plain text"), /not a PDF, docx/],
   ];
   for (const [bytes, sentence] of cases) {
     const result = await extract(bytes);

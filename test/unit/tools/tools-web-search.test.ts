@@ -81,7 +81,7 @@ test("refusals, robots checks, nonsense and silence are sentences that say what 
   };
   assert.match(await text("brave", (response) => json(response, {}, 401)), /apiKey/);
   assert.match(await text("brave", (response) => json(response, {}, 429)), /too often/);
-  assert.match(await text("brave", (response) => response.end("<html>")), /no list of results/);
+  assert.match(await text("brave", (response) => response.end("<html>")), /did not answer with a list of results/);
   assert.match(await text("searxng", (response) => json(response, {}, 403)), /format json/);
   assert.match(
     await text("duckduckgo", (response) => response.writeHead(202).end("<div class=anomaly-modal>")),

@@ -17,9 +17,9 @@ import {
   titled,
   until,
 } from "../../support/engine/engine-kit.js";
-import { createRandom } from "../../support/engine/power-cut.js";
 import { fillUp, smallDisk } from "../../support/engine/small-disk.js";
 import { seedOf, tortureFactor } from "../../support/engine/torture-options.js";
+import { createRandom } from "../../support/random.js";
 import { withoutSmallDisk } from "../../support/worlds/needs.js";
 
 const skip = withoutSmallDisk();

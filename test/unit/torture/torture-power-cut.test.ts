@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { type TestContext, test } from "node:test";
 import type { Crash } from "../../support/engine/engine-crash.js";
-import { createRandom, type FragileDisk, type Random, watchSyncs } from "../../support/engine/power-cut.js";
+import { type FragileDisk, watchSyncs } from "../../support/engine/power-cut.js";
 import { tortureFactor, tortureSeed } from "../../support/engine/torture-options.js";
+import { createRandom, type Random } from "../../support/random.js";
 import { withoutProc } from "../../support/worlds/needs.js";
 
 const skip = withoutProc();

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { editFileTool } from "../../../src/tools/files/edit-file.js";
 import { globTool } from "../../../src/tools/files/glob.js";
 import { grepTool } from "../../../src/tools/files/grep.js";
@@ -13,6 +13,7 @@ import { writeFileTool } from "../../../src/tools/files/write-file.js";
 import type { Tool } from "../../../src/tools/tool.js";
 import { removeFolder } from "../../../src/util/files/held-folder.js";
 import { openReal, resolveReal } from "../../../src/util/files/real-path.js";
+import { seedOf } from "../../support/engine/torture-options.js";
 import { createToolPlace, type ToolPlace } from "../../support/worlds/tool-context.js";
 
 const flips = 10_000;
@@ -21,7 +22,9 @@ const secret = "the secret text";
 /** As a background command does it: `door` is a folder and a link to another folder, by turns, as fast as it goes. */
 const flipper = `
   const fs = require("node:fs");
-  const [, door, target, stash] = process.argv;
+  const [, door, target, stash, seed] = process.argv;
+  let state = Number(seed);
+  const random = () => (state = (state * 1664525 + 1013904223) % 4294967296) / 4294967296;
   const prepare = () => {
     fs.rmSync(stash, { recursive: true, force: true });
     fs.mkdirSync(stash);
@@ -31,7 +34,7 @@ const flipper = `
     for (const name of fs.readdirSync(target)) fs.writeFileSync(door + "/" + name, "fine");
   };
   // Between no time and about as long as a few calls of the system take.
-  const pause = () => { for (let left = Math.random() ** 2 * 200_000; left > 0; left--); };
+  const pause = () => { for (let left = random() ** 2 * 200_000; left > 0; left--); };
   prepare();
   let flips = 0;
   for (const end = Date.now() + 60_000; Date.now() < end; flips += 2) {
@@ -54,13 +57,15 @@ interface Race extends AsyncDisposable {
   count(): number;
 }
 
-async function startRace(place: ToolPlace, insideFile: string, outsideFile: string): Promise<Race> {
+async function startRace(t: TestContext, place: ToolPlace, insideFile: string, outsideFile: string): Promise<Race> {
   place.file(insideFile, "fine");
   const outside = path.dirname(place.file(outsideFile, secret));
   const door = path.join(place.root, path.dirname(insideFile));
   const stash = path.join(place.root, "stash");
   mkdirSync(stash);
-  const child: ChildProcess = spawn(process.execPath, ["-e", flipper, door, outside, stash], { stdio: "inherit" });
+  const child: ChildProcess = spawn(process.execPath, ["-e", flipper, door, outside, stash, String(seedOf(t))], {
+    stdio: "inherit",
+  });
   const counted = path.join(stash, "count");
   const count = (): number => Number(existsSync(counted) ? readFileSync(counted, "utf8") : 0);
   return {
@@ -76,7 +81,7 @@ async function startRace(place: ToolPlace, insideFile: string, outsideFile: stri
 test(`${flips} flips of a folder and a link while file tools work: nothing outside is read or written`, async (t) => {
   const place = createToolPlace();
   t.after(() => place[Symbol.dispose]());
-  await using race = await startRace(place, "ws/.sessions/telegram_42/door/config.json", "ws/skills/config.json");
+  await using race = await startRace(t, place, "ws/.sessions/telegram_42/door/config.json", "ws/skills/config.json");
   const skills = path.join(place.workspace, "skills");
   const calls: readonly (readonly [Tool, Record<string, unknown>])[] = [
     [readFileTool, { path: "door/config.json" }],
@@ -108,7 +113,7 @@ test(`${flips} flips of a folder and a link while file tools work: nothing outsi
 test("where the system cannot say where a handle is, opening is checked often enough not to be deceived", async (t) => {
   const place = createToolPlace();
   t.after(() => place[Symbol.dispose]());
-  await using race = await startRace(place, "own/door/config.json", "outside/config.json");
+  await using race = await startRace(t, place, "own/door/config.json", "outside/config.json");
   const file = path.join(race.door, "config.json");
   let opened = 0;
   let empty = 0;
@@ -134,7 +139,7 @@ test("a folder is deleted while a link takes the place of one in it by turns: no
   t.after(() => place[Symbol.dispose]());
   const names = Array.from({ length: 100 }, (_, index) => `${index}.txt`);
   for (const name of names) place.file(`outside/${name}`, secret);
-  await using race = await startRace(place, "own/door/0.txt", "outside/0.txt");
+  await using race = await startRace(t, place, "own/door/0.txt", "outside/0.txt");
   while (race.count() < 100) await new Promise((resolve) => setImmediate(resolve));
   for (let round = 0; round < 200; round++) await removeFolder(path.join(place.root, "own")).catch(() => undefined);
   assert.equal(readdirSync(path.join(place.root, "outside")).length, names.length);

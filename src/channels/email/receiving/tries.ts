@@ -1,5 +1,6 @@
 import { ChannelError } from "../../../errors.js";
 import { backoffMs } from "../../../util/async/backoff.js";
+import { within } from "../../../util/async/within.js";
 import type { ChannelContext, Publish, ReceivedMessage } from "../../channel.js";
 import { checkSender } from "../auth/sender.js";
 import type { Recipients } from "../auth/signed.js";
@@ -28,6 +29,9 @@ export interface TryScope extends TryPorts {
   readonly line: Line;
 }
 
+/** Of one try to check a sender: a name server may never answer. */
+const longestCheckMs = 60_000;
+const tooSlow = new Error("its name servers did not answer in time");
 const longestVerifyMs = 4 * 3600 * 1000;
 const longestRetryMs = 15 * 60_000;
 const mostFaults = 5;
@@ -55,7 +59,7 @@ export class MailTries implements Tries {
 
   async read(signal: AbortSignal): Promise<Try> {
     if (this.#isVerified === undefined) {
-      const ended = await this.#verify();
+      const ended = await this.#verify(signal);
       if (ended !== undefined) return ended;
     }
     this.#message ??= await this.#open(signal);
@@ -87,7 +91,7 @@ export class MailTries implements Tries {
     }
   }
 
-  async #verify(): Promise<Try | undefined> {
+  async #verify(signal: AbortSignal): Promise<Try | undefined> {
     const { connection, options } = this.#scope.mailbox;
     const { log, verifyRetryMs = 30_000 } = options;
     if (options.verifySender === "off") {
@@ -96,7 +100,11 @@ export class MailTries implements Tries {
     }
     const { head, arrivedAt, source: start } = this.#mail;
     const source = () => wholeSource(connection, this.#mail);
-    const check = await checkSender({ head, arrivedAt, start, source }, options);
+    const checked = checkSender({ head, arrivedAt, start, source }, options);
+    const check = await within(checked, { signal, ms: longestCheckMs, late: () => tooSlow }).catch((error: unknown) => {
+      if (error !== tooSlow) throw error;
+      return { verdict: "later", why: tooSlow.message } as const;
+    });
     if (check.verdict === "later" && Date.now() - this.#began < longestVerifyMs) {
       this.#checks += 1;
       log.warn(`the sender of a mail cannot be checked now: ${check.why}`, this.#about);

@@ -74,7 +74,7 @@ export class Writer {
     const { now, instanceId, log } = this.#parts;
     const { events, seqs, changed } = placeDrafts(logs, session, drafts, now(), instanceId);
     for (const { event_id: id, type } of changed)
-      log.error(`${sessionKey}: a second event has the id ${id} andhas other content; the first one stays`, {
+      log.error(`${sessionKey}: a second event has the id ${id} and has other content; the first one stays`, {
         type,
       });
     const operations: Operation[] = [...events.map((event) => ({ o: "event" as const, event })), ...others];

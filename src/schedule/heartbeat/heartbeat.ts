@@ -1,6 +1,6 @@
-import { messageOf } from "../errors.js";
-import type { Logger } from "../log.js";
-import { sleep } from "../util/async/sleep.js";
+import { messageOf } from "../../errors.js";
+import type { Logger } from "../../log.js";
+import { sleep } from "../../util/async/sleep.js";
 
 /** What the assistant answers when nobody has to hear anything. */
 export const nothingToSay = "HEARTBEAT_OK";

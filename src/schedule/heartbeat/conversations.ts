@@ -1,4 +1,4 @@
-import { heartbeatJob } from "./heartbeat-job.js";
+import { heartbeatJob } from "./job.js";
 
 /** Conversations of beats are kept for so long. */
 const keptMs = 30 * 24 * 3600 * 1000;

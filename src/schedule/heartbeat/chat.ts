@@ -1,9 +1,9 @@
-import type { GatewayEvent } from "../events/event.js";
-import { clientChannels } from "../events/session-key.js";
-import { heartbeatPrefix } from "./heartbeat-job.js";
-import { type JobOwner, jobOwner } from "./job.js";
-import { jobOwnerOf } from "./job-owner.js";
-import type { ScheduleRecords } from "./records.js";
+import type { GatewayEvent } from "../../events/event.js";
+import { clientChannels } from "../../events/session-key.js";
+import { type JobOwner, jobOwner } from "../job.js";
+import { jobOwnerOf } from "../job-owner.js";
+import type { ScheduleRecords } from "../records.js";
+import { heartbeatPrefix } from "./job.js";
 
 const nobody: JobOwner = { channel: "webui", chatId: "heartbeat", senderId: "owner", sessionKey: "webui:heartbeat" };
 const lastChat = "chat";

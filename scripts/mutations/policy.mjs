@@ -1,5 +1,4 @@
-// Small wrong turns of the policy, one line each: the file, what stands there exactly once, and what stands there
-// instead, and for some the test that has to notice it. `scripts/mutate-policy.mjs` looks whether the tests do.
+// Small wrong turns of the policy. Those that name a unit test are part of the sample; all of them run with `--all`.
 const policy = "src/policy/policy.ts";
 const access = "src/policy/access.ts";
 const approvers = "src/policy/approvers.ts";
@@ -25,15 +24,16 @@ const provenance = "src/agent/calls/provenance.ts";
 const ruleTest = "e2e/people/policy-rules";
 const harmTest = "unit/policy/policy-harm";
 const bareTest = "e2e/people/provenance-bare";
+const matrixTest = "unit/policy/policy-matrix";
 
 export const mutations = [
   // Who may talk.
   [policy, `speaker.chatType === "group" && !speaker.addressed`, `speaker.chatType === "group" && !speaker.senderId`],
-  [policy, `if (!isStableId(speaker.senderId))`, `if (speaker.senderId === "")`],
+  [policy, `if (!isStableId(speaker.senderId))`, `if (speaker.senderId === "")`, matrixTest],
   [policy, `if (!allowGroups.includes(speaker.chatId ?? ""))`, `if (speaker.chatId === undefined)`],
   [policy, `return /^[a-z0-9-]+:[^-]/.test(owner)`, `return /^[a-z0-9-]+:./.test(owner)`],
   // What a tool may do at all.
-  [policy, `if (limit !== undefined) return { verdict: "deny", sentence: limit };`, ``],
+  [policy, `if (limit !== undefined) return { verdict: "deny", sentence: limit };`, ``, matrixTest],
   [policy, `if (rule?.verdict === "deny")`, `if (rule?.name === "deny")`],
   [policy, `if (rule?.verdict === "ask")`, `if (rule?.name === "ask")`],
   [policy, `!(steers && others !== undefined)`, `true`],
@@ -95,12 +95,12 @@ export const mutations = [
     `return use.speaker.role === "owner"\n            ? undefined`,
     `return use.speaker.role !== undefined\n            ? undefined`,
   ],
-  [zones, `if ([...parts, ...plain].some((part) => part.startsWith("."))) return "hidden";`, ``],
+  [zones, `if ([...parts, ...plain].some((part) => part.startsWith("."))) return "hidden";`, ``, matrixTest],
   [zones, `relative.startsWith(".") || `, ``],
   [zones, `if (!isInside(workspace, target)) return true;`, `if (!isInside(workspace, target)) return false;`],
   [zones, `\n    .toLowerCase();`, `;`],
   [zones, `if (isInside(memory, target) || plain[0] === "memory") return "memory";`, ``],
-  [limits, `if (executionMode === "safe" && !isReading)`, `if (executionMode === "safe" && isReading)`],
+  [limits, `if (executionMode === "safe" && !isReading)`, `if (executionMode === "safe" && isReading)`, matrixTest],
   [limits, `use.isPlanning === true && !isReading`, `use.isPlanning === true && isReading`],
   [limits, `return access.isOwn || speaker.role === "owner"`, `return access.isOwn || speaker.role !== undefined`],
   [
@@ -110,10 +110,10 @@ export const mutations = [
   ],
   [limits, `access.of === "chat" || isPrivate(speaker)`, `access.of === "chat" || speaker.role === "owner"`],
   // Rules.
-  [rules, `compile(rule, index, places)).reverse();`, `compile(rule, index, places));`, "unit/policy/policy-matrix"],
+  [rules, `compile(rule, index, places)).reverse();`, `compile(rule, index, places));`, matrixTest],
   [rules, `(rule.role === undefined || rule.role === speaker.role) &&`, ``],
   [rules, `(rule.chat === undefined || rule.chat === speaker.chatType)`, `true`],
-  [rules, `if (verdict !== "allow") {`, `if (verdict === undefined) {`, "unit/policy/policy-matrix"],
+  [rules, `if (verdict !== "allow") {`, `if (verdict === undefined) {`, matrixTest],
   // What a rule says of a call's input, and what is left to the parts of the call.
   [rules, `!(isLeft && rule.mayMeanPart(access))`, `!isLeft`, ruleTest],
   [rules, `(one.verdict === "allow" || !one.isForAll)`, `one.verdict === "allow"`, ruleTest],
@@ -159,4 +159,12 @@ export const mutations = [
   [approvals, `if (!canBeShown(scope.call.input))`, `if (scope.call.id === "")`],
   [approvals, `if (files !== undefined && JSON.stringify`, `if (files === undefined && JSON.stringify`],
   [approvals, `    approver,\n    tool_call_id`, `    approver: "asker",\n    tool_call_id`],
+];
+
+/** The quickest first: what no test is named for is noticed by the first of them that fails. */
+export const groups = [
+  ["unit", /^(policy-|permit|audience|owner-memory)/],
+  ["unit", /^(tools-(files|chat|web-fetch)|exec-attacks|memory|audience|question)/],
+  ["e2e", /^(approvals|questions|mcp|plan|.*memory.*|skills|policy.*)\.test/],
+  ["e2e", /^attack\.test/],
 ];

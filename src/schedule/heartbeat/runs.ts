@@ -1,15 +1,15 @@
-import type { InboundMessage } from "../bus/messages.js";
-import { messageOf } from "../errors.js";
-import type { SessionLives } from "../events/session-lives.js";
-import type { Logger } from "../log.js";
+import type { InboundMessage } from "../../bus/messages.js";
+import { messageOf } from "../../errors.js";
+import type { SessionLives } from "../../events/session-lives.js";
+import type { Logger } from "../../log.js";
+import type { Run } from "../job.js";
+import type { EndOfRun } from "../job-runs.js";
+import type { RunHistory } from "../run-history.js";
+import type { RunReports } from "../run-reports.js";
+import type { HeartbeatChat } from "./chat.js";
+import type { HeartbeatConversations } from "./conversations.js";
 import { heartbeatPrompt, nothingToSay } from "./heartbeat.js";
-import type { HeartbeatChat } from "./heartbeat-chat.js";
-import type { HeartbeatConversations } from "./heartbeat-conversations.js";
-import { heartbeatJob, heartbeatPrefix } from "./heartbeat-job.js";
-import type { Run } from "./job.js";
-import type { EndOfRun } from "./job-runs.js";
-import type { RunHistory } from "./run-history.js";
-import type { RunReports } from "./run-reports.js";
+import { heartbeatJob, heartbeatPrefix } from "./job.js";
 
 /** So many beats that fail one after the other are told once. */
 const maxFailures = 5;
