@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import type { EventDraft } from "../../../src/events/event.js";
 import { derivedId, isNewId, newId } from "../../../src/util/ids.js";
-import { openIn, sessionOf, tempFolder, titled, titlesOf } from "../../support/engine/engine-kit.js";
+import { logPath, openIn, sessionOf, tempFolder, titled, titlesOf } from "../../support/engine/engine-kit.js";
 
 /** An event whose id comes of what it tells, as that of a sub-agent's change does. */
 function derived(title: string, id = derivedId("evt", title)): EventDraft {
@@ -44,6 +45,25 @@ test("a deleted session's event ids are free again", async (t) => {
   const [again] = await second.engine.append(sessionOf, [derived("pending")], { durable: true });
   assert.equal(again?.seq, 2);
   await second.engine[Symbol.asyncDispose]();
+});
+
+test("an event id of a deleted session stays free where a copy has brought its lines back", async (t) => {
+  const home = tempFolder(t);
+  const path = logPath(home, sessionOf);
+  const first = await openIn(home);
+  await first.engine.append(sessionOf, [derived("pending")], { durable: true });
+  await first.engine[Symbol.asyncDispose]();
+  const earlierLife = readFileSync(path);
+  const second = await openIn(home);
+  await second.engine.deleteSession(sessionOf);
+  await second.engine.append(sessionOf, [derived("running")], { durable: true });
+  await second.engine[Symbol.asyncDispose]();
+  writeFileSync(path, Buffer.concat([earlierLife, readFileSync(path)]));
+  const third = await openIn(home);
+  const events = [derived("running"), derived("pending")];
+  const [known, again] = await third.engine.append(sessionOf, events, { durable: true });
+  assert.deepEqual([known?.seq, again?.seq], [2, 3]);
+  await third.engine[Symbol.asyncDispose]();
 });
 
 test("another content under a known id is told by name, and the first one stays", async (t) => {

@@ -104,14 +104,20 @@ test("of several processes that want one stale lock at the same time exactly one
 });
 
 test("a process that has ended but that nobody has waited for holds nothing", async (t) => {
-  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 30"], { stdio: ["ignore", "pipe", "inherit"] });
+  // `cat` waits for no child, and a shell would.
+  const parent = spawn("sh", ["-c", "sleep 60 & echo $!; exec cat"], { stdio: ["pipe", "pipe", "inherit"] });
   t.after(() => parent.kill("SIGKILL"));
   let said = "";
   parent.stdout.setEncoding("utf8").on("data", (text: string) => {
     said += text;
   });
-  await until("the pid is said", () => said.endsWith("\n"));
-  await until("the process counts as gone", () => processStart(Number(said)) === undefined);
+  parent.stdin.write("is cat\n");
+  await until("the shell is replaced", () => said.endsWith("is cat\n"));
+  const pid = Number(said.split("\n")[0]);
+  assert.ok(processStart(pid), "it runs");
+  process.kill(pid, "SIGKILL");
+  await until("the process counts as gone", () => processStart(pid) === undefined);
+  assert.ok(process.kill(pid, 0), "its pid is still taken");
 });
 
 test("the start of a process tells it from others", () => {

@@ -83,6 +83,24 @@ test("ids are forgotten after seven days, wherever they are, and a file goes wit
   assert.deepEqual(sealedIn(home), []);
 });
 
+test("ids that are in no file are forgotten after seven days, also by an engine that runs on", async (t) => {
+  const home = tempFolder(t);
+  let time = Date.parse("2026-01-01T00:00:00Z");
+  const options = { now: () => time, sealAtLeast: Number.POSITIVE_INFINITY };
+  const first = await openIn(home, options);
+  await takeIn(first.engine, 0, 3);
+  await first.engine[Symbol.asyncDispose]();
+  time += week - 1;
+  const { engine } = await openIn(home, options);
+  assert.equal((await engine.accept(message(1), { events: [] })).status, "duplicate");
+  await takeIn(engine, 3, 1);
+  time += 1;
+  assert.equal((await engine.accept(message(1), { events: [] })).status, "accepted");
+  assert.equal((await engine.accept(message(3), { events: [] })).status, "duplicate", "one that is younger");
+  await engine[Symbol.asyncDispose]();
+  assert.deepEqual(sealedIn(home), []);
+});
+
 test("many small files become few, and every id stays known", async (t) => {
   const home = tempFolder(t);
   const options = { sealAtLeast: 50, segmentBytes: 20_000 };

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { queuedEvent } from "../../../src/bus/message-bus.js";
 import { markName } from "../../../src/engine/embedded/damage/journal-mark.js";
-import { takeOverFromLogs } from "../../../src/engine/embedded/damage/take-over.js";
+import { completeFromLogs, takeOverFromLogs } from "../../../src/engine/embedded/damage/take-over.js";
 import { encodeLine } from "../../../src/engine/embedded/journal/line.js";
+import { repairJournal } from "../../../src/engine/embedded/journal/repair.js";
 import { EngineError } from "../../../src/errors.js";
 import { draft, type EventDraft } from "../../../src/events/event.js";
 import { silentLog } from "../../../src/log.js";
@@ -251,6 +252,35 @@ for (const { name, lose, says } of losses) {
     await last[Symbol.asyncDispose]();
   });
 }
+
+test("after a repair no transaction has the number of a lost one, and a crash before its marks costs nothing", async (t) => {
+  const { home } = await lived(t);
+  const marks = [join(home, markName), logsMarkOf(home)];
+  const before = marks.map((path) => fs.readFileSync(path));
+  const lost = txOf(marks[0] ?? "");
+  cutLines(home, 2);
+  const bytes = fs.readFileSync(segmentOf(home));
+  const place = bytes.indexOf("msg_answered");
+  bytes[place] = (bytes[place] ?? 0) ^ 1;
+  fs.writeFileSync(segmentOf(home), bytes);
+  assert.match((await refusal(home)).message, /is damaged at byte/);
+  const repair = await repairJournal(home, {
+    logsMark: logsMarkOf(home),
+    async complete(records, loss) {
+      assert.match(loss, new RegExp(`damaged: what can be read ends with transaction \\d+, and ${lost} were safe`));
+      await completeFromLogs(records, loss, { logs: logsOf(home)(), now: Date.now() });
+    },
+  });
+  assert.equal(repair.setAside.length, 1);
+  assert.deepEqual(marks.map(txOf), [lost, lost]);
+
+  // What a crash leaves between the new segment and its marks.
+  for (const [index, path] of marks.entries()) fs.writeFileSync(path, before[index] ?? "");
+  const { engine } = await openWithLogs(home);
+  await engine.append("telegram:42", [titled("after")], { durable: true });
+  await engine[Symbol.asyncDispose]();
+  assert.ok(txOf(marks[0] ?? "") > lost);
+});
 
 test("after an orderly stop a journal that is gone, or the one before, is refused too", async (t) => {
   const home = tempFolder(t);
