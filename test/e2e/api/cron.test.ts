@@ -3,10 +3,9 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
 import { callThenDone } from "../../support/worlds/chat-world.js";
-import { assertSound, openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
+import { assertSound, openAIConfig, startGateway, startWithModel, tempHome } from "../../support/worlds/gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 
 const token = "4242:cron-secret";
@@ -24,21 +23,15 @@ function answer(request: RecordedRequest): ScriptedAnswer {
 
 async function start(config: Record<string, unknown> = {}, home?: string) {
   const telegram = await startFakeTelegram({ token });
-  const model = await startFakeOpenAI({ answer });
   const channels = { telegram: { enabled: true, token, apiRoot: telegram.url, allowFrom: ["*"] } };
-  const gateway = await startGateway({
-    config: openAIConfig(model.apiBase, { channels, ...config }),
-    ...(home === undefined ? {} : { home }),
-  });
+  const scripted = await startWithModel(answer, { channels, ...config }, home === undefined ? {} : { home });
   return {
+    ...scripted,
     telegram,
-    model,
-    gateway,
     say: (text: string) => void telegram.pushText({ chatId: 7, userId: 7, text }),
     texts: () => telegram.sent.map(({ text }) => text),
     async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
+      await scripted[Symbol.asyncDispose]();
       await telegram.stop();
     },
   };
@@ -57,7 +50,7 @@ test("a reminder comes at its time into its chat, once, and its run is kept", as
   assert.ok(completed.type === "schedule_run_changed" && completed.payload.session_key === "telegram:7");
   const events = await t.gateway.events("telegram:7");
   assertSound(events);
-  const [run] = await t.gateway.gateway.api.cron.history({ limit: 5 });
+  const [run] = await t.api.cron.history({ limit: 5 });
   assert.deepEqual([run?.status, run?.output], ["success", "done: drink tea"], "its answer is its result");
   t.say(`cron ${JSON.stringify({ action: "list" })}`);
   await until("the list is read", () =>
@@ -102,9 +95,9 @@ test("a job of a thread speaks in that thread", async () => {
   const input = JSON.stringify({ action: "add", message: "water the plants", every: "1h" });
   t.telegram.pushText({ chatId: 7, userId: 7, thread: 5, text: `cron ${input}` });
   await until("it is scheduled", () => t.texts().length === 1);
-  const [job] = await t.gateway.gateway.api.cron.list();
+  const [job] = await t.api.cron.list();
   assert.equal(job?.sessionKey, "telegram:7:5");
-  await t.gateway.gateway.api.cron.run(job?.id ?? "");
+  await t.api.cron.run(job?.id ?? "");
   await until("it is said", () => t.texts().includes("done: water the plants"));
   assert.deepEqual(
     t.telegram.sent.map(({ thread }) => thread),
@@ -114,7 +107,7 @@ test("a job of a thread speaks in that thread", async () => {
 
 test("who deletes a conversation deletes its jobs, and that of a job goes alone", async () => {
   await using t = await start();
-  const { api } = t.gateway.gateway;
+  const { api } = t;
   const { id } = await api.cron.add({ prompt: "x", every: "1h", session: "alone", sessionKey: "telegram:7" });
   await api.cron.add({ prompt: "y", every: "1h", sessionKey: "telegram:8" });
   await api.cron.run(id);
@@ -138,8 +131,8 @@ test("what a job with a conversation of its own schedules is its chat's", async 
     `cron ${JSON.stringify({ action: "add", name: "outer", message: `cron ${inner}`, every: "1h", session: "alone" })}`,
   );
   await until("it is scheduled", () => t.texts().length === 1);
-  const [outer] = await t.gateway.gateway.api.cron.list();
-  await t.gateway.gateway.api.cron.run(outer?.id ?? "");
+  const [outer] = await t.api.cron.list();
+  await t.api.cron.run(outer?.id ?? "");
   await until("it has run", () => t.texts().length === 2);
   t.say("/cron");
   await until("the chat sees both", () => /"outer"[\s\S]*"inner"/.test(t.texts().at(-1) ?? ""));
@@ -149,10 +142,9 @@ test("what a job with a conversation of its own asks is answered in its chat, by
   const telegram = await startFakeTelegram({ token });
   const ask = (request: RecordedRequest) =>
     callThenDone("ask_human", { question: `Which ${request.index}?`, options: ["Tea", "Milk"] })(request);
-  await using model = await startFakeOpenAI({ answer: ask });
   const channels = { telegram: { enabled: true, token, apiRoot: telegram.url, allowFrom: ["*"] } };
-  await using gateway = await startGateway({ config: openAIConfig(model.apiBase, { channels }) });
-  const { cron } = gateway.gateway.api;
+  await using t = await startWithModel(ask, { channels });
+  const { cron } = t.api;
   const { id } = await cron.add({ prompt: "ask", every: "1h", session: "alone", sessionKey: "telegram:7" });
   const asked = (n: number) => {
     const questions = () => telegram.sent.filter(({ text }) => /Which \d+\?/.test(text));

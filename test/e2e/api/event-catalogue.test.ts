@@ -22,9 +22,10 @@ import { assertEvents, type EventRules } from "../../support/rules/event-rules.j
 import { madeTypes } from "../../support/rules/event-sources.js";
 import { createSnapshots } from "../../support/rules/snapshots.js";
 import {
+  type ModelGateway,
   openAIConfig,
   startGateway,
-  type TestGateway,
+  startWithModel,
   type TestGatewayOptions,
   tempHome,
 } from "../../support/worlds/gateway.js";
@@ -40,9 +41,7 @@ function note(events: readonly GatewayEvent[]): void {
   for (const event of events) told.set(event.type, [...(told.get(event.type) ?? []), event]);
 }
 
-interface Setup extends AsyncDisposable {
-  readonly gateway: TestGateway;
-  readonly model: Awaited<ReturnType<typeof startFakeOpenAI>>;
+interface Setup extends ModelGateway {
   /** All that was told so far. */
   readonly events: readonly GatewayEvent[];
   of<T extends EventType>(type: T): readonly EventOf<T>[];
@@ -55,14 +54,13 @@ async function start(
   config: Record<string, unknown> = {},
   options: Omit<TestGatewayOptions, "config"> = {},
 ): Promise<Setup> {
-  const model = await startFakeOpenAI({ answer });
   const recorder = recordEvents();
   const reactors = [recorder, ...(options.reactors ?? [])];
-  const gateway = await startGateway({ ...options, reactors, config: openAIConfig(model.apiBase, config) });
+  const scripted = await startWithModel(answer, config, { ...options, reactors });
+  const { gateway } = scripted;
   let isFinished = false;
   const setup: Setup = {
-    gateway,
-    model,
+    ...scripted,
     events: recorder.events,
     of: <T extends EventType>(type: T) =>
       recorder.events.filter((event): event is Extract<GatewayEvent, EventOf<T>> => event.type === type),
@@ -83,8 +81,7 @@ async function start(
       assertEvents(recorder.events, rules);
     },
     async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
+      await scripted[Symbol.asyncDispose]();
       assert.ok(isFinished, "a gateway whose events nobody has checked");
     },
   };
@@ -211,7 +208,7 @@ test("only the first answer of a session that has no title gives it one", async 
   await t.gateway.ask("/help");
   await t.gateway.ask("first words");
   await t.gateway.ask("later words");
-  await t.gateway.gateway.api.createSession({ key: "webui:named", title: "My own" });
+  await t.api.createSession({ key: "webui:named", title: "My own" });
   await t.gateway.ask("words", { key: "webui:named" });
   assert.deepEqual(
     t.of("session_title_generated").map(({ payload }) => [payload.title, payload.generated_by]),
@@ -220,7 +217,7 @@ test("only the first answer of a session that has no title gives it one", async 
       ["My own", "user"],
     ],
   );
-  const { title, titleSource, titleState } = await t.gateway.gateway.api.getSession("webui:test");
+  const { title, titleSource, titleState } = await t.api.getSession("webui:test");
   assert.deepEqual([title, titleSource, titleState], ["first words", "auto", "pending"]);
   await t.finish();
 });
@@ -245,7 +242,7 @@ test("a failed turn, one that was asked for again, one that was stopped, and one
   assert.equal((await t.gateway.ask("be busy")).response, "fine");
   const long = await t.gateway.post("a long story");
   await t.gateway.waitForEvent((event) => event.type === "text_delta" && event.payload.text === "story");
-  await t.gateway.gateway.api.stopTurn("webui:test");
+  await t.api.stopTurn("webui:test");
   assert.equal((await t.gateway.outcome(long)).end, "cancelled");
   await t.gateway.ask("loop");
 
@@ -563,7 +560,7 @@ test("a platform's connection, its strangers and each reply's way are told", asy
   await using telegram = await startFakeTelegram({ token });
   const channel = { enabled: true, token, apiRoot: telegram.url };
   await using t = await start({ text: "hello" }, { channels: { telegram: channel }, owners: ["telegram:1"] });
-  const { api } = t.gateway.gateway;
+  const { api } = t;
   telegram.pushText({ chatId: 42, userId: 42, text: "let me in" });
   await telegram.waitForSent(1);
   await api.approvePairing(api.listPairings().waiting[0]?.code ?? "");
@@ -655,7 +652,7 @@ test("the same call again and again is told, and asked about; the answer is told
   await using t = await start((request) =>
     request.index < 3 ? { toolCalls: [lookAt(".", `call_${request.index}`)] } : { text: "I stop." },
   );
-  const { api } = t.gateway.gateway;
+  const { api } = t;
   const asked = t.gateway.post("look around");
   await until("it asks", () => t.of("human_input_asked").length === 1);
   const [question] = t.of("human_input_asked");
@@ -891,7 +888,7 @@ test("the sandbox tells what came of its trial, and a chat's terminal when it op
     { agents: { defaults: { model: "openai/test-model", executionMode: "auto" } } },
   );
   assert.equal((await t.gateway.ask("say hi")).response, "done");
-  await t.gateway.gateway.api.completeSession("webui:test");
+  await t.api.completeSession("webui:test");
   await until("the terminal is closed", () => t.of("environment_state_changed").length === 3);
   const [sandbox, opened, closed] = t.of("environment_state_changed");
   assert.equal(sandbox?.session_key, "system:local");

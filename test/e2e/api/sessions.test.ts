@@ -2,26 +2,14 @@ import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { startWithModel } from "../../support/worlds/gateway.js";
 
-async function start(more: Record<string, unknown> = {}) {
-  const model = await startFakeOpenAI({ answer: { text: "ok" } });
-  // With one provider alone any name would be one of its models.
-  const { apiBase } = model;
-  const providers = { openai: { apiKey: "sk-test-key", apiBase }, groq: { apiKey: "gsk-test-key", apiBase } };
-  const gateway = await startGateway({ config: openAIConfig(apiBase, { providers, ...more }) });
-  return {
-    model,
-    gateway,
-    api: gateway.gateway.api,
-    url: `http://${gateway.gateway.address}`,
-    [Symbol.asyncDispose]: async () => {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
-}
+// With one provider alone any name would be one of its models.
+const start = (more: Record<string, unknown> = {}) =>
+  startWithModel({ text: "ok" }, (apiBase) => ({
+    providers: { openai: { apiKey: "sk-test-key", apiBase }, groq: { apiKey: "gsk-test-key", apiBase } },
+    ...more,
+  }));
 
 interface Page {
   readonly sessions: readonly { readonly key: string; readonly messageCount: number; readonly lastMessage?: string }[];

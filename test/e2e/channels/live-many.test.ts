@@ -3,9 +3,8 @@ import { test } from "node:test";
 import { type Client, createClient } from "../../../src/client/node.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
 import { openCuttingProxy } from "../../support/fakes/cutting-proxy.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { until } from "../../support/fakes/web-frames.js";
-import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { startWithModel } from "../../support/worlds/gateway.js";
 import { digest } from "../../support/worlds/http-clients.js";
 import { openTestServer } from "../../support/worlds/http-server.js";
 
@@ -14,12 +13,10 @@ const token = "a-token-of-the-test";
 const limitMs = 60_000;
 
 async function start(text: readonly string[]) {
-  const model = await startFakeOpenAI({ answer: { text, chunkDelayMs: 2 } });
-  const gateway = await startGateway({ config: openAIConfig(model.apiBase, { gateway: { token } }) });
+  const scripted = await startWithModel({ text, chunkDelayMs: 2 }, { gateway: { token } });
   const clients = new Set<Client>();
   return {
-    gateway,
-    url: `http://${gateway.gateway.address}`,
+    ...scripted,
     /** Resolves once the gateway has taken the subscription. */
     async follow(url: string): Promise<{ readonly client: Client; readonly events: GatewayEvent[] }> {
       const client = createClient({ url, token, timing: { retryMinMs: 10, connectTimeoutMs: limitMs } });
@@ -31,8 +28,7 @@ async function start(text: readonly string[]) {
     },
     async [Symbol.asyncDispose]() {
       for (const client of clients) client.close();
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
+      await scripted[Symbol.asyncDispose]();
     },
   };
 }

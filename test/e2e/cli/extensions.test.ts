@@ -4,9 +4,8 @@ import { connect } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { projectFile } from "../../support/project.js";
-import { openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
+import { startGateway, startWithModel, tempHome } from "../../support/worlds/gateway.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 
 interface Wanted {
@@ -21,24 +20,14 @@ async function start(
   files: Readonly<Record<string, string>> = {},
   more = {},
 ) {
-  const model = await startFakeOpenAI({ answer });
   const home = await tempHome();
   await cp(projectFile("examples/extensions"), home, { recursive: true });
   for (const [name, content] of Object.entries(files)) {
     await mkdir(join(home, name, ".."), { recursive: true });
     await writeFile(join(home, name), content);
   }
-  const gateway = await startGateway({ home, config: openAIConfig(model.apiBase, { extensions, ...more }) });
-  return {
-    home,
-    model,
-    gateway,
-    problems: async () => (await gateway.gateway.api.status()).problems,
-    async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
+  const scripted = await startWithModel(answer, { extensions, ...more }, { home });
+  return { ...scripted, home, problems: async () => (await scripted.api.status()).problems };
 }
 
 const rolls: AnswerScript = ({ bodyText, index }) =>
@@ -74,7 +63,7 @@ test("the tool rolls dice, and the machine says when there were many tools", asy
 
 test("the provider answers with the model's name before a slash", async () => {
   await using t = await start([{ module: "./parrot.mjs" }], { text: "from the config's own" });
-  const { api } = t.gateway.gateway;
+  const { api } = t;
   await api.createSession({ key: "webui:bird", model: "parrot/grey" });
   assert.equal((await t.gateway.ask("hello there", { key: "webui:bird" })).response, "Squawk! hello there ");
   assert.equal((await t.gateway.ask("hello")).response, "from the config's own");
@@ -105,7 +94,7 @@ test("the channel takes lines and answers them, for people who may talk", async 
   };
   assert.equal(await talk("Ann"), "Hello Ann.\n");
   assert.match(await talk("Bob"), /maxclaw pair approve/);
-  const channel = (await t.gateway.gateway.api.status()).channels.find(({ name }) => name === "tcp-chat");
+  const channel = (await t.api.status()).channels.find(({ name }) => name === "tcp-chat");
   assert.equal(channel?.state, "connected");
 });
 
@@ -254,5 +243,5 @@ test("a tool that says nothing of itself asks before each call", async () => {
   await t.gateway.post("roll");
   const asked = await t.gateway.waitForEvent((event) => event.type === "human_input_asked");
   assert.ok(asked.type === "human_input_asked" && asked.payload.kind === "permission");
-  await t.gateway.gateway.api.stopTurn("webui:test");
+  await t.api.stopTurn("webui:test");
 });

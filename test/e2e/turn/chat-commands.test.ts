@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { commands } from "../../../src/agent/commands/chat-command.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { assertSound, openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
+import { assertSound, startWithModel, tempHome } from "../../support/worlds/gateway.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 
 const owner = 1;
@@ -15,7 +14,6 @@ const guest = 2;
 /** A gateway with one owner on Telegram. `ask` says something there and gives the next thing that is said. */
 async function start(answer: AnswerScript = { text: "ok" }, allowFrom: readonly string[] = ["*"]) {
   const telegram = await startFakeTelegram({ token: "4242:commands" });
-  const model = await startFakeOpenAI({ answer });
   const home = await tempHome();
   const skills = join(home, "workspace", "skills");
   await mkdir(skills, { recursive: true });
@@ -24,11 +22,9 @@ async function start(answer: AnswerScript = { text: "ok" }, allowFrom: readonly 
     "---\nname: Bills\ndescription: Write an invoice.\n---\nAsk for the month.",
   );
   const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom } };
-  const config = openAIConfig(model.apiBase, { channels, owners: [`telegram:${owner}`] });
-  const gateway = await startGateway({ config, home, isRuled: true });
+  const scripted = await startWithModel(answer, { channels, owners: [`telegram:${owner}`] }, { home });
   return {
-    gateway,
-    model,
+    ...scripted,
     telegram,
     state: join(home, "workspace", ".skills_state.json"),
     async ask(userId: number, text: string, chatId = userId): Promise<string> {
@@ -37,8 +33,7 @@ async function start(answer: AnswerScript = { text: "ok" }, allowFrom: readonly 
       return (await telegram.waitForSent(before + 1)).at(before)?.text ?? "";
     },
     async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
+      await scripted[Symbol.asyncDispose]();
       await telegram.stop();
     },
   };
@@ -153,7 +148,7 @@ test("/pair shows an owner who waits and lets them in or out; guests and groups 
   assert.match(await t.ask(owner, "/pair revoke telegram:9"), /may not talk to me any more/);
   assert.match(await t.ask(owner, "/pair revoke telegram:9"), /telegram:9 is not paired/);
   assert.match(await t.ask(owner, "/pair revoke nobody"), /^\/pair CODE/);
-  assert.deepEqual(t.gateway.gateway.api.listPairings().paired, []);
+  assert.deepEqual(t.api.listPairings().paired, []);
 });
 
 test("the page and the terminal have the same commands, as an owner", async () => {

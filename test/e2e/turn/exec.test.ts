@@ -10,8 +10,15 @@ import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { callThenDone, lastResult, resultsIn, startWorld } from "../../support/worlds/chat-world.js";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { processesOf, untilGone } from "../../support/worlds/exec-place.js";
-import { assertSound, openAIConfig, startGateway, type TestGateway, tempHome } from "../../support/worlds/gateway.js";
-import type { AnswerScript, FakeModelServer } from "../../support/worlds/model-script.js";
+import {
+  assertSound,
+  type ModelGateway,
+  openAIConfig,
+  startGateway,
+  startWithModel,
+  tempHome,
+} from "../../support/worlds/gateway.js";
+import type { AnswerScript } from "../../support/worlds/model-script.js";
 import { withoutSandbox } from "../../support/worlds/needs.js";
 
 const closed = withoutSandbox();
@@ -20,30 +27,13 @@ const folder = "workspace/.sessions/webui_test";
 /** A command that runs for ever, with a name that no other test has. */
 const nap = (id: number): string => `sleep ${process.pid}${id}`;
 
-function configOf(model: FakeModelServer, sandbox: "auto" | "off", executionMode: "ask" | "auto" = "auto") {
-  return openAIConfig(model.apiBase, {
-    agents: { defaults: { model: "openai/test-model", executionMode } },
-    tools: { exec: { sandbox } },
-  });
-}
+const configOf = (sandbox: "auto" | "off", executionMode: "ask" | "auto" = "auto") => ({
+  agents: { defaults: { model: "openai/test-model", executionMode } },
+  tools: { exec: { sandbox } },
+});
 
-interface World extends AsyncDisposable {
-  readonly model: FakeModelServer;
-  readonly gateway: TestGateway;
-}
-
-async function start(answer: AnswerScript, sandbox: "auto" | "off", mode: "ask" | "auto" = "auto"): Promise<World> {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ isRuled: true, config: configOf(model, sandbox, mode) });
-  return {
-    model,
-    gateway,
-    async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-    },
-  };
-}
+const start = (answer: AnswerScript, sandbox: "auto" | "off", mode?: "ask" | "auto"): Promise<ModelGateway> =>
+  startWithModel(answer, configOf(sandbox, mode));
 
 async function allRun(...commands: readonly string[]): Promise<void> {
   await until("all of it runs", () => commands.every((one) => processesOf(one).length > 0), 20_000);
@@ -65,7 +55,7 @@ test("in the sandbox a command runs without a question, in the chat's own folder
   const { response } = await t.gateway.ask("work");
   assert.match(response, /^done: made\nmade\.txt\n[\s\S]*Connection refused[\s\S]*\[exit 1\]$/);
   assert.equal(readFileSync(join(t.gateway.home, folder, "made.txt"), "utf8"), "made\n");
-  const { sandbox } = await t.gateway.gateway.api.status();
+  const { sandbox } = await t.api.status();
   assert.deepEqual(sandbox, {
     state: "ready",
     name: "bubblewrap",
@@ -108,7 +98,7 @@ test("a file that was sent is counted by a command, whose result is marked as wr
 test("without a sandbox each command is asked about, shown whole, and run after the yes", async () => {
   const command = "echo one >> log.txt\necho two >> log.txt";
   await using t = await start(callThenDone("exec", { command }), "off", "ask");
-  const { api } = t.gateway.gateway;
+  const { api } = t;
   const turn = await t.gateway.post("work");
   await until("it is asked", () => api.listQuestions().length === 1, 10_000);
   const [question] = api.listQuestions();
@@ -134,7 +124,7 @@ test("without a sandbox each command is asked about, shown whole, and run after 
 test("in auto without a sandbox what is harmless runs, what names secrets or destroys asks, and status says so", async () => {
   let command = "";
   await using t = await start((request) => callThenDone("exec", { command })(request), "off");
-  const { api } = t.gateway.gateway;
+  const { api } = t;
   command = "echo plain > a.txt; cat a.txt";
   assert.equal((await t.gateway.ask("work")).response, "done: plain");
   const config = join(t.gateway.home, "config.json");
@@ -188,7 +178,7 @@ for (const sandbox of ["auto", "off"] as const) {
       const turn = await t.gateway.post("work");
       await allRun(nap(7001 * n), nap(7003 * n), nap(7007 * n));
       const stoppedAt = Date.now();
-      await t.gateway.gateway.api.stopTurn("webui:test");
+      await t.api.stopTurn("webui:test");
       assert.equal((await t.gateway.outcome(turn)).end, "cancelled");
       for (const one of [7001, 7003, 7007]) await untilGone(nap(one * n));
       assert.ok(Date.now() - stoppedAt < 5000, "dead soon, however busy the machine");
@@ -197,18 +187,15 @@ for (const sandbox of ["auto", "off"] as const) {
 
     test("deleting a session, and stopping the gateway, ends what runs in the background", async () => {
       const commands = [nap(7011 * n), nap(7013 * n)];
-      await using model = await startFakeOpenAI({
-        answer: (request) => {
+      {
+        await using t = await start((request) => {
           const command = commands[request.userText.includes("second") ? 1 : 0];
           return callThenDone("exec", { command, background: true })(request);
-        },
-      });
-      {
-        await using gateway = await startGateway({ isRuled: true, config: configOf(model, sandbox) });
-        await gateway.ask("first");
-        await gateway.ask("second", { key: "webui:other" });
+        }, sandbox);
+        await t.gateway.ask("first");
+        await t.gateway.ask("second", { key: "webui:other" });
         await allRun(...commands);
-        await gateway.gateway.api.deleteSession("webui:test");
+        await t.api.deleteSession("webui:test");
         await untilGone(commands[0] ?? "");
         assert.equal(processesOf(commands[1] ?? "").length, 1);
       }
@@ -219,7 +206,7 @@ for (const sandbox of ["auto", "off"] as const) {
       const command = `echo once >> log.txt; ${nap(7021 * n)} & (setsid ${nap(7027 * n)} &); ${nap(7039 * n)}`;
       await using model = await startFakeOpenAI({ answer: callThenDone("exec", { command }) });
       const home = await tempHome();
-      await writeFile(join(home, "config.json"), JSON.stringify(configOf(model, sandbox)));
+      await writeFile(join(home, "config.json"), JSON.stringify(openAIConfig(model.apiBase, configOf(sandbox))));
       const messageId = `message-kill-${n}`;
       const send = (url: string) =>
         fetch(`${url}/api/message`, {
@@ -245,10 +232,9 @@ for (const sandbox of ["auto", "off"] as const) {
 }
 
 test("in a session that was made with a folder of the workspace commands begin there, and the assistant is told", async () => {
-  await using model = await startFakeOpenAI({
-    answer: [{ toolCalls: [{ id: "c1", name: "exec", input: { command: "pwd; cat notes.txt" } }] }, { text: "done" }],
-  });
-  await using gateway = await startGateway({ config: configOf(model, "auto") });
+  const call = { id: "c1", name: "exec", input: { command: "pwd; cat notes.txt" } };
+  await using t = await start([{ toolCalls: [call] }, { text: "done" }], "auto");
+  const { gateway, model } = t;
   const folder = join(gateway.workspace, "project");
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "notes.txt"), "bring bread");

@@ -1,38 +1,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { assertSound, startGateway } from "../../support/worlds/gateway.js";
+import { assertSound, startWithModel } from "../../support/worlds/gateway.js";
+import type { AnswerScript } from "../../support/worlds/model-script.js";
 
 async function start(more: Record<string, unknown> = {}) {
-  const one = await startFakeOpenAI({ answer: ({ body }) => ({ text: `${String(body.model)} answers` }) });
-  const two = await startFakeAnthropic({ answer: ({ body }) => ({ text: `${String(body.model)} answers` }) });
-  const gateway = await startGateway({
-    config: {
-      agents: { defaults: { model: "one/small" } },
-      providers: {
-        one: {
-          apiKey: "key-of-one",
-          apiBase: one.apiBase,
-          models: ["small", "large", { id: "hidden", enabled: false }],
-        },
-        two: {
-          apiKey: "key-of-two",
-          apiBase: two.apiBase,
-          apiFormat: "anthropic",
-          models: [{ id: "claude-opus-5-5", thinking: "high" }, "claude-haiku-4-5"],
-        },
+  const answer: AnswerScript = ({ body }) => ({ text: `${String(body.model)} answers` });
+  const two = await startFakeAnthropic({ answer });
+  const one = await startWithModel(answer, (apiBase) => ({
+    agents: { defaults: { model: "one/small" } },
+    providers: {
+      one: { apiKey: "key-of-one", apiBase, models: ["small", "large", { id: "hidden", enabled: false }] },
+      two: {
+        apiKey: "key-of-two",
+        apiBase: two.apiBase,
+        apiFormat: "anthropic",
+        models: [{ id: "claude-opus-5-5", thinking: "high" }, "claude-haiku-4-5"],
       },
-      ...more,
     },
-  });
+    ...more,
+  }));
   return {
-    one,
+    ...one,
     two,
-    gateway,
     async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
       await one[Symbol.asyncDispose]();
       await two[Symbol.asyncDispose]();
     },
@@ -59,7 +51,7 @@ test("/model shows what answers and what could, changes it for one session, last
     { type: "adaptive", display: "summarized" },
     "by the model's own entry",
   );
-  const { api } = t.gateway.gateway;
+  const { api } = t;
   assert.equal((await api.getSession("webui:test")).metadata.model, "two/claude-opus-5-5");
 
   await using again = await t.gateway.restart();
@@ -75,7 +67,7 @@ test("/model shows what answers and what could, changes it for one session, last
       { scope: "session", key: "model", from: "two/claude-opus-5-5", to: "" },
     ],
   );
-  assert.ok(!t.one.requests.some(({ bodyText }) => bodyText.includes("/model")), "commands are not shown to models");
+  assert.ok(!t.model.requests.some(({ bodyText }) => bodyText.includes("/model")), "commands are not shown to models");
 });
 
 test("a part of a known name is enough, a name that fits nothing changes nothing and says what to do", async () => {
@@ -103,14 +95,18 @@ test("/model thinking= says how much to think, alone or with a model, until it i
   await using again = await t.gateway.restart();
   await again.ask("/model one/large");
   await again.ask("hi");
-  assert.equal(t.one.requests.at(-1)?.body.reasoning_effort, "medium", "it goes with the session, whatever the model");
+  assert.equal(
+    t.model.requests.at(-1)?.body.reasoning_effort,
+    "medium",
+    "it goes with the session, whatever the model",
+  );
   assert.match((await again.ask("/model thinking=deep")).response, /off, low, medium, high, default, or a number/);
   await again.ask("/model thinking=default");
   await again.ask("hi");
-  assert.ok(!("reasoning_effort" in (t.one.requests.at(-1)?.body ?? {})));
+  assert.ok(!("reasoning_effort" in (t.model.requests.at(-1)?.body ?? {})));
   await again.ask("/model thinking=off");
   await again.ask("hi");
-  assert.equal(t.one.requests.at(-1)?.body.reasoning_effort, "none");
+  assert.equal(t.model.requests.at(-1)?.body.reasoning_effort, "none");
 });
 
 test("only owners change the model; everybody may look", async () => {
@@ -136,7 +132,7 @@ test("a session whose model has left the config is answered by the default", asy
   await t.gateway.ask("/model two/claude-haiku-4-5");
   await using again = await t.gateway.restart({
     agents: { defaults: { model: "one/small" } },
-    providers: { one: { apiKey: "key-of-one", apiBase: t.one.apiBase } },
+    providers: { one: { apiKey: "key-of-one", apiBase: t.model.apiBase } },
   });
   assert.equal((await again.ask("hi")).response, "small answers");
   assert.match((await again.ask("/model")).response, /This conversation: none\. .*two\/claude-haiku-4-5/);

@@ -143,14 +143,24 @@ export interface ModelGateway extends AsyncDisposable {
   readonly url: string;
 }
 
-/** A gateway whose model answers as the script says. `more`: what its config has beside the model. */
+/** What its config has beside the model, or in its place: also as a function of the address of the model. */
+export type MoreConfig = Record<string, unknown> | ((apiBase: string) => Record<string, unknown>);
+
+export interface ModelGatewayOptions extends Omit<TestGatewayOptions, "config"> {
+  /** Default: one that speaks as OpenAI does. */
+  readonly startFake?: (options: { readonly answer: AnswerScript }) => Promise<FakeModelServer>;
+}
+
+/** A gateway whose model answers as the script says. */
 export async function startWithModel(
   answer: AnswerScript,
-  more: Record<string, unknown> = {},
-  options: Omit<TestGatewayOptions, "config"> = {},
+  more: MoreConfig = {},
+  { startFake = startFakeOpenAI, ...options }: ModelGatewayOptions = {},
 ): Promise<ModelGateway> {
-  const model = await startFakeOpenAI({ answer });
-  const gateway = await startGateway({ ...options, config: openAIConfig(model.apiBase, more) });
+  const model = await startFake({ answer });
+  const { apiBase } = model;
+  const config = openAIConfig(apiBase, typeof more === "function" ? more(apiBase) : more);
+  const gateway = await startGateway({ ...options, config });
   return {
     model,
     gateway,
