@@ -57,6 +57,9 @@ export interface ButtonsFarSide {
   failNextEdit(): void;
 }
 
+/** Some far sides are real servers, and the machine may be busy. */
+const limitMs = 20_000;
+
 /** What every channel promises. `skip`: why its platform is not there. */
 export function testChannelContract(
   name: string,
@@ -81,9 +84,9 @@ export function testChannelContract(
       far.write(chat, "one");
       far.write(chat, "two");
       await using running = startChannel(channel, gateway.publish);
-      await until("two messages came", () => gateway.messages.length === 2);
+      await until("two messages came", () => gateway.messages.length === 2, limitMs);
       far.write(chat, "three");
-      await until("a third came", () => gateway.messages.length === 3);
+      await until("a third came", () => gateway.messages.length === 3, limitMs);
       assert.deepEqual(gateway.texts(), ["one", "two", "three"]);
       assert.ok(running.connections() >= 1);
       const ids = gateway.messages.map((message) => message.dedupId);
@@ -105,10 +108,10 @@ export function testChannelContract(
     });
     await using _running = startChannel(far.open(), gateway.publish);
     far.write(stuck, "waits");
-    await until("the first message came", () => gateway.texts().includes("waits"));
+    await until("the first message came", () => gateway.texts().includes("waits"), limitMs);
     for (const text of ["a", "b", "c"]) {
       far.write(other, text);
-      await until(`${text} came`, () => gateway.texts().includes(text));
+      await until(`${text} came`, () => gateway.texts().includes(text), limitMs);
     }
     hold.open();
   });
@@ -126,16 +129,20 @@ export function testChannelContract(
       });
       await using _running = startChannel(far.open(), gateway.publish);
       far.write(chat, "first");
-      await until("the first is offered again", () => gateway.texts().filter((text) => text === "first").length > 1);
+      await until(
+        "the first is offered again",
+        () => gateway.texts().filter((text) => text === "first").length > 1,
+        limitMs,
+      );
       far.write(chat, "second");
       far.write(other, "elsewhere");
-      await until("the other chat goes on", () => taken.includes("elsewhere"));
+      await until("the other chat goes on", () => taken.includes("elsewhere"), limitMs);
       assert.deepEqual(
         far.shown().map(({ chatId, text }) => [chatId, text]),
         [[chat, "Later, please."]],
       );
       isFull = false;
-      await until("both are taken", () => taken.length === 3);
+      await until("both are taken", () => taken.length === 3, limitMs);
       assert.deepEqual(taken, ["elsewhere", "first", "second"]);
     },
   );
@@ -155,12 +162,12 @@ export function testChannelContract(
       await using _running = startChannel(channel, gateway.publish);
       using _freed = { [Symbol.dispose]: hold.open };
       far.write(chat, "a slow file");
-      await until("it is under way", () => gateway.messages.length === 1, 20_000);
+      await until("it is under way", () => gateway.messages.length === 1, limitMs);
       for (const text of ["next", "/stop", "last"]) far.write(chat, text);
-      await until("it is stopped", () => taken.length > 0, 20_000);
+      await until("it is stopped", () => taken.length > 0, limitMs);
       assert.deepEqual(taken, ["/stop"]);
       hold.open();
-      await until("all came", () => taken.length === 4, 20_000);
+      await until("all came", () => taken.length === 4, limitMs);
       assert.deepEqual(taken, ["/stop", "a slow file", "next", "last"]);
     },
   );
@@ -170,7 +177,7 @@ export function testChannelContract(
     const gateway = recordPublish(() => ({ status: "refused", reply: "I do not know you." }));
     await using _running = startChannel(far.open(), gateway.publish);
     far.write(chat, "hello?");
-    await until("the sentence is shown", () => far.shown().length > 0);
+    await until("the sentence is shown", () => far.shown().length > 0, limitMs);
     assert.deepEqual(far.shown(), [{ chatId: chat, text: "I do not know you." }]);
     assert.equal(gateway.messages.length, 1);
   });
@@ -181,10 +188,10 @@ export function testChannelContract(
     await early.stop();
     assert.equal(await early.ended, undefined);
     const running = startChannel(far.open(), gateway.publish);
-    await until("it is connected", () => running.connections() >= 1);
+    await until("it is connected", () => running.connections() >= 1, limitMs);
     const began = Date.now();
     await running.stop();
-    assert.ok(Date.now() - began < 1000);
+    assert.ok(Date.now() - began < 5000);
     assert.equal(await running.ended, undefined);
   });
 
@@ -195,13 +202,13 @@ export function testChannelContract(
       const gateway = recordPublish();
       const channel = far.open();
       await using first = startChannel(channel, gateway.publish);
-      await until("it is connected", () => first.connections() >= 1);
+      await until("it is connected", () => first.connections() >= 1, limitMs);
       far.loseConnection();
       const lost = await first.ended;
       assert.ok(lost instanceof ChannelError && lost.retryable);
       far.write(chat, "meanwhile");
       await using _second = startChannel(channel, gateway.publish);
-      await until("the message came", () => gateway.messages.length > 0);
+      await until("the message came", () => gateway.messages.length > 0, limitMs);
       assert.deepEqual(gateway.texts(), ["meanwhile"]);
     },
   );
@@ -304,7 +311,7 @@ export function testChannelContract(
       const gateway = recordPublish(() => ({ status: "refused", reply: `Ask at ${address}` }));
       await using _running = startChannel(channel, gateway.publish);
       far.write(chat, "hello?");
-      await until("the sentence is shown", () => far.shown().length === 3);
+      await until("the sentence is shown", () => far.shown().length === 3, limitMs);
       assert.deepEqual(far.previewed?.() ?? [], []);
     },
   );
@@ -333,7 +340,7 @@ export function testChannelContract(
       const channel = side.open(async (press) => outcomes[presses.push(press) - 1] as PressOutcome);
       assert.ok((channel.maxButtons ?? 0) >= 3);
       await using running = startChannel(channel, recordPublish().publish);
-      await until("it is connected", () => running.connections() >= 1);
+      await until("it is connected", () => running.connections() >= 1, limitMs);
       await channel.send(reply(chat, "Shall I?", { buttons }), never);
       await channel.send(reply(other, "No buttons", { id: "out_2#1" }), never);
       assert.deepEqual(
@@ -343,7 +350,7 @@ export function testChannelContract(
       assert.deepEqual(side.below(other), []);
       assert.deepEqual(far.previewed?.() ?? [], []);
       for (const label of ["Yes", "No", "No"]) side.press(chat, label);
-      await until("all are told", () => side.told().length === 3);
+      await until("all are told", () => side.told().length === 3, limitMs);
       assert.deepEqual(
         presses.map(({ chatId, chatType, value }) => [chatId, chatType, value]),
         [
@@ -373,10 +380,10 @@ export function testChannelContract(
     await using _running = startChannel(channel, gateway.publish);
     await channel.send(reply(chat, "Shall I?", { buttons }), never);
     far.write(chat, "stuck");
-    await until("the message came", () => gateway.messages.length > 0);
+    await until("the message came", () => gateway.messages.length > 0, limitMs);
     side.press(chat, "Yes");
     try {
-      await until("the press is told", () => side.told().length === 1);
+      await until("the press is told", () => side.told().length === 1, limitMs);
     } finally {
       hold.open();
     }

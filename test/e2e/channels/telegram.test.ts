@@ -4,10 +4,20 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { StoredEvent } from "../../../src/events/event.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { assertSound, openAIConfig, startGateway, type TestGateway } from "../../support/worlds/gateway.js";
-import type { AnswerScript, RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
+import {
+  assertSound,
+  openAIConfig,
+  startGateway,
+  startWithModel,
+  type TestGateway,
+} from "../../support/worlds/gateway.js";
+import type {
+  AnswerScript,
+  FakeModelServer,
+  RecordedRequest,
+  ScriptedAnswer,
+} from "../../support/worlds/model-script.js";
 
 const token = "4242:e2e-secret";
 
@@ -21,7 +31,7 @@ const echo = (request: RecordedRequest): ScriptedAnswer => ({ text: `You said ${
 
 interface Setup extends AsyncDisposable {
   readonly telegram: FakeTelegram;
-  readonly model: Awaited<ReturnType<typeof startFakeOpenAI>>;
+  readonly model: FakeModelServer;
   gateway: TestGateway;
   /** A text in a direct chat. */
   say(chatId: number, text: string): void;
@@ -34,23 +44,24 @@ async function start(
 ): Promise<Setup> {
   const { answer = echo, allowFrom = ["*"], latencyMs = 0 } = more;
   const telegram = await startFakeTelegram({ token, latencyMs });
-  const model = await startFakeOpenAI({ answer });
-  const configOf = (channel: Record<string, unknown>) =>
-    openAIConfig(model.apiBase, {
-      inbound: { senderPerMinute: 0, chatPerMinute: 0 },
-      channels: { telegram: { enabled: true, token, apiRoot: telegram.url, allowFrom, ...channel } },
-    });
+  const configOf = (channel: Record<string, unknown>) => ({
+    inbound: { senderPerMinute: 0, chatPerMinute: 0 },
+    channels: { telegram: { enabled: true, token, apiRoot: telegram.url, allowFrom, ...channel } },
+  });
+  const scripted = await startWithModel(answer, configOf({}));
+  const { model, gateway } = scripted;
   const setup: Setup = {
     telegram,
     model,
-    gateway: await startGateway({ config: configOf({}) }),
+    gateway,
     say: (chatId, text) => void telegram.pushText({ chatId, userId: chatId, text }),
     texts: (chatId) =>
       telegram.sent.filter((one) => chatId === undefined || one.chatId === String(chatId)).map(({ text }) => text),
-    configure: (channel) => writeFile(join(setup.gateway.home, "config.json"), JSON.stringify(configOf(channel))),
+    configure: (channel) =>
+      writeFile(join(gateway.home, "config.json"), JSON.stringify(openAIConfig(model.apiBase, configOf(channel)))),
     async [Symbol.asyncDispose]() {
       await setup.gateway[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
+      await scripted[Symbol.asyncDispose]();
       await telegram.stop();
     },
   };
@@ -389,7 +400,7 @@ test("an answer that Telegram cannot parse is shown as plain text", async () => 
 
 test("a limit that Telegram names is kept for its chat, and other chats go on", async () => {
   await using t = await start();
-  t.telegram.failNext({ method: "sendMessage", status: 429, retryAfter: 1, chatId: "42" });
+  t.telegram.failNext({ method: "sendMessage", status: 429, retryAfter: 3, chatId: "42" });
   // Before it is limited, so that a slow machine cannot make the wait look short.
   const limitedAt = Date.now();
   t.say(42, "say slow");
@@ -399,7 +410,7 @@ test("a limit that Telegram names is kept for its chat, and other chats go on", 
   await t.telegram.waitForSent(3);
   const at = (text: string) => t.telegram.sent.find((one) => one.text === text)?.at ?? 0;
   assert.ok(at("You said free.") < at("You said slow."));
-  assert.ok(at("You said slow.") - limitedAt >= 980, `${at("You said slow.") - limitedAt} ms`);
+  assert.ok(at("You said slow.") - limitedAt >= 2980, `${at("You said slow.") - limitedAt} ms`);
   assert.ok(at("You said next.") >= at("You said slow."));
   assert.equal(t.telegram.calls("sendMessage"), 4);
 });

@@ -48,7 +48,16 @@ export function withoutMailServer(): string | false {
   );
 }
 
+/** Somebody else may take one of its ports before it has it: then it is started once more. */
 export async function startMailServer(): Promise<MailServer> {
+  try {
+    return await startOnFreePorts();
+  } catch {
+    return await startOnFreePorts();
+  }
+}
+
+async function startOnFreePorts(): Promise<MailServer> {
   const folder = mkdtempSync(join(tmpdir(), "maxclaw-mail-"));
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? "nobody" : execFileSync("id", ["-un"], { encoding: "utf8" }).trim();
@@ -111,7 +120,7 @@ export async function startMailServer(): Promise<MailServer> {
           (await answers(smtpPort, /^220 /))
         );
       },
-      15_000,
+      60_000,
     );
   } catch (error) {
     await stop();
@@ -311,7 +320,7 @@ async function answers(port: number, greeting: RegExp | undefined): Promise<bool
       socket.destroy();
       resolve(isThere);
     };
-    socket.setTimeout(2000, () => end(false));
+    socket.setTimeout(5000, () => end(false));
     socket.once("error", () => end(false));
     if (greeting === undefined) socket.once("connect", () => end(true));
     else socket.once("data", (chunk) => end(greeting.test(chunk.toString())));

@@ -52,7 +52,7 @@ export async function startWorld(
     async shown(text) {
       const find = () =>
         telegram.sent.find((one) => (typeof text === "string" ? one.text.includes(text) : text.test(one.text)));
-      await until(`Telegram shows ${text}`, () => find() !== undefined, 10_000);
+      await until(`Telegram shows ${text}`, () => find() !== undefined, 30_000);
       return find() as SentMessage;
     },
     press: (message, label, userId, name) =>

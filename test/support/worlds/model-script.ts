@@ -40,6 +40,8 @@ export interface ScriptedAnswer {
   readonly delayMs?: number;
   /** Between the chunks. */
   readonly chunkDelayMs?: number;
+  /** Sends nothing from the frame with this text on until the promise is kept. */
+  readonly pause?: { readonly before: string; readonly until: Promise<unknown> };
   /** Sends so many frames, then destroys the socket. */
   readonly cutAfter?: number;
   /** Sends so many frames, then ends the response as if all was well. */
@@ -276,13 +278,15 @@ function framesToPlay(wire: Wire, answer: ScriptedAnswer, model: string): readon
 }
 
 async function writeFrames(frames: readonly string[], answer: ScriptedAnswer, response: ServerResponse): Promise<void> {
-  if (answer.chunkDelayMs === undefined) {
+  const { chunkDelayMs, pause } = answer;
+  if (chunkDelayMs === undefined && pause === undefined) {
     await new Promise((resolve) => response.write(frames.join("") || "\n", resolve));
   } else {
     for (const frame of frames) {
+      if (pause !== undefined && frame.includes(pause.before)) await pause.until;
       if (response.destroyed) return;
       response.write(frame);
-      await wait(answer.chunkDelayMs);
+      if (chunkDelayMs !== undefined) await wait(chunkDelayMs);
     }
   }
   if (answer.cutAfter !== undefined) {

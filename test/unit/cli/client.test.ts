@@ -67,7 +67,7 @@ describe("the client", { timeout: 20_000 }, () => {
     gateway.onCommand = () => undefined;
     const client = connect(gateway.url, { timing: { commandTimeoutMs: 80 } });
     await assert.rejects(client.command("anything", {}), { kind: "timeout" });
-    await until(() => gateway.connections === 2);
+    await until(() => gateway.connections >= 2);
   });
 
   it("keeps a command that was given while away, and rejects one whose answer was cut off", async () => {
@@ -393,7 +393,7 @@ describe("the client", { timeout: 20_000 }, () => {
     for (const step of forget) step();
     await client.command("anything", {});
     gateway.cut();
-    await until(() => gateway.connections === 3);
+    await until(() => gateway.connections >= 3);
     assert.equal(told.length, 6);
     assert.ok(thrown.length >= 2);
   });

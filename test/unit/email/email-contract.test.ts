@@ -39,7 +39,7 @@ testChannelContract(
       const records = createRecords();
       // As if the empty mailbox had been read before.
       void records.put(`position:${accountOf(options)}`, { validity, uid: 0 });
-      return createEmailChannel(options, { cursor, records, actsAtOnce, sendTimeoutMs: 1000 });
+      return createEmailChannel(options, { cursor, records, actsAtOnce, sendTimeoutMs: 3000 });
     };
     // In order, however long each takes to be signed.
     let writing: Promise<unknown> = Promise.resolve();

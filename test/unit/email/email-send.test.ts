@@ -44,7 +44,6 @@ async function openWorld() {
   const options = emailOptions(server, name, keepLog(), {
     smtpPort: smtp.port,
     imapPort: imap.port,
-    sendTimeoutMs: 2000,
   });
   const validity = mailbox.client.mailbox === false ? "" : String(mailbox.client.mailbox.uidValidity);
   await records.put(`position:${accountOf(options)}`, { validity, uid: 0 });
@@ -147,7 +146,7 @@ mailTest("what did not arrive is sent again under the same Message-ID", async (w
   for (const fault of ["cut-before", "hang"] as const) {
     world.smtp.failNextMail(fault);
     const failure = await failureOf(
-      world.open({ sendTimeoutMs: 300 }).send(reply(world.ann, fault, { id: `${fault}#1` }), never),
+      world.open({ sendTimeoutMs: 3000 }).send(reply(world.ann, fault, { id: `${fault}#1` }), never),
     );
     assert.equal(failure.outcome, "unknown", fault);
     assert.equal(world.smtp.taken.length, fault === "hang" ? 1 : 0);
@@ -304,9 +303,8 @@ mailTest("a quote of a mail that was taken is left out, and of one that was not 
   const publish = async (message: ReceivedMessage) => {
     if (/secret/.test(message.content)) {
       // The next one is read meanwhile.
-      await until("it is read", () =>
-        world.records.list().some(({ value }) => JSON.stringify(value).includes("left2@x")),
-      );
+      const isRead = () => world.records.list().some(({ value }) => JSON.stringify(value).includes("left2@x"));
+      await until("it is read", isRead, 20_000);
       return { status: "refused" } as const;
     }
     taken.push(message);
