@@ -41,7 +41,7 @@ const limitMs = 15_000;
 
 export async function openHarnessWorld(
   openHarness: () => Promise<ChannelHarness>,
-  { answer = echo, allowFrom = ["*"], config = {}, tools, sendTimeoutMs = 1000 }: HarnessWorldOptions = {},
+  { answer = echo, allowFrom = ["*"], config = {}, tools, sendTimeoutMs = 3000 }: HarnessWorldOptions = {},
 ): Promise<HarnessWorld> {
   const harness = await openHarness();
   const model = await startFakeOpenAI({ answer });
