@@ -6,8 +6,8 @@ import type { Config } from "../../../src/config/schema.js";
 import { openGateway } from "../../../src/gateway.js";
 import type { Reactor } from "../../../src/reactors/reactor.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { keepLog } from "../../support/log.js";
 import { openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
 
