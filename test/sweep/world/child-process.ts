@@ -90,7 +90,7 @@ export class SweepChild {
     return this.#ask<Look>({ id: 0, order: "look" });
   }
 
-  /** Pieces of work in the queues. */
+  /** Pieces of work in the queues, and sub-agents that have not ended. */
   work(): Promise<number | undefined> {
     return this.#ask<number>({ id: 0, order: "work" });
   }

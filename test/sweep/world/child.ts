@@ -1,5 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
+import { isOver, parseTask } from "../../../src/agent/tasks/record.js";
 import { loadConfig } from "../../../src/config/load.js";
 import type { Engine } from "../../../src/engine/engine.js";
 import type { GatewayEvent, StoredEvent } from "../../../src/events/event.js";
@@ -113,7 +114,9 @@ async function obey(order: Exclude<Order, { order: "goOn" }>): Promise<unknown> 
       return await look(engine);
     case "work": {
       const { inboundWaiting, outboundWaiting } = engine.status();
-      return inboundWaiting + outboundWaiting;
+      // A sub-agent that has ended waits in no queue until its result is accepted.
+      const tasks = (await engine.records.open("task")).list().map(({ value }) => parseTask(value));
+      return inboundWaiting + outboundWaiting + tasks.filter((task) => task !== undefined && !isOver(task)).length;
     }
     case "passings":
       return Object.fromEntries(passings);
