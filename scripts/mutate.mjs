@@ -1,10 +1,10 @@
 // `npm run mutate`: breaks the program in one place after the other, in a copy of what is compiled, and looks whether the
 // tests notice. What it breaks stands in `scripts/mutations`. Without options: a sample of 60 over all areas, each by the
 // one test file that has to notice it. `--area <name>`: of one area. `--only <text>`: of files whose path has this text.
-// `--list`: looks only whether each can be applied. `--all`: also those that name no test, by groups of tests, and
+// `--list`: looks only whether each can be applied, and its test is there. `--all`: also those that name no test, by groups of tests, and
 // `--groups 1` by the first group alone.
 import { spawn } from "node:child_process";
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -38,6 +38,10 @@ function mutated([file, from, to]) {
   const parts = source.split(from);
   if (parts.length !== 2) return { problem: `"${from}" is ${parts.length - 1} times in ${file}` };
   return { source: parts.join(to) };
+}
+
+function isThere(test) {
+  return test === undefined || existsSync(join(root, "test", `${test}.test.ts`));
 }
 
 async function compiled(file, source) {
@@ -112,7 +116,11 @@ const chosen = Object.entries(areas)
   .flatMap(([area, { mutations }]) => mutations.map((mutation) => ({ area, mutation })))
   .filter(({ area, mutation }) => values.all || isInSample(area, mutation))
   .filter(({ mutation: [file] }) => values.only === undefined || file.includes(values.only));
-const problems = chosen.flatMap(({ mutation }) => mutated(mutation).problem ?? []);
+const missing = new Set(chosen.map(({ mutation: [, , , test] }) => test).filter((test) => !isThere(test)));
+const problems = [
+  ...chosen.flatMap(({ mutation }) => mutated(mutation).problem ?? []),
+  ...[...missing].map((test) => `there is no test ${test}`),
+];
 for (const problem of problems) console.log(`cannot be applied: ${problem}`);
 if (values.list) {
   const counts = Object.keys(areas).map((name) => `${name} ${chosen.filter(({ area }) => area === name).length}`);

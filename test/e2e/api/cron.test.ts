@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { callThenDone } from "../../support/worlds/chat-world.js";
+import { callThenDone } from "../../support/worlds/channels/chat-world.js";
 import { assertSound, openAIConfig, startGateway, startWithModel, tempHome } from "../../support/worlds/gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 
