@@ -1,8 +1,8 @@
 // `npm run mutate`: breaks the program in one place after the other, in a copy of what is compiled, and looks whether the
 // tests notice. What it breaks stands in `scripts/mutations`. Without options: a sample of 60 over all areas, each by the
 // one test file that has to notice it. `--area <name>`: of one area. `--only <text>`: of files whose path has this text.
-// `--list`: looks only whether each can be applied, and its test is there. `--all`: also those that name no test, by groups of tests, and
-// `--groups 1` by the first group alone.
+// `--list`: looks only whether each can be applied, and whether its test is there. `--all`: also those that name no test, by
+// groups of tests, and `--groups 1` by the first group alone.
 import { spawn } from "node:child_process";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
