@@ -193,8 +193,8 @@ async function streamOnce(
         return { status: "answered", answer: await endAnswer(chunk, model, meter, log, machines) };
       // What has been streamed as text cannot be taken back: the answer is streamed anew, as a message of its own.
       if (chunk.kind === "was_thinking") await begin();
-      const told = chunk.kind === "was_thinking" ? ({ kind: "thinking", text: chunk.text } as const) : chunk;
-      const outputs = machines.feed({ kind: "chunk", chunk: told });
+      const shown = chunk.kind === "was_thinking" ? ({ kind: "thinking", text: chunk.text } as const) : chunk;
+      const outputs = machines.feed({ kind: "chunk", chunk: shown });
       if (outputs.stream.length > 0 || outputs.stored.length > 0) await log.writeOutputs(outputs);
     }
     throw new ProviderError(`${model.provider.name}: the answer broke off`, { kind: "garbage" });

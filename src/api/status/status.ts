@@ -25,7 +25,7 @@ export interface StatusPorts {
   readonly problems: readonly (() => readonly string[])[];
   /** What is wrong with where session documents are. */
   readonly storageProblem: () => string | undefined;
-  readonly tell: (event: EventDraft) => void;
+  readonly logEvent: (event: EventDraft) => void;
   /** Unix ms. */
   readonly now: () => number;
 }
@@ -43,7 +43,7 @@ export class Status {
 
   enter(to: GatewayStatus["state"]): void {
     const { version } = this.#ports.facts;
-    this.#ports.tell(draft("gateway_state_changed", { from: this.#state, to, version }, { source: "gateway" }));
+    this.#ports.logEvent(draft("gateway_state_changed", { from: this.#state, to, version }, { source: "gateway" }));
     this.#state = to;
   }
 

@@ -113,9 +113,9 @@ async function searchFiles(
     {
       data,
       onMessage(message) {
-        const { data: told } = z.union([found, skipped]).safeParse(message);
-        if (told !== undefined && "skipped" in told) passedBy.push(told);
-        else if (told !== undefined) lines.push(told);
+        const { data: parsed } = z.union([found, skipped]).safeParse(message);
+        if (parsed !== undefined && "skipped" in parsed) passedBy.push(parsed);
+        else if (parsed !== undefined) lines.push(parsed);
       },
     },
     { timeoutMs: Math.max(1, endsAt - performance.now()), memoryMb },

@@ -124,7 +124,7 @@ export class Lanes {
     const { work } = this.#options.records;
     item.isDurable = true;
     if (!work.has(item)) return;
-    this.#tellAttempt(item);
+    this.#notifyAttempt(item);
     this.#offerAgain(item.work);
   }
 
@@ -149,7 +149,7 @@ export class Lanes {
   }
 
   /** The attempt that works in the lane of new work sees it first. */
-  #tellAttempt(item: WorkItem): void {
+  #notifyAttempt(item: WorkItem): void {
     const attempt = this.#running.get(laneId(item.work.queue, item.work.key));
     if (attempt === undefined) return;
     for (const listener of [...attempt.listeners]) {
@@ -299,13 +299,13 @@ export class Lanes {
   async #bury(attempt: Attempt, error: unknown): Promise<void> {
     const { work } = attempt.item;
     const reason = messageOf(error);
-    const told = draft(
+    const failed = draft(
       "error_occurred",
       { code: "UNKNOWN", category: "runtime", message: reason, recoverable: false, scope: work.queue },
       { source: "gateway", correlation_id: work.id },
     );
     const delivery = new LaneDelivery({ ...this.#options, release: (emitted) => this.#release(emitted) }, attempt);
-    await delivery.bury({ events: [told], emit: [], reason });
+    await delivery.bury({ events: [failed], emit: [], reason });
   }
 
   #release(work: readonly { readonly queue: QueueName; readonly id: string }[]): void {

@@ -28,7 +28,7 @@ export class HeldLock {
   /** When the lease was last known to be ours, by both clocks: one stands still while the machine sleeps, the other may be set. */
   #renewed = now();
   #isReleased = false;
-  #isBeatTold = false;
+  #isBeatLogged = false;
 
   constructor(
     path: string,
@@ -99,14 +99,14 @@ export class HeldLock {
       if (!this.#isOursWhenOpened()) return;
       this.#write({ ...this.#content, beat: (this.#content.beat ?? 0) + 1 });
       this.#renewed = now();
-      this.#isBeatTold = false;
+      this.#isBeatLogged = false;
     } catch (error) {
-      if (!this.#isBeatTold)
+      if (!this.#isBeatLogged)
         this.#log.error("the lock could not be renewed: another maxclaw may take it, and this one then stops", {
           file: this.#path,
           error,
         });
-      this.#isBeatTold = true;
+      this.#isBeatLogged = true;
     }
   }
 
