@@ -124,7 +124,7 @@ export async function extractBackup(
     async (entry, content) => {
       const path = entry.path === manifestPath ? undefined : pathOf(file, entry);
       if (path === undefined) return;
-      const target = placeOf(path, into);
+      const target = targetOf(path, into);
       if (entry.type === "folder") await mkdir(target, { recursive: true, mode: (entry.mode & 0o777) | 0o700 });
       if (entry.type === "link") links.push({ path: target, target: entry.target ?? "" });
       if (entry.type !== "file") return;
@@ -139,7 +139,7 @@ export async function extractBackup(
   }
 }
 
-function placeOf(path: string, into: { readonly home: string; readonly workspace: string }): string {
+function targetOf(path: string, into: { readonly home: string; readonly workspace: string }): string {
   const [root, ...rest] = path.split("/");
   return join(root === "home" ? into.home : into.workspace, ...rest);
 }

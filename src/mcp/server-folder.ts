@@ -23,14 +23,14 @@ export async function emptyServerFolder(folder: string): Promise<void> {
 }
 
 /** What is risky about the places of servers that are started here, each as one sentence. */
-export function placeProblems(
+export function folderProblems(
   servers: readonly McpServerSettings[],
   { home, workspace }: { readonly home: string; readonly workspace: string },
 ): readonly string[] {
   return servers.flatMap(({ name, command, args, cwd }) => {
     if (command === undefined) return [];
     const inside = [cwd, command, ...args.filter((arg) => /\.\w{1,4}$/.test(arg))].find(
-      (place) => place !== undefined && path.isAbsolute(place) && isBelow(workspace, place),
+      (target) => target !== undefined && path.isAbsolute(target) && isBelow(workspace, target),
     );
     const risk: string[] =
       inside === undefined
@@ -53,8 +53,8 @@ export function placeProblems(
   });
 }
 
-function isBelow(root: string, place: string): boolean {
-  const relative = path.relative(root, place);
+function isBelow(root: string, target: string): boolean {
+  const relative = path.relative(root, target);
   return relative === "" || (relative.split(path.sep)[0] !== ".." && !path.isAbsolute(relative));
 }
 

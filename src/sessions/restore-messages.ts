@@ -68,7 +68,7 @@ export async function restoreMessages(
     if (left > 0) known.set(nameOf(message), left - 1);
     return left === 0;
   });
-  const messages = await placed(ports, key, gaps, missing);
+  const messages = await fitIntoGaps(ports, key, gaps, missing);
   if (messages.length === 0) return;
   const restored = draft(
     "session_history_changed",
@@ -88,7 +88,7 @@ function nameOf(message: {
 }
 
 /** Each message in the gap that it can have been in, by the times of the events around it. */
-async function placed(
+async function fitIntoGaps(
   { engine }: RestorePorts,
   key: string,
   gaps: readonly Gap[],

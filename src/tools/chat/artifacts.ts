@@ -2,7 +2,7 @@ import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { messageOf, RequestError } from "../../errors.js";
 import type { Logger } from "../../log.js";
-import { artifactFiles } from "../../policy/places/zones.js";
+import { artifactFiles } from "../../policy/locations/zones.js";
 import { mimeTypeOf } from "../../util/files/content-types.js";
 import { plainName } from "../../util/files/file-name.js";
 import { HeldFolder } from "../../util/files/held-folder.js";

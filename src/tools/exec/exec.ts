@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { receivedFiles } from "../../policy/places/zones.js";
+import { receivedFiles } from "../../policy/locations/zones.js";
 import { receivedFilesOf } from "../files/received.js";
 import { keepWhole } from "../overflow.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "../../log.js";
-import { createZones } from "../../policy/places/zones.js";
+import { createZones } from "../../policy/locations/zones.js";
 import type { EnvironmentChange, Environments, SessionTurn, ToolFamily } from "../family.js";
 import type { FolderLimits } from "../folder-usage.js";
 import { execTool } from "./exec.js";

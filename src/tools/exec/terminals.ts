@@ -61,7 +61,7 @@ export class Terminals implements AsyncDisposable {
     return terminal;
   }
 
-  /** Ends the session's terminal and everything that runs in it. `isTold`: the session has a log to tell it in. */
+  /** Ends the session's terminal and everything that runs in it. `isReported`: the session has a log to write it into. */
   async close(sessionKey: string, why: string, { isReported = true } = {}): Promise<void> {
     const terminal = this.#open.get(sessionKey);
     if (terminal === undefined) return;

@@ -3,7 +3,7 @@ import { channelOf, chatOf, clientChannels, sessionKeyOf } from "../../events/se
 import { createNotes } from "../../memory/notes.js";
 import { createMemorySearch } from "../../memory/search.js";
 import { memorySources, searchReach } from "../../memory/sources.js";
-import { createAddressPolicy } from "../../policy/places/addresses.js";
+import { createAddressPolicy } from "../../policy/locations/addresses.js";
 import type { Schedule } from "../../schedule/schedule.js";
 import { keepSaid } from "../../sessions/history/keep-said.js";
 import { openBrowser } from "../../tools/browser/family.js";

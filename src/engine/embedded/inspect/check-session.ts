@@ -25,7 +25,7 @@ export interface EventProblem {
   readonly eventId?: string;
 }
 
-export interface EventPlace {
+export interface EventPosition {
   readonly file: string;
   /** From 1; undefined in the journal. */
   readonly line?: number;
@@ -69,9 +69,9 @@ export class SessionCheck {
     return this.#last;
   }
 
-  damaged(place: EventPlace, byte: number): void {
-    const message = `line ${place.line} (byte ${byte}) is damaged: its checksum is wrong or it is cut off`;
-    this.#damaged.push({ kind: "damaged", message, sessionKey: this.#key, ...place });
+  damaged(position: EventPosition, byte: number): void {
+    const message = `line ${position.line} (byte ${byte}) is damaged: its checksum is wrong or it is cut off`;
+    this.#damaged.push({ kind: "damaged", message, sessionKey: this.#key, ...position });
   }
 
   /** The log ends here. `next` is the event that the journal goes on with: a torn end that it makes up for is no harm. */
@@ -91,8 +91,8 @@ export class SessionCheck {
     return count;
   }
 
-  add(event: StoredEvent, place: EventPlace): void {
-    const about = { sessionKey: this.#key, ...place, seq: event.seq, eventId: event.event_id };
+  add(event: StoredEvent, position: EventPosition): void {
+    const about = { sessionKey: this.#key, ...position, seq: event.seq, eventId: event.event_id };
     const report = (kind: EventProblem["kind"], message: string): void => this.#report({ kind, message, ...about });
     if (event.session_key !== this.#key) {
       report("foreign", `an event of ${event.session_key} is in this log`);

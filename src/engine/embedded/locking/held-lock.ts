@@ -116,12 +116,12 @@ export class HeldLock {
   }
 
   #lost(): EngineError {
-    const { pid, address, place } = this.#found() ?? {};
+    const { pid, address, place: runsOn } = this.#found() ?? {};
     const at = address === undefined ? "" : ` at ${address}`;
     const by =
       pid === undefined
         ? "was deleted or replaced while this maxclaw used it"
-        : `was taken by another maxclaw (pid ${pid} on ${place?.host ?? "this machine"}${at})`;
+        : `was taken by another maxclaw (pid ${pid} on ${runsOn?.host ?? "this machine"}${at})`;
     return new EngineError(
       `The lock ${this.#path} ${by}. This maxclaw (pid ${process.pid}) stops and writes nothing more, so that two never use one folder. Start it again once no other one runs.`,
       { kind: "locked", retryable: false },
