@@ -36,12 +36,12 @@ export function folderProblems(
       inside === undefined
         ? []
         : [
-            `MCP server ${name} runs ${inside}, which lies in the workspace: who can write there decides what it does. Move it elsewhere.`,
+            `MCP server ${name} runs ${inside}, which is in the workspace: everybody who can write there decides what it does. Move it elsewhere.`,
           ];
     const relative = cwd === undefined ? args.find((arg) => /^\.{1,2}(?:[\\/]|$)/.test(arg)) : undefined;
     if (relative !== undefined)
       risk.push(
-        `MCP server ${name} is given ${relative}, which means an empty folder of its own: write the whole path, or set tools.mcpServers.${name}.cwd.`,
+        `MCP server ${name} is given ${relative}, a path in its own empty folder. Write the whole path, or set tools.mcpServers.${name}.cwd.`,
       );
     const left = cwd === undefined ? namesIn(serverFolderOf(home, name)) : [];
     if (left.length === 0) return risk;

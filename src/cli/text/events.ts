@@ -56,7 +56,7 @@ function publishedText({ type, seq }: StoredEvent): string {
   // A newer version may have stored types that this one does not know.
   const spec: ReturnType<typeof specOf> | undefined = specOf(type);
   if (spec?.goesTo === "nobody") return "to nobody: it is internal";
-  const chat = spec?.goesTo === "clients and chat" ? "; the chat is told too" : "";
+  const chat = spec?.goesTo === "clients and chat" ? "; the chat gets a message too" : "";
   return `to clients, right after it was written; readers from ${seq - 1} on get it again${chat}`;
 }
 

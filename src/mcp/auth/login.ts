@@ -85,7 +85,7 @@ class Login {
       if (isMore && (logins > maxLogins || scope === this.#scope)) {
         await this.#keepIfFirst();
         throw new ConfigError(
-          `${this.#server.name} needs more rights than this login has${scope === undefined ? "" : ` (scope ${scope})`}. Ask whoever runs it for those rights, or log in as somebody else.`,
+          `${this.#server.name} needs more rights than this login has${scope === undefined ? "" : ` (scope ${scope})`}. Ask the people who run it for those rights, or log in as somebody else.`,
         );
       }
       this.#scope = scope;

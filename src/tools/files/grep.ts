@@ -141,7 +141,7 @@ function skippedNote({ skipped }: Search, { files }: Walk, isNamed: boolean): re
     return [`[not searched, larger than 5 MB: ${names.join(", ")}${more}]`];
   }
   const linked = skipped.filter((one) => one.skipped === "linked").length;
-  if (linked > 0) return [`[not searched, because a second name (hard link) may lie elsewhere: ${linked}]`];
+  if (linked > 0) return [`[not searched, because a second name (hard link) may be elsewhere: ${linked}]`];
   return isNamed && skipped.length > 0 ? ["[not searched: not a text file]"] : [];
 }
 

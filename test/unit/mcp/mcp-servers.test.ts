@@ -433,7 +433,7 @@ describe("a server that misbehaves", () => {
     );
     assert.match(
       folderProblems([settingsOf("t", chosen)], { home, workspace: home }).join(),
-      /^MCP server t runs .*\/owner, which lies in the workspace/,
+      /^MCP server t runs .*\/owner, which is in the workspace/,
     );
   });
 

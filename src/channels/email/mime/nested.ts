@@ -20,7 +20,7 @@ async function mailsIn(files: readonly PartFile[], depth: number, state: { left:
     const { from, subject, date } = await parseHead(content);
     const name = subject === "" ? "a mail without a subject" : `the mail “${subject.slice(0, 200)}”`;
     if (depth > deepest || state.left === 0) {
-      found.push(`[Not read, because it lies too deep or there are too many: ${name}.]`);
+      found.push(`[Not read, because it is nested too deep or there are too many: ${name}.]`);
       continue;
     }
     state.left -= 1;

@@ -64,7 +64,7 @@ export async function parseContent(source: Buffer): Promise<ParsedContent> {
 }
 
 const words: Readonly<Record<PartFault, string>> = {
-  parts: "its parts cannot be told apart as it says",
+  parts: "its parts cannot be separated as its headers say",
   parser: "it has more parts than can be read",
   type: "it does not say what kind of text it is",
   letters: "some of its letters could not be read for sure",
@@ -94,7 +94,10 @@ async function readDamaged(
   if (faults.has("letters") || hasNoise(first.text)) {
     const plain = await readParts(withoutEncoding(source));
     if (isPlain(plain))
-      return { parts: { ...first, text: plain.text }, damage: { why: "it is not encoded as it says", isGuess: true } };
+      return {
+        parts: { ...first, text: plain.text },
+        damage: { why: "its encoding is not the one that its headers name", isGuess: true },
+      };
     return { parts: first, damage: { why: words.letters, isGuess: false } };
   }
   return { parts: first, damage: fault === undefined ? undefined : { why: words[fault], isGuess: fault === "type" } };

@@ -177,7 +177,7 @@ function stampOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
 
 function nameIn(roots: readonly TreeRoot[], full: string): string {
   const root = roots.find(({ folder }) => full.startsWith(folder + path.sep));
-  if (root === undefined) throw new Error(`${full} lies in none of the places that are shown`);
+  if (root === undefined) throw new Error(`${full} is in none of the folders that are shown`);
   return root.name + full.slice(root.folder.length);
 }
 
