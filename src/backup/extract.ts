@@ -31,7 +31,7 @@ export async function inspectBackup(file: string, signal: AbortSignal, limits?: 
     async (entry, content) => {
       if (manifest !== undefined) throw broken(file, new Error("something follows its manifest"));
       if (entry.path === manifestPath) {
-        manifest = parseJson(file, (await whole(entry, content, mostManifestBytes, file)).toString());
+        manifest = parseJson(file, (await readWhole(entry, content, mostManifestBytes, file)).toString());
         return;
       }
       const path = pathOf(file, entry);
@@ -171,7 +171,7 @@ function pathOf(file: string, { path, type }: TarEntry): string | undefined {
   return parts.join("/");
 }
 
-async function whole(entry: TarEntry, content: AsyncIterable<Buffer>, most: number, file: string): Promise<Buffer> {
+async function readWhole(entry: TarEntry, content: AsyncIterable<Buffer>, most: number, file: string): Promise<Buffer> {
   if (entry.bytes > most) throw broken(file, new Error("its manifest is too long"));
   const pieces: Buffer[] = [];
   for await (const piece of content) pieces.push(piece);

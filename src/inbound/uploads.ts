@@ -84,7 +84,7 @@ export function createUploads(options: {
         const known = await lstat(path).catch(() => undefined);
         const sizeBytes = known?.isFile() === true ? known.size : await files.copy(file.path, filename, path);
         await noteSender?.(path, by);
-        await taken.moved(file.path, sessionKey, path);
+        await taken.noteMoved(file.path, sessionKey, path);
         handed.push({ path, filename, mimeType: file.mimeType, sizeBytes });
       }
       return handed;

@@ -103,8 +103,8 @@ async function fitIntoGaps(
     windows.push({
       gap,
       next: gap.from,
-      after: await timeBefore(engine, key, gap),
-      before: await timeAfter(engine, key, gap),
+      after: await readTimeBefore(engine, key, gap),
+      before: await readTimeAfter(engine, key, gap),
     });
   return missing.flatMap(({ role, content, timestamp }) => {
     if (!content || !timestamp) return [];
@@ -116,14 +116,14 @@ async function fitIntoGaps(
   });
 }
 
-async function timeAfter(engine: RestorePorts["engine"], key: string, { to }: Gap): Promise<string> {
+async function readTimeAfter(engine: RestorePorts["engine"], key: string, { to }: Gap): Promise<string> {
   const { events } = await engine.events(key, { afterSeq: to, limit: 1 });
   const [next] = events;
   // What tells of the damage came later than everything that was lost.
   return next?.timestamp ?? "~";
 }
 
-async function timeBefore(engine: RestorePorts["engine"], key: string, { from }: Gap): Promise<string> {
+async function readTimeBefore(engine: RestorePorts["engine"], key: string, { from }: Gap): Promise<string> {
   const { events } = await engine.events(key, { afterSeq: Math.max(0, from - 1 - pageSize), limit: pageSize });
   return events.findLast(({ seq }) => seq < from)?.timestamp ?? "";
 }

@@ -2,8 +2,8 @@ import type { Engine, EngineStatus } from "../../engine/engine.js";
 import { draft, type EventDraft } from "../../events/event.js";
 import type { ChannelStatus, GatewayStatus } from "../gateway-status.js";
 import { damagedLogs } from "./damage.js";
-import { type ChatsAtWork, stuckChats } from "./stuck-chats.js";
-import { undeliveredProblems } from "./undelivered.js";
+import { type ChatsAtWork, findStuckChats } from "./stuck-chats.js";
+import { findUndelivered } from "./undelivered.js";
 
 /** What stays the same as long as the gateway runs. */
 export type StatusFacts = Pick<
@@ -69,7 +69,7 @@ export class Status {
       inboundWaiting,
       outboundWaiting,
       deadLetters,
-      stuckChats: await stuckChats(engine, chats),
+      stuckChats: await findStuckChats(engine, chats),
       rssBytes: process.memoryUsage.rss(),
       syncs,
     };
@@ -80,7 +80,7 @@ export class Status {
     const all = [
       ...problems.flatMap((of) => of()),
       ...engineProblems,
-      ...(await undeliveredProblems(engine, now())),
+      ...(await findUndelivered(engine, now())),
       ...(await damagedLogs(engine)),
     ];
     if (!writable) all.push(reason ?? "The disk refuses writes.");

@@ -35,14 +35,14 @@ export async function groundOf(
  * file that its words name or that lies in a folder they name. Where the words do not say what it reads, also any file that
  * others sent to this chat. The files of the own folder are known to the labels by themselves.
  */
-export async function bareSights(command: string, ground: BareGround): Promise<readonly string[]> {
+export async function findBareSights(command: string, ground: BareGround): Promise<readonly string[]> {
   const { cwd, folder, workspace } = ground;
   const named = pathsOfCommand(command, { cwd, workspace, home: folder });
   return await foreignIn(named.isClear ? named : withReceived(named, ground), ground);
 }
 
 /** Of what is typed into a program that runs: nobody knows what that makes of it. */
-export async function typedSights(text: string, ground: BareGround): Promise<readonly string[]> {
+export async function findTypedSights(text: string, ground: BareGround): Promise<readonly string[]> {
   const { cwd, folder, workspace } = ground;
   return await foreignIn(withReceived(pathsOfCommand(text, { cwd, workspace, home: folder }), ground), ground);
 }

@@ -31,7 +31,7 @@ export const listDirTool = defineTool({
     const isOwn = path.resolve(context.folder, location.shown) === path.resolve(context.folder);
     if (!location.exists && !isOwn) return failed(`${location.shown} does not exist.`);
     try {
-      const found = location.exists ? await listing(location.path, depth, context) : nothing;
+      const found = location.exists ? await listFolder(location.path, depth, context) : nothing;
       const lines = found.lines.length > 0 ? found.lines : ["(empty)"];
       const notes = [
         ...(found.isCut ? [`[more than ${maxEntries} entries; list a folder below]`] : []),
@@ -65,7 +65,7 @@ interface Listing {
 
 const nothing: Listing = { lines: [], isCut: false, outside: new Set() };
 
-async function listing(root: string, depth: number, context: ToolContext): Promise<Listing> {
+async function listFolder(root: string, depth: number, context: ToolContext): Promise<Listing> {
   const lines: string[] = [];
   const outside = new Set<string>();
   const visit = async (folder: string, prefix: string, levels: number): Promise<boolean> => {

@@ -9,7 +9,7 @@ const longestText = 20_000;
  * The mails inside of a mail, with what stands above each: whose it was, and from when. What lies deeper than a few levels
  * is named and not read.
  */
-export async function nestedMails(files: readonly PartFile[]): Promise<string> {
+export async function readNestedMails(files: readonly PartFile[]): Promise<string> {
   const state = { left: mostMails };
   return (await mailsIn(files, 1, state)).join("\n\n");
 }

@@ -1,6 +1,6 @@
 import { headerBlock } from "../header-lines.js";
 import { calendarText } from "../receiving/calendar.js";
-import { nestedMails } from "./nested.js";
+import { readNestedMails } from "./nested.js";
 import { type MailParts, type PartFault, readParts } from "./read-parts.js";
 import { bodyOf, rawText, withGuessedParts, withoutEncoding } from "./repair.js";
 
@@ -52,7 +52,7 @@ export async function parseContent(source: Buffer): Promise<ParsedContent> {
   return {
     text: parts.text.replace(/\u00a0/g, " ").trim(),
     calendar: [...new Set(calendar)].join("\n\n"),
-    nested: await nestedMails(parts.files),
+    nested: await readNestedMails(parts.files),
     files: files.map(({ filename, contentType, content }) => ({
       filename,
       contentType,
