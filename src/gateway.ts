@@ -42,7 +42,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 async function openHttp(
   options: GatewayOptions,
   listen: Listen,
-  { api, tell, signal }: DoorPorts,
+  { api, logEvent, signal }: DoorPorts,
 ): Promise<{ readonly address: string } & AsyncDisposable> {
   const { openHttpServer } = await import("./http/server.js");
   const { gateway } = options.config.config;
@@ -55,7 +55,7 @@ async function openHttp(
       webRoot,
       onClient: (name) => {
         const change = (from: ConnectionState, to: ConnectionState): void =>
-          tell(draft("connection_state_changed", { peer: "client", name, from, to }, { source: "client" }));
+          logEvent(draft("connection_state_changed", { peer: "client", name, from, to }, { source: "client" }));
         change("connecting", "connected");
         return () => change("connected", "disconnected");
       },

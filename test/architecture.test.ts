@@ -44,7 +44,7 @@ const table: readonly Row[] = [
   // The config names a driver, and unstorage and db0 the packages that it needs.
   { files: "sessions/storage/packages", may: base, computed: true },
   { files: "sessions/**", may: [...base, "events/**"], types: ["engine/engine"] },
-  { files: "labels/**", may: [...base, "policy/places/zones"] },
+  { files: "labels/**", may: [...base, "policy/locations/zones"] },
   { files: "memory/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "skills/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "channels/formatting/**", may: base },

@@ -25,7 +25,7 @@ export const mutations = [
     "e2e/turn/turn-resume",
   ],
   // What people read.
-  [sentences, `return isSame ? told :`, `return !isSame ? told :`, sentenceTest],
+  [sentences, `return isSame ? shown :`, `return !isSame ? shown :`, sentenceTest],
   [sentences, `if (!isOwner) return sentence;`, `if (isOwner) return sentence;`, sentenceTest],
   // What belongs to a turn, and what ends it.
   [quiet, `first.receivedAt + mostQuietTimes * quiet.ms`, `last.receivedAt + quiet.ms`, quietTest],

@@ -4,19 +4,19 @@ const access = "src/policy/access.ts";
 const approvers = "src/policy/approvers.ts";
 const audience = "src/policy/audience.ts";
 const grants = "src/policy/grants.ts";
-const paths = "src/policy/places/paths.ts";
+const paths = "src/policy/locations/paths.ts";
 const rules = "src/policy/rules.ts";
 const names = "src/policy/rule-names.ts";
 const commands = "src/policy/commands/allowed-command.ts";
 const programs = "src/policy/commands/command-programs.ts";
 const words = "src/policy/commands/shell-words.ts";
 const limits = "src/policy/tool-limits.ts";
-const places = "src/policy/places/place-limits.ts";
-const zones = "src/policy/places/zones.ts";
+const locations = "src/policy/locations/location-limits.ts";
+const zones = "src/policy/locations/zones.ts";
 const approvals = "src/agent/calls/approvals.ts";
 const harm = "src/policy/commands/harmful-commands.ts";
 const reach = "src/policy/commands/command-reach.ts";
-const commandPlaces = "src/policy/commands/command-places.ts";
+const commandPaths = "src/policy/commands/command-paths.ts";
 const sights = "src/tools/exec/bare-sights.ts";
 const exec = "src/tools/exec/exec.ts";
 const registry = "src/tools/registry.ts";
@@ -88,10 +88,10 @@ export const mutations = [
   // Places.
   [paths, `relative !== ".." && `, ``],
   [paths, `!relative.startsWith(\`..\${path.sep}\`) && `, ``],
-  [places, `if (restrictToWorkspace)`, `if (verb === "write")`],
-  [places, `isPrivate(speaker) ? undefined :`, `speaker.role === "owner" ? undefined :`],
+  [locations, `if (restrictToWorkspace)`, `if (verb === "write")`],
+  [locations, `isPrivate(speaker) ? undefined :`, `speaker.role === "owner" ? undefined :`],
   [
-    places,
+    locations,
     `return use.speaker.role === "owner"\n            ? undefined`,
     `return use.speaker.role !== undefined\n            ? undefined`,
   ],
@@ -110,7 +110,7 @@ export const mutations = [
   ],
   [limits, `access.of === "chat" || isPrivate(speaker)`, `access.of === "chat" || speaker.role === "owner"`],
   // Rules.
-  [rules, `compile(rule, index, places)).reverse();`, `compile(rule, index, places));`, matrixTest],
+  [rules, `compile(rule, index, locations)).reverse();`, `compile(rule, index, locations));`, matrixTest],
   [rules, `(rule.role === undefined || rule.role === speaker.role) &&`, ``],
   [rules, `(rule.chat === undefined || rule.chat === speaker.chatType)`, `true`],
   [rules, `if (verdict !== "allow") {`, `if (verdict === undefined) {`, matrixTest],
@@ -135,7 +135,7 @@ export const mutations = [
   [exec, `isSandboxed || context.allowedByPerson(access)`, `isSandboxed || command !== ""`, bareTest],
   [sights, `named.isClear ? named : withReceived(named, ground)`, `named`, bareTest],
   [sights, `origin !== undefined && !isOwnUpload(target)`, `origin !== undefined`, bareTest],
-  [commandPlaces, `places.add(path.resolve(start, one))`, `places.add(path.resolve(cwd, one))`, bareTest],
+  [commandPaths, `paths.add(path.resolve(start, one))`, `paths.add(path.resolve(cwd, one))`, bareTest],
   // Whose a file is, and what a call may hold.
   [provenance, `return by !== undefined && isOwner(`, `return by !== undefined || !isOwner(`, "e2e/people/own-uploads"],
   [registry, `if (parsed.success && strange.length === 0)`, `if (parsed.success)`, "unit/tools/tools-registry"],

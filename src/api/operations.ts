@@ -86,7 +86,7 @@ export function createOperations(ports: OperationPorts): Operations {
   const { now, log } = gateway;
   const deletions = new Deletions({ ...kept, begun: kept.begunDeletions, tasks, grants: people.grants, channels, log });
   const lifecycle = createLifecycle({ ...kept, running, isFreshStart });
-  const tell = async (event: EventDraft): Promise<void> => {
+  const logEvent = async (event: EventDraft): Promise<void> => {
     await engine.append(systemKey, [event], { durable: true });
   };
   return {
@@ -102,11 +102,11 @@ export function createOperations(ports: OperationPorts): Operations {
     ...createMessageOperations({ ...kept, lifecycle, intake, uploads: files.uploads, now }),
     ...createEventOperations({ ...kept, log }),
     ...createFileOperations({ sessions: kept.sessions, ...files }),
-    ...createPolicyOperations(people, tell),
-    ...createPairingOperations(people.pairing, tell),
+    ...createPolicyOperations(people, logEvent),
+    ...createPairingOperations(people.pairing, logEvent),
     ...createKnownSkillOperations(skills),
     ...createStatusOperations({ ...gateway, engine, budgets }),
-    skills: createSkillOperations({ skills, workspace }, tell),
+    skills: createSkillOperations({ skills, workspace }, logEvent),
     cron: createCronOperations(jobs),
     dead: createDeadLetters(engine),
     resumeDeletions: () => deletions.resume(),

@@ -33,21 +33,21 @@ interface SkillPorts {
 /** Switches and installs skills. */
 export function createSkillOperations(
   { skills, workspace }: SkillPorts,
-  tell: (event: EventDraft) => Promise<void>,
+  logEvent: (event: EventDraft) => Promise<void>,
 ): SkillsApi {
-  const told = (to: string): Promise<void> =>
-    tell(draft("settings_changed", { scope: "gateway", key: "skill", to }, { source: "client" }));
+  const logChange = (to: string): Promise<void> =>
+    logEvent(draft("settings_changed", { scope: "gateway", key: "skill", to }, { source: "client" }));
   return {
     async enable(name, isEnabled) {
       const skill = await skills.switchTo(name, isEnabled);
       if (skill === undefined) throw unknownSkill(name);
-      await told(`${skill.name} ${isEnabled ? "on" : "off"}`);
+      await logChange(`${skill.name} ${isEnabled ? "on" : "off"}`);
       return { name: skill.name, enabled: isEnabled };
     },
     async install(request, signal) {
       const { installInto } = await import("./skill-files.js");
       const installed = await installInto(workspace, request, signal);
-      for (const { name } of installed) await told(`${name} installed`);
+      for (const { name } of installed) await logChange(`${name} installed`);
       return installed;
     },
   };

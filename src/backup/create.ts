@@ -6,7 +6,14 @@ import { createGzip } from "node:zlib";
 import { EngineError, messageOf } from "../errors.js";
 import { openReal, readOnly } from "../util/files/real-path.js";
 import { archiveRoot, backupVersion, type Manifest, manifestPath } from "./manifest.js";
-import { type BackupPlan, isAfterMoment, isMissing, otherSources, type Source, stateSources } from "./sources.js";
+import {
+  type BackupPlan,
+  isAfterMoment,
+  isMissing,
+  listOtherSources,
+  listStateSources,
+  type Source,
+} from "./sources.js";
 import { encodeHeader, endOfArchive, padding } from "./tar.js";
 
 export interface CreateOptions {
@@ -62,9 +69,9 @@ async function* archive(plan: BackupPlan, manifest: Manifest, options: CreateOpt
     manifest.leftOut.push({ path, why });
   };
   yield header({ path: archiveRoot, type: "folder" });
-  for await (const source of stateSources(plan, leaveOut)) yield* pack(source, plan, manifest);
+  for await (const source of listStateSources(plan, leaveOut)) yield* pack(source, plan, manifest);
   options.onStateDone();
-  for await (const source of otherSources(plan, leaveOut)) yield* pack(source, plan, manifest);
+  for await (const source of listOtherSources(plan, leaveOut)) yield* pack(source, plan, manifest);
   const content = Buffer.from(JSON.stringify(manifest));
   yield header({ path: manifestPath, type: "file", bytes: content.length });
   yield content;
@@ -84,7 +91,7 @@ async function* pack(source: Source, plan: BackupPlan, manifest: Manifest): Asyn
   if (source.type !== "file") return;
   if (source.content !== undefined) {
     yield header({ path, type: "file", bytes: source.content.length });
-    yield* noted(source.path, source.content.length, single(source.content), manifest);
+    yield* addToManifest(source.path, source.content.length, single(source.content), manifest);
     return;
   }
   let handle: FileHandle;
@@ -100,7 +107,7 @@ async function* pack(source: Source, plan: BackupPlan, manifest: Manifest): Asyn
     if (isAfterMoment(source, stats.mtimeMs, plan)) return;
     const bytes = source.bytes ?? stats.size;
     yield header({ path, type: "file", bytes, mode: stats.mode, modifiedAt: stats.mtimeMs });
-    yield* noted(source.path, bytes, contentOf(handle, bytes), manifest);
+    yield* addToManifest(source.path, bytes, contentOf(handle, bytes), manifest);
   } finally {
     await handle.close();
   }
@@ -119,7 +126,7 @@ function header(entry: {
 }
 
 /** The content with its padding; its checksum goes into the manifest. */
-async function* noted(
+async function* addToManifest(
   path: string,
   bytes: number,
   content: AsyncIterable<Buffer>,

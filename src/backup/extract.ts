@@ -31,7 +31,7 @@ export async function inspectBackup(file: string, signal: AbortSignal, limits?: 
     async (entry, content) => {
       if (manifest !== undefined) throw broken(file, new Error("something follows its manifest"));
       if (entry.path === manifestPath) {
-        manifest = parseJson(file, (await whole(entry, content, mostManifestBytes, file)).toString());
+        manifest = parseJson(file, (await readWhole(entry, content, mostManifestBytes, file)).toString());
         return;
       }
       const path = pathOf(file, entry);
@@ -124,7 +124,7 @@ export async function extractBackup(
     async (entry, content) => {
       const path = entry.path === manifestPath ? undefined : pathOf(file, entry);
       if (path === undefined) return;
-      const target = placeOf(path, into);
+      const target = targetOf(path, into);
       if (entry.type === "folder") await mkdir(target, { recursive: true, mode: (entry.mode & 0o777) | 0o700 });
       if (entry.type === "link") links.push({ path: target, target: entry.target ?? "" });
       if (entry.type !== "file") return;
@@ -139,7 +139,7 @@ export async function extractBackup(
   }
 }
 
-function placeOf(path: string, into: { readonly home: string; readonly workspace: string }): string {
+function targetOf(path: string, into: { readonly home: string; readonly workspace: string }): string {
   const [root, ...rest] = path.split("/");
   return join(root === "home" ? into.home : into.workspace, ...rest);
 }
@@ -171,7 +171,7 @@ function pathOf(file: string, { path, type }: TarEntry): string | undefined {
   return parts.join("/");
 }
 
-async function whole(entry: TarEntry, content: AsyncIterable<Buffer>, most: number, file: string): Promise<Buffer> {
+async function readWhole(entry: TarEntry, content: AsyncIterable<Buffer>, most: number, file: string): Promise<Buffer> {
   if (entry.bytes > most) throw broken(file, new Error("its manifest is too long"));
   const pieces: Buffer[] = [];
   for await (const piece of content) pieces.push(piece);

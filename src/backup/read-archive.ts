@@ -86,7 +86,7 @@ function isOfArchive(error: unknown): boolean {
 /** What a person is told of an archive that cannot be used. */
 export function broken(file: string, cause: unknown): EngineError {
   return new EngineError(
-    `${file} is cut off or damaged, or is no backup of maxclaw (${messageOf(cause)}). Nothing was changed.`,
+    `${file} is cut off or damaged, or is not a backup of maxclaw (${messageOf(cause)}). Nothing was changed.`,
     { kind: "corrupt", cause },
   );
 }

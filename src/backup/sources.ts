@@ -37,9 +37,9 @@ export type LeaveOut = (path: string, why: string) => void;
 const sessionsName = ".sessions";
 
 /** The journal, the session logs and documents: all of one moment while the files are held. */
-export async function* stateSources(plan: BackupPlan, leaveOut: LeaveOut): AsyncGenerator<Source> {
+export async function* listStateSources(plan: BackupPlan, leaveOut: LeaveOut): AsyncGenerator<Source> {
   const { held } = plan;
-  const home = await real(plan.home);
+  const home = await readRealPath(plan.home);
   const isOfMoment = (name: string): boolean => {
     if (name.endsWith(".tmp")) return false;
     return held === undefined || name === basename(held.path) || name === "seen" || name.endsWith(".ids");
@@ -51,20 +51,20 @@ export async function* stateSources(plan: BackupPlan, leaveOut: LeaveOut): Async
   }
   for (const name of ["gateway.events.jsonl", "gateway.events.jsonl.1"])
     yield { path: `home/${name}`, type: "file", from: join(home, name) };
-  const sessions = await real(join(plan.workspace, sessionsName));
+  const sessions = await readRealPath(join(plan.workspace, sessionsName));
   for await (const source of walk(sessions, `workspace/${sessionsName}`, leaveOut, isState))
     yield isLog(source) ? { ...source, isNeeded: true } : source;
 }
 
 /** Everything else: config, and what is in the workspace. */
-export async function* otherSources(plan: BackupPlan, leaveOut: LeaveOut): AsyncGenerator<Source> {
+export async function* listOtherSources(plan: BackupPlan, leaveOut: LeaveOut): AsyncGenerator<Source> {
   const { home, config, hasSecrets, workspace, exclude } = plan;
   if (config !== undefined)
     yield { path: `home/${config.name}`, type: "file", from: join(home, config.name), content: config.content };
   if (hasSecrets) yield { path: "home/secrets.json", type: "file", from: join(home, "secrets.json") };
-  const root = await real(workspace);
+  const root = await readRealPath(workspace);
   // Where the workspace holds the home: what programs have there while the gateway runs.
-  const realHome = await real(home);
+  const realHome = await readRealPath(home);
   const passing = ["terminals", "mcp"].map((name) => join(realHome, name));
   const skipped = new Set([join(root, sessionsName), ...passing, ...exclude]);
   const isWanted = (_name: string, path: string): boolean => !skipped.has(path);
@@ -129,7 +129,7 @@ async function sourcesIn(
   return found;
 }
 
-async function real(path: string): Promise<string> {
+async function readRealPath(path: string): Promise<string> {
   return await realpath(path).catch(() => path);
 }
 

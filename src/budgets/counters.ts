@@ -78,13 +78,13 @@ export function countsOf(drafts: readonly EventDraft[], day: string, account: Ac
   return added;
 }
 
-/** A guess at what a cut answer has used is kept apart from what its provider has told. */
+/** A guess at what a cut answer has used is kept apart from what its provider has reported. */
 export function useCounts(use: ModelUse, day: string, account: Account): readonly Count[] {
   const { usage, cost_usd: cost, model, guess } = use;
   const cut = { guessed_tokens: guess?.tokens ?? 0, guessed_usd: guess?.cost_usd ?? 0 };
-  const isTold = guess === undefined || tokensOf(usage) > 0;
-  const told = isTold ? { calls: 1, ...usage, ...(cost === undefined ? { unpriced: 1 } : { usd: cost }) } : {};
-  return forEach(day, account, model, { ...told, ...cut });
+  const isReported = guess === undefined || tokensOf(usage) > 0;
+  const reported = isReported ? { calls: 1, ...usage, ...(cost === undefined ? { unpriced: 1 } : { usd: cost }) } : {};
+  return forEach(day, account, model, { ...reported, ...cut });
 }
 
 function forEach(

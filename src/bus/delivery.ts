@@ -210,8 +210,8 @@ async function settleFailure(
   const unclear = before.unclear + (isUnknown ? 1 : 0);
   if (!isUnknown && !failure.retryable) {
     const refused = change(delivery, "refused", unclear > 0, { error }, before.begunAs);
-    const told = refusedFile(delivery.work.body, failure, refused.event_id);
-    await delivery.bury({ reason: error, emit: told.emit, events: [refused, ...told.events] });
+    const notice = refusedFile(delivery.work.body, failure, refused.event_id);
+    await delivery.bury({ reason: error, emit: notice.emit, events: [refused, ...notice.events] });
     await options.previews?.forget(delivery.work.id);
     return;
   }

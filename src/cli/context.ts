@@ -22,7 +22,7 @@ export async function openContext(configPath?: string): Promise<CommandContext> 
 }
 
 /** The zone that times are shown in: of the config, else of this machine. */
-export async function timeZoneHere(): Promise<string> {
+export async function findTimeZone(): Promise<string> {
   const { loaded } = await openContext();
   const { ownTimeZone } = await import("../util/local-time.js");
   return loaded.config.agents.defaults.timezone ?? ownTimeZone();

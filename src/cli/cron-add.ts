@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { timeZoneHere } from "./context.js";
+import { findTimeZone } from "./context.js";
 import { CommandError, exitCodes } from "./exit.js";
 import { RequestRefused } from "./gateway/api-client.js";
 import { withClient } from "./gateway/with-client.js";
@@ -51,7 +51,7 @@ export function addCronAdd(cron: Command, version: string): void {
       const answer = await withClient(version, (client) => client.post("/api/cron", body)).catch(asUsage);
       if (json) return printJson(answer);
       const { lineOfJob } = await import("./text/cron.js");
-      print(`Added ${lineOfJob(answer, await timeZoneHere())}`);
+      print(`Added ${lineOfJob(answer, await findTimeZone())}`);
     });
 }
 

@@ -10,7 +10,7 @@ const status = z.object({ workspace: z.string() });
 const list = z.object({ skills: z.array(z.object({ name: z.string(), path: z.string() })) });
 
 /** The workspace of the gateway that runs, else that of the config. */
-export async function workspaceInUse(): Promise<string> {
+export async function findWorkspace(): Promise<string> {
   const context = await openContext();
   const client = await connectRunning(context);
   return client === undefined

@@ -101,7 +101,7 @@ export function createClient(options: ClientOptions): Client {
   const closed = new Listeners<[CloseInfo]>();
   const failed = new Listeners<[Error]>();
   const heard = new Listeners<[ServerFrame]>();
-  const report = (error: Error): void => failed.tell(error);
+  const report = (error: Error): void => failed.emit(error);
 
   const requests = new Requests(timing, {
     send: (text) => connection.send(text),
@@ -118,19 +118,19 @@ export function createClient(options: ClientOptions): Client {
       requests.watch();
       subscriptions.followAll();
       requests.sendWaiting();
-      opened.tell();
+      opened.emit();
     },
     onText(text) {
       requests.heard();
       const frame = parseFrame(text);
       if (frame === undefined) return report(new Error("The gateway sent something that is not a frame"));
-      heard.tell(frame);
+      heard.emit(frame);
       if (frame.type === "event") subscriptions.dispatch(frame.event);
       else requests.answer(frame);
     },
     onClose(info) {
       requests.lose();
-      closed.tell(info);
+      closed.emit(info);
     },
     onError: report,
   });

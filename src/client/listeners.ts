@@ -1,18 +1,18 @@
 import type { Undo } from "./subscriptions.js";
 
 /** Who wants to hear of one thing. */
-export class Listeners<Told extends readonly unknown[]> {
-  readonly #all = new Set<(...told: Told) => void>();
+export class Listeners<Values extends readonly unknown[]> {
+  readonly #all = new Set<(...values: Values) => void>();
 
-  add(listener: (...told: Told) => void): Undo {
+  add(listener: (...values: Values) => void): Undo {
     this.#all.add(listener);
     return () => {
       this.#all.delete(listener);
     };
   }
 
-  tell(...told: Told): void {
-    for (const listener of this.#all) call(() => listener(...told));
+  emit(...values: Values): void {
+    for (const listener of this.#all) call(() => listener(...values));
   }
 }
 

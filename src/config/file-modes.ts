@@ -10,7 +10,7 @@ const enterable = 0o011;
  * What other users of this machine could do with the home, its secrets and the config, each as a problem with the command
  * that ends it. A config without keys may be read, and in a folder that is closed to others it needs no mode of its own.
  */
-export async function modeProblems(files: {
+export async function findModeProblems(files: {
   readonly home: string;
   readonly secrets: string;
   readonly config?: { readonly path: string; readonly holdsSecrets: boolean } | undefined;

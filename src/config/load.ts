@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { extname, join } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { type Fault, findJsonFault, findLineAndColumn } from "./faults/json-fault.js";
-import { modeProblems } from "./file-modes.js";
+import { findModeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
 import { isObject, type JsonObject } from "./substitute.js";
 
@@ -47,7 +47,7 @@ export async function loadConfig({ home, configPath, env }: LoadOptions): Promis
     const text = JSON.stringify(raw);
     const holdsSecrets = result.secrets.some((secret) => text.includes(JSON.stringify(secret).slice(1, -1)));
     const config = path === undefined ? undefined : { path, holdsSecrets };
-    const modes = await modeProblems({ home, secrets: join(home, "secrets.json"), config });
+    const modes = await findModeProblems({ home, secrets: join(home, "secrets.json"), config });
     return { ...result, problems: [...modes, ...secrets.problems, ...chosen.problems, ...result.problems] };
   };
   if (path === undefined) return settled({});

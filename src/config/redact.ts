@@ -17,8 +17,8 @@ type Path = readonly (string | number)[];
  */
 export async function redactConfig(path: string, text: string): Promise<RedactedConfig | undefined> {
   const placeholders: string[] = [];
-  const nameFor = (place: Path): string => {
-    const name = `MAXCLAW_${place
+  const nameFor = (keys: Path): string => {
+    const name = `MAXCLAW_${keys
       .join("_")
       .replaceAll(/[^A-Za-z0-9]+/g, "_")
       .toUpperCase()}`;
@@ -30,7 +30,7 @@ export async function redactConfig(path: string, text: string): Promise<Redacted
     const document = parseDocument(text);
     if (document.errors.length > 0) return undefined;
     const value: unknown = document.toJS();
-    for (const place of secretsIn(value)) document.setIn(place, nameFor(place));
+    for (const keys of secretsIn(value)) document.setIn(keys, nameFor(keys));
     return { text: document.toString(), placeholders };
   }
   let value: unknown;
@@ -40,7 +40,7 @@ export async function redactConfig(path: string, text: string): Promise<Redacted
     return undefined;
   }
   const secrets = [...secretsIn(value)];
-  for (const place of secrets) put(value, place, nameFor(place));
+  for (const keys of secrets) put(value, keys, nameFor(keys));
   // As it is, comments and spaces of its writer included, where nothing has to be replaced.
   return { text: secrets.length === 0 ? text : `${JSON.stringify(value, undefined, 2)}\n`, placeholders };
 }

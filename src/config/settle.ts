@@ -146,8 +146,8 @@ function meant(issue: z.core.$ZodIssue, found: unknown): string {
 }
 
 function elsewhere(key: string): string | undefined {
-  const places = configKeys().flatMap((path) => prefixes(path.split(".")));
-  return places.find((path) => plain(path.slice(path.lastIndexOf(".") + 1)) === plain(key));
+  const paths = configKeys().flatMap((path) => prefixes(path.split(".")));
+  return paths.find((path) => plain(path.slice(path.lastIndexOf(".") + 1)) === plain(key));
 }
 
 function prefixes(parts: readonly string[]): readonly string[] {

@@ -167,10 +167,10 @@ function closingOf({ outcome, answer }: Payload<"human_input_answered">): string
   return answer === "" ? "Nobody answered in time" : `Nobody answered in time: ${answer}`;
 }
 
-/** Tells each character of a message once, however often its stream is begun again or only told when stored. */
+/** Sends each character of a message once, however often its stream begins again, or comes only with the stored message. */
 class TextProgress {
   #current = { messageId: "", text: "" };
-  #told = { messageId: "", length: 0 };
+  #sent = { messageId: "", length: 0 };
 
   begin(messageId: string): void {
     this.#current = { messageId, text: "" };
@@ -182,11 +182,11 @@ class TextProgress {
     return this.complete(messageId, this.#current.text);
   }
 
-  /** What of `text` has not been told yet. */
+  /** The part of `text` that was not sent yet. */
   complete(messageId: string, text: string): string {
-    if (this.#told.messageId !== messageId) this.#told = { messageId, length: 0 };
-    const news = text.slice(this.#told.length);
-    this.#told.length += news.length;
+    if (this.#sent.messageId !== messageId) this.#sent = { messageId, length: 0 };
+    const news = text.slice(this.#sent.length);
+    this.#sent.length += news.length;
     return news;
   }
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { RequestError } from "../errors.js";
-import type { Places } from "./connection-places.js";
+import type { ConnectionSlots } from "./connection-slots.js";
 import { sendFault, sendJson } from "./exchange.js";
 import { toFaultReply } from "./faults.js";
 import type { Guard } from "./guard.js";
@@ -63,7 +63,7 @@ export function createRequestHandler(
   settings: HttpSettings,
   api: GatewayApi,
   guard: Guard,
-  places: Places,
+  slots: ConnectionSlots,
 ): RequestHandler {
   const router = createRouter(allRoutes);
   const underWay = new Map<AbortController, Promise<void>>();
@@ -96,7 +96,7 @@ export function createRequestHandler(
     if (route.method !== "GET" && route.takesFile !== true) requireJsonIfBody(request);
     // A streamed answer to a post is a request like any other; who gets a stream stays.
     const client = request.method === "GET" ? "sse" : undefined;
-    const holdOpen = (): void => void response.once("close", places.take(client));
+    const holdOpen = (): void => void response.once("close", slots.take(client));
     await route.handle({ request, response, target, params, api, settings, signal, holdOpen });
   };
 

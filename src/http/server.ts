@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { ConfigError } from "../errors.js";
-import { createPlaces } from "./connection-places.js";
+import { createConnectionSlots } from "./connection-slots.js";
 import type { FaultReply } from "./faults.js";
 import { createGuard, isLoopbackHost } from "./guard.js";
 import { type HttpOptions, withDefaults } from "./options.js";
@@ -45,9 +45,9 @@ export async function openHttpServer(
 
   let port = settings.port;
   const guard = createGuard(settings, () => port);
-  const places = createPlaces(settings.maxConnections, settings.onClient);
-  const sockets = createWebSockets(settings, api, guard, places);
-  const handler = createRequestHandler(settings, api, guard, places);
+  const slots = createConnectionSlots(settings.maxConnections, settings.onClient);
+  const sockets = createWebSockets(settings, api, guard, slots);
+  const handler = createRequestHandler(settings, api, guard, slots);
   const server = createServer(
     {
       headersTimeout: settings.headersTimeoutMs,

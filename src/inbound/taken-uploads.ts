@@ -22,7 +22,7 @@ export class TakenUploads {
   }
 
   /** The upload goes, what the session has of it stays. `taken`: `<mark>-<name>` in the session's folder. */
-  async moved(upload: string, sessionKey: string, taken: string): Promise<void> {
+  async noteMoved(upload: string, sessionKey: string, taken: string): Promise<void> {
     const id = uploadName.exec(basename(upload))?.[1];
     const mark = basename(taken).split("-", 1)[0];
     const isUpload =

@@ -84,7 +84,7 @@ export function createUploads(options: {
         const known = await lstat(path).catch(() => undefined);
         const sizeBytes = known?.isFile() === true ? known.size : await files.copy(file.path, filename, path);
         await noteSender?.(path, by);
-        await taken.moved(file.path, sessionKey, path);
+        await taken.noteMoved(file.path, sessionKey, path);
         handed.push({ path, filename, mimeType: file.mimeType, sizeBytes });
       }
       return handed;
@@ -126,7 +126,7 @@ class UploadFolder {
       broken = error;
     });
     try {
-      return await writeReal(await realPlaceOf(target), bytes, { mode: 0o600, folderMode: 0o700 });
+      return await writeReal(await realPathOf(target), bytes, { mode: 0o600, folderMode: 0o700 });
     } catch (error) {
       if (error === broken) throw error;
       this.#log.warn(`A file could not be written: ${messageOf(error)}`, { file: name, error });
@@ -201,7 +201,7 @@ function isUnfinished(name: string): boolean {
 }
 
 /** What leads to the folder may be a link. */
-async function realPlaceOf(target: string): Promise<string> {
+async function realPathOf(target: string): Promise<string> {
   const folder = await resolveReal(dirname(target));
   if (!folder.ok) throw new PathChangedError(target);
   return join(folder.path, basename(target));

@@ -30,9 +30,9 @@ async function append(file: string, by: string | undefined): Promise<void> {
   const received = path.dirname(file);
   const name = path.basename(file);
   if ((await read(received)).get(name) === by) return;
-  const place = placeOf(received);
-  await mkdir(path.dirname(place), { recursive: true, mode: 0o700 });
-  const handle = await open(place, "a", 0o600);
+  const listFile = listFileOf(received);
+  await mkdir(path.dirname(listFile), { recursive: true, mode: 0o700 });
+  const handle = await open(listFile, "a", 0o600);
   try {
     // A line that a crash cut off ends here.
     await handle.appendFile(`\n${JSON.stringify({ name, by })}\n`);
@@ -43,7 +43,7 @@ async function append(file: string, by: string | undefined): Promise<void> {
 }
 
 async function read(received: string): Promise<ReadonlyMap<string, string>> {
-  const text = await readFile(placeOf(received), "utf8").catch((error: NodeJS.ErrnoException) => {
+  const text = await readFile(listFileOf(received), "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "";
     throw error;
   });
@@ -65,6 +65,6 @@ function parse(line: string): z.output<typeof record> | undefined {
   }
 }
 
-function placeOf(received: string): string {
+function listFileOf(received: string): string {
   return path.join(path.dirname(received), fileName);
 }

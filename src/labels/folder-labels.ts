@@ -1,6 +1,6 @@
 import { chmod, lstat, readdir, readlink, utimes } from "node:fs/promises";
 import path from "node:path";
-import { keptNames } from "../policy/places/zones.js";
+import { keptNames } from "../policy/locations/zones.js";
 import { shownName } from "../util/files/file-name.js";
 import { newId } from "../util/ids.js";
 import { namesOf } from "../util/text/untrusted.js";

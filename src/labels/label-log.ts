@@ -37,8 +37,8 @@ export class LabelLog {
     });
     this.#endsWithLine = text === "" || text.endsWith("\n");
     const records = text.split("\n").flatMap(parse);
-    const place = records.findLast((record) => record.kind === "place");
-    const isCopy = place !== undefined && place.ino !== (await this.#ino());
+    const origin = records.findLast((record) => record.kind === "place");
+    const isCopy = origin !== undefined && origin.ino !== (await this.#ino());
     return { records: records.filter(({ kind }) => kind !== "place"), isCopy };
   }
 
@@ -49,8 +49,8 @@ export class LabelLog {
       const handle = await open(this.#file, "a", 0o600);
       try {
         const { size, ino } = await handle.stat({ bigint: true });
-        const place: LabelRecord = { kind: "place", ino: String(ino) };
-        const text = toText(size === 0n ? [place, ...records] : records);
+        const origin: LabelRecord = { kind: "place", ino: String(ino) };
+        const text = toText(size === 0n ? [origin, ...records] : records);
         await handle.appendFile(this.#endsWithLine ? text : `\n${text}`);
         this.#endsWithLine = true;
         await handle.datasync();

@@ -3,7 +3,7 @@ import { FolderLabels, isBelow, type RunMark, type Writing } from "./folder-labe
 
 export interface LabelsOptions {
   /** A session's own folder and what the gateway keeps beside it, as real paths. */
-  readonly placesOf: (folder: string) => { readonly own: string; readonly kept: string };
+  readonly foldersOf: (folder: string) => { readonly own: string; readonly kept: string };
   /** Where the labels of all files that no session owns are kept. */
   readonly sharedFile: string;
   /** Says of files that grow by passages whether others have a say in some of them. */
@@ -29,12 +29,12 @@ export interface Labels {
 const maxFolders = 300;
 const fileName = "labels.jsonl";
 
-export function createLabels({ placesOf, sharedFile, foreignTexts, now }: LabelsOptions): Labels {
+export function createLabels({ foldersOf, sharedFile, foreignTexts, now }: LabelsOptions): Labels {
   const shared = new FolderLabels({ file: sharedFile, now });
   const folders = new Map<string, FolderLabels>();
 
   const of = (folder: string): FolderLabels => {
-    const { own, kept } = placesOf(folder);
+    const { own, kept } = foldersOf(folder);
     const known = folders.get(own);
     if (known !== undefined) return known;
     for (const [name, one] of folders) if (folders.size >= maxFolders && one.isIdle) folders.delete(name);
@@ -45,7 +45,7 @@ export function createLabels({ placesOf, sharedFile, foreignTexts, now }: Labels
 
   const storeOf = (target: string, folder: string | undefined): FolderLabels => {
     if (folder === undefined) return shared;
-    const { own, kept } = placesOf(folder);
+    const { own, kept } = foldersOf(folder);
     return [own, kept].some((root) => isBelow(root, target)) ? of(folder) : shared;
   };
 
@@ -63,6 +63,6 @@ export function createLabels({ placesOf, sharedFile, foreignTexts, now }: Labels
       const all = await Promise.all(stores);
       return (target) => all.some((isForeign) => isForeign(target));
     },
-    forget: (folder) => void folders.delete(placesOf(folder).own),
+    forget: (folder) => void folders.delete(foldersOf(folder).own),
   };
 }

@@ -59,7 +59,7 @@ export function createSession(api: GatewayApi, key: string): AgentSession {
     key,
     send(text, options = {}) {
       const events = new EventList();
-      void tellTurn(api, key, events, {
+      void followTurn(api, key, events, {
         accept: () => accept(text, options),
         end: (messageId) => end(messageId, options.signal),
       });
@@ -82,8 +82,8 @@ interface OneTurn {
   readonly end: (messageId: string) => Promise<TurnOutcome>;
 }
 
-/** Never rejects: what goes wrong is told by the list. */
-async function tellTurn(api: GatewayApi, key: string, events: EventList, turn: OneTurn): Promise<void> {
+/** Never rejects: the list reports what goes wrong. */
+async function followTurn(api: GatewayApi, key: string, events: EventList, turn: OneTurn): Promise<void> {
   const subscriptions: Subscription[] = [];
   try {
     const subscription = api.subscribe(key, {}, (event) => events.push(event));
@@ -91,8 +91,8 @@ async function tellTurn(api: GatewayApi, key: string, events: EventList, turn: O
     await subscription.joinedAt;
     const { turnId } = await turn.end(await turn.accept());
     // A message that was given up without a turn, or whose turn was over before, has no end to come.
-    const isTold = turnId !== "" && events.some((event) => event.turn_id === turnId);
-    if (isTold) await events.until((event) => event.turn_id === turnId && specOf(event.type).terminal === true);
+    const isShown = turnId !== "" && events.some((event) => event.turn_id === turnId);
+    if (isShown) await events.until((event) => event.turn_id === turnId && specOf(event.type).terminal === true);
     events.finish();
   } catch (error) {
     events.finish(error);

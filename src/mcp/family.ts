@@ -1,7 +1,7 @@
 import { messageOf, RequestError } from "../errors.js";
 import type { Tool } from "../tools/tool.js";
 import { createGate } from "../util/async/gate.js";
-import { placeProblems } from "./server-folder.js";
+import { folderProblems } from "./server-folder.js";
 import type { ServerStatus, Servers, ServersOptions } from "./servers.js";
 import { endpointOf, type McpServerSettings } from "./settings.js";
 
@@ -70,7 +70,7 @@ export class McpFamily implements AsyncDisposable {
   /** What is wrong with servers, each as one sentence. */
   problems(): readonly string[] {
     return [
-      ...placeProblems(this.#settings, this.#options),
+      ...folderProblems(this.#settings, this.#options),
       ...(this.#failure === undefined ? [] : [this.#failure]),
       ...this.#status().flatMap(({ name, state, reason }) =>
         reason === undefined || state === "connected" ? [] : [`MCP server ${name} is not connected: ${reason}`],

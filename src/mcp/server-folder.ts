@@ -23,25 +23,25 @@ export async function emptyServerFolder(folder: string): Promise<void> {
 }
 
 /** What is risky about the places of servers that are started here, each as one sentence. */
-export function placeProblems(
+export function folderProblems(
   servers: readonly McpServerSettings[],
   { home, workspace }: { readonly home: string; readonly workspace: string },
 ): readonly string[] {
   return servers.flatMap(({ name, command, args, cwd }) => {
     if (command === undefined) return [];
     const inside = [cwd, command, ...args.filter((arg) => /\.\w{1,4}$/.test(arg))].find(
-      (place) => place !== undefined && path.isAbsolute(place) && isBelow(workspace, place),
+      (target) => target !== undefined && path.isAbsolute(target) && isBelow(workspace, target),
     );
     const risk: string[] =
       inside === undefined
         ? []
         : [
-            `MCP server ${name} runs ${inside}, which lies in the workspace: who can write there decides what it does. Move it elsewhere.`,
+            `MCP server ${name} runs ${inside}, which is in the workspace: everybody who can write there decides what it does. Move it elsewhere.`,
           ];
     const relative = cwd === undefined ? args.find((arg) => /^\.{1,2}(?:[\\/]|$)/.test(arg)) : undefined;
     if (relative !== undefined)
       risk.push(
-        `MCP server ${name} is given ${relative}, which means an empty folder of its own: write the whole path, or set tools.mcpServers.${name}.cwd.`,
+        `MCP server ${name} is given ${relative}, a path in its own empty folder. Write the whole path, or set tools.mcpServers.${name}.cwd.`,
       );
     const left = cwd === undefined ? namesIn(serverFolderOf(home, name)) : [];
     if (left.length === 0) return risk;
@@ -53,8 +53,8 @@ export function placeProblems(
   });
 }
 
-function isBelow(root: string, place: string): boolean {
-  const relative = path.relative(root, place);
+function isBelow(root: string, target: string): boolean {
+  const relative = path.relative(root, target);
   return relative === "" || (relative.split(path.sep)[0] !== ".." && !path.isAbsolute(relative));
 }
 

@@ -14,7 +14,7 @@ export type TryOutcome =
 /** Connects to a server once, lists its tools and leaves it. Never throws but for an abort. */
 export async function tryServer(
   server: McpServerSettings,
-  place: {
+  gateway: {
     readonly home: string;
     readonly workspace: string;
     readonly version: string;
@@ -23,15 +23,15 @@ export async function tryServer(
   signal: AbortSignal,
 ): Promise<TryOutcome> {
   const from = performance.now();
-  const mask = serverMask(server, place.secrets);
+  const mask = serverMask(server, gateway.secrets);
   // The gateway may be running the same server in the folder that it has there.
   const folder = await mkdtemp(join(tmpdir(), "maxclaw-mcp-test-"));
   try {
-    const store = createLoginStore(place.home);
+    const store = createLoginStore(gateway.home);
     const isLoggedIn = server.url !== undefined && (await store.read(server))?.tokens !== undefined;
     const auth = isLoggedIn ? createAuth(server, store, () => {}) : undefined;
-    const closed = [place.home, place.workspace];
-    const options = { version: place.version, folder, closed, mask, auth, limits: defaultLimits, onChanged() {} };
+    const closed = [gateway.home, gateway.workspace];
+    const options = { version: gateway.version, folder, closed, mask, auth, limits: defaultLimits, onChanged() {} };
     const session = await openSession(server, options, signal);
     const ms = Math.round(performance.now() - from);
     await session.close();

@@ -42,9 +42,9 @@ interface FoundMessage {
 }
 
 /** All that can be found: conversations, the notes of chats, and the files of the owner's memory. */
-export async function memorySources(ports: SourcePorts): Promise<readonly Source[]> {
+export async function listMemorySources(ports: SourcePorts): Promise<readonly Source[]> {
   const { sessions, whoseOf, provenance } = ports;
-  const conversations = await sessionSources(sessions, whoseOf);
+  const conversations = await listSessionSources(sessions, whoseOf);
   const chats = conversations.map(({ id }) => whoseOf(id)).filter(({ audience }) => audience === "others");
   const notes = await chatSources(new Set(chats.map(({ chat }) => chat)), ports.notesFile, provenance);
   return [...conversations, ...notes, ...(await fileSources(ports.workspace, provenance))];
@@ -74,7 +74,7 @@ export function searchReach({ audience, chat }: Whose, whoseOf: WhoseOf): Search
   };
 }
 
-async function sessionSources(sessions: FoundSessions, whoseOf: WhoseOf): Promise<readonly Source[]> {
+async function listSessionSources(sessions: FoundSessions, whoseOf: WhoseOf): Promise<readonly Source[]> {
   const newest = (await sessions.list()).slice(0, maxSessions);
   return newest.map(({ key, messageCount, lastMessageAt }) => ({
     id: key,

@@ -106,9 +106,9 @@ async function planTree(
     const target = join(workspace, to, name);
     const what = name === "" ? to : `${to}/${name}`;
     const inner = members.map((path) => path.slice(name.length));
-    const places = inner.map((path) => [join(from, name, path), join(target, path)] as const);
+    const pairs = inner.map((path) => [join(from, name, path), join(target, path)] as const);
     const isThere = (await lstat(target).catch(ifMissing(undefined))) !== undefined;
-    const isSame = isThere && (await Promise.all(places.map(([one, other]) => isSameFile(one, other)))).every(Boolean);
+    const isSame = isThere && (await Promise.all(pairs.map(([one, other]) => isSameFile(one, other)))).every(Boolean);
     if (isSame) steps.push({ area, what, status: "same" });
     else if (isThere) steps.push({ area, what, status: "kept", remark: "yours is another one" });
     else steps.push({ area, what, status: "new", apply: () => copyWhole(join(from, name), inner, target) });
@@ -128,9 +128,9 @@ async function copyWhole(from: string, inner: readonly string[], to: string): Pr
   await mkdir(dirname(to), { recursive: true });
   await rm(staging, { recursive: true, force: true });
   for (const path of inner) {
-    const place = join(staging, path);
-    await mkdir(dirname(place), { recursive: true });
-    await copyFile(join(from, path), place, constants.COPYFILE_EXCL);
+    const staged = join(staging, path);
+    await mkdir(dirname(staged), { recursive: true });
+    await copyFile(join(from, path), staged, constants.COPYFILE_EXCL);
   }
   if ((await lstat(to).catch(ifMissing(undefined))) !== undefined) throw new Error(`${to} is there by now`);
   await rename(staging, to);

@@ -113,14 +113,14 @@ export async function findWorkspace(
 /** The notes that are there, each with its place in our workspace. */
 export async function findNotes(
   workspace: string,
-  places: Readonly<Record<string, string>>,
+  targets: Readonly<Record<string, string>>,
 ): Promise<readonly { readonly from: string; readonly to: string }[]> {
   const found: { from: string; to: string }[] = [];
-  for (const [name, to] of Object.entries(places)) {
+  for (const [name, to] of Object.entries(targets)) {
     const from = join(workspace, name);
     if (await isFile(from)) found.push({ from, to });
   }
-  const taken = new Set(Object.keys(places));
+  const taken = new Set(Object.keys(targets));
   for (const name of await namesIn(join(workspace, "memory"))) {
     const from = join(workspace, "memory", name);
     if (!name.endsWith(".md") || taken.has(`memory/${name}`) || !(await isFile(from))) continue;

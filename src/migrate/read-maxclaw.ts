@@ -19,7 +19,10 @@ export async function readMaxclaw(folder: string, homedir: string, now: number):
     isObject(section) ? (channelSetting(name, section, problems) ?? []) : [],
   );
   if (await isFile(join(folder, gatewayLogName)))
-    problems.push({ what: folder, why: "its logs stay behind: maxclaw backup and restore move such a home as it is" });
+    problems.push({
+      what: folder,
+      why: "its logs are not moved: maxclaw backup and restore move such a home as it is",
+    });
   return {
     kind: "maxclaw",
     folder,

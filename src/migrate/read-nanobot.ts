@@ -41,7 +41,7 @@ export async function readNanobot(folder: string, homedir: string, now: number):
   let jobs = {};
   for (const path of [join(folder, "cron", "jobs.json"), join(workspace, "cron", "jobs.json")]) {
     const found = toCamelKeys(await readObject(path, problems));
-    const stored = await withPendingJobs(isObject(found) ? found : {}, join(dirname(path), "action.jsonl"), problems);
+    const stored = await addPendingJobs(isObject(found) ? found : {}, join(dirname(path), "action.jsonl"), problems);
     jobs = { ...jobs, ...toGoJobs(stored, path, now, problems) };
   }
   return {
@@ -51,7 +51,7 @@ export async function readNanobot(folder: string, homedir: string, now: number):
     notes: [...(await findNotes(workspace, notes)), ...(await findHistory(workspace))],
     skillFolders: [join(workspace, "skills")],
     trees: [],
-    sessions: await readSessions(await sessionFolders(folder, workspace), problems),
+    sessions: await readSessions(await findSessionFolders(folder, workspace), problems),
     jobs,
     settings: [...channels, ...providers, ...commonSettings(config)],
     problems,
@@ -59,7 +59,7 @@ export async function readNanobot(folder: string, homedir: string, now: number):
 }
 
 /** What was added, changed and removed while its gateway did not run is in a file beside the jobs, until it looks. */
-async function withPendingJobs(stored: JsonObject, path: string, problems: Problem[]): Promise<JsonObject> {
+async function addPendingJobs(stored: JsonObject, path: string, problems: Problem[]): Promise<JsonObject> {
   if (!(await isFile(path))) return stored;
   const all = Array.isArray(stored.jobs) ? stored.jobs : [];
   const jobs = new Map<unknown, unknown>(all.map((job, index) => [textAt(job, "id") ?? index, job]));
@@ -75,7 +75,7 @@ async function withPendingJobs(stored: JsonObject, path: string, problems: Probl
 }
 
 /** Newer ones have a folder for each workspace, by the number that stands in it; that of ours goes first. */
-async function sessionFolders(folder: string, workspace: string): Promise<readonly string[]> {
+async function findSessionFolders(folder: string, workspace: string): Promise<readonly string[]> {
   const root = join(folder, "sessions");
   const own = (await readFile(join(workspace, ".nanobot", "workspace-id"), "utf8").catch(() => "")).trim();
   const others = (await namesIn(root)).filter((name) => /^[0-9a-f]{32}$/.test(name) && name !== own);

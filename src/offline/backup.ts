@@ -31,14 +31,14 @@ export async function makeBackup(files: GatewayFiles, request: BackupRequest, si
   const file = resolve(request.file);
   if (existsSync(file))
     throw new EngineError(`${file} exists already. Name another file, or move it away.`, { kind: "persistence" });
-  const [realHome, realWorkspace] = await Promise.all([real(home), real(workspace)]);
+  const [realHome, realWorkspace] = await Promise.all([readRealPath(home), readRealPath(workspace)]);
   if (isInside(realHome, realWorkspace))
     throw new EngineError(
       `The workspace ${workspace} holds the home ${home}, so they cannot be told apart. Set agents.defaults.workspace to a folder of its own.`,
       { kind: "persistence" },
     );
   const unfinished = `${file}.${process.pid}.part`;
-  const folder = await real(dirname(file));
+  const folder = await readRealPath(dirname(file));
   const inHome = relative(realHome, realWorkspace);
   const held = segment === undefined ? undefined : { ...segment, sinceMs: Date.now() };
   const locks = segment === undefined ? await lockFiles(home, workspace) : [];
@@ -72,6 +72,6 @@ export async function makeBackup(files: GatewayFiles, request: BackupRequest, si
   }
 }
 
-async function real(path: string): Promise<string> {
+async function readRealPath(path: string): Promise<string> {
   return await realpath(path).catch(() => resolve(path));
 }

@@ -6,7 +6,7 @@ import { type EventReport, type VerifyOptions, verifyStoredEvents } from "../eng
 import { systemKey } from "../events/session-key.js";
 import { createSessionFiles, gatewayLogName, logSuffix } from "../sessions/file-names.js";
 
-export type { EventTrace, TracedPlace } from "../engine/embedded/inspect/trace.js";
+export type { EventTrace, TracedPosition } from "../engine/embedded/inspect/trace.js";
 export type { EventReport } from "../engine/embedded/inspect/verify.js";
 
 /** The files of a gateway that does not run, or that holds them still. */

@@ -66,7 +66,7 @@ async function migrateHome(
 ): Promise<MigratedHome> {
   const source = await readSource(home, homedir, now);
   const { kind, folder, workspace } = source;
-  if ((await real(workspace)) === (await real(target.workspace)))
+  if ((await readRealPath(workspace)) === (await readRealPath(target.workspace)))
     throw new ConfigError(
       `${folder} has the workspace ${workspace}, which is in use here already. Set another agents.defaults.workspace first.`,
     );
@@ -84,9 +84,9 @@ async function migrateHome(
 }
 
 async function chosenHomes({ target, homedir, from, kind }: MigrationRequest): Promise<readonly Candidate[]> {
-  const home = await real(target.home);
+  const home = await readRealPath(target.home);
   if (from !== undefined) {
-    const folder = await real(from);
+    const folder = await readRealPath(from);
     if (isInside(home, folder) || isInside(folder, home))
       throw new ConfigError(
         `${from} is in use as the home already: name another one with MAXCLAW_HOME, e.g. ~/.maxclaw.`,
@@ -99,7 +99,7 @@ async function chosenHomes({ target, homedir, from, kind }: MigrationRequest): P
   const candidates = (await findHomes(homedir)).filter((candidate) => kind === undefined || candidate.kind === kind);
   const others = new Map<string, Candidate>();
   for (const candidate of candidates) {
-    const folder = await real(candidate.folder);
+    const folder = await readRealPath(candidate.folder);
     if (folder !== home && !others.has(folder)) others.set(folder, { ...candidate, folder });
   }
   if (others.size > 0) return [...others.values()];
@@ -109,6 +109,6 @@ async function chosenHomes({ target, homedir, from, kind }: MigrationRequest): P
   );
 }
 
-async function real(path: string): Promise<string> {
+async function readRealPath(path: string): Promise<string> {
   return await realpath(path).catch(() => resolve(path));
 }

@@ -6,7 +6,7 @@ import { approverOf } from "./approvers.js";
 import { ownerChannels } from "./audience.js";
 import { type CommandUse, commandLimit } from "./commands/commands.js";
 import { type Grants, scopeOf } from "./grants.js";
-import { createZones } from "./places/zones.js";
+import { createZones } from "./locations/zones.js";
 import { createRules, type PolicyRule, problemsOfRules } from "./rules.js";
 import { createToolLimits } from "./tool-limits.js";
 

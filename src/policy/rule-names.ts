@@ -5,14 +5,14 @@ import { trimEndWhere, withoutSlashes } from "../util/text/trim-where.js";
 import { argumentOf, type ToolAccess } from "./access.js";
 import { parseWords } from "./commands/shell-words.js";
 
-/** How rules know places: what a path below the workspace is called, and where it truly is. */
-export interface PlaceNames {
+/** How rules name a location: what a path below the workspace is called, and where it truly is. */
+export interface LocationNames {
   readonly nameOf: (path: string) => string;
   readonly toReal: (path: string) => string;
 }
 
 /** What a rule that allows is compared with: the thing by the names that it goes by, letter by letter. */
-export function exactNames(access: ToolAccess, { nameOf }: PlaceNames): readonly string[] {
+export function exactNames(access: ToolAccess, { nameOf }: LocationNames): readonly string[] {
   const argument = argumentOf(access);
   if (access.kind === "read" || access.kind === "write") return [argument, nameOf(argument)];
   if (access.kind === "network" && URL.canParse(argument)) {
@@ -23,10 +23,10 @@ export function exactNames(access: ToolAccess, { nameOf }: PlaceNames): readonly
 }
 
 /** Whether a rule that denies or asks means this, in whatever way either of them is written. */
-export function matchesWidely(argument: string, access: ToolAccess, places: PlaceNames): boolean {
-  const names = wideNames(access, places);
+export function matchesWidely(argument: string, access: ToolAccess, locations: LocationNames): boolean {
+  const names = wideNames(access, locations);
   const folded = [...new Set(names.map(fold))];
-  return widePatterns(argument, places).some(
+  return widePatterns(argument, locations).some(
     ({ exact, wide }) =>
       names.some((name) => matchesGlob(exact, name)) || folded.some((name) => matchesGlob(wide, name)),
   );
@@ -37,7 +37,7 @@ interface WidePattern {
   readonly wide: Glob;
 }
 
-function widePatterns(argument: string, { toReal }: PlaceNames): readonly WidePattern[] {
+function widePatterns(argument: string, { toReal }: LocationNames): readonly WidePattern[] {
   const isAddress = /^[a-z][a-z0-9+.-]*:\/\//i.test(argument);
   const asPath = isAddress ? argument : path.normalize(argument);
   const texts = [
@@ -51,8 +51,8 @@ function widePatterns(argument: string, { toReal }: PlaceNames): readonly WidePa
   return [...new Set(texts)].map((text) => ({ exact: globOf(text), wide: globOf(fold(text)) }));
 }
 
-function wideNames(access: ToolAccess, places: PlaceNames): readonly string[] {
-  const exact = exactNames(access, places);
+function wideNames(access: ToolAccess, locations: LocationNames): readonly string[] {
+  const exact = exactNames(access, locations);
   switch (access.kind) {
     case "network":
       return [...exact, ...addressNames(access.url)];

@@ -1,7 +1,7 @@
 import { globOf, matchesGlob } from "../util/files/glob.js";
 import { isCallOfParts, type ToolAccess, type ToolUse } from "./access.js";
 import { allowedCommand } from "./commands/allowed-command.js";
-import { exactNames, matchesWidely, type PlaceNames } from "./rule-names.js";
+import { exactNames, type LocationNames, matchesWidely } from "./rule-names.js";
 
 /** One entry of `policy.rules`. What is absent matches everything; `*` stands for any text, `?` for one character. */
 export interface PolicyRule {
@@ -23,8 +23,11 @@ export interface RuleMatch {
 }
 
 /** Finds the last rule that matches. */
-export function createRules(rules: readonly PolicyRule[], places: PlaceNames): (use: ToolUse) => RuleMatch | undefined {
-  const compiled = rules.map((rule, index) => compile(rule, index, places)).reverse();
+export function createRules(
+  rules: readonly PolicyRule[],
+  locations: LocationNames,
+): (use: ToolUse) => RuleMatch | undefined {
+  const compiled = rules.map((rule, index) => compile(rule, index, locations)).reverse();
   const finder = new RuleFinder(compiled);
   return (use) => {
     const rule = finder.find(use);
@@ -119,11 +122,11 @@ interface CompiledRule {
   readonly mayMeanPart: (access: ToolAccess) => boolean;
 }
 
-function compile(rule: PolicyRule, index: number, places: PlaceNames): CompiledRule {
+function compile(rule: PolicyRule, index: number, locations: LocationNames): CompiledRule {
   const tool = globOf(rule.tool ?? "*");
   const channel = globOf(rule.channel ?? "*");
   const sender = globOf(rule.sender ?? "*");
-  const fits = rule.argument === undefined ? () => true : argumentMatcher(rule.argument, rule.verdict, places);
+  const fits = rule.argument === undefined ? () => true : argumentMatcher(rule.argument, rule.verdict, locations);
   const isForAll = rule.argument === undefined || /^\*+$/.test(rule.argument);
   return {
     index,
@@ -150,7 +153,7 @@ function textsIn(value: unknown): readonly string[] {
 function argumentMatcher(
   argument: string,
   verdict: PolicyRule["verdict"],
-  places: PlaceNames,
+  locations: LocationNames,
 ): (access: ToolAccess) => boolean {
   if (verdict !== "allow") {
     // The same call is compared anew for each thing that it does.
@@ -158,7 +161,7 @@ function argumentMatcher(
     return (access) => {
       const known = calls.get(access);
       if (known !== undefined) return known;
-      const matches = matchesWidely(argument, access, places);
+      const matches = matchesWidely(argument, access, locations);
       if (access.kind === "call") calls.set(access, matches);
       return matches;
     };
@@ -168,5 +171,5 @@ function argumentMatcher(
   return (access) =>
     access.kind === "command"
       ? command.matches(access.command)
-      : exactNames(access, places).some((name) => matchesGlob(glob, name));
+      : exactNames(access, locations).some((name) => matchesGlob(glob, name));
 }

@@ -2,8 +2,14 @@ import { visible, visibleAddress } from "../util/text/visible.js";
 import { type ExecutionMode, isOpenCommand, type ToolAccess, type ToolUse, unknownAccess } from "./access.js";
 import { reachOf } from "./commands/command-reach.js";
 import { type CommandGround, harmOf } from "./commands/harmful-commands.js";
-import { createPlaceLimits, inPrivate, isPrivate, onlyOwners, type PlaceLimits } from "./places/place-limits.js";
-import type { Zones } from "./places/zones.js";
+import {
+  createLocationLimits,
+  inPrivate,
+  isPrivate,
+  type LocationLimits,
+  onlyOwners,
+} from "./locations/location-limits.js";
+import type { Zones } from "./locations/zones.js";
 
 /** What is denied whatever rules say, and what is risky. */
 export interface ToolLimits {
@@ -35,7 +41,7 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
     const { workspace, home, userHome } = options;
     return { cwd: cwd ?? folder, workspace: zones.toReal(workspace), home, userHome };
   };
-  const places = createPlaceLimits(restrictToWorkspace, zones);
+  const locations = createLocationLimits(restrictToWorkspace, zones);
   return {
     limitOf(use) {
       const { tool, access } = use;
@@ -44,26 +50,26 @@ export function createToolLimits(options: LimitOptions, zones: Zones): ToolLimit
         return `${tool.name} is not allowed while agents.defaults.executionMode is "safe": it may change something.`;
       if (use.isPlanning === true && !isReading && tool.risk !== "none")
         return `${tool.name} waits for the person's go (/plan go): while a plan is being made, tools may only read.`;
-      return limitOfAccess(use, places);
+      return limitOfAccess(use, locations);
     },
-    riskOf: (use) => riskOf(use, places),
+    riskOf: (use) => riskOf(use, locations),
     reachOf: ({ access, folder }) =>
       isBare(access)
         ? reachOf(access.command, groundOf(access, folder), { zones, folder, mayLeave: !restrictToWorkspace })
         : undefined,
     harmOf: ({ access, folder }) => (isBare(access) ? harmOf(access.command, groundOf(access, folder)) : undefined),
-    steers: (use) => use.access.kind === "write" && places.steers(use, use.access.path),
+    steers: (use) => use.access.kind === "write" && locations.steers(use, use.access.path),
     nameOf: (use) => nameOf(use, zones),
   };
 }
 
-function limitOfAccess(use: ToolUse, places: PlaceLimits): string | undefined {
+function limitOfAccess(use: ToolUse, locations: LocationLimits): string | undefined {
   const { tool, access, speaker } = use;
   switch (access.kind) {
     case "read":
-      return places.readLimit(use, access.path);
+      return locations.readLimit(use, access.path);
     case "write":
-      return places.writeLimit(use, access.path);
+      return locations.writeLimit(use, access.path);
     case "chat":
       return access.isOwn || speaker.role === "owner"
         ? undefined
@@ -84,13 +90,13 @@ function limitOfAccess(use: ToolUse, places: PlaceLimits): string | undefined {
   }
 }
 
-function riskOf(use: ToolUse, places: PlaceLimits): string | undefined {
+function riskOf(use: ToolUse, locations: LocationLimits): string | undefined {
   const { tool, access } = use;
   switch (access.kind) {
     case "read":
       return undefined;
     case "write":
-      return places.writeRisk(use, access.path);
+      return locations.writeRisk(use, access.path);
     case "network":
       return isPosting(access) ? "that sends something out" : undefined;
     case "chat":

@@ -18,7 +18,7 @@ export interface Rests {
   /** Somebody wants this model now. */
   end(model: ChosenModel): void;
   /** One sentence for each model that rests. */
-  told(): readonly string[];
+  describe(): readonly string[];
 }
 
 export function createRests({ log, now = Date.now }: { readonly log: Logger; readonly now?: () => number }): Rests {
@@ -42,7 +42,7 @@ export function createRests({ log, now = Date.now }: { readonly log: Logger; rea
       },
     }),
     end: (model) => void rests.delete(keyOf(model)),
-    told: () =>
+    describe: () =>
       [...rests.values()]
         .filter(({ until }) => until > now())
         .map(({ label, until, why }) => {

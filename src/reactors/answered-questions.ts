@@ -105,15 +105,15 @@ async function findShown(
     if (isWhole || events.length === 0) break;
     before = events[0]?.seq ?? 0;
   }
-  const told = found.flatMap((event) =>
+  const changes = found.flatMap((event) =>
     event.type === "outbound_delivery_changed" && event.payload.outbound_id.startsWith(`${requestId}#`)
       ? [event.payload]
       : [],
   );
   // The buttons are below the last piece.
-  const queued = told.filter(({ status }) => status === "queued").at(-1);
+  const queued = changes.filter(({ status }) => status === "queued").at(-1);
   if (queued === undefined) return undefined;
-  const sent = told.find(({ status, outbound_id }) => status === "sent" && outbound_id === queued.outbound_id);
+  const sent = changes.find(({ status, outbound_id }) => status === "sent" && outbound_id === queued.outbound_id);
   return { chatId: queued.chat_id, content: queued.content ?? "", platformMessageId: sent?.platform_message_id };
 }
 

@@ -23,7 +23,7 @@ function listen(bus: EventConsumer, log: Logger): readonly Unsubscribe[] {
     bus.on("turn_execution_complete", (event) => {
       const { stop_reason, iterations, duration_ms, usage, tool_calls, cost_usd } = event.payload;
       log.info("Turn complete", {
-        ...placeOf(event),
+        ...logFieldsOf(event),
         stop_reason,
         iterations,
         duration_ms,
@@ -35,10 +35,10 @@ function listen(bus: EventConsumer, log: Logger): readonly Unsubscribe[] {
     }),
     bus.on("turn_execution_failed", (event) => {
       const { code, category, message, recoverable, duration_ms } = event.payload;
-      log.warn("Turn failed", { ...placeOf(event), code, category, reason: message, recoverable, duration_ms });
+      log.warn("Turn failed", { ...logFieldsOf(event), code, category, reason: message, recoverable, duration_ms });
     }),
     bus.on("turn_execution_cancelled", (event) => {
-      log.info("Turn cancelled", { ...placeOf(event), reason: event.payload.reason });
+      log.info("Turn cancelled", { ...logFieldsOf(event), reason: event.payload.reason });
     }),
     bus.on("outbound_delivery_changed", (event) => logDelivery(event, log)),
     bus.on("connection_state_changed", ({ payload }) => {
@@ -49,7 +49,7 @@ function listen(bus: EventConsumer, log: Logger): readonly Unsubscribe[] {
     }),
     bus.on("error_occurred", (event) => {
       const { code, category, message, recoverable, scope } = event.payload;
-      const fields = { ...placeOf(event), code, category, scope, reason: message };
+      const fields = { ...logFieldsOf(event), code, category, scope, reason: message };
       log[recoverable ? "warn" : "error"]("An error occurred", fields);
     }),
     bus.on("gateway_state_changed", ({ payload: { to, version } }) => {
@@ -58,7 +58,7 @@ function listen(bus: EventConsumer, log: Logger): readonly Unsubscribe[] {
     }),
     bus.on("llm_retry_scheduled", (event) => {
       const { attempt, delay_ms, code } = event.payload;
-      log.info("The model call is tried again", { ...placeOf(event), attempt, delay_ms, code });
+      log.info("The model call is tried again", { ...logFieldsOf(event), attempt, delay_ms, code });
     }),
   ];
 }
@@ -88,7 +88,7 @@ function logDelivery(event: EventOf<"outbound_delivery_changed">, log: Logger): 
   }
 }
 
-function placeOf(event: { readonly session_key: string; readonly turn_id?: string }): {
+function logFieldsOf(event: { readonly session_key: string; readonly turn_id?: string }): {
   readonly session: string;
   readonly turn?: string;
 } {

@@ -34,7 +34,7 @@ export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox
     const { tool_call_id, output, is_error, summary, outside, images } = event.payload;
     const shown = images?.map(({ path, mime_type, filename = "" }) => ({ path, mimeType: mime_type, filename }));
     const result = { text: output, isError: is_error, summary, outside, images: shown };
-    before = { result, before, told: new AbortController() };
+    before = { result, before, ended: new AbortController() };
     results.set(tool_call_id, [...(results.get(tool_call_id) ?? []), before]);
   }
   const sideBySide = iterationsSideBySide(events);
@@ -57,22 +57,22 @@ export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox
   };
 }
 
-/** A result, and the one that was told before it. */
+/** A result, and the one that ended before it. */
 interface Recorded {
   readonly result: ToolResult;
   readonly before: Recorded | undefined;
-  readonly told: AbortController;
+  readonly ended: AbortController;
 }
 
 /** A call that was refused before it ran gives no result here: the ones after it wait no longer than this. */
 const turnMs = 200;
 
-/** Of calls side by side each was told when it ended: they end in the same order again. */
-async function itsTurn({ before, told }: Recorded): Promise<void> {
-  if (before !== undefined && !before.told.signal.aborted)
-    await sleep(turnMs, before.told.signal).catch(() => undefined);
+/** Calls side by side were recorded in the order in which they ended: they end in that order again. */
+async function itsTurn({ before, ended }: Recorded): Promise<void> {
+  if (before !== undefined && !before.ended.signal.aborted)
+    await sleep(turnMs, before.ended.signal).catch(() => undefined);
   // The one before has been handed on by then.
-  setImmediate(() => told.abort());
+  setImmediate(() => ended.abort());
 }
 
 /** Whose tools were not there yet, as the turn's first message tells. */

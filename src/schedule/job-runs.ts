@@ -24,8 +24,8 @@ export interface RunPorts {
    * Accepts the run's message, durable once it resolves. The same id again changes nothing, which is what keeps a time
    * from running twice across restarts. `isFailureTold`: the last run failed, and the chat has heard it.
    */
-  readonly accept: (messageId: string, job: Job, isFailureTold: boolean) => Promise<void>;
-  readonly tell: (change: RunChange) => void;
+  readonly accept: (messageId: string, job: Job, reportsFailure: boolean) => Promise<void>;
+  readonly report: (change: RunChange) => void;
   /** Begins a run, unless the job's chat or its conversation is being deleted: then it rejects. */
   readonly within?: <T>(job: Job, begin: () => Promise<T>) => Promise<T>;
   /** Resolves with how a run has ended, also when an earlier process saw that; undefined when this process stops before. */
@@ -59,13 +59,13 @@ export class JobRuns {
   }
 
   async #begin(job: Job, messageId: string, due: number, isAsked: boolean): Promise<Run> {
-    const { accept, tell, now } = this.#ports;
+    const { accept, report, now } = this.#ports;
     await accept(messageId, job, !isAsked && this.#hasFailed(job));
     const dueAt = new Date(due).toISOString();
     const run: Run = { messageId, dueAt, startedAt: new Date(now()).toISOString(), status: "running" };
     // Removed meanwhile, it has no history any more.
     if (this.#jobs.find(job.id) !== undefined && (await this.#history.begin(job.id, run))) {
-      tell({ job, dueAt, status: "started" });
+      report({ job, dueAt, status: "started" });
       this.#follow(job, messageId);
     }
     return run;
@@ -75,7 +75,7 @@ export class JobRuns {
   async miss(job: Job, messageId: string, due: number): Promise<void> {
     const dueAt = new Date(due).toISOString();
     await this.#history.begin(job.id, { messageId, dueAt, startedAt: dueAt, endedAt: dueAt, status: "missed" });
-    this.#ports.tell({ job, dueAt, status: "missed" });
+    this.#ports.report({ job, dueAt, status: "missed" });
   }
 
   /** Follows what an earlier process began, and did not see or did not keep the end of. */
@@ -101,12 +101,12 @@ export class JobRuns {
   }
 
   async #end(id: string, messageId: string, { status, result, outside }: EndOfRun): Promise<void> {
-    const { tell, now } = this.#ports;
+    const { report, now } = this.#ports;
     const endedAt = new Date(now()).toISOString();
     const run = await this.#history.end(id, messageId, { status, result, outside, endedAt });
     const job = this.#jobs.find(id);
     if (run === undefined || job === undefined) return;
-    tell({ job, dueAt: run.dueAt, status, ...(status === "failed" ? { error: result } : {}) });
+    report({ job, dueAt: run.dueAt, status, ...(status === "failed" ? { error: result } : {}) });
     await this.#restAfterFailures(job);
   }
 

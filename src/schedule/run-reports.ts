@@ -51,8 +51,8 @@ export class RunReports {
     }
   }
 
-  /** Tells of a run in its conversation, when that can be done. Nothing begins a deleted one anew. */
-  tell(sessionKey: string, change: Omit<RunChange, "job"> & { readonly jobId: string }): void {
+  /** Reports a run in its conversation, when that can be done. Nothing begins a deleted one anew. */
+  report(sessionKey: string, change: Omit<RunChange, "job"> & { readonly jobId: string }): void {
     this.#append(sessionKey, change).catch((cause: unknown) =>
       this.#ports.log.warn(`A run of ${change.jobId} was not reported: ${messageOf(cause)}`),
     );

@@ -89,11 +89,11 @@ export class Schedule implements AsyncDisposable {
       jobs: records.jobs,
       runs: records.runs,
       times: createTimes(Cron, zone),
-      async accept(messageId, job, isFailureTold) {
+      async accept(messageId, job, reportsFailure) {
         const message = toMessage(messageId, job, now());
-        await messages.publishInbound(isFailureTold ? { ...message, silence: { failures: true } } : message);
+        await messages.publishInbound(reportsFailure ? { ...message, silence: { failures: true } } : message);
       },
-      tell: ({ job, ...change }) => reports.tell(sessionOf(job), { ...change, jobId: job.id }),
+      report: ({ job, ...change }) => reports.report(sessionOf(job), { ...change, jobId: job.id }),
       within: (job, begin) => lives.run(job.owner.sessionKey, () => lives.run(sessionOf(job), () => begin())),
       endOf: (messageId, job) => reports.endOf(sessionOf(job), messageId, this.#stopping.signal),
       alert: (job, text) => reports.alert(job.owner, sessionOf(job), text),

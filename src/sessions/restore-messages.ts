@@ -68,7 +68,7 @@ export async function restoreMessages(
     if (left > 0) known.set(nameOf(message), left - 1);
     return left === 0;
   });
-  const messages = await placed(ports, key, gaps, missing);
+  const messages = await fitIntoGaps(ports, key, gaps, missing);
   if (messages.length === 0) return;
   const restored = draft(
     "session_history_changed",
@@ -88,7 +88,7 @@ function nameOf(message: {
 }
 
 /** Each message in the gap that it can have been in, by the times of the events around it. */
-async function placed(
+async function fitIntoGaps(
   { engine }: RestorePorts,
   key: string,
   gaps: readonly Gap[],
@@ -103,8 +103,8 @@ async function placed(
     windows.push({
       gap,
       next: gap.from,
-      after: await timeBefore(engine, key, gap),
-      before: await timeAfter(engine, key, gap),
+      after: await readTimeBefore(engine, key, gap),
+      before: await readTimeAfter(engine, key, gap),
     });
   return missing.flatMap(({ role, content, timestamp }) => {
     if (!content || !timestamp) return [];
@@ -116,14 +116,14 @@ async function placed(
   });
 }
 
-async function timeAfter(engine: RestorePorts["engine"], key: string, { to }: Gap): Promise<string> {
+async function readTimeAfter(engine: RestorePorts["engine"], key: string, { to }: Gap): Promise<string> {
   const { events } = await engine.events(key, { afterSeq: to, limit: 1 });
   const [next] = events;
   // What tells of the damage came later than everything that was lost.
   return next?.timestamp ?? "~";
 }
 
-async function timeBefore(engine: RestorePorts["engine"], key: string, { from }: Gap): Promise<string> {
+async function readTimeBefore(engine: RestorePorts["engine"], key: string, { from }: Gap): Promise<string> {
   const { events } = await engine.events(key, { afterSeq: Math.max(0, from - 1 - pageSize), limit: pageSize });
   return events.findLast(({ seq }) => seq < from)?.timestamp ?? "";
 }

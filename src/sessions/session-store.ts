@@ -337,8 +337,8 @@ export class SessionStore implements AsyncDisposable {
 
   /** Before the document, so that one that is up to date means a plan that is. It can be made again: nobody fails for it. */
   async #writePlan(session: MutableSession): Promise<void> {
-    const { current, isTold } = session.plan;
-    if (!isTold || (this.#plans.has(session) && this.#plans.get(session) === current)) return;
+    const { current, isRecorded } = session.plan;
+    if (!isRecorded || (this.#plans.has(session) && this.#plans.get(session) === current)) return;
     try {
       await writePlanFile(this.#options.files.kept(session.key), current, this.#now());
       this.#plans.set(session, current);
@@ -351,7 +351,7 @@ export class SessionStore implements AsyncDisposable {
 
   /** A plan that the Go maxclaw left behind, where the log tells of none. */
   async #takeOverPlan({ key, plan }: MutableSession): Promise<void> {
-    if (plan.isTold) return;
+    if (plan.isRecorded) return;
     const { engine, files, log } = this.#options;
     const found = await readPlanFile(files.folder(key));
     if (found.status !== "ok") return;

@@ -83,29 +83,29 @@ export function createSkills(options: SkillsOptions): Skills {
 
   const find = async (): Promise<FoundSkills> => {
     const problems: SkillProblem[] = [];
-    const tell = (path: string, what: string) => problems.push({ path, sentence: `${path}: ${what}` });
+    const report = (path: string, what: string) => problems.push({ path, sentence: `${path}: ${what}` });
     const byName = new Map<string, Skill>();
     const seenPaths = new Set<string>();
-    const isEnabled = await loadState(path.join(options.workspace, stateFile), tell);
+    const isEnabled = await loadState(path.join(options.workspace, stateFile), report);
     for (const { folder, source } of roots) {
       for (const file of await walkSkills(folder)) {
         seenPaths.add(file.path);
         const key = foldName(file.name);
         const earlier = byName.get(key);
         if (earlier !== undefined) {
-          if (earlier.source === source) tell(file.path, `${earlier.path} has the same name and is used.`);
+          if (earlier.source === source) report(file.path, `${earlier.path} has the same name and is used.`);
           continue;
         }
         if (file.size > maxBytes) {
-          tell(file.path, "larger than 1 MB, left out.");
+          report(file.path, "larger than 1 MB, left out.");
           continue;
         }
         try {
           const skill = toSkill(file, source, await load(file), isEnabled);
-          if (skill.problem !== undefined) tell(file.path, skill.problem);
+          if (skill.problem !== undefined) report(file.path, skill.problem);
           byName.set(key, skill);
         } catch (error) {
-          tell(file.path, `cannot be read (${messageOf(error)}).`);
+          report(file.path, `cannot be read (${messageOf(error)}).`);
         }
       }
     }
@@ -169,7 +169,7 @@ function toText(skill: Skill): string {
 
 async function loadState(
   file: string,
-  tell: (path: string, what: string) => void,
+  report: (path: string, what: string) => void,
 ): Promise<(aliases: readonly string[]) => boolean> {
   const states = new Map<string, boolean>();
   try {
@@ -178,11 +178,11 @@ async function loadState(
       .parse(JSON.parse(await readFile(file, { encoding: "utf8", flag: readOnly })));
     for (const [name, value] of Object.entries(state)) {
       if (typeof value === "boolean") states.set(foldName(name), value);
-      else tell(file, `the entry of ${name} is neither true nor false.`);
+      else report(file, `the entry of ${name} is neither true nor false.`);
     }
   } catch (error) {
     const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (!isMissing) tell(file, "cannot be read, so all skills are on.");
+    if (!isMissing) report(file, "cannot be read, so all skills are on.");
   }
   return (aliases) => aliases.map((alias) => states.get(foldName(alias))).find((value) => value !== undefined) ?? true;
 }

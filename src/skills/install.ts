@@ -130,11 +130,11 @@ async function putInPlace(
   const undo: (() => Promise<void>)[] = [];
   try {
     for (const { name, from, to } of targets) {
-      for (const place of forms(name)) {
-        if (!(await exists(place))) continue;
-        const kept = path.join(old, path.basename(place));
-        await rename(place, kept);
-        undo.push(() => rename(kept, place));
+      for (const target of forms(name)) {
+        if (!(await exists(target))) continue;
+        const kept = path.join(old, path.basename(target));
+        await rename(target, kept);
+        undo.push(() => rename(kept, target));
       }
       await rename(from, to);
       undo.push(() => rm(to, { recursive: true, force: true }));
@@ -146,8 +146,8 @@ async function putInPlace(
   return targets.map(({ name, to, warnings }) => ({ name, path: to, warnings }));
 }
 
-async function exists(place: string): Promise<boolean> {
-  return (await lstat(place).catch(() => undefined)) !== undefined;
+async function exists(target: string): Promise<boolean> {
+  return (await lstat(target).catch(() => undefined)) !== undefined;
 }
 
 /** What a source that is one skill is called when the skill does not say. */

@@ -1,7 +1,9 @@
+import { formerTemplates } from "./former.js";
+
 const agents = `# How the assistant should work
 
-Write here what it should know about your projects and how you like things done. Only you see the effect: guests and
-groups have GUESTS.md. For example:
+Write here what the assistant should know about your projects, and how you want things done. This file counts in your own
+chats. For guests and groups there is GUESTS.md. Examples:
 
 - Which folders hold what
 - How files should be named
@@ -10,8 +12,8 @@ groups have GUESTS.md. For example:
 
 const soul = `# Who the assistant is
 
-Write here how it should sound and what matters to it. Everybody who talks to it meets this character: write nothing
-private here. For example:
+Write here how the assistant should sound, and what matters to it. Everybody who talks to it gets this character, so write
+nothing private here. Examples:
 
 - Short answers first, details on request
 - Honest about what it does not know
@@ -19,7 +21,7 @@ private here. For example:
 
 const user = `# About you
 
-Write here what it should know about you. For example:
+Write here what the assistant should know about you. Examples:
 
 - Name and language
 - Time zone
@@ -28,8 +30,8 @@ Write here what it should know about you. For example:
 
 const guests = `# Guests and groups
 
-Write here what the assistant should know and do when it talks to guests or in groups: all that they may hear. It sees
-nothing of your other files there, nor of your memory. For example:
+Write here what the assistant should know and do when it talks to guests or in groups. Guests can learn all of it. Your
+other files and your memory are closed there. Examples:
 
 - Who they are and what they may ask for
 - What it should not talk about
@@ -37,26 +39,26 @@ nothing of your other files there, nor of your memory. For example:
 
 const memory = `# Memory
 
-What should be remembered over all your own chats, one fact a line. Guests and groups have a memory of their own.
+Facts that the assistant should remember in all your own chats, one fact on each line. Guests and groups have their own memory.
 `;
 
 const heartbeat = `# Heartbeat
 
-What should be looked after from time to time, one task a line. Nothing happens while there is none.
+Tasks that the assistant should look after from time to time, one task on each line. Without a task nothing happens.
 `;
 
 const history = `# History
 
-What happened on each day, as the assistant wrote it down. Nothing here has to be kept in order.
+What happened on each day. The assistant writes this file. You do not have to keep it in order.
 `;
 
 const skillsReadme = `# Skills
 
-A skill is a text that tells the assistant how something is done: \`<name>.md\`, or \`<name>/SKILL.md\` with files of its own
-beside it. This file is not a skill.
+A skill is a text that tells the assistant how to do something: \`<name>.md\`, or \`<name>/SKILL.md\` with more files beside
+it. This file is not a skill.
 
-- \`@skill:<name>\` or \`$<name>\` in a message brings this skill along
-- \`@skill:all\` brings all of them, \`@skill:none\` none
+- \`@skill:<name>\` or \`$<name>\` in a message adds this skill
+- \`@skill:all\` adds all of them, \`@skill:none\` none
 `;
 
 const exampleSkill = `---
@@ -64,21 +66,19 @@ name: example
 description: Shows how a skill is written. Nothing has to be done for it.
 ---
 
-Write here what the assistant should do, step by step, and delete this skill when you have one of your own.
+Write here what the assistant should do, step by step. Delete this skill when you have your own.
 `;
-
-/** What templates were before: a file that still reads so says nothing either. */
-const former: Readonly<Record<string, readonly string[]>> = {
-  "AGENTS.md": [agents.replace(" Only you see the effect: guests and\ngroups have GUESTS.md.", "")],
-  "SOUL.md": [soul.replace(" Everybody who talks to it meets this character: write nothing\nprivate here.", "")],
-  "memory/MEMORY.md": ["# Memory\n\nWhat should be remembered over all chats, one fact a line.\n"],
-};
 
 /** True while nobody has written anything of their own into this file. */
 export function isTemplate(name: string, text: string): boolean {
-  const known = [workspaceTemplates[name], ...(former[name] ?? [])];
   const words = tidy(text);
-  return known.some((template) => template !== undefined && tidy(template) === words);
+  return templatesOf(name).some((template) => tidy(template) === words);
+}
+
+/** All that maxclaw has ever put into this file of a new workspace, the present text first. */
+export function templatesOf(name: string): readonly string[] {
+  const present = workspaceTemplates[name];
+  return [...(present === undefined ? [] : [present]), ...(formerTemplates[name] ?? [])];
 }
 
 function tidy(text: string): string {

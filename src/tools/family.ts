@@ -24,8 +24,8 @@ export type SessionTurn = "completed" | "aborted" | "fresh";
 
 /** The gateway, as families with something open see it. */
 export interface Environments {
-  /** Tells of a change in the session's own log; without a session in that of the gateway. */
-  tell(sessionKey: string | undefined, change: EnvironmentChange): void;
+  /** Writes a change into the session's own log; without a session into the gateway's. */
+  logChange(sessionKey: string | undefined, change: EnvironmentChange): void;
   /** Returns the undo. */
   onSession(listener: (sessionKey: string, turn: SessionTurn) => void): () => void;
   /** A session is deleted: `close` before its folders go, `leave` after it. Both are waited for, for a while. */

@@ -1,7 +1,7 @@
 import type { Dirent } from "node:fs";
 import { lstat, opendir } from "node:fs/promises";
 import path from "node:path";
-import { keptFolderOf } from "../policy/places/zones.js";
+import { keptFolderOf } from "../policy/locations/zones.js";
 
 /** What a session's folder may hold. */
 export interface FolderLimits {

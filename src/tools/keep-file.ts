@@ -1,5 +1,5 @@
 import path from "node:path";
-import { keptFolderOf } from "../policy/places/zones.js";
+import { keptFolderOf } from "../policy/locations/zones.js";
 import { PathChangedError, resolveReal } from "../util/files/real-path.js";
 import { writeReal } from "../util/files/write-real.js";
 import type { ToolContext } from "./tool.js";

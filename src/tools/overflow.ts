@@ -1,7 +1,7 @@
 import path from "node:path";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
-import { outsideResults } from "../policy/places/zones.js";
+import { outsideResults } from "../policy/locations/zones.js";
 import { cutText } from "../util/text/cut-text.js";
 import { keepFile } from "./keep-file.js";
 import type { ToolContext, ToolResult } from "./tool.js";

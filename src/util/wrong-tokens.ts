@@ -48,19 +48,19 @@ export class WrongTokens {
 
   /** False where the token is not to be looked at. */
   mayCompare(address: string | undefined, token: string): boolean {
-    const place = placeOf(address);
-    return token.length >= strongLength || place === "loopback" || this.#lockedMs(this.#find(place)) === undefined;
+    const network = networkOf(address);
+    return token.length >= strongLength || network === "loopback" || this.#lockedMs(this.#find(network)) === undefined;
   }
 
   /** Counts a wrong one, and resolves when it may be answered; at once for who is locked or where many wait. */
   async count(address: string | undefined, signal: AbortSignal): Promise<WrongAnswer> {
-    const place = placeOf(address);
-    const before = this.#find(place);
+    const network = networkOf(address);
+    const before = this.#find(network);
     const locked = this.#lockedMs(before);
     if (locked !== undefined) return { lockedMs: locked, isNew: false };
     const count = before.count + 1;
     const isNew = count >= mostTries;
-    this.#byAddress.set(place, { ...before, count, lockedUntil: isNew ? this.#now() + lockMs : 0 });
+    this.#byAddress.set(network, { ...before, count, lockedUntil: isNew ? this.#now() + lockMs : 0 });
     if (isNew) return { lockedMs: lockMs, isNew };
     if (count > free)
       await this.#wait(backoffMs(count - free, { firstMs: this.#delayMs, longestMs: longestDelayMs }), signal);
@@ -74,8 +74,8 @@ export class WrongTokens {
     this.#waiting -= 1;
   }
 
-  #find(place: string): Tries {
-    const found = this.#byAddress.peek(place);
+  #find(network: string): Tries {
+    const found = this.#byAddress.peek(network);
     // After a lock, and after a while, it begins anew.
     const isOver =
       found === undefined ||
@@ -90,7 +90,7 @@ export class WrongTokens {
 }
 
 /** One name for all addresses that one person is likely to have. */
-function placeOf(address = "unknown"): string {
+function networkOf(address = "unknown"): string {
   const plain = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, "");
   if (plain === "::1" || plain.startsWith("127.")) return "loopback";
   if (!isIPv6(plain)) return plain;
@@ -98,6 +98,6 @@ function placeOf(address = "unknown"): string {
   const first = head.split(":").filter((group) => group !== "");
   const last = (tail ?? "").split(":").filter((group) => group !== "");
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - first.length - last.length);
-  // A network of this size belongs to one place.
+  // A network of this size belongs to one household or company.
   return [...first, ...Array.from({ length: zeros }, () => "0"), ...last].slice(0, 4).join(":");
 }

@@ -31,7 +31,7 @@ export interface Runtime extends AsyncDisposable {
 export interface DoorPorts {
   readonly api: GatewayApi;
   /** Adds to the gateway's own log. */
-  readonly tell: (event: EventDraft) => void;
+  readonly logEvent: (event: EventDraft) => void;
   /** Aborts when the gateway stops. */
   readonly signal: AbortSignal;
 }
@@ -79,7 +79,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   releases.defer(() => resumed);
   const stopping = new AbortController();
   const door =
-    openDoor && releases.use(await openDoor({ api, tell: core.tell, signal: stopping.signal }), "HTTP server");
+    openDoor && releases.use(await openDoor({ api, logEvent: core.logEvent, signal: stopping.signal }), "HTTP server");
   const address = door?.address ?? "";
   core.setAddress(address);
   const commands = chatCommands(core, assistant, api, schedule);

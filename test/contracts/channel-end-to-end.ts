@@ -4,7 +4,7 @@ import { link, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
-import { keptFolderOf } from "../../src/policy/places/zones.js";
+import { keptFolderOf } from "../../src/policy/locations/zones.js";
 import { defineTool } from "../../src/tools/tool.js";
 import { gate, until } from "../support/engine/engine-kit.js";
 import { startFakeTranscription } from "../support/fakes/models/fake-transcription.js";

@@ -50,7 +50,7 @@ export class CallLabels {
 
   async outsideOf(path: string, of: "content" | "name" = "content"): Promise<string | undefined> {
     const { labels, folder, effect } = this.#options;
-    const origin = (await this.#byPlace(path)) ?? (await labels.outsideOf(path, folder, of));
+    const origin = (await this.#byLocation(path)) ?? (await labels.outsideOf(path, folder, of));
     if (origin === undefined) return undefined;
     this.#read.add(origin);
     // What an idempotent call writes does not depend on what stood there before.
@@ -66,7 +66,7 @@ export class CallLabels {
   /** A copy is what its file is. To be called before anybody is told of the copy. */
   async copied(from: string, to: string): Promise<void> {
     const { labels, folder } = this.#options;
-    const origin = (await this.#byPlace(from)) ?? (await labels.outsideOf(from, folder));
+    const origin = (await this.#byLocation(from)) ?? (await labels.outsideOf(from, folder));
     if (origin === undefined) return;
     const writing = await labels.write(to, folder);
     await writing.include(to);
@@ -84,10 +84,10 @@ export class CallLabels {
     for (const writing of this.#writings.values()) await writing.end();
   }
 
-  async #byPlace(path: string): Promise<string | undefined> {
+  async #byLocation(path: string): Promise<string | undefined> {
     const { outsideOf, planOutside, ownUploads } = this.#options;
-    const place = outsideOf(path);
-    if (place !== undefined && !(await ownUploads())(path)) return place;
+    const origin = outsideOf(path);
+    if (origin !== undefined && !(await ownUploads())(path)) return origin;
     return path.endsWith("/plan.json") ? planOutside() : undefined;
   }
 

@@ -72,7 +72,7 @@ export async function runToolCalls(
   }
 }
 
-/** Each is told when it is done, one after the other, and waits for none that takes longer. */
+/** Each is reported when it is done, one after the other. None waits for one that takes longer. */
 async function runSideBySide(calls: readonly PendingCall[], scope: ToolCallScope): Promise<void> {
   const started: { readonly pending: PendingCall; readonly executionId: string; readonly outcome: Promise<Outcome> }[] =
     [];
@@ -80,11 +80,11 @@ async function runSideBySide(calls: readonly PendingCall[], scope: ToolCallScope
     const executionId = await start(pending, scope);
     started.push({ pending, executionId, outcome: run(pending, executionId, scope) });
   }
-  let telling = Promise.resolve();
+  let finishing = Promise.resolve();
   const finished = started.map(async ({ pending, executionId, outcome }) => {
     const ended = await outcome;
-    telling = telling.then(() => finish(pending, executionId, ended, scope));
-    await telling;
+    finishing = finishing.then(() => finish(pending, executionId, ended, scope));
+    await finishing;
   });
   // Settled together, so that no rejection goes unheard.
   const ends = await Promise.allSettled(finished);

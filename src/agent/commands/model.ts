@@ -19,7 +19,7 @@ export async function runModelCommand(argument: string, scope: CommandScope): Pr
   const changes: CommandOutcome[] = [];
   for (const change of [
     ...levels.map((level) => thinkingChange(level, scope)),
-    ...(await Promise.all(names.map((name) => modelChange(name, scope)))),
+    ...(await Promise.all(names.map((name) => changeModel(name, scope)))),
   ]) {
     if ("problem" in change) return { reply: change.problem, events: [] };
     changes.push(change);
@@ -32,7 +32,7 @@ export async function runModelCommand(argument: string, scope: CommandScope): Pr
 
 type Outcome = CommandOutcome | { readonly problem: string };
 
-async function modelChange(name: string, { ports, session, signal }: CommandScope): Promise<Outcome> {
+async function changeModel(name: string, { ports, session, signal }: CommandScope): Promise<Outcome> {
   const isDefault = name.toLowerCase() === "default";
   const wanted = isDefault ? undefined : nearest(name, ports.models.labels());
   try {

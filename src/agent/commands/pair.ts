@@ -36,7 +36,7 @@ export async function runPairCommand(argument: string, desk: PairingDesk): Promi
 
 async function approve(code: string, desk: PairingDesk): Promise<string> {
   const paired = await desk.approve(code);
-  return `${nameOf(paired)} may talk to me now. They were not told: let them know that they can write again.`;
+  return `${nameOf(paired)} may talk to me now. They do not know this yet: let them know that they can write again.`;
 }
 
 async function revoke(sender: string, desk: PairingDesk): Promise<string> {

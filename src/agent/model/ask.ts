@@ -29,7 +29,7 @@ export async function askModel(
 ): Promise<{ readonly text: string; readonly use: ModelUse }> {
   let text = "";
   let usage = noUsage;
-  let told: number | undefined;
+  let costUsd: number | undefined;
   const request = {
     model: chosen.model,
     system: question.system,
@@ -43,9 +43,9 @@ export async function askModel(
     else if (chunk.kind === "was_thinking") text = "";
     else if (chunk.kind === "end") {
       usage = chunk.usage;
-      told = chunk.costUsd;
+      costUsd = chunk.costUsd;
     }
   }
-  const cost = answerCost({ usage, costUsd: told }, chosen.price);
+  const cost = answerCost({ usage, costUsd }, chosen.price);
   return { text: text.trim(), use: { model: chosen.label, usage, ...(cost === undefined ? {} : { cost_usd: cost }) } };
 }

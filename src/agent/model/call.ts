@@ -111,7 +111,7 @@ async function askModel(
       };
     }
     const { error, spent } = outcome;
-    const isSmaller = error.kind === "context_overflow" && (await shrunk(call, model, signal));
+    const isSmaller = error.kind === "context_overflow" && (await shrink(call, model, signal));
     const delayMs = isSmaller ? 0 : (error.retryAfterMs ?? backoffMs(attempt, { firstMs: call.retryDelayMs }));
     const isAgain = isSmaller || (error.retryable && attempt < call.maxAttempts && delayMs <= maxWaitMs);
     const isFinal = !isAgain && (!call.chain.failed(model, error).next || isLast);
@@ -137,7 +137,7 @@ async function askModel(
 }
 
 /** Making room asks the model too, which a stop may end. */
-async function shrunk(call: ModelCall, model: ChosenModel, signal: AbortSignal): Promise<boolean> {
+async function shrink(call: ModelCall, model: ChosenModel, signal: AbortSignal): Promise<boolean> {
   try {
     return await call.shrink(model);
   } catch (error) {
@@ -193,8 +193,8 @@ async function streamOnce(
         return { status: "answered", answer: await endAnswer(chunk, model, meter, log, machines) };
       // What has been streamed as text cannot be taken back: the answer is streamed anew, as a message of its own.
       if (chunk.kind === "was_thinking") await begin();
-      const told = chunk.kind === "was_thinking" ? ({ kind: "thinking", text: chunk.text } as const) : chunk;
-      const outputs = machines.feed({ kind: "chunk", chunk: told });
+      const shown = chunk.kind === "was_thinking" ? ({ kind: "thinking", text: chunk.text } as const) : chunk;
+      const outputs = machines.feed({ kind: "chunk", chunk: shown });
       if (outputs.stream.length > 0 || outputs.stored.length > 0) await log.writeOutputs(outputs);
     }
     throw new ProviderError(`${model.provider.name}: the answer broke off`, { kind: "garbage" });

@@ -132,7 +132,7 @@ async function summarise(
   if (canWrite(chosen)) {
     using scope = linked(signal, limitMs);
     try {
-      return { strategy: "summary", ...(await summaryByModel(chosen, messages, budget, scope.signal)) };
+      return { strategy: "summary", ...(await askForSummary(chosen, messages, budget, scope.signal)) };
     } catch (error) {
       signal.throwIfAborted();
       log.warn(`The model gave no summary, so the first words of each message are used: ${messageOf(error)}`);
@@ -142,7 +142,7 @@ async function summarise(
 }
 
 /** Piece by piece where the old part alone is too long: each summary goes into the next piece. */
-async function summaryByModel(
+async function askForSummary(
   chosen: ChosenModel,
   messages: readonly HistoryMessage[],
   budget: number,

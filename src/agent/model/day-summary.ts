@@ -8,7 +8,7 @@ export interface DaySummaryPorts {
   /** What is asked without anybody's wish. */
   readonly budget: BackgroundBudget;
   /** Tells that the summary of a day was written, and counts what it used. */
-  tell(day: string, counts: readonly Count[]): Promise<void>;
+  record(day: string, counts: readonly Count[]): Promise<void>;
 }
 
 const maxTokens = 1500;
@@ -17,7 +17,7 @@ const system =
 
 /** What a model says of a day; undefined when none can be asked now, or it says nothing. */
 export async function summariseDay(
-  { chooseModel, budget, tell }: DaySummaryPorts,
+  { chooseModel, budget, record }: DaySummaryPorts,
   day: string,
   conversations: string,
   signal: AbortSignal,
@@ -25,6 +25,6 @@ export async function summariseDay(
   const chosen = await chooseModel(undefined, signal);
   if (!canWrite(chosen) || !budget.mayAsk()) return undefined;
   const { text, use } = await askModel(chosen, { system, text: `${day}\n\n${conversations}`, maxTokens }, signal);
-  await tell(day, budget.countsOf(use));
+  await record(day, budget.countsOf(use));
   return text || undefined;
 }

@@ -72,9 +72,9 @@ export function failureText(sentence: string, turnId: string, isOwner: boolean):
 
 /** For the page and the log, which are an owner's: with what the provider said, unless that is the same again. */
 export function failureDetail(sentence: string, detail: string): string {
-  const told = toReader(sentence, true);
-  const isSame = told.toLowerCase().includes(trimEndWhere(detail.toLowerCase(), (unit) => /[.\s]/.test(unit)));
-  return isSame ? told : `${told} [${detail}]`;
+  const shown = toReader(sentence, true);
+  const isSame = shown.toLowerCase().includes(trimEndWhere(detail.toLowerCase(), (unit) => /[.\s]/.test(unit)));
+  return isSame ? shown : `${shown} [${detail}]`;
 }
 
 export function isRecoverable(error: ProviderError): boolean {

@@ -68,13 +68,13 @@ export function startTitles(ports: TitlePorts): AsyncDisposable {
 async function giveTitle(ports: TitlePorts, key: string, signal: AbortSignal): Promise<void> {
   const session = await ports.sessions.open(key);
   if (session.document.hasOwnTitle) return;
-  const title = await titleByModel(ports, session, signal);
+  const title = await askForTitle(ports, session, signal);
   if (title === undefined || session.document.hasOwnTitle || signal.aborted) return;
   const event = draft("session_title_generated", { ...title, generated_by: "model" }, { source: "gateway" });
   await ports.engine.append(key, [event], { durable: false, counts: ports.budget.countsOf(title) });
 }
 
-async function titleByModel(
+async function askForTitle(
   ports: TitlePorts,
   session: ResidentSession,
   parent: AbortSignal,

@@ -235,10 +235,10 @@ export class HumanInput {
       throw over.reason;
     }
     const taken = takenAtTimeout(asked);
-    const told = timeoutText(asked, taken.text);
-    const replies = chat.replies(delivery.work.body, `${asked.request_id}-end`, told, log.turnId);
+    const sentence = timeoutText(asked, taken.text);
+    const replies = chat.replies(delivery.work.body, `${asked.request_id}-end`, sentence, log.turnId);
     await this.#storeAnswer(asked, "timeout", { ...taken, responderId: "" }, replies);
-    handle.close(`nobody had answered in time. ${told}`);
+    handle.close(`nobody had answered in time. ${sentence}`);
     return { ...taken, outcome: "timeout", responderId: "" };
   }
 

@@ -22,10 +22,10 @@ export interface OwnerNoticePorts {
 }
 
 /**
- * Tells owners, in their own direct chats, of a question in a chat of others that only they can allow. Whoever has never
+ * Notifies owners, in their own direct chats, of a question in a chat of others that only they can allow. Whoever has never
  * written to the assistant cannot be written to, and finds the question on the page. Returns the undo.
  */
-export function tellOwnersOfQuestions(ports: OwnerNoticePorts): () => void {
+export function notifyOwnersOfQuestions(ports: OwnerNoticePorts): () => void {
   const { events, owners, isOwnersChat, log } = ports;
   return events.on("human_input_asked", (event) => {
     const { session_key, payload } = event;
@@ -35,13 +35,13 @@ export function tellOwnersOfQuestions(ports: OwnerNoticePorts): () => void {
     const how = `Answer on the web page, or in the terminal: maxclaw answer ${request_id}`;
     const content = `In the chat ${session_key} I am waiting for you: ${question}\n\n${how}`;
     for (const owner of new Set(owners))
-      void tell(ports, owner, event, content).catch((error: unknown) => {
+      void notify(ports, owner, event, content).catch((error: unknown) => {
         log.warn(`An owner could not be notified of a question: ${messageOf(error)}`, { session: session_key });
       });
   });
 }
 
-async function tell(
+async function notify(
   { sessions, messages, isOwner, channels }: OwnerNoticePorts,
   owner: string,
   { session_key, event_id, payload }: Asked,

@@ -65,11 +65,11 @@ export async function buryTurn(scope: BuryScope, code: ErrorCode): Promise<void>
   const turnId = turnIdOf(scope);
   const { channel, senderId } = scope.delivery.work.body;
   const sentence = sentenceFor(code);
-  const told = toReader(sentence, true);
-  const outcome = { end: "failed", code, category: "runtime", message: told, recoverable: false } as const;
+  const shown = toReader(sentence, true);
+  const outcome = { end: "failed", code, category: "runtime", message: shown, recoverable: false } as const;
   const text = failureText(sentence, turnId, scope.ports.chat.isOwner(channel, senderId));
   const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, text, "error");
-  await log.bury(told, drafts, replies);
+  await log.bury(shown, drafts, replies);
   await leaveStanding(scope, replies, turnId);
 }
 

@@ -28,8 +28,8 @@ export function noticeBeside(
   const { shown } = standing;
   if (shown === "") return { replyId: `${log.turnId}-end`, text: notice, unrecorded: [] };
   const partial = unwritten.flatMap(saidIn).at(-1);
-  const told = [...session.openTurn, ...unwritten].flatMap(saidIn);
-  const known = told.findLast((text) => beginsAlike(text, shown));
+  const said = [...session.openTurn, ...unwritten].flatMap(saidIn);
+  const known = said.findLast((text) => beginsAlike(text, shown));
   const kept = known ?? shown;
   const more = partial === undefined || partial === kept ? [] : [closed(partial)];
   return {

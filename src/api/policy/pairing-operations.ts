@@ -4,9 +4,9 @@ import type { Pairing } from "../../policy/pairing.js";
 import type { PairingsApi } from "./pairings-api.js";
 
 /** Strangers who ask to be let in, and those who were. */
-export function createPairingOperations(pairing: Pairing, tell: (event: EventDraft) => Promise<void>): PairingsApi {
-  const told = (change: { readonly from?: string; readonly to: string }): Promise<void> =>
-    tell(draft("settings_changed", { scope: "gateway", key: "pairing", ...change }, { source: "client" }));
+export function createPairingOperations(pairing: Pairing, logEvent: (event: EventDraft) => Promise<void>): PairingsApi {
+  const logChange = (change: { readonly from?: string; readonly to: string }): Promise<void> =>
+    logEvent(draft("settings_changed", { scope: "gateway", key: "pairing", ...change }, { source: "client" }));
   return {
     listPairings: () => pairing.list(),
     async approvePairing(code) {
@@ -16,13 +16,13 @@ export function createPairingOperations(pairing: Pairing, tell: (event: EventDra
           status: 404,
           code: "not_found",
         });
-      await told({ to: `${paired.channel}:${paired.senderId}` });
+      await logChange({ to: `${paired.channel}:${paired.senderId}` });
       return paired;
     },
     async revokePairing(channel, senderId) {
       if (!(await pairing.revoke(channel, senderId)))
         throw new RequestError(`${channel}:${senderId} is not paired`, { status: 404, code: "not_found" });
-      await told({ from: `${channel}:${senderId}`, to: "" });
+      await logChange({ from: `${channel}:${senderId}`, to: "" });
     },
   };
 }

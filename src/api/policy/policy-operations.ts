@@ -23,7 +23,7 @@ const statusOf: Readonly<Record<Extract<AnswerOutcome, { status: "refused" }>["c
 /** Questions to people and what they have allowed. Whoever calls acts as an owner, in a place of their own. */
 export function createPolicyOperations(
   { questions, answers, grants, policyConfig }: PolicyPorts,
-  tell: (event: EventDraft) => Promise<void>,
+  logEvent: (event: EventDraft) => Promise<void>,
 ): PolicyApi {
   const owner = { channel: "client", senderId: "owner", isOwner: true, isPrivate: true };
   return {
@@ -54,7 +54,7 @@ export function createPolicyOperations(
       if (revoked === undefined)
         throw new RequestError(`There is no approval ${id}`, { status: 404, code: "not_found" });
       const from = grants.nameOf(revoked);
-      await tell(
+      await logEvent(
         draft("settings_changed", { scope: "gateway", key: "allow_always", from, to: "" }, { source: "client" }),
       );
     },

@@ -88,7 +88,7 @@ export class Deletions {
         throw error;
       }
     });
-    for (const [gone, from] of deleted) await this.#tell(gone, from);
+    for (const [gone, from] of deleted) await this.#announce(gone, from);
   }
 
   async #beginsAbove(key: string, seq: number): Promise<boolean> {
@@ -137,7 +137,7 @@ export class Deletions {
   }
 
   /** Not stored, for there is no log any more: for those who look at the session or wait for one of its messages. */
-  async #tell(key: string, from: string): Promise<void> {
+  async #announce(key: string, from: string): Promise<void> {
     const deleted = { from, to: "deleted", reason: "client" };
     await this.#ports.engine.announce(key, draft("session_state_changed", deleted, { source: "client" }));
   }

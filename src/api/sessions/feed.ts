@@ -109,10 +109,10 @@ class SessionFeed implements Subscription {
   readonly #fromSequence: number | undefined;
   readonly #deliver: Deliver;
   readonly #log: Logger;
-  readonly #told = createToldMessages();
+  readonly #delivered = createDeliveredMessages();
   readonly #closing = new AbortController();
   readonly #stop: () => void;
-  /** The last seq that was told, or not asked for; 0 until `#join` knows. */
+  /** The last seq that was delivered, or not asked for; 0 until `#join` knows. */
   #cursor = 0;
   /** What came while the past was read. */
   #pending: StoredEvent[] = [];
@@ -155,7 +155,7 @@ class SessionFeed implements Subscription {
 
   #deliverStored(event: StoredEvent): Promise<void> | undefined {
     this.#cursor = event.seq;
-    this.#told.note(event);
+    this.#delivered.note(event);
     return this.#deliver(event);
   }
 
@@ -220,7 +220,7 @@ class SessionFeed implements Subscription {
   #goLive(): void {
     this.#isLive = true;
     const snapshot = this.#sources.snapshots.snapshotOf(this.#sessionKey);
-    if (snapshot === undefined || this.#told.isOver(snapshot.messageId, snapshot.turnId)) return;
+    if (snapshot === undefined || this.#delivered.isOver(snapshot.messageId, snapshot.turnId)) return;
     for (const event of snapshot.events) void this.#deliver(event);
   }
 
@@ -240,8 +240,8 @@ class SessionFeed implements Subscription {
   }
 }
 
-/** What was told from the log already, so that a snapshot does not tell it again. */
-function createToldMessages() {
+/** What was delivered from the log already, so that a snapshot does not repeat it. */
+function createDeliveredMessages() {
   let storedMessageId: string | undefined;
   let endedTurnId: string | undefined;
   return {
@@ -249,7 +249,7 @@ function createToldMessages() {
       if (event.type === "assistant_message") storedMessageId = event.payload.message_id;
       if (specOf(event.type).terminal) endedTurnId = event.turn_id;
     },
-    /** The log was ahead of the bus: what the snapshot would tell has been told as a stored message. */
+    /** The log was ahead of the bus: what the snapshot would say was delivered as a stored message. */
     isOver(messageId: string, turnId: string | undefined): boolean {
       return messageId === storedMessageId || (turnId !== undefined && turnId === endedTurnId);
     },

@@ -9,8 +9,8 @@ export function toSessionUsage(
 ): SessionUsage {
   const { usage, costUsd, unpricedCalls = 0, guessedTokens = 0, guessedUsd = 0 } = document.toDocument().metadata;
   const { turns, calls } = spending;
-  const told = Object.values(spending.usage).reduce((sum, count) => sum + count, 0);
-  const used = { tokens: told + spending.guessedTokens, usd: spending.costUsd + spending.guessedUsd, turns };
+  const counted = Object.values(spending.usage).reduce((sum, count) => sum + count, 0);
+  const used = { tokens: counted + spending.guessedTokens, usd: spending.costUsd + spending.guessedUsd, turns };
   return {
     usage,
     costUsd,

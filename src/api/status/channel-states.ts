@@ -11,12 +11,12 @@ export interface ConnectionDetail {
 /** How each channel is connected. */
 export class ChannelStates {
   readonly #states = new Map<string, ChannelStatus>();
-  readonly #tell: (event: EventDraft) => void;
+  readonly #logEvent: (event: EventDraft) => void;
 
   /** `off`: channels that are switched on and cannot be used, each with why. */
-  constructor(off: ReadonlyMap<string, string>, tell: (event: EventDraft) => void) {
+  constructor(off: ReadonlyMap<string, string>, logEvent: (event: EventDraft) => void) {
     for (const [name, reason] of off) this.#states.set(name, { name, state: "off", reason });
-    this.#tell = tell;
+    this.#logEvent = logEvent;
   }
 
   list(): readonly ChannelStatus[] {
@@ -44,6 +44,6 @@ export class ChannelStates {
     });
     if (from === "off" || from === to) return;
     const payload = { peer: "channel" as const, name, from, to, attempt, delay_ms: delayMs, reason };
-    this.#tell(draft("connection_state_changed", payload, { source: `channel:${name}` }));
+    this.#logEvent(draft("connection_state_changed", payload, { source: `channel:${name}` }));
   }
 }

@@ -44,7 +44,7 @@ interface Address {
   readonly thread?: string | undefined;
 }
 
-/** Tells the people of a chat whose log was damaged, and the owners, once. */
+/** Notifies the people of a chat whose log was damaged, and the owners, once. */
 export class DamageNotices {
   readonly #ports: DamagePorts;
   readonly #inOrder = new InOrder();
@@ -53,7 +53,7 @@ export class DamageNotices {
     this.#ports = ports;
   }
 
-  /** Tells also what an earlier run had no time for. Returns the undo. */
+  /** Also sends the notices that an earlier run had no time for. Returns the undo. */
   start(events: EventConsumer): () => void {
     this.#begin();
     return events.on("session_log_mended", () => this.#begin());
@@ -61,7 +61,7 @@ export class DamageNotices {
 
   #begin(): void {
     this.#inOrder
-      .run(() => this.#tellAll())
+      .run(() => this.#notifyAll())
       .catch((error: unknown) => {
         this.#ports.log.warn(
           `A damaged log could not be reported; this is tried again at the next start: ${messageOf(error)}`,
@@ -69,12 +69,12 @@ export class DamageNotices {
       });
   }
 
-  async #tellAll(): Promise<void> {
+  async #notifyAll(): Promise<void> {
     const records = await this.#ports.engine.records.open(damageKind);
     for (const { id: key, value } of records.list()) {
       const damage = parseLogDamage(value);
       if (damage === undefined || damage.isTold) continue;
-      await this.#tell(key, damage);
+      await this.#notify(key, damage);
       await records.update(key, (value) => {
         const now = parseLogDamage(value);
         return now?.eventId === damage.eventId ? { ...now, isTold: true } : value;
@@ -82,7 +82,7 @@ export class DamageNotices {
     }
   }
 
-  async #tell(key: string, damage: LogDamage): Promise<void> {
+  async #notify(key: string, damage: LogDamage): Promise<void> {
     const { channels, owners, isOwner, sessions } = this.#ports;
     const chat = key === rootKeyOf(key) ? await this.#addressOf(key) : undefined;
     const inChat = chat !== undefined && channels.has(chat.channel);

@@ -39,10 +39,10 @@ export function createGuestProblems(ports: GuestPorts): () => readonly string[] 
   return () => {
     look();
     const { agents, guests, problems } = latest.files;
-    const isUntold = agents !== undefined && guests === undefined && hasGuests(ports);
+    const lacksGuestsFile = agents !== undefined && guests === undefined && hasGuests(ports);
     const { enabled, chat } = ports.heartbeat;
     const isSilent = enabled && chat !== undefined && !ports.isOwnersChat(chat);
-    return [...problems, ...(isUntold ? [untold] : []), ...(isSilent ? [silentHeartbeat(chat)] : [])];
+    return [...problems, ...(lacksGuestsFile ? [missingGuestsFile] : []), ...(isSilent ? [silentHeartbeat(chat)] : [])];
   };
 }
 
@@ -50,7 +50,7 @@ function silentHeartbeat(chat: string): string {
   return `heartbeat.chat: others read along in ${chat}, so the list of the heartbeat is not used there. Name an owner's direct chat.`;
 }
 
-const untold =
+const missingGuestsFile =
   "AGENTS.md is for owners alone, and guests may talk here: write what the assistant should know with them into GUESTS.md.";
 
 function hasGuests({ channels, pairing, isOwner }: GuestPorts): boolean {

@@ -2,8 +2,8 @@ import type { Engine, EngineStatus } from "../../engine/engine.js";
 import { draft, type EventDraft } from "../../events/event.js";
 import type { ChannelStatus, GatewayStatus } from "../gateway-status.js";
 import { damagedLogs } from "./damage.js";
-import { type ChatsAtWork, stuckChats } from "./stuck-chats.js";
-import { undeliveredProblems } from "./undelivered.js";
+import { type ChatsAtWork, findStuckChats } from "./stuck-chats.js";
+import { findUndelivered } from "./undelivered.js";
 
 /** What stays the same as long as the gateway runs. */
 export type StatusFacts = Pick<
@@ -25,7 +25,7 @@ export interface StatusPorts {
   readonly problems: readonly (() => readonly string[])[];
   /** What is wrong with where session documents are. */
   readonly storageProblem: () => string | undefined;
-  readonly tell: (event: EventDraft) => void;
+  readonly logEvent: (event: EventDraft) => void;
   /** Unix ms. */
   readonly now: () => number;
 }
@@ -43,7 +43,7 @@ export class Status {
 
   enter(to: GatewayStatus["state"]): void {
     const { version } = this.#ports.facts;
-    this.#ports.tell(draft("gateway_state_changed", { from: this.#state, to, version }, { source: "gateway" }));
+    this.#ports.logEvent(draft("gateway_state_changed", { from: this.#state, to, version }, { source: "gateway" }));
     this.#state = to;
   }
 
@@ -69,7 +69,7 @@ export class Status {
       inboundWaiting,
       outboundWaiting,
       deadLetters,
-      stuckChats: await stuckChats(engine, chats),
+      stuckChats: await findStuckChats(engine, chats),
       rssBytes: process.memoryUsage.rss(),
       syncs,
     };
@@ -80,7 +80,7 @@ export class Status {
     const all = [
       ...problems.flatMap((of) => of()),
       ...engineProblems,
-      ...(await undeliveredProblems(engine, now())),
+      ...(await findUndelivered(engine, now())),
       ...(await damagedLogs(engine)),
     ];
     if (!writable) all.push(reason ?? "The disk refuses writes.");

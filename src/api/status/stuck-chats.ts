@@ -15,7 +15,7 @@ export interface ChatsAtWork {
 }
 
 /** The chats that do not get on, each with why. */
-export async function stuckChats(
+export async function findStuckChats(
   engine: Pick<Engine, "waiting" | "longLanes">,
   chats: ChatsAtWork,
 ): Promise<readonly StuckChatStatus[]> {

@@ -1,11 +1,11 @@
 import type { Engine } from "../../engine/engine.js";
 
-const toldForMs = 7 * 24 * 3600 * 1000;
+const shownForMs = 7 * 24 * 3600 * 1000;
 
 /** Replies of the last week that did not reach their chat: how many per channel, and the newest by its chat and reason. */
-export async function undeliveredProblems({ dead }: Pick<Engine, "dead">, now: number): Promise<readonly string[]> {
+export async function findUndelivered({ dead }: Pick<Engine, "dead">, now: number): Promise<readonly string[]> {
   const letters = (await dead.list()).flatMap(({ work, reason, buriedAt }) =>
-    "attachments" in work.body && work.queue === "outbound" && now - buriedAt < toldForMs
+    "attachments" in work.body && work.queue === "outbound" && now - buriedAt < shownForMs
       ? [{ channel: work.body.channel, chat: work.body.chatId, reason, buriedAt }]
       : [],
   );

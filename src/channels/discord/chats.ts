@@ -134,12 +134,12 @@ export class KnownChats {
     await this.#records?.delete(this.#key(channelId));
   }
 
-  /** This message needs nothing more, and no cursor has moved with it. `told`: it must not be taken later. */
-  drop(channelId: string, messageId: string, told = false): void {
+  /** This message needs nothing more, and no cursor has moved with it. `isFinal`: it must not be taken later. */
+  drop(channelId: string, messageId: string, isFinal = false): void {
     const chat = this.#chats.get(channelId);
     if (chat === undefined || !isNewer(messageId, chat.after)) return;
     chat.after = messageId;
-    this.#unwritten.set(channelId, (this.#unwritten.get(channelId) ?? 0) + (told ? writeAfter : 1));
+    this.#unwritten.set(channelId, (this.#unwritten.get(channelId) ?? 0) + (isFinal ? writeAfter : 1));
   }
 
   /** This message is durable, and the cursor has moved with it. */

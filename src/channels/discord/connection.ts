@@ -8,7 +8,7 @@ import { loadLibrary } from "./api.js";
 import { callError, fatalClose } from "./discord-error.js";
 
 /** Where the connection stands in Discord's stream of events: it outlives a run, so that the next one can go on there. */
-export interface Place {
+export interface StreamPosition {
   session: SessionInfo | undefined;
   /** Where Discord wants to be asked for more of that session. */
   resumeUrl?: string | undefined;
@@ -25,7 +25,7 @@ export interface GatewayEvent {
 export interface ConnectionOptions {
   readonly token: string;
   readonly rest: REST;
-  readonly place: Place;
+  readonly position: StreamPosition;
   readonly onEvent: (event: GatewayEvent) => void;
   /** The connection stands, or has given a sign of life. */
   readonly onAlive: () => void;
@@ -64,7 +64,7 @@ class Connection {
   #end: (reason?: ChannelError) => void = () => {};
 
   constructor(options: ConnectionOptions) {
-    const { token, rest, place } = options;
+    const { token, rest, position } = options;
     this.#options = options;
     const { WebSocketManager } = loadLibrary("@discordjs/ws");
     this.#manager = new WebSocketManager({
@@ -73,7 +73,7 @@ class Connection {
       intents,
       shardCount: 1,
       // The library cannot be told to stop while it waits to connect again: it then waits here for ever, and is forgotten.
-      retrieveSessionInfo: () => (this.#isOver ? new Promise<never>(() => undefined) : (place.session ?? null)),
+      retrieveSessionInfo: () => (this.#isOver ? new Promise<never>(() => undefined) : (position.session ?? null)),
       updateSessionInfo: (_shard, session) => this.#keepSession(session ?? undefined),
       buildIdentifyThrottler: async () => ({ waitForIdentify: (_shard, closed) => this.#waitForIdentify(closed) }),
     });
@@ -105,12 +105,12 @@ class Connection {
   }
 
   #hookIn(happens: typeof import("@discordjs/ws").WebSocketShardEvents): void {
-    const { place, onEvent, onAlive, log } = this.#options;
+    const { position, onEvent, onAlive, log } = this.#options;
     this.#manager.on(happens.Hello, () => {
       this.#greeting.isHeard = true;
     });
     this.#manager.on(happens.Ready, () => {
-      place.resumeUrl = place.session?.resumeURL;
+      position.resumeUrl = position.session?.resumeURL;
     });
     this.#manager.on(happens.Closed, ({ code }) => this.#onClosed(code));
     this.#manager.on(happens.Error, ({ error }) =>
@@ -148,22 +148,22 @@ class Connection {
   /** The library gives a session up when the network is down. Only Discord can say that it is over. */
   #keepSession(session: SessionInfo | undefined): void {
     if (this.#isOver) return;
-    const { place } = this.#options;
+    const { position } = this.#options;
     const wasRefused = this.#greeting.isHeard || this.#greeting.wasHeard;
-    place.session = session === undefined && !wasRefused ? this.#elsewhere(place.session) : session;
+    position.session = session === undefined && !wasRefused ? this.#elsewhere(position.session) : session;
   }
 
   /** The address to resume at may be what is out of order: in turn with the one for everybody. */
   #elsewhere(session: SessionInfo | undefined): SessionInfo | undefined {
-    const own = this.#options.place.resumeUrl;
+    const own = this.#options.position.resumeUrl;
     if (session === undefined || this.#common === undefined || own === undefined) return session;
     return { ...session, resumeURL: session.resumeURL === own ? this.#common : own };
   }
 
   async #waitForIdentify(closed: AbortSignal): Promise<void> {
-    const { place, identifyGapMs } = this.#options;
-    await sleep(Math.max(0, place.identifiedAt + identifyGapMs - Date.now()), closed);
-    place.identifiedAt = Date.now();
+    const { position, identifyGapMs } = this.#options;
+    await sleep(Math.max(0, position.identifiedAt + identifyGapMs - Date.now()), closed);
+    position.identifiedAt = Date.now();
   }
 }
 

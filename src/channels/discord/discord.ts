@@ -5,7 +5,7 @@ import type { Logger } from "../../log.js";
 import type { Channel, ChannelContext, Publish, Receipt } from "../channel.js";
 import { Account, callMs } from "./account.js";
 import type { CommandText } from "./commands.js";
-import { listenToGateway, type Place } from "./connection.js";
+import { listenToGateway, type StreamPosition } from "./connection.js";
 import { callError } from "./discord-error.js";
 import { IntakeMemory } from "./intake.js";
 import { Receiving } from "./receiving.js";
@@ -51,7 +51,7 @@ class DiscordChannel implements Channel {
   readonly #options: DiscordOptions;
   readonly #context: ChannelContext;
   readonly #account: Account;
-  readonly #place: Place = { session: undefined, identifiedAt: 0 };
+  readonly #position: StreamPosition = { session: undefined, identifiedAt: 0 };
   readonly #memory = new IntakeMemory();
   readonly #receipts = new LRUCache<string, true>({ max: mostReceipts });
 
@@ -77,7 +77,10 @@ class DiscordChannel implements Channel {
     await using receiving = new Receiving({ ...parts, commands, busyRetryMs, log }, signal);
     const onEvent = receiving.take.bind(receiving);
     const timing = { reconnectMs, identifyGapMs };
-    await listenToGateway({ token, rest: rest.client, place: this.#place, onEvent, onAlive, ...timing, log }, signal);
+    await listenToGateway(
+      { token, rest: rest.client, position: this.#position, onEvent, onAlive, ...timing, log },
+      signal,
+    );
   }
 
   async send(message: OutboundMessage, signal: AbortSignal): Promise<Receipt> {

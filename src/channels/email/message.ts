@@ -102,7 +102,7 @@ function outsideOf(
 ): string | undefined {
   if (recipients === undefined) return "a mail whose sender is not verified";
   // Whoever got it from its author could have sent it on, signature and all.
-  if ("doubt" in recipients) return "a mail of which not all is signed";
+  if ("doubt" in recipients) return "a mail that is only partly signed";
   const named = new Set(recipients.addresses.map(withoutTag));
   if (!ownAddresses.some((address) => named.has(withoutTag(address.toLowerCase()))))
     return "a mail that names somebody else as its recipient";

@@ -6,8 +6,7 @@ import type { OAuthLogin } from "./auth/tokens.js";
 import type { EmailOptions } from "./options.js";
 import type { EmailSection } from "./section.js";
 
-const unverified =
-  'channels.email.verifySender is "off": whoever writes the address of somebody who may talk counts as them. Anybody can do that.';
+const unverified = 'channels.email.verifySender is "off": anybody can write in the name of a person who may talk.';
 
 /** The mailbox of the config, or a sentence for what it lacks. */
 export async function openEmail(config: EmailSection, { home, context, log }: PlatformScope): Promise<OpenedPlatform> {

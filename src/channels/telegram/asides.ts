@@ -51,11 +51,11 @@ export class Asides {
 
   /** Telegram shows a clock on the button until it is told something. */
   confirmPress(callbackId: string, { text, status }: PressOutcome, signal: AbortSignal): void {
-    const told = { text: text.slice(0, longestToast), show_alert: status !== "taken" };
-    const telling = this.#account.call(shortCallMs, signal, (api, limit) =>
-      api.answerCallbackQuery(callbackId, told, limit),
+    const answer = { text: text.slice(0, longestToast), show_alert: status !== "taken" };
+    const answering = this.#account.call(shortCallMs, signal, (api, limit) =>
+      api.answerCallbackQuery(callbackId, answer, limit),
     );
-    this.#try(telling, "a press was not confirmed on Telegram", signal);
+    this.#try(answering, "a press was not confirmed on Telegram", signal);
   }
 
   showCommands(commands: readonly MenuCommand[], signal: AbortSignal): void {

@@ -37,15 +37,15 @@ export class Clients {
     for (const wait of this.#waiting) if (wait.chatId === chatId) wait.settle(client);
   }
 
-  tell(socket: WebSocket, frame: ServerFrame): void {
+  send(socket: WebSocket, frame: ServerFrame): void {
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
   }
 
   /** To the chat's program if it is there. */
-  tellChat(chatId: string, frame: ServerFrame): boolean {
+  sendToChat(chatId: string, frame: ServerFrame): boolean {
     const client = this.#byChat.get(chatId);
     if (client === undefined) return false;
-    this.tell(client.socket, frame);
+    this.send(client.socket, frame);
     return true;
   }
 

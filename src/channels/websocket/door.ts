@@ -37,7 +37,7 @@ export class Door {
     // A web page always says where it is from: without this any page could talk through its visitor's browser.
     if (origin !== undefined && !allowOrigins.includes(origin))
       return { status: 403, why: `channels.websocket.allowOrigins does not name ${origin}` };
-    const wrong = await this.#wrongToken(request, asked.query, signal);
+    const wrong = await this.#refuseToken(request, asked.query, signal);
     if (wrong !== undefined) return wrong;
     const chat = chatOf(request);
     return chat === undefined || chatName.safeParse(chat).success
@@ -46,7 +46,7 @@ export class Door {
   }
 
   /** A wrong one is answered late, and after some of them from one address for minutes not at all. */
-  async #wrongToken(
+  async #refuseToken(
     request: IncomingMessage,
     query: URLSearchParams,
     signal: AbortSignal,

@@ -61,7 +61,7 @@ export class Inbox {
       await this.#offer(message, id, client);
     } catch (error) {
       log.error("a WebSocket message could not be passed on", { chat: message.chatId, error });
-      clients.tell(client, { type: "error", error: "This message could not be taken. Please send it again." });
+      clients.send(client, { type: "error", error: "This message could not be taken. Please send it again." });
     }
   }
 
@@ -73,11 +73,11 @@ export class Inbox {
     for (let wasTold = false; !this.#signal.aborted; wasTold = true) {
       const outcome = await publish(message);
       if (outcome.status === "refused")
-        return clients.tell(client, { type: "refused", ...named, chatId, error: outcome.reply ?? "" });
+        return clients.send(client, { type: "refused", ...named, chatId, error: outcome.reply ?? "" });
       if (outcome.status !== "busy")
-        return id === undefined ? undefined : clients.tell(client, { type: "accepted", id, chatId });
+        return id === undefined ? undefined : clients.send(client, { type: "accepted", id, chatId });
       // It is taken yet: this is not the word that it was refused.
-      if (!wasTold && outcome.reply !== "") clients.tell(client, { type: "error", error: outcome.reply });
+      if (!wasTold && outcome.reply !== "") clients.send(client, { type: "error", error: outcome.reply });
       await sleep(busyRetryMs, this.#signal).catch(() => undefined);
     }
   }

@@ -92,11 +92,11 @@ class WebSocketChannel implements Channel {
     const chatId = named ?? `ws-${randomBytes(8).toString("hex")}`;
     clients.add(client);
     clients.claim(chatId, client);
-    clients.tell(client, { type: "hello", chatId });
+    clients.send(client, { type: "hello", chatId });
     client.on("error", () => client.terminate());
     client.on("message", (data, isBinary) => {
       const frame = isBinary ? "A frame must be text." : parseFrame(data.toString());
-      if (typeof frame === "string") clients.tell(client, { type: "error", error: frame });
+      if (typeof frame === "string") clients.send(client, { type: "error", error: frame });
       else inbox.take(frame, chatId, client);
     });
   }
@@ -123,12 +123,12 @@ class WebSocketChannel implements Channel {
   }
 
   async edit({ chatId, platformMessageId: id, content }: Parameters<NonNullable<Channel["edit"]>>[0]): Promise<void> {
-    if (!this.#clients.tellChat(chatId, { type: "edit", id, chatId, content }))
+    if (!this.#clients.sendToChat(chatId, { type: "edit", id, chatId, content }))
       throw new ChannelError(`No program is connected for ${chatId}.`);
   }
 
   async showTyping(chatId: string, thread: string | undefined): Promise<void> {
-    this.#clients.tellChat(chatId, { type: "typing", chatId, ...(thread === undefined ? {} : { thread }) });
+    this.#clients.sendToChat(chatId, { type: "typing", chatId, ...(thread === undefined ? {} : { thread }) });
   }
 }
 

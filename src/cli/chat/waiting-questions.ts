@@ -56,8 +56,8 @@ export async function answerOne(client: ApiClient, id: string, answer: string | 
       exitCodes.usage,
     );
   const reply = answer === undefined ? ((await fromPipe(found)) ?? (await readHere(found))) : { answer };
-  const told = sent.parse(await sendReply(client, found.sessionKey, id, reply));
-  print(`Answered: ${harmless(told.answer)}`);
+  const answered = sent.parse(await sendReply(client, found.sessionKey, id, reply));
+  print(`Answered: ${harmless(answered.answer)}`);
 }
 
 async function fromPipe({

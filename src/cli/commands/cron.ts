@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { timeZoneHere } from "../context.js";
+import { findTimeZone } from "../context.js";
 import { addCronAdd } from "../cron-add.js";
 import { CommandError, exitCodes } from "../exit.js";
 import { segment } from "../gateway/api-client.js";
@@ -27,7 +27,7 @@ function addList(cron: Command, version: string): void {
       const answer = await withClient(version, (client) => client.get("/api/cron"));
       if (json) return printJson(answer);
       const { printJobs } = await import("../text/cron.js");
-      printJobs(answer, await timeZoneHere());
+      printJobs(answer, await findTimeZone());
     });
 }
 
@@ -41,7 +41,7 @@ function addStatus(cron: Command, version: string): void {
         await client.get("/api/cron"),
       ]);
       const { printCronStatus } = await import("../text/cron.js");
-      printCronStatus(answer, { ...status, zone: await timeZoneHere() });
+      printCronStatus(answer, { ...status, zone: await findTimeZone() });
     });
 }
 
@@ -64,7 +64,7 @@ function addSwitch(cron: Command, version: string, action: "enable" | "disable",
     .action(async (id: string) => {
       const answer = await withClient(version, (client) => client.post(`/api/cron/${segment(id)}/${action}`, {}));
       const { lineOfJob } = await import("../text/cron.js");
-      print(lineOfJob(answer, await timeZoneHere()));
+      print(lineOfJob(answer, await findTimeZone()));
     });
 }
 
@@ -99,7 +99,7 @@ function addHistory(cron: Command, version: string): void {
       const answer = await withClient(version, (client) => client.get(`/api/cron/history?${query}`));
       if (json) return printJson(answer);
       const { printRuns } = await import("../text/cron.js");
-      printRuns(answer, await timeZoneHere());
+      printRuns(answer, await findTimeZone());
     });
 }
 

@@ -12,11 +12,11 @@ interface GatewayFlags {
 export function addGatewayCommand(program: Command, version: string): void {
   program
     .command("gateway")
-    .description("Start the maxclaw gateway, which runs until it is told to stop")
+    .description("Start the maxclaw gateway, which runs until you stop it")
     .option("-p, --port <port>", "port to listen on; 0 takes a free one", parsePort)
     .option("--host <address>", "address to listen on")
     .option("-c, --config <file>", "use this config file")
-    .option("--grace <seconds>", "how long running answers may take to finish once it is told to stop", parseGrace, 10)
+    .option("--grace <seconds>", "how long running answers may take to finish after you stop it", parseGrace, 10)
     .addHelpText(
       "after",
       "\nstdout gets READY:127.0.0.1:<port> once it listens, stderr the rest; all of it is in logs/gateway.log." +

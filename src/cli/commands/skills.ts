@@ -78,7 +78,7 @@ function addInstall(skills: Command): void {
     .option("--force", "replace skills that are there already")
     .option("--json", "as JSON")
     .action(async (source: string, { skill, force, json }: InstallFlags) => {
-      const [{ workspaceInUse }, { installInto }] = await Promise.all([
+      const [{ findWorkspace: workspaceInUse }, { installInto }] = await Promise.all([
         import("../skill-files.js"),
         import("../../api/skill-files.js"),
       ]);
@@ -100,7 +100,7 @@ function addNew(skills: Command): void {
     .argument("<name>")
     .option("-d, --description <text>", "when it is to be used", "")
     .action(async (name: string, { description }: { readonly description: string }) => {
-      const [{ workspaceInUse }, { createIn }] = await Promise.all([
+      const [{ findWorkspace: workspaceInUse }, { createIn }] = await Promise.all([
         import("../skill-files.js"),
         import("../../api/skill-files.js"),
       ]);

@@ -84,7 +84,7 @@ export function createApiClient(
     async *stream(path, body, signal) {
       const response = await open("POST", path, body, signal);
       if ((response.statusCode ?? 500) >= 400) throw refusal(response, await textOf(response, address));
-      yield* serverEvents(response, address);
+      yield* readServerEvents(response, address);
     },
   };
 }
@@ -105,7 +105,7 @@ async function textOf(response: IncomingMessage, address: string): Promise<strin
   return text;
 }
 
-async function* serverEvents(response: IncomingMessage, address: string): AsyncIterable<ServerEvent> {
+async function* readServerEvents(response: IncomingMessage, address: string): AsyncIterable<ServerEvent> {
   const decoder = new StringDecoder("utf8");
   let rest = "";
   try {

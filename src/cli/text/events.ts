@@ -1,6 +1,6 @@
 import { specOf } from "../../events/catalogue.js";
 import type { StoredEvent } from "../../events/event.js";
-import type { EventReport, EventTrace, TracedPlace } from "../../offline/events.js";
+import type { EventReport, EventTrace, TracedPosition } from "../../offline/events.js";
 import { harmless } from "./output.js";
 
 /** A line for each problem, then one that sums up. */
@@ -21,13 +21,13 @@ const indent = "            ";
 
 /** The life of an event: created, stored, published, what it follows from, what came of it, delivered. */
 export function traceLines(trace: EventTrace): readonly string[] {
-  const { event, lastSeq, places, causes, missingCause, effects, deliveries, message } = trace;
+  const { event, lastSeq, places: positions, causes, missingCause, effects, deliveries, message } = trace;
   const agent = event.metadata.agent_id === undefined ? "" : `, ${event.metadata.agent_id}`;
   const lines = [
     `${event.event_id}  ${summary(event)}`,
     row("created", `${event.timestamp} by ${event.source}, ${event.metadata.instance_id}${agent}`),
     row("stored", `as ${event.seq} of ${lastSeq} in ${event.session_key}`),
-    ...places.map((place) => indent + placeText(place)),
+    ...positions.map((position) => indent + positionText(position)),
     row("published", publishedText(event)),
     ...rows("follows", causes.map(chainLine), "from nothing: it begins a chain"),
     ...(missingCause === undefined ? [] : [`${indent}${missingCause}, which is not stored: the chain is broken`]),
@@ -46,17 +46,17 @@ function rows(name: string, texts: readonly string[], none: string): readonly st
   return texts.length === 0 ? [row(name, none)] : texts.map((text, index) => row(index === 0 ? name : "", text));
 }
 
-function placeText(place: TracedPlace): string {
-  if ("line" in place) return `${place.file}, line ${place.line}, byte ${place.byte}`;
-  const safety = place.isSynced ? "safe on the disk" : "written";
-  return `${place.file}, transaction ${place.transaction}, byte ${place.byte}, ${safety}`;
+function positionText(position: TracedPosition): string {
+  if ("line" in position) return `${position.file}, line ${position.line}, byte ${position.byte}`;
+  const safety = position.isSynced ? "safe on the disk" : "written";
+  return `${position.file}, transaction ${position.transaction}, byte ${position.byte}, ${safety}`;
 }
 
 function publishedText({ type, seq }: StoredEvent): string {
   // A newer version may have stored types that this one does not know.
   const spec: ReturnType<typeof specOf> | undefined = specOf(type);
   if (spec?.goesTo === "nobody") return "to nobody: it is internal";
-  const chat = spec?.goesTo === "clients and chat" ? "; the chat is told too" : "";
+  const chat = spec?.goesTo === "clients and chat" ? "; the chat gets a message too" : "";
   return `to clients, right after it was written; readers from ${seq - 1} on get it again${chat}`;
 }
 

@@ -100,7 +100,7 @@ function agoOf(moment: string): string {
 const bareText = {
   ask: ", so every command asks",
   unasked:
-    ", and mode auto runs commands without asking. Only those whose words name secrets, leave the workspace or destroy too much ask; a script can do all of that unasked.",
+    ", and mode auto runs commands without asking. Only those whose words name secrets, leave the workspace or destroy too much ask; a script can do all of that without a question.",
   none: ", so no command runs",
 } as const;
 

@@ -39,9 +39,7 @@ export function editsFor(shown: JsonObject, stored: JsonObject, sent: JsonObject
     if (isObject(now) && before !== undefined) return;
     const value = withSecrets(now, before, kept);
     if (hasHidden(value))
-      throw wrong(
-        `${path.join(".")}: no secret is stored here, so the stars stand for nothing. Send the secret itself.`,
-      );
+      throw wrong(`${path.join(".")}: no secret is stored here that the stars could mean. Send the secret itself.`);
     edits.push({ path, value });
   };
   for (const [name, value] of Object.entries(sent)) compare([name], inside(shown, name), inside(stored, name), value);

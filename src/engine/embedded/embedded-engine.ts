@@ -27,7 +27,7 @@ import { readLedgerOf } from "./inspect/ledger.js";
 import type { Operation } from "./journal/operations.js";
 import { Accepting } from "./lanes/accepting.js";
 import { storeEvents } from "./lanes/delivery.js";
-import { longLanes } from "./lanes/lane-room.js";
+import { findLongLanes } from "./lanes/lane-room.js";
 import { toStored } from "./lanes/work-table.js";
 import { DeletedLogs } from "./logs/deleted-logs.js";
 import type { Parts } from "./parts.js";
@@ -143,7 +143,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   async longLanes(least: number): Promise<readonly LongLane[]> {
-    return longLanes(this.#parts.records.work, least);
+    return findLongLanes(this.#parts.records.work, least);
   }
 
   async deleteSession(sessionKey: string): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Logger } from "../../log.js";
-import { knownLoss, tellDamage } from "./damage/damage-records.js";
+import { knownLoss, recordDamage } from "./damage/damage-records.js";
 import { eventsInJournal } from "./damage/journal-events.js";
 import { JournalMarks } from "./damage/journal-mark.js";
 import { Journal } from "./journal/journal.js";
@@ -91,7 +91,7 @@ function createFiles(
     inJournal: (sessionKey) => eventsInJournal(journal.syncedFile, sessionKey),
     knownLoss: (sessionKey) => knownLoss(records, sessionKey),
     shownSeq: options.shownSeq ?? (() => 0),
-    onDamage: (damage) => tellDamage({ records, writer, log, now }, damage),
+    onDamage: (damage) => recordDamage({ records, writer, log, now }, damage),
   });
   const quiet = new QuietFlush(logs, records.sessions, quietMs, log);
   const seen = new SeenKeeper({

@@ -157,12 +157,12 @@ async function follow(
   using scope = linked(x.signal);
   let subscription: Subscription | undefined;
   let current: { readonly id: string; readonly text: string } | undefined;
-  let isTold = false;
+  let hasText = false;
   let isOwn = false;
   /** What was said before and after tools are paragraphs of one answer, and so are attempts at it. */
   const say = (text: string, isParagraph = true): Promise<void> | undefined | void => {
-    const gap = isTold && isParagraph ? "\n\n" : "";
-    isTold = true;
+    const gap = hasText && isParagraph ? "\n\n" : "";
+    hasText = true;
     return onText(`${gap}${text}`);
   };
   try {
@@ -192,7 +192,7 @@ async function follow(
         const outcome = await x.api.waitForTurn(sessionKey, messageId, scope.signal);
         await sleep(lastEventsMs, seenAll.signal).catch(() => {});
         const content = answerOf(outcome);
-        if (!isTold || outcome.end === "failed") void say(content);
+        if (!hasText || outcome.end === "failed") void say(content);
         resolve({ content, finish: finishOf(outcome), usage: outcome.usage });
       };
       end().catch(reject);

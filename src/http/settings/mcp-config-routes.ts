@@ -34,7 +34,7 @@ export const mcpConfigRoutes: readonly Route[] = [
     path: "/api/mcp/:name",
     handle: async (x) => {
       const server = await bodyOf(x, fields);
-      const { known, revision, name } = await namedServer(x);
+      const { known, revision, name } = await findServer(x);
       await put(x, { ...known, [name]: toSection(server) }, name, revision);
     },
   },
@@ -42,7 +42,7 @@ export const mcpConfigRoutes: readonly Route[] = [
     method: "DELETE",
     path: "/api/mcp/:name",
     handle: async (x) => {
-      const { known, revision, name } = await namedServer(x);
+      const { known, revision, name } = await findServer(x);
       const { [name]: _, ...rest } = known;
       await put(x, rest, name, revision);
     },
@@ -52,7 +52,7 @@ export const mcpConfigRoutes: readonly Route[] = [
 ];
 
 async function enable(x: Exchange, isEnabled: boolean): Promise<void> {
-  const { known, revision, name } = await namedServer(x);
+  const { known, revision, name } = await findServer(x);
   await put(x, { ...known, [name]: { ...Object(known[name]), enabled: isEnabled } }, name, revision);
 }
 
@@ -64,7 +64,7 @@ async function serversOf(x: Exchange): Promise<{ readonly known: Servers; readon
   return { known: Object(known ?? {}), revision };
 }
 
-async function namedServer(x: Exchange) {
+async function findServer(x: Exchange) {
   const name = paramOf(x, "name");
   const found = await serversOf(x);
   if (!Object.hasOwn(found.known, name))

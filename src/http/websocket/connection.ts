@@ -110,7 +110,7 @@ class Connection {
       });
     const { api, settings, encodeEvent } = this.#ports;
     const subscription = api.subscribe(target, options, (event) =>
-      this.#isToldElsewhere(target, event) ? undefined : this.#send(encodeEvent(event)),
+      this.#isSentElsewhere(target, event) ? undefined : this.#send(encodeEvent(event)),
     );
     this.#followed.set(target, { types: options.types, subscription });
     subscription.caughtUp.catch((error: unknown) => {
@@ -126,7 +126,7 @@ class Connection {
   }
 
   /** Who follows `*` and one session gets that session's events once. */
-  #isToldElsewhere(target: string, event: GatewayEvent): boolean {
+  #isSentElsewhere(target: string, event: GatewayEvent): boolean {
     if (target !== "*") return false;
     const own = this.#followed.get(event.session_key);
     return own !== undefined && (own.types === undefined || own.types.includes(event.type));

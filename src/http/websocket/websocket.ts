@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { GatewayApi } from "../../api/gateway-api.js";
 import { RequestError } from "../../errors.js";
-import type { Places } from "../connection-places.js";
+import type { ConnectionSlots } from "../connection-slots.js";
 import { type FaultReply, toFaultReply } from "../faults.js";
 import { type Guard, tokenProtocol } from "../guard.js";
 import type { HttpSettings } from "../options.js";
@@ -20,7 +20,12 @@ export interface WebSockets {
   close(): void;
 }
 
-export function createWebSockets(settings: HttpSettings, api: GatewayApi, guard: Guard, places: Places): WebSockets {
+export function createWebSockets(
+  settings: HttpSettings,
+  api: GatewayApi,
+  guard: Guard,
+  slots: ConnectionSlots,
+): WebSockets {
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: settings.maxBodyBytes,
@@ -46,7 +51,7 @@ export function createWebSockets(settings: HttpSettings, api: GatewayApi, guard:
     let release: () => void;
     try {
       await check(request, gone.signal);
-      release = places.take("ws");
+      release = slots.take("ws");
     } catch (error) {
       return refuse(socket, toFaultReply(error, settings.log));
     } finally {

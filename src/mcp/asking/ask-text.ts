@@ -21,7 +21,7 @@ function intro({ server, tool }: Asking, wants: string): string {
 export function formText(asking: Asking, message: string, fields: readonly Field[]): string {
   const lines = fields.map((field) => `${labelOf(field)}: ${shownValue(field.default)}`);
   const box = fenced([visibleLines(message), ...(lines.length === 0 ? [] : ["", ...lines])].join("\n"));
-  const asks = lines.length === 0 ? "Do you agree to it?" : "It can be sent as it stands.";
+  const asks = lines.length === 0 ? "Do you agree to it?" : "You can send it unchanged.";
   return [intro(asking, "asks you something"), box, `${asks} ${never}`].join("\n\n");
 }
 
@@ -59,7 +59,7 @@ export function pageText(asking: Asking, message: string, url: URL): string {
     fenced(visibleLines(message)),
     `The page is at the host \`${code(url.host)}\`. Its whole address:`,
     fenced(visibleAddress(url.href)),
-    "I do not open it. Only open it if you know that host and expected this; the server is told whether you agree, nothing else.",
+    "I do not open it. Only open it if you know that host and expected this; the server only learns whether you agree.",
   ].join("\n\n");
 }
 

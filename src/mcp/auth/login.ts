@@ -85,7 +85,7 @@ class Login {
       if (isMore && (logins > maxLogins || scope === this.#scope)) {
         await this.#keepIfFirst();
         throw new ConfigError(
-          `${this.#server.name} needs more rights than this login has${scope === undefined ? "" : ` (scope ${scope})`}. Ask whoever runs it for those rights, or log in as somebody else.`,
+          `${this.#server.name} needs more rights than this login has${scope === undefined ? "" : ` (scope ${scope})`}. Ask the people who run it for those rights, or log in as somebody else.`,
         );
       }
       this.#scope = scope;
@@ -162,7 +162,7 @@ class Login {
     // A new login, not a renewal of the one of just before, which would give the same rights again.
     await this.#fresh.write(this.#server, { tokens: undefined });
     const provider = createAuth(this.#server, this.#fresh, () => {}, { redirectUrl: this.#callback.url, state, open });
-    const place = {
+    const authOptions = {
       serverUrl: this.#url,
       fetchFn: this.#fetch,
       ...ownIssuerCheck,
@@ -175,9 +175,9 @@ class Login {
     });
     // The login may fail before anybody waits for it.
     answer.catch(() => {});
-    if ((await auth(provider, place)) === "AUTHORIZED") return;
+    if ((await auth(provider, authOptions)) === "AUTHORIZED") return;
     const { code, issuer } = await within(answer, { signal });
-    await auth(provider, { ...place, authorizationCode: code, ...(issuer === undefined ? {} : { iss: issuer }) });
+    await auth(provider, { ...authOptions, authorizationCode: code, ...(issuer === undefined ? {} : { iss: issuer }) });
   }
 
   async #keep(): Promise<void> {

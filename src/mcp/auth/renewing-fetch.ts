@@ -29,11 +29,11 @@ export function renewingFetch(
     if (response.status !== 401 || used === undefined) return response;
     if ((await tokenNow()) === used) {
       const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
-      const place = {
+      const authOptions = {
         ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
         ...(scope === undefined ? {} : { scope }),
       };
-      renewal ??= auth(provider, { serverUrl, ...place, ...ownIssuerCheck, fetchFn }).finally(() => {
+      renewal ??= auth(provider, { serverUrl, ...authOptions, ...ownIssuerCheck, fetchFn }).finally(() => {
         renewal = undefined;
       });
       await renewal;

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { ContentBlock, EmbeddedResource } from "@modelcontextprotocol/client";
-import { outsideResults } from "../../policy/places/zones.js";
+import { outsideResults } from "../../policy/locations/zones.js";
 import { keepFile } from "../../tools/keep-file.js";
 import type { ToolContext, ToolImage, ToolResult } from "../../tools/tool.js";
 import { imageTypeOf } from "../../util/image-type.js";

@@ -27,11 +27,11 @@ export interface EnvironmentOptions {
   /** Others may write there: programs are never looked up in them. */
   readonly closed: readonly string[];
   /** It begins in an empty folder, and no script is named, beside which its modules could lie. */
-  readonly isPlaceless: boolean;
+  readonly isFolderless: boolean;
 }
 
 /** The environment of a server: what its section names, on top of a few harmless variables of the gateway's own. */
-export function serverEnvironment({ named, closed, isPlaceless }: EnvironmentOptions): Record<string, string> {
+export function serverEnvironment({ named, closed, isFolderless }: EnvironmentOptions): Record<string, string> {
   const inherited = harmless.flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
@@ -40,7 +40,7 @@ export function serverEnvironment({ named, closed, isPlaceless }: EnvironmentOpt
     ...Object.fromEntries(inherited),
     PATH: safeSearchPath(process.env.PATH, closed),
     // Python imports from the folder that it begins in otherwise.
-    ...(isPlaceless ? { PYTHONSAFEPATH: "1" } : {}),
+    ...(isFolderless ? { PYTHONSAFEPATH: "1" } : {}),
     ...named,
   };
 }

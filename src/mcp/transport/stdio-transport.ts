@@ -85,14 +85,14 @@ export class StdioTransport implements Transport {
     const { command, args, env, folder, cwd, closed } = this.#server;
     if (cwd === undefined) await emptyServerFolder(folder);
     if (this.#isClosed) throw new Error("it was closed before it had started");
-    const isPlaceless = cwd === undefined && !args.some((arg) => /\.pyz?w?$/.test(arg));
+    const isFolderless = cwd === undefined && !args.some((arg) => /\.pyz?w?$/.test(arg));
     const isSupervised = process.platform !== "win32";
     const [file, all] = isSupervised
       ? ["/bin/sh", ["-c", supervised, "maxclaw-mcp", command, ...args]]
       : [command, [...args]];
     const child = spawn(file, all, {
       cwd: cwd ?? folder,
-      env: serverEnvironment({ named: env, closed, isPlaceless }),
+      env: serverEnvironment({ named: env, closed, isFolderless }),
       stdio: ["pipe", "pipe", "pipe", "pipe"],
       detached: isSupervised,
       windowsHide: true,

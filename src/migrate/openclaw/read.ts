@@ -16,7 +16,7 @@ import { pageKey, toSession, toSessionKey } from "../transcript.js";
 import { databaseJobs, databaseTranscripts, sharedDatabase, type Transcript } from "./database.js";
 import { readWithIncludes } from "./include.js";
 import { isObject, type JsonObject } from "./json5.js";
-import { openclawSettings } from "./settings.js";
+import { readOpenclawSettings } from "./settings.js";
 
 /** Its config file, by the names it has had. */
 export const openclawConfigs: readonly string[] = ["openclaw.json", "clawdbot.json", "moltbot.json"];
@@ -64,7 +64,7 @@ export async function readOpenclaw(folder: string, homedir: string, now: number)
     trees: [],
     sessions,
     jobs,
-    settings: await openclawSettings(folder, config, agents, problems),
+    settings: await readOpenclawSettings(folder, config, agents, problems),
     problems,
   };
 }

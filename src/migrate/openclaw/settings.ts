@@ -7,7 +7,7 @@ import { databaseProfiles, sharedDatabase } from "./database.js";
 import { isObject, type JsonObject } from "./json5.js";
 
 /** What its config says about models, keys and channels, with our names. */
-export async function openclawSettings(
+export async function readOpenclawSettings(
   folder: string,
   config: JsonObject,
   agents: readonly string[],

@@ -24,7 +24,7 @@ export function allowedCommand(pattern: string): AllowedCommand {
     return never("a program has a plain name, or a path that begins with /");
   const isOpen = rest.some(hasWildcard);
   if (isOpen && runsAnything(program))
-    return never(`${program} runs whatever it is told: only whole commands without * can be allowed`);
+    return never(`${program} runs any program that its words name: only whole commands without * can be allowed`);
   const last = rest.at(-1);
   const takesMore = last?.length === 1 && last[0] === anyText;
   const fixed = takesMore ? rest.slice(0, -1) : rest;

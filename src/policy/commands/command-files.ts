@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import type { BoundFile } from "../access.js";
-import { isInside } from "../places/paths.js";
+import { isInside } from "../locations/paths.js";
 import { parseWords } from "./shell-words.js";
 
 const mostWords = 200;
@@ -18,15 +18,15 @@ const chunkBytes = 64 * 1024;
  */
 export async function filesOfCommand(
   { command, cwd }: { readonly command: string; readonly cwd?: string | undefined },
-  places: { readonly folder: string; readonly workspace: string },
+  folders: { readonly folder: string; readonly workspace: string },
 ): Promise<readonly BoundFile[] | undefined> {
   const words = namesIn(command);
   if (words === undefined) return undefined;
   // What it names is looked for where it starts.
-  if (cwd !== undefined && cwd !== (await realpath(places.folder).catch(() => undefined))) return undefined;
-  const roots = [places.workspace, await realpath(places.workspace).catch(() => places.workspace)];
+  if (cwd !== undefined && cwd !== (await realpath(folders.folder).catch(() => undefined))) return undefined;
+  const roots = [folders.workspace, await realpath(folders.workspace).catch(() => folders.workspace)];
   const found: BoundFile[] = [];
-  for (const file of new Set(words.map((word) => path.resolve(places.folder, word)))) {
+  for (const file of new Set(words.map((word) => path.resolve(folders.folder, word)))) {
     const hash = await hashOf(file, roots);
     if (hash === "unknown") return undefined;
     if (hash !== undefined) found.push({ path: file, sha256: hash });

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { trimEndWhere } from "../../util/text/trim-where.js";
-import { isInside } from "../places/paths.js";
-import type { Zones } from "../places/zones.js";
+import { isInside } from "../locations/paths.js";
+import type { Zones } from "../locations/zones.js";
 import { type CommandGround, programName, readCommand } from "./harmful-commands.js";
 
 /** Names of files that hold keys, wherever they lie. */

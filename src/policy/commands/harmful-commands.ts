@@ -1,5 +1,5 @@
 import path from "node:path";
-import { isInside } from "../places/paths.js";
+import { isInside } from "../locations/paths.js";
 import { type CommandPart, splitCommand } from "./split-command.js";
 
 /** Where a command starts, and what must not be lost. All absolute. */
@@ -11,12 +11,12 @@ export interface CommandGround {
 }
 
 /** A simple program of a command, and the folder that it works in as far as the words say. */
-export interface PlacedPart extends CommandPart {
+export interface LocatedPart extends CommandPart {
   readonly cwd: string;
 }
 
 export interface ReadCommand {
-  readonly parts: readonly PlacedPart[];
+  readonly parts: readonly LocatedPart[];
   readonly isClear: boolean;
   /** False for one that is nested too deep, or too long, to be read to its end. */
   readonly isWhole: boolean;
@@ -48,7 +48,7 @@ export function readCommand(command: string, ground: CommandGround): ReadCommand
 }
 
 class PartReader implements ReadCommand {
-  readonly parts: PlacedPart[] = [];
+  readonly parts: LocatedPart[] = [];
   isClear = true;
   isWhole = true;
   readonly #ground: CommandGround;
@@ -71,7 +71,7 @@ class PartReader implements ReadCommand {
     }
   }
 
-  #add(part: PlacedPart, all: readonly CommandPart[], depth: number): void {
+  #add(part: LocatedPart, all: readonly CommandPart[], depth: number): void {
     if (!this.#isWorthIt(depth)) return;
     this.parts.push(part);
     const [program = "", ...rest] = part.words;
@@ -135,7 +135,7 @@ const haltWords = /^(?:poweroff|reboot|halt|kexec|suspend|hibernate|hybrid-sleep
 const harmlessDevice =
   /^\/dev\/(?:null|zero|full|u?random|tty|std(?:in|out|err)|fd(?:\/.*)?|pts\/.*|shm\/.*|(?:tcp|udp)\/.*)$/;
 
-function harmOfPart(part: PlacedPart, ground: CommandGround): string | undefined {
+function harmOfPart(part: LocatedPart, ground: CommandGround): string | undefined {
   const [program = "", ...words] = part.words;
   const name = programName(program);
   const targets = words.filter((word) => !word.startsWith("-"));

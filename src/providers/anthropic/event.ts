@@ -60,9 +60,9 @@ export function* eventsOfWhole(body: unknown): Generator<unknown> {
   const whole = wholeSchema.safeParse(body).data;
   if (whole === undefined) return;
   yield { type: "message_start", message: { usage: whole.usage } };
-  for (const [place, content] of whole.content.entries()) {
-    yield { type: "content_block_start", index: place, content_block: content };
-    yield { type: "content_block_stop", index: place };
+  for (const [index, content] of whole.content.entries()) {
+    yield { type: "content_block_start", index: index, content_block: content };
+    yield { type: "content_block_stop", index: index };
   }
   yield { type: "message_delta", delta: { stop_reason: whole.stop_reason ?? "end_turn" }, usage: whole.usage };
 }

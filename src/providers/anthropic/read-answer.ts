@@ -106,8 +106,8 @@ export class MessagesReader implements AnswerReader {
   }
 
   /** Later counts replace earlier ones: they are running totals. */
-  #take(told: WireUsage | null | undefined): void {
-    const counts = Object.entries(told ?? {}).filter(([, value]) => typeof value === "number");
+  #take(named: WireUsage | null | undefined): void {
+    const counts = Object.entries(named ?? {}).filter(([, value]) => typeof value === "number");
     if (counts.length === 0) return;
     Object.assign(this.#usage, Object.fromEntries(counts));
     this.#named = { usage: toUsage(this.#usage) };

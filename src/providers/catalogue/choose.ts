@@ -154,8 +154,7 @@ function find(
     return { from: family, model: label, entry: undefined, why: "the model's name points at it" };
   const isOwn = isRawName(label) || (isGivenAway(label) && openrouter === undefined);
   const own = isOwn ? named("vllm") : undefined;
-  if (own !== undefined)
-    return { from: own, model: label, entry: undefined, why: "a server of one's own takes any name" };
+  if (own !== undefined) return { from: own, model: label, entry: undefined, why: "your own server takes any name" };
   if (openrouter !== undefined)
     return { from: openrouter, model: label, entry: undefined, why: "it takes the models that no other provider has" };
 

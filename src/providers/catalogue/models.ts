@@ -102,7 +102,7 @@ function configuredModels(options: ModelsOptions): Models {
         options,
         [undefined, ...fallbacks].flatMap((label) => chosenOrNothing(() => chooser.choose(label)) ?? []),
       ),
-      ...rests.told(),
+      ...rests.describe(),
     ],
   };
 }
@@ -203,13 +203,13 @@ function providerProblems({ providers, own = [] }: ModelsOptions): readonly stri
   return Object.entries(providers).flatMap(([name, settings]) => {
     if (own.some((one) => one.name === name)) return [];
     const addressless = !Object.hasOwn(presets, name) && !settings.apiBase?.trim();
-    const told = [
+    const sentences = [
       addressless
         ? `maxclaw does not know the address of the provider ${name}. Set providers.${name}.apiBase.`
         : undefined,
       misplacedKey(name, settings),
       openKey(name, settings),
     ];
-    return told.filter((sentence) => sentence !== undefined);
+    return sentences.filter((sentence) => sentence !== undefined);
   });
 }

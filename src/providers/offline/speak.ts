@@ -55,8 +55,8 @@ export function report(wish: Wish, result: ToolResultPart, language: Language): 
   if (result.is_error) return isEnglish ? `That did not work: ${said}` : `没有成功：${said}`;
   switch (wish.kind) {
     case "list": {
-      const place = wish.path ?? (isEnglish ? "this chat's folder" : "这个会话的文件夹");
-      return isEnglish ? `Here is what ${place} holds:\n\n${fence(said)}` : `${place} 里有：\n\n${fence(said)}`;
+      const folder = wish.path ?? (isEnglish ? "this chat's folder" : "这个会话的文件夹");
+      return isEnglish ? `Here is what ${folder} holds:\n\n${fence(said)}` : `${folder} 里有：\n\n${fence(said)}`;
     }
     case "read":
       return isEnglish ? `${wish.path} says:\n\n${fence(said)}` : `${wish.path} 的内容：\n\n${fence(said)}`;

@@ -65,7 +65,7 @@ const listing = [
   `^(?:${name}\\s*(?:目录下|目录里|文件夹里|里|下|中)[面边]?)?(?:这里|现在|当前目录)?(?:有哪些|有什么|有啥)文件$`,
 ];
 
-const telling =
+const askingTime =
   /^(?:what(?:'s| is)? the (?:time|date)|what time is it(?: now)?|what day is (?:it|today)|time|date)$|几点|什么时间|现在时间|今天.*(?:几号|星期几|周几|日期)/i;
 const helping =
   /^(?:help|\?|what can you do(?: for me)?|what do you (?:do|understand)|who are you|what are you)$|^(?:帮助|使用说明)$|你?(?:能|会|可以)(?:做|干)(?:什么|啥|些什么)|你是谁|你会什么/i;
@@ -85,7 +85,7 @@ export function understand(words: string): Wish {
   if (summarise?.path !== undefined && isFile(summarise)) return { kind: "summarise", path: summarise.path };
   const read = firstMatch(reading, text);
   if (read?.path !== undefined && isFile(read)) return { kind: "read", path: read.path };
-  if (telling.test(text)) return { kind: "time" };
+  if (askingTime.test(text)) return { kind: "time" };
   return { kind: "unknown" };
 }
 

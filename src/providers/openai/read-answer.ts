@@ -78,12 +78,12 @@ export class ChatReader implements AnswerReader {
       yield* this.#say({ kind: "text", text: delta.refusal });
     }
     const calls = delta.tool_calls ?? (delta.function_call ? [{ index: 0, function: delta.function_call }] : []);
-    for (const [place, call] of calls.entries()) {
+    for (const [index, call] of calls.entries()) {
       this.#hasSaid = true;
       yield* this.#tags.close(false);
       const signature = call.extra_content?.google?.thought_signature;
       if (signature) yield { kind: "thinking_signature", signature: toGoogleSignature(signature) };
-      yield* this.#calls.read(call, calls.length > 1 ? place : undefined);
+      yield* this.#calls.read(call, calls.length > 1 ? index : undefined);
     }
   }
 

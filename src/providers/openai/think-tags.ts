@@ -23,7 +23,7 @@ export class ThinkTags {
   /** The thinking, or the text, so far. */
   #said = "";
   /** Blanks at the beginning of the thinking, which may be all there is of it. */
-  #untold = "";
+  #heldBack = "";
   #hasOwnField = false;
   #wasThinking = false;
 
@@ -104,14 +104,14 @@ export class ThinkTags {
     const end = closeTag.exec(this.#waiting);
     const text = this.#take(end?.index ?? this.#waiting.length - (isClosing ? 0 : openEnd(this.#waiting)));
     this.#said += text;
-    this.#untold += text;
-    if (this.#untold.trim() !== "") {
-      yield { kind: "thinking", text: this.#untold };
-      this.#untold = "";
+    this.#heldBack += text;
+    if (this.#heldBack.trim() !== "") {
+      yield { kind: "thinking", text: this.#heldBack };
+      this.#heldBack = "";
     }
     if (end === null) return;
     this.#take(end[0].length);
-    this.#untold = "";
+    this.#heldBack = "";
     this.#wasThinking = true;
     this.#stage = "beginning";
   }

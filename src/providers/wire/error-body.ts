@@ -20,7 +20,7 @@ export function parseBody(text: string): unknown {
 }
 
 /** Where servers put their words, the more telling ones first. */
-const places = [
+const keys = [
   "error",
   "errors",
   "detail",
@@ -71,7 +71,7 @@ function collect(value: unknown, found: Found, depth: number): void {
     if (typeof code === "string") found.codes.push(code);
     if (typeof code === "number" && code >= 400 && code < 600) found.status ??= code;
   }
-  for (const key of places) collect(value[key], found, depth + 1);
+  for (const key of keys) collect(value[key], found, depth + 1);
 }
 
 function collectText(text: string, found: Found, depth: number): void {

@@ -64,8 +64,8 @@ export function errorInBody(body: unknown): Error {
 }
 
 function readReport({ status, error }: Pick<Refusal, "status" | "error">): Report {
-  const { codes, message, status: told } = readErrorBody(error);
-  return { status: status ?? told, codes, message: message === "" ? "no reason was given" : message };
+  const { codes, message, status: named } = readErrorBody(error);
+  return { status: status ?? named, codes, message: message === "" ? "no reason was given" : message };
 }
 
 const billingWords =

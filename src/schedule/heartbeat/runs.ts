@@ -63,7 +63,7 @@ export class HeartbeatRuns implements AsyncDisposable {
     await lives.runOrAgain(beat.sessionKey, () => messages.publishInbound(beat));
     const run: Run = { messageId, dueAt, startedAt, status: "running" };
     if (await history.begin(heartbeatJob, run)) {
-      this.#tell(dueAt, "started");
+      this.#report(dueAt, "started");
       this.#follow(run);
     }
     await conversations.tidy(due);
@@ -96,7 +96,7 @@ export class HeartbeatRuns implements AsyncDisposable {
     const endedAt = new Date(now()).toISOString();
     const run = await history.end(heartbeatJob, messageId, { status, result, outside, endedAt });
     if (run === undefined) return;
-    this.#tell(run.dueAt, status, status === "failed" ? result : undefined);
+    this.#report(run.dueAt, status, status === "failed" ? result : undefined);
     await this.#alertAfterFailures(result);
   }
 
@@ -110,8 +110,8 @@ export class HeartbeatRuns implements AsyncDisposable {
     await reports.alert(await chat.find(), conversations.keyAt(now()), text);
   }
 
-  #tell(dueAt: string, status: "started" | "completed" | "failed", error?: string): void {
+  #report(dueAt: string, status: "started" | "completed" | "failed", error?: string): void {
     const change = { jobId: heartbeatJob, dueAt, status, ...(error === undefined ? {} : { error }) };
-    this.#ports.reports.tell(this.#ports.conversations.keyAt(Date.parse(dueAt)), change);
+    this.#ports.reports.report(this.#ports.conversations.keyAt(Date.parse(dueAt)), change);
   }
 }

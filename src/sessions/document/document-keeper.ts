@@ -214,7 +214,7 @@ export class DocumentKeeper implements AsyncDisposable {
       if (!wasCurrent) await this.#marked("clear");
       await repository.load();
       const { lines } = repository;
-      const keys = new Set([...recentSessions(), ...(await unlisted(dir, lines))]);
+      const keys = new Set([...recentSessions(), ...(await findUnlisted(dir, lines))]);
       if (!wasCurrent) for (const key of lines.keys()) keys.add(key);
       for (const key of keys) {
         if (this.#isClosing || this.#trouble?.isAway) return;
@@ -255,7 +255,7 @@ export class DocumentKeeper implements AsyncDisposable {
 }
 
 /** Sessions with a log, or with a document from elsewhere, and without a line in the list. */
-async function unlisted(dir: string, lines: ReadonlyMap<string, SessionLine>): Promise<readonly string[]> {
+async function findUnlisted(dir: string, lines: ReadonlyMap<string, SessionLine>): Promise<readonly string[]> {
   const listed = new Set([...lines.values()].map(({ file }) => file));
   const names = await readdir(dir).catch(() => []);
   const keys: string[] = [];

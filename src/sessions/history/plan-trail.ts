@@ -4,19 +4,19 @@ import { type PlanState, planAfter } from "../../events/folds/plan.js";
 /** A session's plan, now and as far back as an undo reaches. A fold over the session's events. */
 export class PlanTrail {
   #states: { readonly seq: number; readonly state: PlanState | undefined }[] = [];
-  #isTold = false;
+  #isRecorded = false;
 
   get current(): PlanState | undefined {
     return this.#states.at(-1)?.state;
   }
 
-  /** The log tells of a plan, also where there is none any more. */
-  get isTold(): boolean {
-    return this.#isTold;
+  /** The log holds a plan, or held one. */
+  get isRecorded(): boolean {
+    return this.#isRecorded;
   }
 
   apply(event: StoredEvent): void {
-    this.#isTold ||= event.type === "plan_updated";
+    this.#isRecorded ||= event.type === "plan_updated";
     if (event.type === "session_history_changed" && event.payload.kind === "undo") {
       const { to_seq = 0 } = event.payload;
       this.#states = this.#states.filter(({ seq }) => seq <= to_seq);

@@ -2,7 +2,7 @@ import path from "node:path";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
-import { screenshotFiles } from "../../policy/places/zones.js";
+import { screenshotFiles } from "../../policy/locations/zones.js";
 import { sleep } from "../../util/async/sleep.js";
 import { within } from "../../util/async/within.js";
 import { cutText } from "../../util/text/cut-text.js";

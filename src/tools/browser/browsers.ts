@@ -41,7 +41,7 @@ interface Entry {
   usedAt: number;
   timer: NodeJS.Timeout | undefined;
   closing: Promise<void> | undefined;
-  isTold: boolean;
+  isReported: boolean;
   /** Why it ends, where that is not by itself. */
   why: string;
 }
@@ -83,10 +83,10 @@ export class Browsers implements AsyncDisposable {
   }
 
   /** Closes a session's browser, if one is open. `isTold: false`: the session is not there any more to be told. */
-  async close(key: string, detail: string, { isTold = true } = {}): Promise<void> {
+  async close(key: string, detail: string, { isReported = true } = {}): Promise<void> {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
-    entry.isTold = isTold;
+    entry.isReported = isReported;
     await this.#stop(entry, detail);
   }
 
@@ -114,7 +114,7 @@ export class Browsers implements AsyncDisposable {
       usedAt: Date.now(),
       timer: undefined,
       closing: undefined,
-      isTold: true,
+      isReported: true,
       why: "it ended",
     };
     this.#entries.set(key, entry);
@@ -194,7 +194,7 @@ export class Browsers implements AsyncDisposable {
     if (this.#entries.get(entry.key) !== entry) return;
     this.#entries.delete(entry.key);
     clearTimeout(entry.timer);
-    if (entry.isTold)
+    if (entry.isReported)
       this.#options.onChange({ key: entry.key, id: entry.id, from: "ready", to: "stopped", detail: entry.why });
   }
 }

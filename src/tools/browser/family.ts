@@ -45,13 +45,13 @@ export function openBrowser(settings: BrowserSettings, scope: BrowserScope): Bro
     idleMs: settings.idleSeconds * 1000,
     max: maxBrowsers,
     onChange: ({ key, ...change }) =>
-      environments.tell(key === readerKey ? undefined : key, { kind: "browser", ...change }),
+      environments.logChange(key === readerKey ? undefined : key, { kind: "browser", ...change }),
   });
   const unsubscribe = environments.onSession((key, turn) => {
     if (turn === "completed" || turn === "aborted") void browsers.close(key, `the session is ${turn}`);
   });
   environments.onDelete("browser", {
-    close: (key) => browsers.close(key, "the session is deleted", { isTold: false }),
+    close: (key) => browsers.close(key, "the session is deleted", { isReported: false }),
     leave: (key) => rm(profileOf(key), { recursive: true, force: true, maxRetries: 3 }),
   });
   return {

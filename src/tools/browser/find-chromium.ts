@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 
 /** Where systems keep a Chromium or Chrome. */
-const usualPlaces = [
+const usualPaths = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome",
@@ -17,5 +17,5 @@ const usualPlaces = [
 /** The browser that the config names, or the system's. Undefined where there is none. */
 export function findChromium(configured: string | undefined): string | undefined {
   if (configured !== undefined) return existsSync(configured) ? configured : undefined;
-  return usualPlaces.find((path) => existsSync(path));
+  return usualPaths.find((path) => existsSync(path));
 }

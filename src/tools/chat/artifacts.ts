@@ -2,7 +2,7 @@ import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { messageOf, RequestError } from "../../errors.js";
 import type { Logger } from "../../log.js";
-import { artifactFiles } from "../../policy/places/zones.js";
+import { artifactFiles } from "../../policy/locations/zones.js";
 import { mimeTypeOf } from "../../util/files/content-types.js";
 import { plainName } from "../../util/files/file-name.js";
 import { HeldFolder } from "../../util/files/held-folder.js";
@@ -68,7 +68,7 @@ export function createArtifacts(options: {
         if (code === "ENOSPC" || code === "EDQUOT") return { sentence: "The disk is full." };
         if (code === "ENXIO" || code === "EISDIR") return { sentence: `${filename} is not a regular file.` };
         if (error instanceof LinkedFileError)
-          return { sentence: `${filename} has a second name (a hard link) that may lie elsewhere. Copy it first.` };
+          return { sentence: `${filename} has a second name (a hard link) that may be elsewhere. Copy it first.` };
         if (error instanceof PathChangedError) return { sentence: `${filename} changed while it was being read.` };
         log.warn(`A file could not be kept for its people: ${messageOf(error)}`, { session: sessionKey, error });
         return { sentence: `${filename} could not be copied.` };

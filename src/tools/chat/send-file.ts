@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { shownName } from "../../util/files/file-name.js";
-import { locate, type Place } from "../files/locate.js";
+import { type Location, locate } from "../files/locate.js";
 import { isReceived } from "../files/received.js";
 import { defineTool, failed, type ToolContext } from "../tool.js";
 
@@ -25,15 +25,15 @@ export const sendFileTool = defineTool({
     if ((text?.length ?? 0) > maxText) return failed(`text: at most ${maxText} characters.`);
     const located = await locate(path, "read", context);
     if (!located.ok) return located.result;
-    const { place } = located;
-    if (!place.exists) return failed(`${place.shown} does not exist.`);
+    const { location } = located;
+    if (!location.exists) return failed(`${location.shown} does not exist.`);
     const own = { kind: "chat", chat: `${context.channel}:${context.chatId}`, isOwn: true } as const;
     const refusal = await context.permit(own);
     if (refusal !== undefined) return failed(refusal);
-    const sent = await context.artifact({ path: place.path, content: text, ...nameOf(place, context) });
-    if (!sent.ok) return failed(`${place.shown} was not sent: ${sent.sentence}`, `${place.shown} was not sent`);
+    const sent = await context.artifact({ path: location.path, content: text, ...nameOf(location, context) });
+    if (!sent.ok) return failed(`${location.shown} was not sent: ${sent.sentence}`, `${location.shown} was not sent`);
     const { filename } = sent.file;
-    const which = place.note === undefined ? "" : `\n${place.note}`;
+    const which = location.note === undefined ? "" : `\n${location.note}`;
     return sent.isShown
       ? { text: `Sent ${filename}.${which}`, isError: false, summary: `sent ${filename}` }
       : failed(`This chat cannot receive such a file. The person was only told its name, ${filename}.`);
@@ -41,6 +41,6 @@ export const sendFileTool = defineTool({
 });
 
 /** A file that came here goes back under the name that it came with. */
-function nameOf({ path }: Place, context: ToolContext): { readonly filename?: string } {
+function nameOf({ path }: Location, context: ToolContext): { readonly filename?: string } {
   return isReceived(path, context) ? { filename: shownName(path) } : {};
 }

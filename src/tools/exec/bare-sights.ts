@@ -1,8 +1,8 @@
 import { readdir, realpath } from "node:fs/promises";
 import path from "node:path";
-import { type CommandPlaces, placesOfCommand } from "../../policy/commands/command-places.js";
-import { isInside } from "../../policy/places/paths.js";
-import { keptFolderOf, receivedFiles, type Zones } from "../../policy/places/zones.js";
+import { type CommandPaths, pathsOfCommand } from "../../policy/commands/command-paths.js";
+import { isInside } from "../../policy/locations/paths.js";
+import { keptFolderOf, receivedFiles, type Zones } from "../../policy/locations/zones.js";
 import type { ToolContext } from "../tool.js";
 
 const maxEntries = 20_000;
@@ -35,45 +35,45 @@ export async function groundOf(
  * file that its words name or that lies in a folder they name. Where the words do not say what it reads, also any file that
  * others sent to this chat. The files of the own folder are known to the labels by themselves.
  */
-export async function bareSights(command: string, ground: BareGround): Promise<readonly string[]> {
+export async function findBareSights(command: string, ground: BareGround): Promise<readonly string[]> {
   const { cwd, folder, workspace } = ground;
-  const named = placesOfCommand(command, { cwd, workspace, home: folder });
+  const named = pathsOfCommand(command, { cwd, workspace, home: folder });
   return await foreignIn(named.isClear ? named : withReceived(named, ground), ground);
 }
 
 /** Of what is typed into a program that runs: nobody knows what that makes of it. */
-export async function typedSights(text: string, ground: BareGround): Promise<readonly string[]> {
+export async function findTypedSights(text: string, ground: BareGround): Promise<readonly string[]> {
   const { cwd, folder, workspace } = ground;
-  return await foreignIn(withReceived(placesOfCommand(text, { cwd, workspace, home: folder }), ground), ground);
+  return await foreignIn(withReceived(pathsOfCommand(text, { cwd, workspace, home: folder }), ground), ground);
 }
 
-function withReceived(named: CommandPlaces, { folder }: BareGround): CommandPlaces {
+function withReceived(named: CommandPaths, { folder }: BareGround): CommandPaths {
   const received = [keptFolderOf(folder), folder].map((root) => path.join(root, receivedFiles));
-  return { ...named, places: [...named.places, ...received] };
+  return { ...named, paths: [...named.paths, ...received] };
 }
 
 async function foreignIn(
-  { places, followsLinks, isTooMuch }: CommandPlaces,
+  { paths, followsLinks, isTooMuch }: CommandPaths,
   ground: BareGround,
 ): Promise<readonly string[]> {
   if (isTooMuch) return [tooMuch];
   const seen = new Set<string>();
-  const waiting = [...places];
+  const waiting = [...paths];
   const sessions = await realpath(path.join(ground.workspace, ".sessions")).catch(() => undefined);
   for (let left = maxEntries; waiting.length > 0; ) {
-    const place = await realpath(waiting.pop() ?? "").catch(() => undefined);
-    if (place === undefined || seen.has(place)) continue;
-    seen.add(place);
-    const foreign = foreignAt(place, ground);
+    const target = await realpath(waiting.pop() ?? "").catch(() => undefined);
+    if (target === undefined || seen.has(target)) continue;
+    seen.add(target);
+    const foreign = foreignAt(target, ground);
     if (foreign !== undefined) return [foreign];
-    if (sessions !== undefined && isInside(sessions, place) && ground.zones.zoneOf(place, ground.folder) === "hidden")
+    if (sessions !== undefined && isInside(sessions, target) && ground.zones.zoneOf(target, ground.folder) === "hidden")
       return ["files of another chat"];
     // What is no folder holds nothing more.
-    const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
+    const entries = await readdir(target, { withFileTypes: true }).catch(() => []);
     left -= entries.length;
     if (left < 0) return [tooMuch];
     for (const entry of entries) {
-      const full = path.join(place, entry.name);
+      const full = path.join(target, entry.name);
       if (!entry.isSymbolicLink() || followsLinks || !(await isFolder(full))) waiting.push(full);
     }
   }

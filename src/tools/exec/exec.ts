@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { receivedFiles } from "../../policy/places/zones.js";
+import { receivedFiles } from "../../policy/locations/zones.js";
 import { receivedFilesOf } from "../files/received.js";
 import { keepWhole } from "../overflow.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
-import { bareSights, groundOf } from "./bare-sights.js";
+import { findBareSights, groundOf } from "./bare-sights.js";
 import type { Sandbox } from "./sandbox/find.js";
 import type { Finished } from "./terminal.js";
 import type { Terminals } from "./terminals.js";
@@ -71,7 +71,7 @@ export function execTool(settings: ExecSettings): Tool {
       const { cwd } = terminal;
       const isSeen = isSandboxed || context.allowedByPerson(access);
       const start = {
-        sights: isSeen ? undefined : async () => bareSights(command, await groundOf(context, terminals.zones, cwd)),
+        sights: isSeen ? undefined : async () => findBareSights(command, await groundOf(context, terminals.zones, cwd)),
         confinement,
         network,
         received,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "../../log.js";
-import { createZones } from "../../policy/places/zones.js";
+import { createZones } from "../../policy/locations/zones.js";
 import type { EnvironmentChange, Environments, SessionTurn, ToolFamily } from "../family.js";
 import type { FolderLimits } from "../folder-usage.js";
 import { execTool } from "./exec.js";
@@ -58,7 +58,7 @@ export function openExec(settings: ExecSettings, scope: ExecScope): ExecFamily {
       limits,
       onTried(state) {
         if (state.state === "unavailable") log.warn(`Commands have no sandbox. ${bareText[bare]}: ${state.reason}`);
-        environments.tell(undefined, sandboxChange(state));
+        environments.logChange(undefined, sandboxChange(state));
       },
     },
     stopping.signal,
@@ -66,7 +66,7 @@ export function openExec(settings: ExecSettings, scope: ExecScope): ExecFamily {
   const terminals = openTerminals(scope, limits);
   const unsubscribe = environments.onSession((key, turn) => endTerminal(terminals, key, turn));
   environments.onDelete("terminals", {
-    close: (key) => terminals.close(key, "the session is deleted", { isTold: false }),
+    close: (key) => terminals.close(key, "the session is deleted", { isReported: false }),
   });
   const timer = isWorking ? setTimeout(() => void sandbox.find(), trialAfterMs).unref() : undefined;
   return {
@@ -93,7 +93,7 @@ function openTerminals(scope: ExecScope, limits: () => Limits): Terminals {
     refreshMs,
     tempRoot: join(home, "terminals"),
     idleMs,
-    onChange: ({ sessionKey, ...change }) => environments.tell(sessionKey, { kind: "terminal", ...change }),
+    onChange: ({ sessionKey, ...change }) => environments.logChange(sessionKey, { kind: "terminal", ...change }),
   });
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineTool, failed, type Tool, type ToolResult } from "../tool.js";
-import { groundOf, typedSights } from "./bare-sights.js";
+import { findTypedSights, groundOf } from "./bare-sights.js";
 import type { Run } from "./run.js";
 import type { Terminals } from "./terminals.js";
 
@@ -53,7 +53,7 @@ export function processTool(terminals: Terminals): Tool {
           if (refusal !== undefined) return failed(refusal);
           // Others have a say in what is typed, and so in all that comes of it.
           const isSeen = isSandboxed || context.allowedByPerson(access);
-          const sights = isSeen ? [] : await typedSights(text, await groundOf(context, terminals.zones));
+          const sights = isSeen ? [] : await findTypedSights(text, await groundOf(context, terminals.zones));
           await run.heard([...sights, ...context.outside()]);
           return run.write(text) ? done(`Written to ${id}.`) : failed(`${id} has ended.`);
         }

@@ -166,7 +166,7 @@ class LiveRun implements Run {
         this.kill();
         this.#isGone = true;
         held?.release({ isOver: true });
-        const [told] = await Promise.all([
+        const [output] = await Promise.all([
           within(left, lastOutputMs),
           within(read.done, lastOutputMs),
           group?.remove(),
@@ -174,7 +174,7 @@ class LiveRun implements Run {
         ]);
         read.stop();
         if (launch.scratchFile !== undefined) await rm(launch.scratchFile, { force: true }).catch(() => undefined);
-        this.#end = { code, left: code === undefined || told === undefined ? undefined : parseLeft(told) };
+        this.#end = { code, left: code === undefined || output === undefined ? undefined : parseLeft(output) };
         for (const listener of this.#listeners) listener();
         resolve(this.#end);
       };
@@ -241,12 +241,12 @@ class LiveRun implements Run {
     pipeAt(argsFd).end(moreArgs);
     pipeAt(filterFd).end(filter);
     pipeAt(startFd).end(environment);
-    let told = "";
+    let output = "";
     const left = pipeAt(leftFd).setEncoding("utf8");
     left.on("data", (text: string) => {
-      if (told.length < maxLeftCharacters) told += text;
+      if (output.length < maxLeftCharacters) output += text;
     });
-    return new Promise((resolve) => left.once("close", () => resolve(told.length < maxLeftCharacters ? told : "")));
+    return new Promise((resolve) => left.once("close", () => resolve(output.length < maxLeftCharacters ? output : "")));
   }
 
   #read(fd: number): { readonly done: Promise<void>; stop(): void } {

@@ -1,7 +1,7 @@
 import { mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
-import { isInside } from "../../policy/places/paths.js";
-import type { Zones } from "../../policy/places/zones.js";
+import { isInside } from "../../policy/locations/paths.js";
+import type { Zones } from "../../policy/locations/zones.js";
 import { removeFolder } from "../../util/files/held-folder.js";
 import type { ToolContext } from "../tool.js";
 import type { Limits } from "./limits.js";
@@ -231,10 +231,10 @@ export class Terminal {
     options: StartOptions & { readonly isInteractive: boolean },
     signal: AbortSignal,
   ): Promise<Started | Refused> {
-    const { folder: place, zones } = this.#options;
+    const { folder: chatFolder, zones } = this.#options;
     this.#usedAt = Date.now();
     await this.#made;
-    const folder = await makeOwnFolder(place, zones);
+    const folder = await makeOwnFolder(chatFolder, zones);
     if (folder === undefined) throw new Error("the folder of this chat is a link to somewhere else");
     const quota = await this.#quota.start();
     if (typeof quota === "string") return { ok: false, sentence: quota };

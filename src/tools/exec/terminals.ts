@@ -61,13 +61,13 @@ export class Terminals implements AsyncDisposable {
     return terminal;
   }
 
-  /** Ends the session's terminal and everything that runs in it. `isTold`: the session has a log to tell it in. */
-  async close(sessionKey: string, why: string, { isTold = true } = {}): Promise<void> {
+  /** Ends the session's terminal and everything that runs in it. `isReported`: the session has a log to write it into. */
+  async close(sessionKey: string, why: string, { isReported = true } = {}): Promise<void> {
     const terminal = this.#open.get(sessionKey);
     if (terminal === undefined) return;
     this.#open.delete(sessionKey);
     await terminal.close();
-    if (isTold) this.#options.onChange({ sessionKey, id: terminal.id, from: "ready", to: "stopped", detail: why });
+    if (isReported) this.#options.onChange({ sessionKey, id: terminal.id, from: "ready", to: "stopped", detail: why });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -20,32 +20,34 @@ export const editFileTool = defineTool({
   async run({ path, old_text, new_text }, context) {
     const located = await locate(path, "write", context);
     if (!located.ok) return located.result;
-    const { place } = located;
-    const full = await noRoomFor(place, context);
+    const { location } = located;
+    const full = await noRoomFor(location, context);
     if (full !== undefined) return full;
-    if (!place.exists) {
-      const [sent] = await receivedAs(place.shown, context);
+    if (!location.exists) {
+      const [sent] = await receivedAs(location.shown, context);
       if (sent !== undefined)
-        return failed(`${place.shown} was sent in this chat and is kept as ${sent.name}. Write a copy and edit that.`);
-      return failed(`${place.shown} does not exist; write_file can create it.`);
+        return failed(
+          `${location.shown} was sent in this chat and is kept as ${sent.name}. Write a copy and edit that.`,
+        );
+      return failed(`${location.shown} does not exist; write_file can create it.`);
     }
-    const loaded = await loadText(place);
+    const loaded = await loadText(location);
     if (!loaded.ok) return loaded.result;
     const edit = replaceOnce(loaded.file.text, old_text, new_text);
-    if (!edit.ok) return failed(`${place.shown}: ${edit.problem}`, `${place.shown} was not edited`);
+    if (!edit.ok) return failed(`${location.shown}: ${edit.problem}`, `${location.shown} was not edited`);
     const bytes = encodeText({ ...loaded.file, text: edit.text });
     if (bytes === undefined)
-      return failed(`${place.shown} is in ${loaded.file.encoding}, which lacks a character of new_text.`);
+      return failed(`${location.shown} is in ${loaded.file.encoding}, which lacks a character of new_text.`);
     try {
-      const now = await statReal(place.path);
+      const now = await statReal(location.path);
       const { ino, mtimeMs, size } = loaded.stats;
-      if (now.ino !== ino || now.mtimeMs !== mtimeMs || now.size !== size) throw new PathChangedError(place.path);
-      await writeReal(place.path, bytes);
-      await context.wrote(place.path);
+      if (now.ino !== ino || now.mtimeMs !== mtimeMs || now.size !== size) throw new PathChangedError(location.path);
+      await writeReal(location.path, bytes);
+      await context.wrote(location.path);
     } catch (error) {
-      return fileFailure(error, place.shown);
+      return fileFailure(error, location.shown);
     }
-    const summary = `edited ${place.shown}`;
-    return { text: `${summary}\n${edit.diff}`, isError: false, summary, ...outsideOf(place) };
+    const summary = `edited ${location.shown}`;
+    return { text: `${summary}\n${edit.diff}`, isError: false, summary, ...outsideOf(location) };
   },
 });

@@ -8,19 +8,19 @@ const contextLines = 3;
 const maxDiffLines = 60;
 const maxDiffColumns = 200;
 
-/** Replaces the one place where `oldText` stands. New lines get the line ending that the file mostly has. */
+/** Replaces `oldText`, which must be in the text once. New lines get the line ending that the file mostly has. */
 export function replaceOnce(text: string, oldText: string, newText: string): Edit {
   const ending = prevailingEnding(text);
   const wanted = text.includes(oldText) ? oldText : oldText.replace(/\r?\n/g, ending);
   const replacement = newText.replace(/\r?\n/g, ending);
-  const places = positionsOf(text, wanted);
-  const [start] = places;
+  const positions = positionsOf(text, wanted);
+  const [start] = positions;
   if (start === undefined) return { ok: false, problem: notFound(text, oldText) };
-  if (places.length > 1) {
-    const lines = places.slice(0, 10).map((position) => lineAt(text, position));
+  if (positions.length > 1) {
+    const lines = positions.slice(0, 10).map((position) => lineAt(text, position));
     return {
       ok: false,
-      problem: `old_text was found ${places.length} times (lines ${lines.join(", ")}); add lines around it until it is unique.`,
+      problem: `old_text was found ${positions.length} times (lines ${lines.join(", ")}); add lines around it until it is unique.`,
     };
   }
   if (wanted === replacement) return { ok: false, problem: "old_text and new_text are the same." };

@@ -27,7 +27,7 @@ export function readFailure(error: unknown, shown: string): ToolResult {
 export function fileFailure(error: unknown, shown: string): ToolResult {
   if (error instanceof PathChangedError) return failed(`${shown} changed while it was being opened; nothing was done.`);
   if (error instanceof LinkedFileError)
-    return failed(`${shown} has a second name (a hard link) that may lie elsewhere. Copy it first and use the copy.`);
+    return failed(`${shown} has a second name (a hard link) that may be elsewhere. Copy it first and use the copy.`);
   const sentence = sentences[codeOf(error) ?? ""];
   if (sentence === undefined) throw error;
   return failed(sentence(shown));

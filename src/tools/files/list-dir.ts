@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { lstat } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { keptFolderOf, keptNames } from "../../policy/places/zones.js";
+import { keptFolderOf, keptNames } from "../../policy/locations/zones.js";
 import { HeldFolder } from "../../util/files/held-folder.js";
 import { resolveReal } from "../../util/files/real-path.js";
 import { defineTool, failed, type ToolContext } from "../tool.js";
@@ -26,23 +26,23 @@ export const listDirTool = defineTool({
   async run({ path: folder = ".", depth = 1 }, context) {
     const located = await locate(folder, "read", context);
     if (!located.ok) return located.result;
-    const { place } = located;
+    const { location } = located;
     // The session's folder is created by the first file in it.
-    const isOwn = path.resolve(context.folder, place.shown) === path.resolve(context.folder);
-    if (!place.exists && !isOwn) return failed(`${place.shown} does not exist.`);
+    const isOwn = path.resolve(context.folder, location.shown) === path.resolve(context.folder);
+    if (!location.exists && !isOwn) return failed(`${location.shown} does not exist.`);
     try {
-      const found = place.exists ? await listing(place.path, depth, context) : nothing;
+      const found = location.exists ? await listFolder(location.path, depth, context) : nothing;
       const lines = found.lines.length > 0 ? found.lines : ["(empty)"];
       const notes = [
         ...(found.isCut ? [`[more than ${maxEntries} entries; list a folder below]`] : []),
-        ...(place.note === undefined ? [] : [place.note]),
+        ...(location.note === undefined ? [] : [location.note]),
         ...(isOwn ? [...(await keptNote(context)), `[workspace: ${context.workspace}]`] : []),
       ];
       const count = `${found.lines.length} ${found.lines.length === 1 ? "entry" : "entries"}`;
       const text = [...lines, ...notes].join("\n");
-      return { text, isError: false, summary: `listed ${place.shown} (${count})`, ...namesOutside(found.outside) };
+      return { text, isError: false, summary: `listed ${location.shown} (${count})`, ...namesOutside(found.outside) };
     } catch (error) {
-      return fileFailure(error, place.shown);
+      return fileFailure(error, location.shown);
     }
   },
 });
@@ -65,7 +65,7 @@ interface Listing {
 
 const nothing: Listing = { lines: [], isCut: false, outside: new Set() };
 
-async function listing(root: string, depth: number, context: ToolContext): Promise<Listing> {
+async function listFolder(root: string, depth: number, context: ToolContext): Promise<Listing> {
   const lines: string[] = [];
   const outside = new Set<string>();
   const visit = async (folder: string, prefix: string, levels: number): Promise<boolean> => {

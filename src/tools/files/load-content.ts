@@ -6,7 +6,7 @@ import { imageTypeOf } from "../../util/image-type.js";
 import { failed, type ToolResult } from "../tool.js";
 import { readFailure } from "./failure.js";
 import { readText } from "./load.js";
-import type { Place } from "./locate.js";
+import type { Location } from "./locate.js";
 
 /** What a file has for a model. */
 export type FileContent =
@@ -19,29 +19,29 @@ export type FileContent =
 const maxImageBytes = 5 * 1024 * 1024;
 
 /** Reads a text file, the text of a document, or finds a picture. Its first bytes decide, not its name. */
-export async function loadContent(place: Place, signal: AbortSignal): Promise<FileContent> {
+export async function loadContent(location: Location, signal: AbortSignal): Promise<FileContent> {
   try {
-    await using handle = await openReal(place.path, { alone: place.isOwn });
+    await using handle = await openReal(location.path, { alone: location.isOwn });
     const { head, bytes } = await readHead(handle);
     const mimeType = imageTypeOf(head);
     if (mimeType !== undefined) {
       if (bytes <= maxImageBytes) return { kind: "image", mimeType, bytes };
-      return refused(`${place.shown} is a picture of more than 5 MB, which is too large for a model.`);
+      return refused(`${location.shown} is a picture of more than 5 MB, which is too large for a model.`);
     }
-    if (documentKindOf(head) !== undefined) return await loadDocument(handle, place, signal);
-    const loaded = await readText(handle, place.shown);
+    if (documentKindOf(head) !== undefined) return await loadDocument(handle, location, signal);
+    const loaded = await readText(handle, location.shown);
     if (!loaded.ok) return { kind: "refused", result: loaded.result };
     const { text, encoding } = loaded.file;
     // The only one that is a guess.
     return { kind: "text", text, ...(encoding === "windows-1252" ? { note: `[read as ${encoding}]` } : {}) };
   } catch (error) {
-    return { kind: "refused", result: readFailure(error, place.shown) };
+    return { kind: "refused", result: readFailure(error, location.shown) };
   }
 }
 
-async function loadDocument(handle: FileHandle, place: Place, signal: AbortSignal): Promise<FileContent> {
+async function loadDocument(handle: FileHandle, location: Location, signal: AbortSignal): Promise<FileContent> {
   const extraction = await extractFile(handle, { signal });
-  if (!extraction.ok) return refused(`${place.shown} ${extraction.sentence}`);
+  if (!extraction.ok) return refused(`${location.shown} ${extraction.sentence}`);
   const more = extraction.truncated ? ", its beginning" : "";
   return { kind: "text", text: extraction.text, note: `[text of a document: ${extraction.size}${more}]` };
 }

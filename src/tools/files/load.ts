@@ -4,7 +4,7 @@ import { readWhole } from "../../util/files/noted-file.js";
 import { codeOf, openReal } from "../../util/files/real-path.js";
 import { failed, type ToolResult } from "../tool.js";
 import { readFailure } from "./failure.js";
-import type { Place } from "./locate.js";
+import type { Location } from "./locate.js";
 import { decodeText, type FileText } from "./text.js";
 
 const maxBytes = 10 * 1024 * 1024;
@@ -14,12 +14,12 @@ export type LoadedText =
   | { readonly ok: false; readonly result: ToolResult };
 
 /** Reads a text file of at most 10 MB. Folders, pipes, devices and binary files are refused with a sentence. */
-export async function loadText(place: Place): Promise<LoadedText> {
+export async function loadText(location: Location): Promise<LoadedText> {
   try {
-    await using handle = await openReal(place.path, { alone: place.isOwn });
-    return await readText(handle, place.shown);
+    await using handle = await openReal(location.path, { alone: location.isOwn });
+    return await readText(handle, location.shown);
   } catch (error) {
-    return { ok: false, result: readFailure(error, place.shown) };
+    return { ok: false, result: readFailure(error, location.shown) };
   }
 }
 

@@ -1,13 +1,13 @@
 import path from "node:path";
-import { isInside } from "../../policy/places/paths.js";
-import { keptFolderOf, keptNames } from "../../policy/places/zones.js";
+import { isInside } from "../../policy/locations/paths.js";
+import { keptFolderOf, keptNames } from "../../policy/locations/zones.js";
 import { type Resolution, resolveReal } from "../../util/files/real-path.js";
 import { namesOf } from "../../util/text/untrusted.js";
 import { failed, type ToolContext, type ToolResult } from "../tool.js";
 import { receivedAs, receivedNote } from "./received.js";
 
 /** A path that policy has allowed. */
-export interface Place {
+export interface Location {
   /** Absolute, every link followed. */
   readonly path: string;
   readonly exists: boolean;
@@ -24,7 +24,7 @@ export interface Place {
 type Resolved = Extract<Resolution, { ok: true }>;
 
 export type Located =
-  | { readonly ok: true; readonly place: Place }
+  | { readonly ok: true; readonly location: Location }
   | { readonly ok: false; readonly result: ToolResult };
 
 /**
@@ -49,7 +49,10 @@ export async function locate(input: string, kind: "read" | "write", context: Too
   const found = async ({ path: real, exists }: Resolved, note?: string): Promise<Located> => {
     const isOwn = folder.ok && isInside(folder.path, real);
     const outside = await context.outsideOf(real);
-    return { ok: true, place: { path: real, exists, shown, outside, isOwn, ...(note === undefined ? {} : { note }) } };
+    return {
+      ok: true,
+      location: { path: real, exists, shown, outside, isOwn, ...(note === undefined ? {} : { note }) },
+    };
   };
   const own = await allowed(path.resolve(context.folder, shown), kind, context);
   if (!own.ok) return no(own.sentence);
@@ -73,20 +76,20 @@ export async function locate(input: string, kind: "read" | "write", context: Too
 /** The same for a folder to search; the session's own may not be there yet. */
 export async function locateFolder(input: string, context: ToolContext): Promise<Located> {
   const located = await locate(input, "read", context);
-  if (!located.ok || located.place.exists) return located;
-  const { shown } = located.place;
+  if (!located.ok || located.location.exists) return located;
+  const { shown } = located.location;
   const isOwn = path.resolve(context.folder, shown) === path.resolve(context.folder);
   return isOwn ? located : no(`${shown} does not exist.`);
 }
 
 /** Where else to look when the session's own folder has nothing. */
-export function workspaceHint({ shown, note }: Place, { folder, workspace }: ToolContext): readonly string[] {
+export function workspaceHint({ shown, note }: Location, { folder, workspace }: ToolContext): readonly string[] {
   const isOwn = note === undefined && path.resolve(folder, shown) === path.resolve(folder);
   return isOwn ? [`[workspace: ${workspace}]`] : [];
 }
 
-/** For the result of a tool that shows what stands at a place. */
-export function outsideOf({ outside }: Place): { readonly outside?: string } {
+/** For the result of a tool that shows what is at a location. */
+export function outsideOf({ outside }: Location): { readonly outside?: string } {
   return outside === undefined ? {} : { outside };
 }
 
@@ -96,7 +99,7 @@ export function namesOutside(origins: ReadonlySet<string>): { readonly outside?:
 }
 
 /** The refusal to write in the session's own folder while too much is there. */
-export async function noRoomFor({ isOwn, shown }: Place, context: ToolContext): Promise<ToolResult | undefined> {
+export async function noRoomFor({ isOwn, shown }: Location, context: ToolContext): Promise<ToolResult | undefined> {
   const why = isOwn ? await context.whyFull() : undefined;
   return why === undefined
     ? undefined

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { cutText } from "../../util/text/cut-text.js";
 import { defineTool, failed, type ToolContext, type ToolResult } from "../tool.js";
 import { loadContent } from "./load-content.js";
-import { locate, outsideOf, type Place } from "./locate.js";
+import { type Location, locate, outsideOf } from "./locate.js";
 import { isReceived } from "./received.js";
 
 const defaultLines = 2000;
@@ -26,40 +26,40 @@ export const readFileTool = defineTool({
   async run({ path, offset = 1, limit = defaultLines }, context) {
     const located = await locate(path, "read", context);
     if (!located.ok) return located.result;
-    const { place } = located;
-    if (!place.exists) return failed(`${place.shown} does not exist.`);
-    const content = await loadContent(place, context.signal);
+    const { location } = located;
+    if (!location.exists) return failed(`${location.shown} does not exist.`);
+    const content = await loadContent(location, context.signal);
     if (content.kind === "refused") return content.result;
-    if (content.kind === "image") return { ...showImage(place, content), ...outsideOf(place) };
+    if (content.kind === "image") return { ...showImage(location, content), ...outsideOf(location) };
 
     const lines = toLines(content.text);
-    if (lines.length === 0) return { text: "(empty file)", isError: false, summary: `read ${place.shown} (empty)` };
-    if (offset > lines.length) return failed(`${place.shown} has only ${lines.length} lines.`);
+    if (lines.length === 0) return { text: "(empty file)", isError: false, summary: `read ${location.shown} (empty)` };
+    if (offset > lines.length) return failed(`${location.shown} has only ${lines.length} lines.`);
     const chosen = fitting(lines.slice(offset - 1, offset - 1 + limit));
     const last = offset - 1 + chosen.length;
     const rest = last < lines.length ? `; read on with offset ${last + 1}` : "";
     const notes = [
-      ...(place.note === undefined ? [] : [place.note]),
+      ...(location.note === undefined ? [] : [location.note]),
       ...(content.note === undefined ? [] : [content.note]),
       ...(offset > 1 || rest !== "" ? [`[lines ${offset}-${last} of ${lines.length}${rest}]`] : []),
     ];
     return {
       text: [chosen.join("\n"), ...notes].join("\n"),
       isError: false,
-      ...outsideOf(place),
-      ...addressesOf(place, context),
-      summary: `read ${place.shown} (${chosen.length} ${chosen.length === 1 ? "line" : "lines"})`,
+      ...outsideOf(location),
+      ...addressesOf(location, context),
+      summary: `read ${location.shown} (${chosen.length} ${chosen.length === 1 ? "line" : "lines"})`,
     };
   },
 });
 
 /** Those in a file that came with a message are as good as those in the message. */
-function addressesOf({ path }: Place, context: ToolContext): Pick<ToolResult, "addresses"> {
+function addressesOf({ path }: Location, context: ToolContext): Pick<ToolResult, "addresses"> {
   return isReceived(path, context) ? { addresses: "text" } : {};
 }
 
 function showImage(
-  { path, shown, note }: Place,
+  { path, shown, note }: Location,
   image: { readonly mimeType: string; readonly bytes: number },
 ): ToolResult {
   const text = `[${shown}: ${image.mimeType}, ${image.bytes} bytes]`;

@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import path from "node:path";
-import { isInside, resolveFolderSync } from "../../policy/places/paths.js";
-import { keptFolderOf, receivedFiles } from "../../policy/places/zones.js";
+import { isInside, resolveFolderSync } from "../../policy/locations/paths.js";
+import { keptFolderOf, receivedFiles } from "../../policy/locations/zones.js";
 import { plainName, shownName } from "../../util/files/file-name.js";
 import { HeldFolder } from "../../util/files/held-folder.js";
 import { resolveReal } from "../../util/files/real-path.js";
@@ -19,10 +19,10 @@ export interface ReceivedFile {
   readonly at: number;
 }
 
-type Place = Pick<ToolContext, "folder" | "allows">;
+type Reader = Pick<ToolContext, "folder" | "allows">;
 
 /** All that policy lets this chat read, the latest first. */
-export async function receivedFilesOf({ folder, allows }: Place): Promise<readonly ReceivedFile[]> {
+export async function receivedFilesOf({ folder, allows }: Reader): Promise<readonly ReceivedFile[]> {
   const received = await resolveReal(path.join(keptFolderOf(folder), receivedFiles));
   if (!received.ok || !received.exists) return [];
   await using held = await HeldFolder.open(received.path);
@@ -43,11 +43,11 @@ export function isReceived(target: string, { folder }: Pick<ToolContext, "folder
 }
 
 /** Those that a person gave this name, the latest first. A path that leads anywhere names none. */
-export async function receivedAs(name: string, place: Place): Promise<readonly ReceivedFile[]> {
+export async function receivedAs(name: string, reader: Reader): Promise<readonly ReceivedFile[]> {
   const last = path.basename(name);
   if (last === "" || (last !== name && path.dirname(name) !== receivedFiles)) return [];
   const wanted = sameName(last);
-  return (await receivedFilesOf(place)).filter(({ shown }) => sameName(shown) === wanted);
+  return (await receivedFilesOf(reader)).filter(({ shown }) => sameName(shown) === wanted);
 }
 
 /** Systems write one letter in several ways. */

@@ -15,17 +15,17 @@ export const writeFileTool = defineTool({
   async run({ path, content }, context) {
     const located = await locate(path, "write", context);
     if (!located.ok) return located.result;
-    const { place } = located;
-    const full = await noRoomFor(place, context);
+    const { location } = located;
+    const full = await noRoomFor(location, context);
     if (full !== undefined) return full;
     try {
-      await writeReal(place.path, content);
-      await context.wrote(place.path);
+      await writeReal(location.path, content);
+      await context.wrote(location.path);
     } catch (error) {
-      return fileFailure(error, place.shown);
+      return fileFailure(error, location.shown);
     }
     const bytes = Buffer.byteLength(content);
-    const done = `${place.exists ? "overwrote" : "created"} ${place.shown} (${bytes} ${bytes === 1 ? "byte" : "bytes"})`;
+    const done = `${location.exists ? "overwrote" : "created"} ${location.shown} (${bytes} ${bytes === 1 ? "byte" : "bytes"})`;
     return { text: done, isError: false, summary: done };
   },
 });

@@ -42,7 +42,7 @@ function problemOf(question: string, labels: readonly string[], env: readonly st
   if (question.trim() === "") return "question: write what you want to know.";
   if (labels.includes("")) return "options: each needs a label.";
   if (new Set(labels.map((label) => label.toLowerCase())).size < labels.length)
-    return "options: each needs a label of its own.";
+    return "options: each needs its own label.";
   const wrong = env.find((name) => !/^[A-Za-z_][A-Za-z0-9_]{0,99}$/.test(name));
   if (wrong !== undefined) return `env: "${cutText(wrong, 40)}" is not a variable name; write e.g. WEATHER_API_KEY.`;
   return env.length > 0 && labels.length > 0 ? "Ask either for variables or with options." : undefined;

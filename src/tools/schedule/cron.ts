@@ -51,7 +51,7 @@ export function cronTool(jobsOf: (context: ToolContext) => ChatJobs): Tool {
       const refusal = await context.permit({ kind: "schedule", detail: action });
       if (refusal !== undefined) return failed(refusal);
       const jobs = jobsOf(context);
-      const told = async (text: string): Promise<ToolResult> => {
+      const reply = async (text: string): Promise<ToolResult> => {
         const outside = await jobs.outside();
         return { ...done(text), ...(outside.length === 0 ? {} : { outside: namesOf(outside) }) };
       };
@@ -60,11 +60,11 @@ export function cronTool(jobsOf: (context: ToolContext) => ChatJobs): Tool {
           case "add":
             return done(await jobs.add({ message, name, at, every, cron, timeZone: time_zone, session, missed }));
           case "list":
-            return await told(
+            return await reply(
               (await jobs.list()).map(({ line }) => line).join("\n") || "Nothing is scheduled in this chat.",
             );
           case "history":
-            return await told((await jobs.history(id)).join("\n") || "It has not run yet.");
+            return await reply((await jobs.history(id)).join("\n") || "It has not run yet.");
           case "remove":
             await jobs.remove(id);
             return done("Removed.");

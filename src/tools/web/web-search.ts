@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createAddressPolicy } from "../../policy/places/addresses.js";
+import { createAddressPolicy } from "../../policy/locations/addresses.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
 import { defineTool, failed, type Tool } from "../tool.js";

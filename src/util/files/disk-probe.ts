@@ -11,7 +11,7 @@ export class DiskProbe implements Disposable {
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
   #askedAt: number | undefined;
-  #isTold = false;
+  #isLogged = false;
 
   constructor(options: {
     readonly path: string;
@@ -40,8 +40,8 @@ export class DiskProbe implements Disposable {
 
   #ask(): void {
     const problem = this.problem();
-    if (problem !== undefined && !this.#isTold) this.#log.error(problem, { path: this.#path });
-    this.#isTold = problem !== undefined;
+    if (problem !== undefined && !this.#isLogged) this.#log.error(problem, { path: this.#path });
+    this.#isLogged = problem !== undefined;
     if (this.#askedAt !== undefined) return;
     this.#askedAt = performance.now();
     void stat(this.#path)

@@ -49,7 +49,7 @@ export async function resolveReal(absolute: string, options: WayOptions = {}): P
   let current = path.resolve(absolute);
   for (;;) {
     try {
-      const real = await truePlace(current, options);
+      const real = await truePath(current, options);
       if (real === undefined) return refused("The path leads to something that is not a file.");
       return { ok: true, path: path.join(real, ...missing), exists: missing.length === 0 };
     } catch (error) {
@@ -108,10 +108,10 @@ export async function holdReal(resolved: string): Promise<FileHandle> {
       throw codeOf(error) === "ELOOP" ? new PathChangedError(resolved) : error;
     });
     try {
-      const place = await placeOf(held);
-      if (place === resolved && !(await held.stat()).isSymbolicLink()) return held;
+      const realPath = await realPathOf(held);
+      if (realPath === resolved && !(await held.stat()).isSymbolicLink()) return held;
       // Programs save a file by putting a new one in its place: then the new one is meant.
-      if (place !== undefined || attempt >= attempts) throw new PathChangedError(resolved);
+      if (realPath !== undefined || attempt >= attempts) throw new PathChangedError(resolved);
     } catch (error) {
       await held.close();
       throw error;
@@ -174,22 +174,22 @@ async function openChecked(resolved: string, options: OpenOptions): Promise<File
   }
 }
 
-async function truePlace(target: string, options: WayOptions): Promise<string | undefined> {
+async function truePath(target: string, options: WayOptions): Promise<string | undefined> {
   if (wayOf(options) === "checks") return await realpath(target);
   for (let attempt = 1; ; attempt++) {
     await using handle = await open(target, O_PATH);
-    const place = await placeOf(handle);
-    if (place !== undefined || attempt >= attempts) return place;
+    const realPath = await realPathOf(handle);
+    if (realPath !== undefined || attempt >= attempts) return realPath;
   }
 }
 
-/** Undefined for what has been deleted, and for what never had a place, such as a pipe between two programs. */
-async function placeOf(handle: FileHandle): Promise<string | undefined> {
-  const place = await readlink(pathOfHandle(handle));
-  if (!place.startsWith("/")) return undefined;
-  if (!place.endsWith(" (deleted)")) return place;
-  const [own, there] = await Promise.all([handle.stat(), lstat(place).catch(() => undefined)]);
-  return own.ino === there?.ino && own.dev === there.dev ? place : undefined;
+/** Undefined for what has been deleted, and for what never had a path, such as a pipe between two programs. */
+async function realPathOf(handle: FileHandle): Promise<string | undefined> {
+  const realPath = await readlink(pathOfHandle(handle));
+  if (!realPath.startsWith("/")) return undefined;
+  if (!realPath.endsWith(" (deleted)")) return realPath;
+  const [own, there] = await Promise.all([handle.stat(), lstat(realPath).catch(() => undefined)]);
+  return own.ino === there?.ino && own.dev === there.dev ? realPath : undefined;
 }
 
 function refused(sentence: string): Resolution {

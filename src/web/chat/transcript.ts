@@ -3,7 +3,7 @@ import { h, setChildren, setText } from "../parts/dom.js";
 import { type Item, isWorking, type PendingMessage, type SessionState, type ViewState } from "../session/view-state.js";
 import { createItemView, pendingView } from "./item-views.js";
 import { KeyedViews } from "./keyed-views.js";
-import { ReadingPlace } from "./reading-place.js";
+import { ReadingPosition } from "./reading-position.js";
 
 interface TranscriptActions {
   readonly loadFile: LoadFile;
@@ -31,7 +31,7 @@ export class Transcript {
   readonly #older = h("div", { class: "older" }, "Loading earlier messages …");
   readonly #list = h("div", { class: "items" });
   readonly #working = createWorkingLine();
-  readonly #place: ReadingPlace;
+  readonly #position: ReadingPosition;
   readonly #views: KeyedViews<Item>;
   readonly #pendingViews: KeyedViews<PendingMessage>;
   #windowSize = windowStep;
@@ -48,8 +48,8 @@ export class Transcript {
       () => pendingView(actions),
     );
     const column = h("div", { class: "column" }, this.#older, this.#list, this.#working.element);
-    this.#place = new ReadingPlace(column, () => this.#growUpwards());
-    const { scroller, jump } = this.#place;
+    this.#position = new ReadingPosition(column, () => this.#growUpwards());
+    const { scroller, jump } = this.#position;
     this.element = h("div", { class: "transcript" }, scroller, jump);
     jump.addEventListener("click", () => this.stick());
     this.clear();
@@ -62,7 +62,7 @@ export class Transcript {
     const grewAbove = old !== undefined && old[0]?.key !== items[0]?.key && old.length < items.length;
     this.#shown = state;
     // While somebody reads further up, what arrives below must not push the top of the window away.
-    if (!this.#place.isAtEnd && old !== undefined && !grewAbove)
+    if (!this.#position.isAtEnd && old !== undefined && !grewAbove)
       this.#windowSize += Math.max(0, items.length - old.length);
     this.#draw(grewAbove);
     if (grewAbove) this.#growUpwards();
@@ -70,7 +70,7 @@ export class Transcript {
 
   /** Goes to the newest message and stays there. */
   stick(): void {
-    this.#place.stick();
+    this.#position.stick();
     this.#windowSize = windowStep;
     this.#draw(false);
   }
@@ -81,14 +81,14 @@ export class Transcript {
     this.#pendingViews.clear();
     this.#windowSize = windowStep;
     this.#shown = undefined;
-    this.#place.stick();
+    this.#position.stick();
     this.#list.replaceChildren();
     this.#working.show(undefined);
     this.#older.hidden = true;
   }
 
   #growUpwards(): void {
-    if (this.#shown === undefined || this.#place.isAtEnd) return;
+    if (this.#shown === undefined || this.#position.isAtEnd) return;
     const { view, hasOlder, isLoading } = this.#shown;
     if (view.items.length > this.#windowSize) {
       this.#windowSize += windowStep;
@@ -101,7 +101,7 @@ export class Transcript {
   #draw(grewAbove: boolean): void {
     if (this.#shown === undefined) return;
     const { view, hasOlder, isLoading } = this.#shown;
-    this.#place.around(() => {
+    this.#position.around(() => {
       const visible = view.items.slice(-this.#windowSize);
       setChildren(this.#list, [...this.#views.elementsOf(visible), ...this.#pendingViews.elementsOf(view.pending)]);
       this.#older.hidden = !hasOlder && !isLoading && visible.length === view.items.length;

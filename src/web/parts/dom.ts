@@ -48,10 +48,10 @@ export function icon(name: keyof typeof iconPaths): SVGSVGElement {
 export function setChildren(parent: Element, children: readonly Element[]): void {
   const wanted = new Set<Element>(children);
   for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
-  let place = parent.firstElementChild;
+  let next = parent.firstElementChild;
   for (const child of children) {
-    if (child === place) place = place.nextElementSibling;
-    else parent.insertBefore(child, place);
+    if (child === next) next = next.nextElementSibling;
+    else parent.insertBefore(child, next);
   }
 }
 

@@ -12,16 +12,16 @@ export interface Draft {
   pending: ViewState["pending"];
   readonly items: (Item | undefined)[];
   /** Where the items are, by their key and by the names under which they are looked for. */
-  readonly places: Map<string, number>;
+  readonly indexes: Map<string, number>;
 }
 
 export function draftOf(state: ViewState): Draft {
-  const places = new Map<string, number>();
-  for (const [place, item] of state.items.entries()) {
-    places.set(item.key, place);
-    if (item.kind === "tool") places.set(`tool:${item.turnId ?? ""}:${item.callId}`, place);
+  const indexes = new Map<string, number>();
+  for (const [index, item] of state.items.entries()) {
+    indexes.set(item.key, index);
+    if (item.kind === "tool") indexes.set(`tool:${item.turnId ?? ""}:${item.callId}`, index);
   }
-  return { ...state, items: [...state.items], places };
+  return { ...state, items: [...state.items], indexes };
 }
 
 export function finish(draft: Draft): ViewState {
@@ -31,24 +31,24 @@ export function finish(draft: Draft): ViewState {
 }
 
 export function findItem(draft: Draft, name: string): Item | undefined {
-  const place = draft.places.get(name);
-  return place === undefined ? undefined : draft.items[place];
+  const index = draft.indexes.get(name);
+  return index === undefined ? undefined : draft.items[index];
 }
 
 export function addItem<T extends Item>(draft: Draft, item: T, name: string = item.key): T {
-  draft.places.set(item.key, draft.items.length);
-  draft.places.set(name, draft.items.length);
+  draft.indexes.set(item.key, draft.items.length);
+  draft.indexes.set(name, draft.items.length);
   draft.items.push(item);
   return item;
 }
 
 export function putItem(draft: Draft, item: Item): void {
-  const place = draft.places.get(item.key);
-  if (place !== undefined && draft.items[place] !== undefined) draft.items[place] = item;
+  const index = draft.indexes.get(item.key);
+  if (index !== undefined && draft.items[index] !== undefined) draft.items[index] = item;
 }
 
 export function removeItems(draft: Draft, isUnwanted: (item: Item) => boolean): void {
-  for (const [place, item] of draft.items.entries()) {
-    if (item !== undefined && isUnwanted(item)) draft.items[place] = undefined;
+  for (const [index, item] of draft.items.entries()) {
+    if (item !== undefined && isUnwanted(item)) draft.items[index] = undefined;
   }
 }

@@ -176,8 +176,8 @@ const handlers: Handlers = {
     if (kind === "undo" || kind === "deletion") removeItems(draft, (item) => isUndone(item, to_seq ?? 0));
     for (const [index, message] of (messages ?? []).entries()) importMessage(draft, event, message, index);
     // A command's own answer says it.
-    const isTold = event.turn_id !== undefined;
-    const text = isTold ? quietTexts[kind] : historyTexts[kind];
+    const isOfTurn = event.turn_id !== undefined;
+    const text = isOfTurn ? quietTexts[kind] : historyTexts[kind];
     if (text !== undefined) addItem(draft, { ...base(event, `history:${event.event_id}`), kind: "divider", text });
   },
   session_log_mended: showNotice,

@@ -38,7 +38,7 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
     if (opened?.off !== undefined) off.set(name, opened.off);
     problems.push(...(opened?.problems ?? []));
     for (const setting of opened?.noted ?? [])
-      core.tell(draft("settings_changed", { scope: "gateway", ...setting }, { source: "gateway" }));
+      core.logEvent(draft("settings_changed", { scope: "gateway", ...setting }, { source: "gateway" }));
   }
   const shapes = await loadShapes(channels);
   await records.opened();

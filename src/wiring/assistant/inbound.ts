@@ -10,7 +10,7 @@ import { type Answers, createAnswers } from "../../inbound/answers.js";
 import { Intake } from "../../inbound/intake.js";
 import { ReceivedFiles } from "../../inbound/received-files.js";
 import { StuckChats } from "../../inbound/stuck-chats.js";
-import { receivedFiles } from "../../policy/places/zones.js";
+import { receivedFiles } from "../../policy/locations/zones.js";
 import { createRateLimiter } from "../../policy/rate-limits.js";
 import type { Core } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";

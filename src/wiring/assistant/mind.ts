@@ -70,9 +70,9 @@ function openModels({ config: { config }, added, log }: GatewayOptions, core: Co
     defaults: config.agents.defaults,
     prices: config.prices,
     needsPrices: counts(config.budgets, "usd"),
-    circuits: createCircuits({ now, onChange: (change) => core.tell(circuitEvent(change)) }),
+    circuits: createCircuits({ now, onChange: (change) => core.logEvent(circuitEvent(change)) }),
     onConnection: ({ name, ...change }) =>
-      core.tell(
+      core.logEvent(
         draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),
       ),
     log,

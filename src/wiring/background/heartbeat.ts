@@ -7,7 +7,7 @@ import { heartbeatJob } from "../../schedule/heartbeat/job.js";
 import { HeartbeatRuns } from "../../schedule/heartbeat/runs.js";
 import { createRunHistory } from "../../schedule/run-history.js";
 import type { RunReports } from "../../schedule/run-reports.js";
-import { workspaceTemplates } from "../../templates/workspace.js";
+import { templatesOf } from "../../templates/workspace.js";
 import type { Releases } from "../../util/async/releases.js";
 import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
@@ -62,7 +62,7 @@ export async function startHeartbeat(
       // Where others read along the list is not shown, and there is nothing to look through.
       tasks: async () =>
         readers.ofSession(conversations.keyAt(now())).audience === "owner"
-          ? withoutLinesOf(workspaceTemplates["memory/heartbeat.md"], (await contextFiles.load()).heartbeat)
+          ? withoutLinesOf(templatesOf("memory/heartbeat.md").join("\n"), (await contextFiles.load()).heartbeat)
           : undefined,
       isBusy: async () =>
         isUsedUp(mind) ||

@@ -44,10 +44,10 @@ async function startDailySummaries(
   const summaryPorts = {
     chooseModel: models.choose,
     budget: budgets.background,
-    async tell(day: string, counts: ReturnType<typeof budgets.background.countsOf>) {
+    async record(day: string, counts: ReturnType<typeof budgets.background.countsOf>) {
       const settings = { scope: "gateway", key: "daily_summary", to: day } as const;
-      const told = draft("settings_changed", settings, { source: "gateway" });
-      await core.engine.append(gatewayKey, [told], { durable: false, counts });
+      const event = draft("settings_changed", settings, { source: "gateway" });
+      await core.engine.append(gatewayKey, [event], { durable: false, counts });
     },
   };
   const running = runDailySummaries(

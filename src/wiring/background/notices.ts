@@ -1,4 +1,4 @@
-import { tellOwnersOfQuestions } from "../../agent/questions/owner-notices.js";
+import { notifyOwnersOfQuestions } from "../../agent/questions/owner-notices.js";
 import { DamageNotices } from "../../api/status/damage.js";
 import type { Releases } from "../../util/async/releases.js";
 import type { Assistant } from "../assistant/assistant.js";
@@ -14,7 +14,7 @@ export function startNotices(
 ): void {
   const { owners } = config;
   const isOwnersChat = (key: string): boolean => readers.ofSession(key).audience === "owner";
-  releases.defer(tellOwnersOfQuestions({ events, sessions, messages, owners, isOwner, isOwnersChat, channels, log }));
+  releases.defer(notifyOwnersOfQuestions({ events, sessions, messages, owners, isOwner, isOwnersChat, channels, log }));
   const damage = new DamageNotices({ engine, sessions, messages, owners, isOwner, channels, log });
   releases.defer(damage.start(events));
 }

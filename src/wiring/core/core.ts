@@ -52,7 +52,7 @@ export interface Core {
   readonly setAddress: (address: string) => void;
   readonly holdFiles?: OpenedHome["holdFiles"];
   /** Adds to the gateway's own log. */
-  readonly tell: (event: EventDraft) => void;
+  readonly logEvent: (event: EventDraft) => void;
 }
 
 export async function openCore(options: GatewayOptions, releases: Releases): Promise<Core> {
@@ -106,7 +106,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     instanceId,
     setAddress,
     holdFiles,
-    tell: (event) =>
+    logEvent: (event) =>
       void engine.append(gatewayKey, [event], { durable: false }).catch((error: unknown) => {
         log.warn(`The gateway's own log was not written: ${messageOf(error)}`);
       }),

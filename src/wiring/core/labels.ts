@@ -3,8 +3,8 @@ import { FileSenders } from "../../labels/file-senders.js";
 import { createLabels, type Labels } from "../../labels/labels.js";
 import { TextLabels } from "../../labels/text-labels.js";
 import type { MarkForeign } from "../../memory/paragraphs.js";
-import { resolveFolderSync } from "../../policy/places/paths.js";
-import { keptFolderOf, receivedFiles } from "../../policy/places/zones.js";
+import { resolveFolderSync } from "../../policy/locations/paths.js";
+import { keptFolderOf, receivedFiles } from "../../policy/locations/zones.js";
 
 /** What the gateway knows of where files and their passages came from. */
 export interface Provenance {
@@ -24,7 +24,7 @@ export function openProvenance(sessionsDir: string, now: () => number): Provenan
   const texts = new TextLabels(join(shared, "passages.txt"));
   const senders = new FileSenders();
   const files = createLabels({
-    placesOf(folder) {
+    foldersOf(folder) {
       const own = resolveFolderSync(folder);
       return { own, kept: keptFolderOf(own) };
     },

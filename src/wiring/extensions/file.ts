@@ -19,7 +19,7 @@ export async function findTrustedFile(path: string, workspace: string): Promise<
   for (let part = ahead.shift(); part !== undefined; part = ahead.shift()) {
     const next = join(here, part);
     if (next === reach || next.startsWith(reach + sep))
-      throw new Error("it lies in the workspace, where the assistant can write. Move it");
+      throw new Error("it is in the workspace, where the assistant can write. Move it");
     const stats = await lstat(next);
     mustBeOurs(next, stats);
     if (!stats.isSymbolicLink()) {

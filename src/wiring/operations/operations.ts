@@ -5,7 +5,7 @@ import type { GatewayApi } from "../../api/gateway-api.js";
 import { createOperations } from "../../api/operations.js";
 import type { Status } from "../../api/status/status.js";
 import { createUploads, type Uploads } from "../../inbound/uploads.js";
-import { receivedFiles } from "../../policy/places/zones.js";
+import { receivedFiles } from "../../policy/locations/zones.js";
 import { jobOwnerOf } from "../../schedule/job-owner.js";
 import type { Schedule } from "../../schedule/schedule.js";
 import type { Artifacts } from "../../tools/chat/artifacts.js";

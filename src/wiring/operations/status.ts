@@ -25,7 +25,7 @@ export function openStatus(
   const { inbound, mind, people, platforms } = assistant;
   const { restrictToWorkspace } = loaded.config.tools;
   const { missing } = tools;
-  const channels = new ChannelStates(new Map([...switchedOff(options), ...platforms.off]), core.tell);
+  const channels = new ChannelStates(new Map([...switchedOff(options), ...platforms.off]), core.logEvent);
   const status = new Status({
     facts: { version, instanceId: core.instanceId, home, workspace, executionMode, restrictToWorkspace, missing },
     engine: core.engine,
@@ -44,7 +44,7 @@ export function openStatus(
       mcp.problems,
     ],
     storageProblem: core.storageProblem,
-    tell: core.tell,
+    logEvent: core.logEvent,
     now,
   });
   return { status, channels };

@@ -4,13 +4,13 @@ import type { Logger } from "../../log.js";
 import type { Environments } from "../../tools/family.js";
 import type { Core } from "../core/core.js";
 
-/** Tells sessions of what their tools keep open, and tools of what becomes of sessions. */
-export function createEnvironments({ engine, events, lives, tell }: Core, log: Logger): Environments {
+/** Logs in a session what its tools keep open, and lets tools know what happens to sessions. */
+export function createEnvironments({ engine, events, lives, logEvent }: Core, log: Logger): Environments {
   return {
-    tell(sessionKey, { kind, id, from, to, detail }) {
+    logChange(sessionKey, { kind, id, from, to, detail }) {
       const payload = { kind, environment_id: id, from, to, ...(detail === undefined ? {} : { detail }) };
       const event = draft("environment_state_changed", payload, { source: "gateway" });
-      if (sessionKey === undefined) return tell(event);
+      if (sessionKey === undefined) return logEvent(event);
       void engine
         .append(sessionKey, [event], { durable: false })
         .catch((error: unknown) => log.warn(`The state of a ${kind} was not published: ${messageOf(error)}`));

@@ -32,7 +32,7 @@ export function openMcp(options: GatewayOptions, core: Core, releases: Releases)
     declareBytes: tools.mcp.declareBytes,
     idleMs: tools.mcp.idleMinutes * 60_000,
     log,
-    onState: createTeller(core),
+    onState: createStateLog(core),
   });
   releases.use(family, "MCP servers");
   return {
@@ -68,15 +68,15 @@ const connections = {
   off: "disconnected",
 } as const;
 
-/** Each further try to connect is told with its number, the way there is not. */
-function createTeller(core: Core): (name: string, state: McpServerState, detail: StateDetail) => void {
-  const told = new Map<string, (typeof connections)[McpServerState]>();
+/** Each further try to connect is logged with its number; the steps between are not. */
+function createStateLog(core: Core): (name: string, state: McpServerState, detail: StateDetail) => void {
+  const logged = new Map<string, (typeof connections)[McpServerState]>();
   return (name, state, { attempt, delayMs, reason, toolCount }) => {
-    const from = told.get(name) ?? "disconnected";
+    const from = logged.get(name) ?? "disconnected";
     const to = connections[state];
     if (to === "connecting" && from === "reconnecting") return;
     if (to === from && to !== "reconnecting") return;
-    told.set(name, to);
+    logged.set(name, to);
     const why = reason ?? (state === "idle" ? "not used for a while" : undefined);
     const payload = {
       peer: "mcp" as const,
@@ -88,6 +88,6 @@ function createTeller(core: Core): (name: string, state: McpServerState, detail:
       ...(why === undefined ? {} : { reason: why }),
       ...(toolCount === undefined ? {} : { tool_count: toolCount }),
     };
-    core.tell(draft("connection_state_changed", payload, { source: `mcp:${name}` }));
+    core.logEvent(draft("connection_state_changed", payload, { source: `mcp:${name}` }));
   };
 }

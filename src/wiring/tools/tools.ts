@@ -2,8 +2,8 @@ import { basename, join } from "node:path";
 import { channelOf, chatOf, clientChannels, sessionKeyOf } from "../../events/session-key.js";
 import { createNotes } from "../../memory/notes.js";
 import { createMemorySearch } from "../../memory/search.js";
-import { memorySources, searchReach } from "../../memory/sources.js";
-import { createAddressPolicy } from "../../policy/places/addresses.js";
+import { listMemorySources, searchReach } from "../../memory/sources.js";
+import { createAddressPolicy } from "../../policy/locations/addresses.js";
 import type { Schedule } from "../../schedule/schedule.js";
 import { keepSaid } from "../../sessions/history/keep-said.js";
 import { openBrowser } from "../../tools/browser/family.js";
@@ -97,7 +97,7 @@ function memoryFamily({ config: { config } }: GatewayOptions, core: Core, assist
   const { chatMemory } = assistant.mind;
   const whoseOf = readers.ofSession;
   const past = createMemorySearch(() =>
-    memorySources({
+    listMemorySources({
       workspace,
       sessions,
       whoseOf,

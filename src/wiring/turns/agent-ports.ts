@@ -96,7 +96,7 @@ function toolPolicy({ config: { config } }: GatewayOptions, core: Core, assistan
       const grant = await grants.add(toToolUse(use, assistant), responderId);
       if (grant === undefined) return;
       const to = grants.nameOf(grant);
-      core.tell(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
+      core.logEvent(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
   };
 }

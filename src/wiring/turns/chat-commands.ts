@@ -26,7 +26,7 @@ export function chatCommands(
       const skill = await skills.switchTo(name, isEnabled);
       if (skill !== undefined) {
         const to = `${skill.name} ${isEnabled ? "on" : "off"}`;
-        core.tell(draft("settings_changed", { scope: "gateway", key: "skill", to }, { source: "client" }));
+        core.logEvent(draft("settings_changed", { scope: "gateway", key: "skill", to }, { source: "client" }));
       }
       return skill;
     },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { keptFolderOf } from "../../../src/policy/places/zones.js";
+import { keptFolderOf } from "../../../src/policy/locations/zones.js";
 import { createSessionFiles } from "../../../src/sessions/file-names.js";
 import { type ModelCall, type ScriptedWorld, startScripted } from "../../support/worlds/scripted-person.js";
 

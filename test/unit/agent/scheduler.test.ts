@@ -37,7 +37,7 @@ function setUp() {
         state.silent.push(isFailureTold);
         if (!state.accepted.includes(`${job.name} ${messageId}`)) state.accepted.push(`${job.name} ${messageId}`);
       },
-      tell: ({ job, status }) => void state.told.push(`${job.name} ${status}`),
+      report: ({ job, status }) => void state.told.push(`${job.name} ${status}`),
       endOf: (messageId) =>
         new Promise((resolve) => {
           const look = (): void => {

@@ -286,7 +286,10 @@ test("an archive that climbs out, hides an entry, or was made by a newer version
   for (const [why, ...entries] of traps) await assert.rejects(inspectBackup(pack([...entries, own]), never), why);
   const newer = entry("maxclaw-backup/manifest.json", manifest({ version: 2 }));
   await assert.rejects(inspectBackup(pack([newer]), never), /newer maxclaw: update/);
-  await assert.rejects(inspectBackup(write(join(folder, "text"), Buffer.from("hello")), never), /no backup of maxclaw/);
+  await assert.rejects(
+    inspectBackup(write(join(folder, "text"), Buffer.from("hello")), never),
+    /not a backup of maxclaw/,
+  );
   await assert.rejects(inspectBackup(join(folder, "nowhere"), never), /cannot be read: ENOENT/);
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { stateSources } from "../../../src/backup/sources.js";
+import { listStateSources } from "../../../src/backup/sources.js";
 import { verifyStoredEvents } from "../../../src/engine/embedded/inspect/verify.js";
 import { repairJournal } from "../../../src/engine/embedded/journal/repair.js";
 import { SeenIds } from "../../../src/engine/embedded/seen/seen-ids.js";
@@ -251,7 +251,7 @@ test("a backup beside a running gateway takes the files of ids, whole", async (t
   const held = { path: join(home, "journal", segment), bytes: 10, sinceMs: Date.now() };
   const plan = { home, workspace: tempFolder(t), config: undefined, hasSecrets: false, held, exclude: [] };
   const found = new Map<string, { readonly bytes: number | undefined; readonly isNeeded: boolean | undefined }>();
-  for await (const { path, type, bytes, isNeeded } of stateSources(plan, () => {}))
+  for await (const { path, type, bytes, isNeeded } of listStateSources(plan, () => {}))
     if (type === "file" && path.startsWith("home/journal/")) found.set(path, { bytes, isNeeded });
   assert.deepEqual(Object.fromEntries(found), {
     [`home/journal/${segment}`]: { bytes: 10, isNeeded: true },

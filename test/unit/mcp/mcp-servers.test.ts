@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { placeProblems } from "../../../src/mcp/server-folder.js";
+import { folderProblems } from "../../../src/mcp/server-folder.js";
 import { inputOf } from "../../../src/mcp/tools/check-input.js";
 import { tryServer } from "../../../src/mcp/try-server.js";
 import type { ToolResult } from "../../../src/tools/tool.js";
@@ -418,7 +418,7 @@ describe("a server that misbehaves", () => {
     await writeFile(join(home, "mcp", "s", "made_server.py"), "raise SystemExit(1)");
     const section = { command: "python3", args: ["-m", "made_server"], env: { PYTHONPATH: tools, PYTHONSAFEPATH: "" } };
     assert.match(
-      placeProblems([settingsOf("s", section)], { home, workspace: join(home, "open") }).join(),
+      folderProblems([settingsOf("s", section)], { home, workspace: join(home, "open") }).join(),
       /^MCP server s keeps files in its folder \(made_server\.py\), which is emptied .* tools\.mcpServers\.s\.cwd /,
     );
     const chosen = { ...section, cwd: tools };
@@ -428,12 +428,12 @@ describe("a server that misbehaves", () => {
       JSON.parse((await run(open, `mcp_${name}_where`, {})).text).cwd;
     assert.deepEqual([await cwdOf("s"), await cwdOf("t")], [join(home, "mcp", "s"), tools]);
     assert.deepEqual(
-      placeProblems([settingsOf("s", section), settingsOf("t", chosen)], { home, workspace: "/ws" }),
+      folderProblems([settingsOf("s", section), settingsOf("t", chosen)], { home, workspace: "/ws" }),
       [],
     );
     assert.match(
-      placeProblems([settingsOf("t", chosen)], { home, workspace: home }).join(),
-      /^MCP server t runs .*\/owner, which lies in the workspace/,
+      folderProblems([settingsOf("t", chosen)], { home, workspace: home }).join(),
+      /^MCP server t runs .*\/owner, which is in the workspace/,
     );
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAddressPolicy, isPublic } from "../../../src/policy/places/addresses.js";
+import { createAddressPolicy, isPublic } from "../../../src/policy/locations/addresses.js";
 import { createEgress, EgressError } from "../../../src/tools/web/egress.js";
 import { portOf, toWebAddress } from "../../../src/tools/web/request.js";
 

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { isInside } from "../../../src/policy/places/paths.js";
+import { isInside } from "../../../src/policy/locations/paths.js";
 import { editFileTool } from "../../../src/tools/files/edit-file.js";
 import { listDirTool } from "../../../src/tools/files/list-dir.js";
 import { readFileTool } from "../../../src/tools/files/read-file.js";

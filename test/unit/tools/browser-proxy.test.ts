@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { get, type IncomingMessage, request as requestHttp } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";
-import { createAddressPolicy } from "../../../src/policy/places/addresses.js";
+import { createAddressPolicy } from "../../../src/policy/locations/addresses.js";
 import { openEgressProxy } from "../../../src/tools/browser/proxy.js";
 import { createEgress, type LookUp } from "../../../src/tools/web/egress.js";
 import { webFetchTool } from "../../../src/tools/web/web-fetch.js";

@@ -49,7 +49,7 @@ function createWorld(treeIn?: string): World {
     },
     async update(isShown = () => true, maxEntries = 1000) {
       const survey = await surveyor.look(shared, isShown, maxEntries);
-      return { ...survey, leftOut: await tree.update(survey, [{ name: "ws", place: shared }]) };
+      return { ...survey, leftOut: await tree.update(survey, [{ name: "ws", folder: shared }]) };
     },
     shows: () =>
       readdirSync(path.join(tree.root, "ws"), { withFileTypes: true, recursive: true })

@@ -4,7 +4,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
 import type { LogFields } from "../../../src/log.js";
-import { keptFolderOf } from "../../../src/policy/places/zones.js";
+import { keptFolderOf } from "../../../src/policy/locations/zones.js";
 import { builtinTools } from "../../../src/tools/builtin.js";
 import { createToolRegistry } from "../../../src/tools/registry.js";
 import { readSkillTool } from "../../../src/tools/skills/read-skill.js";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { createAddressPolicy } from "../../../src/policy/places/addresses.js";
+import { createAddressPolicy } from "../../../src/policy/locations/addresses.js";
 import { toInputSchema } from "../../../src/tools/schema.js";
 import type { Tool, ToolResult } from "../../../src/tools/tool.js";
 import { createEgress, type LookUp } from "../../../src/tools/web/egress.js";

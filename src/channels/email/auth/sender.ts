@@ -49,7 +49,7 @@ export async function checkSender(
   const why = deniedByServer(headers, domain, options.authservId);
   if (why !== undefined) return { verdict: "unverified", why };
   // It says that a signature has passed, and not what the signature covers.
-  return { verdict: "verified", recipients: await recipientsByKeys(mail, domain, options.resolver) };
+  return { verdict: "verified", recipients: await verifyRecipients(mail, domain, options.resolver) };
 }
 
 function isTooOld({ arrivedAt }: CheckedMail, writtenAt: Date): boolean {
@@ -124,7 +124,7 @@ function recipientsIn(results: readonly unknown[], mail: CheckedMail, domain: st
   return found.find((each) => "addresses" in each) ?? found[0];
 }
 
-async function recipientsByKeys(
+async function verifyRecipients(
   mail: CheckedMail,
   domain: string,
   resolver: EmailOptions["resolver"],

@@ -9,7 +9,7 @@ const longestText = 20_000;
  * The mails inside of a mail, with what stands above each: whose it was, and from when. What lies deeper than a few levels
  * is named and not read.
  */
-export async function nestedMails(files: readonly PartFile[]): Promise<string> {
+export async function readNestedMails(files: readonly PartFile[]): Promise<string> {
   const state = { left: mostMails };
   return (await mailsIn(files, 1, state)).join("\n\n");
 }
@@ -20,7 +20,7 @@ async function mailsIn(files: readonly PartFile[], depth: number, state: { left:
     const { from, subject, date } = await parseHead(content);
     const name = subject === "" ? "a mail without a subject" : `the mail “${subject.slice(0, 200)}”`;
     if (depth > deepest || state.left === 0) {
-      found.push(`[Not read, because it lies too deep or there are too many: ${name}.]`);
+      found.push(`[Not read, because it is nested too deep or there are too many: ${name}.]`);
       continue;
     }
     state.left -= 1;

@@ -1,6 +1,6 @@
 import { headerBlock } from "../header-lines.js";
 import { calendarText } from "../receiving/calendar.js";
-import { nestedMails } from "./nested.js";
+import { readNestedMails } from "./nested.js";
 import { type MailParts, type PartFault, readParts } from "./read-parts.js";
 import { bodyOf, rawText, withGuessedParts, withoutEncoding } from "./repair.js";
 
@@ -52,7 +52,7 @@ export async function parseContent(source: Buffer): Promise<ParsedContent> {
   return {
     text: parts.text.replace(/\u00a0/g, " ").trim(),
     calendar: [...new Set(calendar)].join("\n\n"),
-    nested: await nestedMails(parts.files),
+    nested: await readNestedMails(parts.files),
     files: files.map(({ filename, contentType, content }) => ({
       filename,
       contentType,
@@ -64,7 +64,7 @@ export async function parseContent(source: Buffer): Promise<ParsedContent> {
 }
 
 const words: Readonly<Record<PartFault, string>> = {
-  parts: "its parts cannot be told apart as it says",
+  parts: "its parts cannot be separated as its headers say",
   parser: "it has more parts than can be read",
   type: "it does not say what kind of text it is",
   letters: "some of its letters could not be read for sure",
@@ -94,7 +94,10 @@ async function readDamaged(
   if (faults.has("letters") || hasNoise(first.text)) {
     const plain = await readParts(withoutEncoding(source));
     if (isPlain(plain))
-      return { parts: { ...first, text: plain.text }, damage: { why: "it is not encoded as it says", isGuess: true } };
+      return {
+        parts: { ...first, text: plain.text },
+        damage: { why: "its encoding is not the one that its headers name", isGuess: true },
+      };
     return { parts: first, damage: { why: words.letters, isGuess: false } };
   }
   return { parts: first, damage: fault === undefined ? undefined : { why: words[fault], isGuess: fault === "type" } };

@@ -47,7 +47,7 @@ export async function fetchMail(connection: ImapConnection, uid: number): Promis
 }
 
 /** A large mail is never in memory as a whole. */
-export async function wholeSource(connection: ImapConnection, { uid, sizeBytes, source }: Mail) {
+export async function fetchSource(connection: ImapConnection, { uid, sizeBytes, source }: Mail) {
   if (sizeBytes <= source.length || sizeBytes > largestSigned) return source;
   const { content } = await connection.command(
     (client) => client.download(String(uid), undefined, { uid: true, chunkSize: firstBytes }),

@@ -128,10 +128,10 @@ class News {
 
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#isNew || signal.aborted) return;
-    const told = new Promise<void>((resolve) => {
+    const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    await settledWithin(told, { ms, signal });
+    await settledWithin(woken, { ms, signal });
   }
 
   stop(): void {

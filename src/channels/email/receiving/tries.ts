@@ -10,7 +10,7 @@ import type { HourlyCap } from "../sending/hourly-cap.js";
 import { saidIn } from "../text/said.js";
 import type { MailContent } from "./content.js";
 import type { KnownMail, KnownMails } from "./known.js";
-import { contentOf, fetchMail, type Mail, type Mailbox, markSeen, wholeSource } from "./mail.js";
+import { contentOf, fetchMail, fetchSource, type Mail, type Mailbox, markSeen } from "./mail.js";
 import type { Positions } from "./positions.js";
 
 /** What a mail is passed on with. */
@@ -99,7 +99,7 @@ export class MailTries implements Tries {
       return undefined;
     }
     const { head, arrivedAt, source: start } = this.#mail;
-    const source = () => wholeSource(connection, this.#mail);
+    const source = () => fetchSource(connection, this.#mail);
     const checked = checkSender({ head, arrivedAt, start, source }, options);
     const check = await within(checked, { signal, ms: longestCheckMs, late: () => tooSlow }).catch((error: unknown) => {
       if (error !== tooSlow) throw error;

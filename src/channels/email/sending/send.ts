@@ -73,7 +73,7 @@ async function wasSent(options: EmailOptions, messageId: string, signal: AbortSi
 }
 
 async function isInSent(connection: ImapConnection, options: EmailOptions, messageId: string): Promise<boolean> {
-  const folder = await sentFolder(connection, options);
+  const folder = await findSentFolder(connection, options);
   if (folder === undefined) return false;
   await connection.command((client) => client.mailboxOpen(folder, { readOnly: true }));
   const header = { "message-id": `<${messageId}>` };
@@ -85,11 +85,11 @@ async function fileCopy(options: EmailOptions, mail: ComposedMail, signal: Abort
   if (options.sentCopy === "never" || filingHosts.test(options.smtpHost)) return;
   using connection = await openImap(options, signal);
   if (connection.client.capabilities.has("X-GM-EXT-1") || (await isInSent(connection, options, mail.messageId))) return;
-  const folder = await sentFolder(connection, options);
+  const folder = await findSentFolder(connection, options);
   if (folder !== undefined) await connection.command((client) => client.append(folder, mail.raw, ["\\Seen"]));
 }
 
-async function sentFolder(connection: ImapConnection, { sentMailbox }: EmailOptions): Promise<string | undefined> {
+async function findSentFolder(connection: ImapConnection, { sentMailbox }: EmailOptions): Promise<string | undefined> {
   const folders = await connection.command((client) => client.list());
   const wanted = folders.find(({ path, specialUse }) =>
     sentMailbox === undefined ? specialUse === "\\Sent" : path === sentMailbox,

@@ -14,32 +14,32 @@ const webAppData = z.looseObject({ data: z.string() });
 
 /** What people send that is no text and no file, in words. The first that reads a message counts. */
 const readers: readonly ((message: Readonly<Record<string, unknown>>) => string | undefined)[] = [
-  told("venue", venue, ({ title, address }) => `[place: ${[title, address].filter(Boolean).join(", ")}]`),
-  told("location", location, ({ latitude, longitude }) => `[location: ${latitude}, ${longitude}]`),
-  told(
+  readerOf("venue", venue, ({ title, address }) => `[place: ${[title, address].filter(Boolean).join(", ")}]`),
+  readerOf("location", location, ({ latitude, longitude }) => `[location: ${latitude}, ${longitude}]`),
+  readerOf(
     "contact",
     contact,
     (one) => `[contact: ${[one.first_name, one.last_name].filter(Boolean).join(" ")}, ${one.phone_number}]`,
   ),
-  told(
+  readerOf(
     "poll",
     poll,
     ({ question, options }) => `[poll: ${[question, ...options.map(({ text }) => text)].join(" | ")}]`,
   ),
-  told("dice", dice, ({ emoji, value }) => `[${emoji} ${value}]`),
-  told("checklist", checklist, ({ title, tasks }) => [`[checklist: ${title}]`, ...tasks.map(lineOf)].join("\n")),
-  told("checklist_tasks_added", tasksAdded, ({ tasks }) =>
+  readerOf("dice", dice, ({ emoji, value }) => `[${emoji} ${value}]`),
+  readerOf("checklist", checklist, ({ title, tasks }) => [`[checklist: ${title}]`, ...tasks.map(lineOf)].join("\n")),
+  readerOf("checklist_tasks_added", tasksAdded, ({ tasks }) =>
     ["[added to the checklist:]", ...tasks.map(lineOf)].join("\n"),
   ),
-  told("invoice", invoice, ({ title, description }) => `[invoice: ${title}. ${description}]`),
-  told("web_app_data", webAppData, ({ data }) => data),
+  readerOf("invoice", invoice, ({ title, description }) => `[invoice: ${title}. ${description}]`),
+  readerOf("web_app_data", webAppData, ({ data }) => data),
 ];
 
 function lineOf({ text, completion_date: done }: z.infer<typeof task>): string {
   return `- [${done === undefined ? " " : "x"}] ${text}`;
 }
 
-function told<T>(key: string, schema: z.ZodType<T>, say: (value: T) => string) {
+function readerOf<T>(key: string, schema: z.ZodType<T>, say: (value: T) => string) {
   return (message: Readonly<Record<string, unknown>>): string | undefined => {
     if (message[key] === undefined) return undefined;
     const { success, data } = schema.safeParse(message[key]);

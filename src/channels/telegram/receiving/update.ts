@@ -276,8 +276,8 @@ function contentOf(received: TelegramMessage, bot: BotIdentity, rich: string | u
 function withoutMention(received: TelegramMessage, bot: BotIdentity): string {
   const { text, entities } = textOf(received);
   let stripped = text;
-  const telling = entities.filter((each) => namesBot(each, text, bot) || each.type === "text_link");
-  for (const one of telling.sort((a, b) => b.offset - a.offset)) {
+  const marked = entities.filter((each) => namesBot(each, text, bot) || each.type === "text_link");
+  for (const one of marked.sort((a, b) => b.offset - a.offset)) {
     const end = one.offset + one.length;
     if (one.type === "text_link") {
       stripped = linked(stripped, one);

@@ -16,8 +16,8 @@ export function knownLoss({ facts }: LiveRecords, sessionKey: string): readonly 
   return parsed.success ? parsed.data.lost : [];
 }
 
-/** Tells of damage: in the session's log, in a record that `status` reads, and in the gateway's log. */
-export function tellDamage(
+/** Reports damage: in the session's log, in a record that `status` reads, and in the gateway's log. */
+export function recordDamage(
   parts: { readonly records: LiveRecords; readonly writer: Writer; readonly log: Logger; readonly now: () => number },
   damage: FoundDamage,
 ): void {

@@ -52,10 +52,10 @@ const leastLine = 250;
 const copyBytes = 1024 * 1024;
 const longestRegion = 64 * 1024 * 1024;
 
-type Place = { readonly start: number; readonly end: number } | { readonly event: StoredEvent };
+type LineSource = { readonly start: number; readonly end: number } | { readonly event: StoredEvent };
 
 interface Scan {
-  readonly places: ReadonlyMap<number, Place>;
+  readonly sources: ReadonlyMap<number, LineSource>;
   readonly lastTime: number;
   readonly salvaged: number;
   readonly highestSeq: number;
@@ -74,20 +74,20 @@ interface Scan {
 export function mendLog(log: LogToMend): MendedLog | undefined {
   const { path, others, after, known, shownSeq } = log;
   const scan = readScan(log);
-  const places = new Map(scan.places);
+  const sources = new Map(scan.sources);
   // What is newer comes into the log in its own time.
   const newest = Math.max(log.lastSeq ?? Number.POSITIVE_INFINITY, scan.highestSeq);
   for (const event of others)
-    if (event.seq > after && event.seq <= newest && !places.has(event.seq)) places.set(event.seq, { event });
-  const seqs = [...places.keys()].sort((a, b) => a - b);
+    if (event.seq > after && event.seq <= newest && !sources.has(event.seq)) sources.set(event.seq, { event });
+  const seqs = [...sources.keys()].sort((a, b) => a - b);
   const lastSeq = Math.max(after, seqs.at(-1) ?? 0);
   const usedSeq = Math.max(lastSeq, log.lastSeq ?? Math.max(scan.guessedSeq, shownSeq));
   const lost = outside(gapsIn(after, seqs, usedSeq), known);
-  const isChanged = !scan.isSound || places.size > scan.places.size;
+  const isChanged = !scan.isSound || sources.size > scan.sources.size;
   if (!isChanged && lost.length === 0) return undefined;
   const lastTime = others.reduce((latest, { timestamp }) => Math.max(latest, Date.parse(timestamp)), scan.lastTime);
-  const restored = scan.salvaged + places.size - scan.places.size;
-  const written = isChanged ? rewrite(path, seqs, places) : { keptIn: undefined, size: sizeOf(path) };
+  const restored = scan.salvaged + sources.size - scan.sources.size;
+  const written = isChanged ? rewrite(path, seqs, sources) : { keptIn: undefined, size: sizeOf(path) };
   const isHarmless = lost.length === 0 && restored === 0 && !scan.hasDamagedLines;
   const end = { goodEnd: written.size, lastSeq, lastTime };
   return { keptIn: written.keptIn, lost, restored, isHarmless, usedSeq, end };
@@ -100,7 +100,7 @@ function readScan(log: LogToMend): Scan {
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     return {
-      places: new Map(),
+      sources: new Map(),
       lastTime: 0,
       salvaged: 0,
       highestSeq: 0,
@@ -117,7 +117,7 @@ function readScan(log: LogToMend): Scan {
 }
 
 function scanLog(fd: number, { sessionKey, after }: LogToMend): Scan {
-  const places = new Map<number, Place>();
+  const sources = new Map<number, LineSource>();
   let lastTime = 0;
   let last = 0;
   let salvaged = 0;
@@ -125,16 +125,16 @@ function scanLog(fd: number, { sessionKey, after }: LogToMend): Scan {
   let hasDamagedLines = false;
   let damaged: Buffer[] = [];
   let damagedBytes = 0;
-  const add = (event: StoredEvent, place: Place): void => {
+  const add = (event: StoredEvent, source: LineSource): void => {
     lastTime = Math.max(lastTime, Date.parse(event.timestamp));
-    if (event.seq > after && !places.has(event.seq)) places.set(event.seq, place);
+    if (event.seq > after && !sources.has(event.seq)) sources.set(event.seq, source);
   };
   /** Returns the highest number that may have been in it. */
   const endRegion = (): number => {
     if (damaged.length === 0) return 0;
     const found = salvageEvents(damaged, sessionKey);
     for (const event of found) {
-      if (event.seq > after && !places.has(event.seq)) salvaged += 1;
+      if (event.seq > after && !sources.has(event.seq)) salvaged += 1;
       add(event, { event });
     }
     const highest = Math.max(last, ...found.map(({ seq }) => seq));
@@ -160,8 +160,8 @@ function scanLog(fd: number, { sessionKey, after }: LogToMend): Scan {
   });
   runBlocking(fd, reading);
   const guessedSeq = endRegion();
-  const highestSeq = [...places.keys()].reduce((highest, seq) => Math.max(highest, seq), 0);
-  return { places, lastTime, salvaged, highestSeq, isSound, hasDamagedLines, guessedSeq };
+  const highestSeq = [...sources.keys()].reduce((highest, seq) => Math.max(highest, seq), 0);
+  return { sources, lastTime, salvaged, highestSeq, isSound, hasDamagedLines, guessedSeq };
 }
 
 /** The highest number that damaged lines name, if there is room for it. */
@@ -173,7 +173,7 @@ function namedSeq(damaged: readonly Buffer[], most: number): number {
 function rewrite(
   path: string,
   seqs: readonly number[],
-  places: ReadonlyMap<number, Place>,
+  sources: ReadonlyMap<number, LineSource>,
 ): { readonly keptIn: string | undefined; readonly size: number } {
   const draft = `${path}.mending`;
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -182,7 +182,7 @@ function rewrite(
   const to = fs.openSync(draft, "w", 0o600);
   let size: number;
   try {
-    size = writeLines(from, to, seqs, places);
+    size = writeLines(from, to, seqs, sources);
     fs.fdatasyncSync(to);
   } catch (error) {
     fs.rmSync(draft, { force: true });
@@ -201,7 +201,7 @@ function writeLines(
   from: number | undefined,
   to: number,
   seqs: readonly number[],
-  places: ReadonlyMap<number, Place>,
+  sources: ReadonlyMap<number, LineSource>,
 ): number {
   let size = 0;
   let run: { start: number; end: number } | undefined;
@@ -221,15 +221,15 @@ function writeLines(
     run = undefined;
   };
   for (const seq of seqs) {
-    const place = places.get(seq);
-    if (place === undefined) continue;
-    if ("event" in place) {
+    const source = sources.get(seq);
+    if (source === undefined) continue;
+    if ("event" in source) {
       endRun();
-      write(encodeLine(JSON.stringify(place.event)));
-    } else if (run?.end === place.start) run.end = place.end;
+      write(encodeLine(JSON.stringify(source.event)));
+    } else if (run?.end === source.start) run.end = source.end;
     else {
       endRun();
-      run = { ...place };
+      run = { ...source };
     }
   }
   endRun();

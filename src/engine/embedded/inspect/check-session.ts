@@ -25,7 +25,7 @@ export interface EventProblem {
   readonly eventId?: string;
 }
 
-export interface EventPlace {
+export interface EventPosition {
   readonly file: string;
   /** From 1; undefined in the journal. */
   readonly line?: number;
@@ -45,7 +45,7 @@ const replies: ReadonlySet<string> = new Set([
 /** Walks the events of one session as they are stored and tells what is wrong with them. */
 export class SessionCheck {
   readonly #key: string;
-  readonly #tell: (problem: EventProblem) => void;
+  readonly #onProblem: (problem: EventProblem) => void;
   readonly #roots = new Map<string, Root>();
   #last: number;
   #lastTime = "";
@@ -54,7 +54,7 @@ export class SessionCheck {
   readonly #found: { readonly problem: EventProblem; readonly gap?: { readonly from: number; readonly to: number } }[] =
     [];
   /** Which events the log itself names as lost. */
-  readonly #told: { readonly from_seq: number; readonly to_seq: number }[] = [];
+  readonly #namedLost: { readonly from_seq: number; readonly to_seq: number }[] = [];
   /** Causes that are not in this session, with what to say should they be nowhere else. */
   readonly missingCauses = new Map<string, EventProblem>();
 
@@ -62,16 +62,16 @@ export class SessionCheck {
   constructor(key: string, firstSeq: number, report: (problem: EventProblem) => void) {
     this.#key = key;
     this.#last = firstSeq - 1;
-    this.#tell = report;
+    this.#onProblem = report;
   }
 
   get lastSeq(): number {
     return this.#last;
   }
 
-  damaged(place: EventPlace, byte: number): void {
-    const message = `line ${place.line} (byte ${byte}) is damaged: its checksum is wrong or it is cut off`;
-    this.#damaged.push({ kind: "damaged", message, sessionKey: this.#key, ...place });
+  damaged(position: EventPosition, byte: number): void {
+    const message = `line ${position.line} (byte ${byte}) is damaged: its checksum is wrong or it is cut off`;
+    this.#damaged.push({ kind: "damaged", message, sessionKey: this.#key, ...position });
   }
 
   /** The log ends here. `next` is the event that the journal goes on with: a torn end that it makes up for is no harm. */
@@ -91,36 +91,39 @@ export class SessionCheck {
     return count;
   }
 
-  add(event: StoredEvent, place: EventPlace): void {
-    const about = { sessionKey: this.#key, ...place, seq: event.seq, eventId: event.event_id };
-    const tell = (kind: EventProblem["kind"], message: string): void => this.#report({ kind, message, ...about });
+  add(event: StoredEvent, position: EventPosition): void {
+    const about = { sessionKey: this.#key, ...position, seq: event.seq, eventId: event.event_id };
+    const report = (kind: EventProblem["kind"], message: string): void => this.#report({ kind, message, ...about });
     if (event.session_key !== this.#key) {
-      tell("foreign", `an event of ${event.session_key} is in this log`);
+      report("foreign", `an event of ${event.session_key} is in this log`);
       return;
     }
     const isKnown = this.#roots.has(event.event_id);
     if (event.seq <= this.#last) {
-      if (isKnown) tell("repeat", `event ${event.seq} is stored a second time`);
-      else tell("order", `an event with the number ${event.seq} comes after number ${this.#last}`);
+      if (isKnown) report("repeat", `event ${event.seq} is stored a second time`);
+      else report("order", `an event with the number ${event.seq} comes after number ${this.#last}`);
       if (!isKnown) this.#roots.set(event.event_id, "unknown");
       return;
     }
     this.#checkGap(event.seq, this.#reportDamaged(), about);
-    if (event.type === "session_log_mended") this.#told.push(...event.payload.lost);
-    if (isKnown) tell("repeat", `event ${event.seq} has the id of an earlier one, ${event.event_id}`);
-    if (event.timestamp < this.#lastTime) tell("time", `event ${event.seq} is older than the one before it`);
+    if (event.type === "session_log_mended") this.#namedLost.push(...event.payload.lost);
+    if (isKnown) report("repeat", `event ${event.seq} has the id of an earlier one, ${event.event_id}`);
+    if (event.timestamp < this.#lastTime) report("time", `event ${event.seq} is older than the one before it`);
     this.#last = event.seq;
     this.#lastTime = event.timestamp;
-    this.#checkCause(event, tell, about);
+    this.#checkCause(event, report, about);
   }
 
   /** All events were added. What a log says that it has lost, and what would follow from it, is told where it was found. */
   settle(): void {
     for (const { gap, problem } of this.#found)
-      if (gap === undefined || !this.#told.some(({ from_seq, to_seq }) => from_seq <= gap.from && to_seq >= gap.to))
-        this.#tell(problem);
+      if (
+        gap === undefined ||
+        !this.#namedLost.some(({ from_seq, to_seq }) => from_seq <= gap.from && to_seq >= gap.to)
+      )
+        this.#onProblem(problem);
     this.#found.length = 0;
-    if (this.#told.length > 0) this.missingCauses.clear();
+    if (this.#namedLost.length > 0) this.missingCauses.clear();
   }
 
   #checkGap(seq: number, damagedLines: number, about: Omit<EventProblem, "kind" | "message">): void {
@@ -133,7 +136,7 @@ export class SessionCheck {
 
   #checkCause(
     event: StoredEvent,
-    tell: (kind: EventProblem["kind"], message: string) => void,
+    report: (kind: EventProblem["kind"], message: string) => void,
     about: Omit<EventProblem, "kind" | "message">,
   ): void {
     const root = this.#rootOf(event);
@@ -145,9 +148,13 @@ export class SessionCheck {
     }
     if (!replies.has(event.type) || root === "unknown") return;
     if (correlation === undefined && event.turn_id === undefined) return;
-    if (root === "other") tell("reply", `event ${event.seq} (${event.type}) does not lead back to an accepted message`);
+    if (root === "other")
+      report("reply", `event ${event.seq} (${event.type}) does not lead back to an accepted message`);
     else if (correlation !== undefined && root.messageId !== correlation)
-      tell("reply", `event ${event.seq} (${event.type}) is about ${correlation}, but leads back to ${root.messageId}`);
+      report(
+        "reply",
+        `event ${event.seq} (${event.type}) is about ${correlation}, but leads back to ${root.messageId}`,
+      );
   }
 
   #rootOf(event: StoredEvent): Root {

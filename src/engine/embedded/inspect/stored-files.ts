@@ -54,7 +54,7 @@ const pieceBytes = 1024 * 1024;
  */
 export async function eachLine(
   path: string,
-  onLine: (bytes: Buffer, place: { readonly line: number; readonly byte: number }) => void,
+  onLine: (bytes: Buffer, position: { readonly line: number; readonly byte: number }) => void,
   signal?: AbortSignal,
 ): Promise<void> {
   signal?.throwIfAborted();
@@ -75,7 +75,7 @@ export async function eachLine(
 
 async function readLines(
   fd: number,
-  onLine: (bytes: Buffer, place: { readonly line: number; readonly byte: number }) => void,
+  onLine: (bytes: Buffer, position: { readonly line: number; readonly byte: number }) => void,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   // One more than there is, so that a short file ends with its first read.

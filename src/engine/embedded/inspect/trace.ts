@@ -2,8 +2,8 @@ import type { EventOf, StoredEvent } from "../../../events/event.js";
 import { parseEventLine } from "../logs/log-reading.js";
 import { eachLine, readStoredJournal, type StoredFiles, type StoredJournal } from "./stored-files.js";
 
-/** A place in a file where an event stands. */
-export type TracedPlace =
+/** Where in a file an event is. */
+export type TracedPosition =
   | { readonly file: string; readonly line: number; readonly byte: number }
   /** In the journal, until its segment is dropped. `isSynced`: a later line names it as safe on the disk. */
   | { readonly file: string; readonly transaction: number; readonly byte: number; readonly isSynced: boolean };
@@ -21,7 +21,7 @@ export interface EventTrace {
   readonly event: StoredEvent;
   /** The last number of its session. */
   readonly lastSeq: number;
-  readonly places: readonly TracedPlace[];
+  readonly places: readonly TracedPosition[];
   /** What it follows from, the nearest first. */
   readonly causes: readonly StoredEvent[];
   /** Set when the chain ends in an event that is not there. */
@@ -40,7 +40,7 @@ export async function traceStoredEvent(
   options: { readonly logPathOf: (sessionKey: string) => string; readonly signal: AbortSignal },
 ): Promise<EventTrace | undefined> {
   const journal = readStoredJournal(files);
-  const inJournal = placesInJournal(journal, eventId);
+  const inJournal = positionsInJournal(journal, eventId);
   let key = inJournal.event?.session_key;
   for (const file of key === undefined ? files.logs : []) {
     key = await keyOfLogWith(file, eventId, options.signal);
@@ -48,14 +48,14 @@ export async function traceStoredEvent(
   }
   if (key === undefined) return undefined;
   const file = options.logPathOf(key);
-  const { events, place } = await readSession(file, journal, key, eventId, options.signal);
+  const { events, position } = await readSession(file, journal, key, eventId, options.signal);
   const event = events.find((one) => one.event_id === eventId);
   if (event === undefined) return undefined;
   const { causes, missingCause } = causesOf(event, events);
   return {
     event,
     lastSeq: events.at(-1)?.seq ?? event.seq,
-    places: [...(place === undefined ? [] : [place]), ...inJournal.places],
+    places: [...(position === undefined ? [] : [position]), ...inJournal.positions],
     causes,
     ...(missingCause === undefined ? {} : { missingCause }),
     effects: events.filter((one) => one.causation_id === eventId),
@@ -64,13 +64,13 @@ export async function traceStoredEvent(
   };
 }
 
-function placesInJournal(
+function positionsInJournal(
   { path, content }: StoredJournal,
   eventId: string,
-): { readonly event?: StoredEvent; readonly places: readonly TracedPlace[] } {
-  if (path === undefined || content === undefined) return { places: [] };
+): { readonly event?: StoredEvent; readonly positions: readonly TracedPosition[] } {
+  if (path === undefined || content === undefined) return { positions: [] };
   let event: StoredEvent | undefined;
-  const places: TracedPlace[] = [];
+  const positions: TracedPosition[] = [];
   let transaction = 0;
   for (const { offset, bytes, line } of content.lines) {
     if (offset >= content.goodEnd) break;
@@ -79,10 +79,10 @@ function placesInJournal(
     for (const operation of line.ops) {
       if (operation.o !== "event" || operation.event.event_id !== eventId) continue;
       event = operation.event;
-      places.push({ file: path, transaction, byte: offset, isSynced: offset + bytes <= content.synced });
+      positions.push({ file: path, transaction, byte: offset, isSynced: offset + bytes <= content.synced });
     }
   }
-  return { ...(event === undefined ? {} : { event }), places };
+  return { ...(event === undefined ? {} : { event }), positions };
 }
 
 async function keyOfLogWith(file: string, eventId: string, signal: AbortSignal): Promise<string | undefined> {
@@ -107,23 +107,23 @@ async function readSession(
   key: string,
   eventId: string,
   signal: AbortSignal,
-): Promise<{ readonly events: readonly StoredEvent[]; readonly place: TracedPlace | undefined }> {
+): Promise<{ readonly events: readonly StoredEvent[]; readonly position: TracedPosition | undefined }> {
   const events: StoredEvent[] = [];
-  let place: TracedPlace | undefined;
+  let position: TracedPosition | undefined;
   const after = records.sessions.tombstones.get(key)?.seq ?? 0;
   await eachLine(
     file,
     (bytes, { line, byte }) => {
       const event = parseEventLine(bytes, key);
       if (event === undefined || event.seq <= after) return;
-      if (event.event_id === eventId) place = { file, line, byte };
+      if (event.event_id === eventId) position = { file, line, byte };
       events.push(event);
     },
     signal,
   );
   const last = events.at(-1)?.seq ?? 0;
   for (const { event } of records.sessions.find(key)?.tail ?? []) if (event.seq > last) events.push(event);
-  return { events, place };
+  return { events, position };
 }
 
 function causesOf(

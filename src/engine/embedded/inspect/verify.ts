@@ -115,12 +115,12 @@ class Verification {
     }
   }
 
-  #parse(bytes: Buffer, place: { readonly file: string; readonly line: number }): StoredEvent | undefined | "newer" {
+  #parse(bytes: Buffer, position: { readonly file: string; readonly line: number }): StoredEvent | undefined | "newer" {
     try {
       return parseEventLine(bytes);
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
-      this.#report({ kind: "version", message: error.message, ...place });
+      this.#report({ kind: "version", message: error.message, ...position });
       return "newer";
     }
   }

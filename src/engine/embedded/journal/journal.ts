@@ -286,10 +286,10 @@ export class Journal {
       return true;
     } catch (error) {
       const isLock = error instanceof EngineError;
-      const told = isLock
+      const fault = isLock
         ? error
         : new Error(`Another program has changed the journal: ${messageOf(error)}`, { cause: error });
-      this.fail(told, !this.#isEnding);
+      this.fail(fault, !this.#isEnding);
       return false;
     }
   }
@@ -298,7 +298,7 @@ export class Journal {
     try {
       if (this.#synced < this.#written) await this.sync(false);
     } catch {
-      return; // `fail` has told it.
+      return; // `fail` has logged it.
     }
     this.#lazySync = undefined;
     this.#announce();

@@ -1,7 +1,7 @@
 import { EngineError } from "../../../errors.js";
 import type { LinkedAbort } from "../../../util/async/linked.js";
 import type { StoredWork } from "../../engine.js";
-import type { Place } from "./place.js";
+import type { Slot } from "./slot.js";
 import type { Lane, WorkItem } from "./work-table.js";
 
 /** One run of a handler. */
@@ -10,7 +10,7 @@ export interface Attempt {
   readonly item: WorkItem;
   readonly claimed: Set<WorkItem>;
   readonly abort: LinkedAbort;
-  readonly place: Place;
+  readonly slot: Slot;
   readonly isExhausted: boolean;
   /** Waiting for a person it keeps no suspect out of work. */
   readonly onPause: () => void;

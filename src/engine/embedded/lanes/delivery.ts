@@ -86,15 +86,15 @@ export class LaneDelivery implements Delivery<QueueName> {
 
   async pause<T>(work: () => Promise<T>): Promise<T> {
     const { writer } = this.#parts;
-    const { item, place, onPause } = this.#attempt;
+    const { item, slot, onPause } = this.#attempt;
     assertCurrent(this.#attempt);
     writer.write([{ o: "attempt", ...this.#target, attempts: item.attempts - 1 }]);
-    place.leave();
+    slot.leave();
     onPause();
     try {
       return await work();
     } finally {
-      await place.retake();
+      await slot.retake();
       if (!this.#attempt.isEnded)
         writer.write([{ o: "attempt", ...this.#target, attempts: item.attempts + 1, run: {} }]);
     }

@@ -35,7 +35,7 @@ export function assertRoom(table: WorkTable, { queue, key }: Work, limits: LaneL
 }
 
 /** The lanes of messages in which at least so many wait. */
-export function longLanes(table: WorkTable, least: number): readonly LongLane[] {
+export function findLongLanes(table: WorkTable, least: number): readonly LongLane[] {
   return table.lanes("inbound").flatMap(({ key, items }) => {
     const [head] = items;
     if (head === undefined || items.length < least) return [];

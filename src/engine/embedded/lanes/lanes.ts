@@ -7,7 +7,7 @@ import { linked } from "../../../util/async/linked.js";
 import type { ConsumeOptions, Handler, QueueName } from "../../engine.js";
 import { type Attempt, endAttempt } from "./attempt.js";
 import { type DeliveryParts, LaneDelivery, waitFor } from "./delivery.js";
-import { Place } from "./place.js";
+import { Slot } from "./slot.js";
 import { SuspectGate } from "./suspect-gate.js";
 import { isCondemned, outlives } from "./suspects.js";
 import { type Lane, laneId, toStored, type WorkItem } from "./work-table.js";
@@ -21,8 +21,8 @@ interface Consumer {
   readonly maxAttempts: number;
   readonly handler: Handler<QueueName>;
   readonly signal: AbortSignal;
-  readonly places: PQueue;
-  /** Handlers at work, those without a place included. */
+  readonly slots: PQueue;
+  /** Handlers at work, those without a slot included. */
   readonly running: Set<Promise<void>>;
 }
 
@@ -63,16 +63,16 @@ export class Lanes {
     signal: AbortSignal,
   ): Promise<void> {
     if (signal.aborted) return;
-    const places = new PQueue({ concurrency: options.parallel });
+    const slots = new PQueue({ concurrency: options.parallel });
     const { maxAttempts = Number.POSITIVE_INFINITY } = options;
-    const consumer: Consumer = { queue, maxAttempts, handler, signal, places, running: new Set() };
+    const consumer: Consumer = { queue, maxAttempts, handler, signal, slots, running: new Set() };
     this.#consumers.add(consumer);
     await new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true });
       this.resume(queue);
     });
     this.#consumers.delete(consumer);
-    places.clear();
+    slots.clear();
     for (const [id, offered] of this.#offered) {
       if (offered.consumer !== consumer) continue;
       this.#offered.delete(id);
@@ -107,8 +107,8 @@ export class Lanes {
     }
     this.#offered.set(lane.id, { consumer, item });
     const begin = (isQuiet: boolean): void =>
-      Place.hold(consumer.places, consumer.signal, (place) => {
-        const running = this.#run({ consumer, lane, item, isQuiet }, place).finally(() => {
+      Slot.hold(consumer.slots, consumer.signal, (slot) => {
+        const running = this.#run({ consumer, lane, item, isQuiet }, slot).finally(() => {
           this.#suspects.leave(item);
           consumer.running.delete(running);
         });
@@ -124,7 +124,7 @@ export class Lanes {
     const { work } = this.#options.records;
     item.isDurable = true;
     if (!work.has(item)) return;
-    this.#tellAttempt(item);
+    this.#notifyAttempt(item);
     this.#offerAgain(item.work);
   }
 
@@ -149,7 +149,7 @@ export class Lanes {
   }
 
   /** The attempt that works in the lane of new work sees it first. */
-  #tellAttempt(item: WorkItem): void {
+  #notifyAttempt(item: WorkItem): void {
     const attempt = this.#running.get(laneId(item.work.queue, item.work.key));
     if (attempt === undefined) return;
     for (const listener of [...attempt.listeners]) {
@@ -190,7 +190,7 @@ export class Lanes {
     return best;
   }
 
-  async #run({ consumer, lane, item, isQuiet }: Offer, place: Place): Promise<void> {
+  async #run({ consumer, lane, item, isQuiet }: Offer, slot: Slot): Promise<void> {
     this.#offered.delete(lane.id);
     if (consumer.signal.aborted || !this.#isReady(lane)) return;
     // Its session may have been deleted meanwhile.
@@ -210,7 +210,7 @@ export class Lanes {
       item,
       claimed: new Set(),
       abort,
-      place,
+      slot,
       isExhausted: isCondemned(item) || failuresOf(item) > consumer.maxAttempts,
       onPause: () => this.#suspects.leave(item),
       listeners: new Set(),
@@ -299,13 +299,13 @@ export class Lanes {
   async #bury(attempt: Attempt, error: unknown): Promise<void> {
     const { work } = attempt.item;
     const reason = messageOf(error);
-    const told = draft(
+    const failed = draft(
       "error_occurred",
       { code: "UNKNOWN", category: "runtime", message: reason, recoverable: false, scope: work.queue },
       { source: "gateway", correlation_id: work.id },
     );
     const delivery = new LaneDelivery({ ...this.#options, release: (emitted) => this.#release(emitted) }, attempt);
-    await delivery.bury({ events: [told], emit: [], reason });
+    await delivery.bury({ events: [failed], emit: [], reason });
   }
 
   #release(work: readonly { readonly queue: QueueName; readonly id: string }[]): void {
@@ -327,7 +327,7 @@ function failuresOf({ attempts, crashes }: WorkItem): number {
 }
 
 function load(consumer: Consumer): number {
-  return (consumer.places.size + consumer.places.pending) / consumer.places.concurrency;
+  return (consumer.slots.size + consumer.slots.pending) / consumer.slots.concurrency;
 }
 
 function isEngineError(error: unknown, kind: EngineError["kind"]): boolean {

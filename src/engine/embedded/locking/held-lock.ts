@@ -28,7 +28,7 @@ export class HeldLock {
   /** When the lease was last known to be ours, by both clocks: one stands still while the machine sleeps, the other may be set. */
   #renewed = now();
   #isReleased = false;
-  #isBeatTold = false;
+  #isBeatLogged = false;
 
   constructor(
     path: string,
@@ -99,14 +99,14 @@ export class HeldLock {
       if (!this.#isOursWhenOpened()) return;
       this.#write({ ...this.#content, beat: (this.#content.beat ?? 0) + 1 });
       this.#renewed = now();
-      this.#isBeatTold = false;
+      this.#isBeatLogged = false;
     } catch (error) {
-      if (!this.#isBeatTold)
+      if (!this.#isBeatLogged)
         this.#log.error("the lock could not be renewed: another maxclaw may take it, and this one then stops", {
           file: this.#path,
           error,
         });
-      this.#isBeatTold = true;
+      this.#isBeatLogged = true;
     }
   }
 
@@ -116,12 +116,12 @@ export class HeldLock {
   }
 
   #lost(): EngineError {
-    const { pid, address, place } = this.#found() ?? {};
+    const { pid, address, place: runsOn } = this.#found() ?? {};
     const at = address === undefined ? "" : ` at ${address}`;
     const by =
       pid === undefined
         ? "was deleted or replaced while this maxclaw used it"
-        : `was taken by another maxclaw (pid ${pid} on ${place?.host ?? "this machine"}${at})`;
+        : `was taken by another maxclaw (pid ${pid} on ${runsOn?.host ?? "this machine"}${at})`;
     return new EngineError(
       `The lock ${this.#path} ${by}. This maxclaw (pid ${process.pid}) stops and writes nothing more, so that two never use one folder. Start it again once no other one runs.`,
       { kind: "locked", retryable: false },

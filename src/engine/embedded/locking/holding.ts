@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import { codeOf } from "../files.js";
 import { flock, isShared, type KernelAnswer } from "./kernel-lock.js";
 import { type FoundLock, type LockContent, readLockFile } from "./lock-file.js";
-import { isRunning, isSamePlace, ownPlace } from "./process-place.js";
+import { isRunning, isSameHost, ownHost } from "./process-host.js";
 
 /**
  * Whether the process that is named in a lock file still holds it. `beats`: only watching its beat tells. `unknowable`:
@@ -17,17 +17,17 @@ export const defaultLeaseMs = 15_000;
 
 export async function holdingOf(path: string, { content }: FoundLock): Promise<Holding> {
   if (content === undefined) return (await askKernel(path)) === "busy" ? "held" : "gone";
-  const { place, pid, processStart: start } = content;
+  const { place: runsOn, pid, processStart: start } = content;
   // Of an earlier version, whose locks hold among processes that see each other.
-  if (place === undefined) return isRunning({ pid, start }) ? "held" : "gone";
-  const own = ownPlace();
-  if (isSamePlace(own, place)) return isRunning({ pid, start }) ? "held" : "gone";
+  if (runsOn === undefined) return isRunning({ pid, start }) ? "held" : "gone";
+  const own = ownHost();
+  if (isSameHost(own, runsOn)) return isRunning({ pid, start }) ? "held" : "gone";
   const answer = await askKernel(path);
   if (answer === "busy") return "held";
   if (content.hold === "lease") return "beats";
   if (isShared(path)) return "unknowable";
   // On a disk of this machine, a holder from another run of the kernel is one from before the last start of the machine.
-  const isFromBefore = own.boot !== undefined && place.boot !== undefined && own.boot !== place.boot;
+  const isFromBefore = own.boot !== undefined && runsOn.boot !== undefined && own.boot !== runsOn.boot;
   return answer === "free" || isFromBefore ? "gone" : "unknowable";
 }
 

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import { z } from "zod";
 import { codeOf } from "../files.js";
 
-const place = z.object({ host: z.string(), boot: z.string().optional(), pids: z.string().optional() });
+const processHost = z.object({ host: z.string(), boot: z.string().optional(), pids: z.string().optional() });
 
 const content = z.object({
   id: z.string(),
@@ -13,7 +13,7 @@ const content = z.object({
   /** What the API at that address calls itself. */
   instanceId: z.string().optional(),
   /** Missing in locks of earlier versions, which knew nothing beyond process ids. */
-  place: place.optional(),
+  place: processHost.optional(),
   /** `kernel`: by flock, as long as the file is open. `lease`: as long as `beat` goes on. */
   hold: z.enum(["kernel", "lease"]).optional(),
   /** A lease without a new beat for so long is over. */

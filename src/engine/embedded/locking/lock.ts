@@ -9,7 +9,7 @@ import { HeldLock } from "./held-lock.js";
 import { defaultLeaseMs, type Holding, holdingOf, watchLease } from "./holding.js";
 import { flock, isShared } from "./kernel-lock.js";
 import { type FoundLock, type LockContent, readLockFile, writeOpenLock } from "./lock-file.js";
-import { isSamePlace, ownPlace } from "./process-place.js";
+import { isSameHost, ownHost } from "./process-host.js";
 import { processStart } from "./process-start.js";
 
 /** A held lock. */
@@ -87,14 +87,14 @@ export async function acquireLocks(paths: readonly string[], log: Logger): Promi
 export async function readLock(path: string): Promise<LockHolder | undefined> {
   const found = readLockFile(path);
   if (found?.content === undefined || (await holdingOf(path, found)) === "gone") return undefined;
-  const { pid, startedAt, address, instanceId, place } = found.content;
-  const isHere = place === undefined || isSamePlace(place, ownPlace());
+  const { pid, startedAt, address, instanceId, place: runsOn } = found.content;
+  const isHere = runsOn === undefined || isSameHost(runsOn, ownHost());
   return {
     pid,
     startedAt,
     ...(address === undefined ? {} : { address }),
     ...(instanceId === undefined ? {} : { instanceId }),
-    ...(isHere ? {} : { elsewhere: place.host }),
+    ...(isHere ? {} : { elsewhere: runsOn.host }),
   };
 }
 
@@ -110,7 +110,7 @@ async function createDraft(path: string, { leaseMs = defaultLeaseMs }: LockOptio
       pid: process.pid,
       processStart: processStart(process.pid) ?? "unknown",
       startedAt: Date.now(),
-      place: ownPlace(),
+      place: ownHost(),
       ...(isKernels ? { hold: "kernel" } : { hold: "lease", leaseMs, beat: 0 }),
     };
     writeOpenLock(fd, content);
@@ -146,10 +146,10 @@ async function decide(path: string, found: FoundLock, log: Logger): Promise<Excl
   const holding = await holdingOf(path, found);
   if (holding !== "beats") return holding;
   if (found.content === undefined) return "gone";
-  const { place, leaseMs = defaultLeaseMs } = found.content;
+  const { place: runsOn, leaseMs = defaultLeaseMs } = found.content;
   log.warn(`waits up to ${leaseMs / 1000} s to see whether the maxclaw that had this folder still runs`, {
     file: path,
-    host: place?.host,
+    host: runsOn?.host,
   });
   return await watchLease(path, found.content);
 }
@@ -190,10 +190,10 @@ async function replace(path: string, dead: FoundLock, draft: Draft, log: Logger)
 }
 
 function locked(path: string, holder: LockContent | undefined, holding: Holding): EngineError {
-  const { pid, address, place } = holder ?? {};
+  const { pid, address, place: runsOn } = holder ?? {};
   const at = address === undefined || address === "" ? "" : ` at ${address}`;
-  const isHere = place === undefined || isSamePlace(place, ownPlace());
-  const who = isHere ? `pid ${pid ?? "unknown"}${at}` : `in another container or machine, ${place.host}${at}`;
+  const isHere = runsOn === undefined || isSameHost(runsOn, ownHost());
+  const who = isHere ? `pid ${pid ?? "unknown"}${at}` : `in another container or machine, ${runsOn.host}${at}`;
   const home = dirname(path);
   const text =
     holding === "unknowable"

@@ -8,7 +8,7 @@ import type { Session } from "./session-table.js";
 /** The event that a draft becomes. It shares nothing with the draft, is frozen, and equals what a reader of the file gets. */
 export function toEvent(
   draft: EventDraft,
-  place: {
+  stamp: {
     readonly sessionKey: string;
     readonly seq: number | null;
     readonly afterSeq?: number;
@@ -21,23 +21,23 @@ export function toEvent(
     schema_version: "1.0",
     event_id: draft.event_id,
     type: draft.type,
-    session_key: place.sessionKey,
-    seq: place.seq,
-    after_seq: place.afterSeq,
+    session_key: stamp.sessionKey,
+    seq: stamp.seq,
+    after_seq: stamp.afterSeq,
     delta_index: draft.delta_index,
-    timestamp: new Date(place.time).toISOString(),
+    timestamp: new Date(stamp.time).toISOString(),
     source: draft.source,
     turn_id: draft.turn_id,
     correlation_id: draft.correlation_id,
     causation_id: draft.causation_id,
     payload: draft.payload,
-    metadata: { instance_id: place.instanceId, agent_id: draft.agent_id },
+    metadata: { instance_id: stamp.instanceId, agent_id: draft.agent_id },
   };
   return frozenCopy(event) as GatewayEvent;
 }
 
 /** The events that some drafts become at the end of a session. */
-export interface Placed {
+export interface NumberedEvents {
   readonly events: readonly StoredEvent[];
   /** One for each draft: an earlier event's seq where the event id was known. */
   readonly seqs: readonly number[];
@@ -46,21 +46,21 @@ export interface Placed {
 }
 
 /** Idempotent by event id, over restarts as well. */
-export function placeDrafts(
+export function numberDrafts(
   logs: Pick<SessionLogs, "find">,
   session: Session,
   drafts: readonly EventDraft[],
   now: number,
   instanceId: string,
-): Placed {
+): NumberedEvents {
   const events: StoredEvent[] = [];
   const seqs: number[] = [];
   const changed: EventDraft[] = [];
   const time = Math.max(now, session.lastTime);
-  const placed = new Map<string, StoredEvent>();
+  const numbered = new Map<string, StoredEvent>();
   for (const draft of drafts) {
     if (!specOf(draft.type).stored) throw new TypeError(`Events of type ${draft.type} are never stored: publish them`);
-    const before = placed.get(draft.event_id);
+    const before = numbered.get(draft.event_id);
     const known = before === undefined ? logs.find(session, draft) : asKnown(before, draft);
     const seq = known?.seq ?? session.lastSeq + events.length + 1;
     seqs.push(seq);
@@ -68,7 +68,7 @@ export function placeDrafts(
     if (known !== undefined) continue;
     const event = toEvent(draft, { sessionKey: session.key, seq, time, instanceId });
     const stored = { ...event, seq };
-    placed.set(draft.event_id, stored);
+    numbered.set(draft.event_id, stored);
     events.push(stored);
   }
   return { events, seqs, changed };

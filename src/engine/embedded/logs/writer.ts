@@ -6,7 +6,7 @@ import { totalsOf } from "../counts.js";
 import type { Journal } from "../journal/journal.js";
 import type { Operation } from "../journal/operations.js";
 import type { LiveRecords } from "../state.js";
-import { placeDrafts, toEvent } from "./drafts.js";
+import { numberDrafts, toEvent } from "./drafts.js";
 import type { Publisher } from "./publisher.js";
 import type { QuietFlush } from "./quiet-flush.js";
 import type { SessionLogs } from "./session-logs.js";
@@ -72,7 +72,7 @@ export class Writer {
     }
     session.lastSeq = Math.max(session.lastSeq, afterSeq);
     const { now, instanceId, log } = this.#parts;
-    const { events, seqs, changed } = placeDrafts(logs, session, drafts, now(), instanceId);
+    const { events, seqs, changed } = numberDrafts(logs, session, drafts, now(), instanceId);
     for (const { event_id: id, type } of changed)
       log.error(`${sessionKey}: a second event has the id ${id} and has other content; the first one stays`, {
         type,

@@ -11,7 +11,7 @@ const effect = "A message that its platform hands out once more may be answered 
 
 /** Opens a sealed file; what is damaged in it is logged, and stays among the problems of `ids`. */
 export function openSealed(folder: string, info: SealedInfo, ids: SeenIds, log: Logger): SealedFile {
-  return SealedFile.open(folder, info, (message) => tell(`${message}. ${effect}`, info, ids, log));
+  return SealedFile.open(folder, info, (message) => logOnce(`${message}. ${effect}`, info, ids, log));
 }
 
 /**
@@ -23,7 +23,7 @@ export function openAll(folder: string, ids: SeenIds, log: Logger): void {
     try {
       ids.attach(openSealed(folder, info, ids, log));
     } catch (error) {
-      tell(`${join(folder, info.name)} could not be opened: ${messageOf(error)}. ${effect}`, info, ids, log);
+      logOnce(`${join(folder, info.name)} could not be opened: ${messageOf(error)}. ${effect}`, info, ids, log);
     }
   }
 }
@@ -59,7 +59,7 @@ export function findSealed(folder: string): readonly SealedInfo[] {
     });
 }
 
-function tell(message: string, info: SealedInfo, ids: SeenIds, log: Logger): void {
+function logOnce(message: string, info: SealedInfo, ids: SeenIds, log: Logger): void {
   if (ids.problems.get(info.name) === undefined) log.error(message);
   ids.problems.set(info.name, message);
 }

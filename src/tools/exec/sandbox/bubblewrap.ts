@@ -1,12 +1,12 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
-import { isInside } from "../../../policy/places/paths.js";
+import { isInside } from "../../../policy/locations/paths.js";
 import type { View } from "../view/view.js";
 import { argsFd, type Confinement, filterFd, type Launch } from "./sandbox.js";
 import { seccompFilter } from "./seccomp.js";
 
 // Never looked up in PATH, which others may steer.
-const places = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+const usualPaths = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 
 /**
  * What programs need of /etc; the rest of it, such as /etc/shadow and keys, is none of a command's business. Of ssl and
@@ -27,7 +27,7 @@ const etc = [
 const rootFolders = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
 export function findBubblewrap(): string | undefined {
-  return places.find((path) => existsSync(path));
+  return usualPaths.find((path) => existsSync(path));
 }
 
 /** Commands in namespaces of their own: they have other processes, another network, and files only where we say. */
@@ -44,12 +44,12 @@ export function createBubblewrap(file: string): Confinement {
         ...(network ? [] : ["--unshare-net"]),
         // Root would keep its capabilities otherwise, and could mount everything anew.
         ...["--cap-drop", "ALL", "--die-with-parent", "--hostname", "sandbox"],
-        ...systemPlaces(),
-        ...procPlaces(),
+        ...systemMounts(),
+        ...procMounts(),
         // What is written there would be memory, for which nobody is asked.
         ...["--dev", "/dev", "--bind", temp.memory, "/dev/shm", "--remount-ro", "/dev"],
         ...["--bind", temp.shown, "/tmp", "--symlink", "/tmp", "/var/tmp"],
-        ...workspacePlaces(view),
+        ...workspaceMounts(view),
         ...["--remount-ro", "/", "--chdir", "/"],
       ];
       return {
@@ -62,7 +62,7 @@ export function createBubblewrap(file: string): Confinement {
   };
 }
 
-function systemPlaces(): readonly string[] {
+function systemMounts(): readonly string[] {
   return [
     ...["--ro-bind", "/usr", "/usr"],
     ...rootFolders.flatMap((path) => {
@@ -70,31 +70,31 @@ function systemPlaces(): readonly string[] {
       if (stats === undefined) return [];
       return stats.isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
     }),
-    ...["/opt", "/nix/store"].flatMap((place) => ["--ro-bind-try", place, place]),
-    ...etc.flatMap((name) => readableIn(`/etc/${name}`)).flatMap((place) => ["--ro-bind-try", place, place]),
+    ...["/opt", "/nix/store"].flatMap((target) => ["--ro-bind-try", target, target]),
+    ...etc.flatMap((name) => readableIn(`/etc/${name}`)).flatMap((target) => ["--ro-bind-try", target, target]),
   ];
 }
 
 /**
- * The place itself, or what is in it where not all of that is for everybody: root would show keys that lie beside
+ * The folder itself, or what is in it where not all of that is for everybody: root would show keys that lie beside
  * certificates.
  */
-export function readableIn(place: string): readonly string[] {
-  if (process.getuid?.() !== 0 || isForAll(place)) return [place];
-  return namesIn(place).flatMap((name) => readableIn(path.join(place, name)));
+export function readableIn(target: string): readonly string[] {
+  if (process.getuid?.() !== 0 || isForAll(target)) return [target];
+  return namesIn(target).flatMap((name) => readableIn(path.join(target, name)));
 }
 
-function isForAll(place: string): boolean {
+function isForAll(target: string): boolean {
   // A link shows only what is shown anyway.
-  const stats = lstatSync(place, { throwIfNoEntry: false });
+  const stats = lstatSync(target, { throwIfNoEntry: false });
   if (stats === undefined || stats.isSymbolicLink()) return true;
   if (!stats.isDirectory()) return (stats.mode & 0o004) !== 0;
-  return (stats.mode & 0o005) === 0o005 && namesIn(place).every((name) => isForAll(path.join(place, name)));
+  return (stats.mode & 0o005) === 0o005 && namesIn(target).every((name) => isForAll(path.join(target, name)));
 }
 
-function namesIn(place: string): readonly string[] {
-  const stats = lstatSync(place, { throwIfNoEntry: false });
-  return stats?.isDirectory() === true && (stats.mode & 0o005) === 0o005 ? readdirSync(place) : [];
+function namesIn(target: string): readonly string[] {
+  const stats = lstatSync(target, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && (stats.mode & 0o005) === 0o005 ? readdirSync(target) : [];
 }
 
 /**
@@ -102,7 +102,7 @@ function namesIn(place: string): readonly string[] {
  * root, for which no capability is asked, and bubblewrap takes their folders for closed because nothing can be made in
  * them. The lists are those of container runtimes.
  */
-function procPlaces(): readonly string[] {
+function procMounts(): readonly string[] {
   const readable = ["bus", "fs", "irq", "sys", "sysrq-trigger"].map((name) => `/proc/${name}`);
   const folders = ["/proc/acpi", "/proc/asound", "/proc/scsi"].filter((path) => existsSync(path));
   const pages = ["kpagecgroup", "kpagecount", "kpageflags", "pagetypeinfo", "slabinfo", "vmallocinfo"];
@@ -118,7 +118,7 @@ function procPlaces(): readonly string[] {
 }
 
 /** Nothing is hidden there: what is not to be seen is not in the tree. */
-function workspacePlaces(view: View): readonly string[] {
+function workspaceMounts(view: View): readonly string[] {
   const { home, tree } = view;
   if (tree === undefined) throw new Error("there is no tree to show");
   const isShown = home !== undefined && ["/usr", "/opt", "/nix/store"].some((folder) => isInside(folder, home));

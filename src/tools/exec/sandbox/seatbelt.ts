@@ -36,7 +36,7 @@ const networkServices = [
   ..."com.apple.dnssd.service com.apple.networkd com.apple.trustd.agent".split(" "),
 ];
 
-interface Places {
+interface ProfileOptions {
   readonly view: View;
   /** Real. */
   readonly temp: string;
@@ -65,7 +65,7 @@ export function createSeatbelt(file: string): Confinement {
  *
  * @throws {Error} for a place whose name no rule can hold
  */
-export function seatbeltProfile({ view, temp, network }: Places): string {
+export function seatbeltProfile({ view, temp, network }: ProfileOptions): string {
   const { workspace, folder, kept } = view;
   const links = view.shown.links.map((link) => link.path);
   const alias = view.alias === undefined ? [] : [view.alias];
@@ -123,21 +123,21 @@ function rule(head: string, filters: readonly string[]): string {
   return `(${head} ${filters.join(" ")})`;
 }
 
-function subpath(place: string): readonly string[] {
-  return [`(subpath ${quoted(place)})`];
+function subpath(target: string): readonly string[] {
+  return [`(subpath ${quoted(target)})`];
 }
 
-function literal(place: string): readonly string[] {
-  return [`(literal ${quoted(place)})`];
+function literal(target: string): readonly string[] {
+  return [`(literal ${quoted(target)})`];
 }
 
-function parentsOf(place: string): readonly string[] {
-  const parent = path.dirname(place);
-  return parent === place ? [] : [...parentsOf(parent), parent];
+function parentsOf(target: string): readonly string[] {
+  const parent = path.dirname(target);
+  return parent === target ? [] : [...parentsOf(parent), parent];
 }
 
-function canBeNamed(place: string): boolean {
-  return !/\p{Cc}/u.test(place);
+function canBeNamed(target: string): boolean {
+  return !/\p{Cc}/u.test(target);
 }
 
 /** A string of Scheme. */

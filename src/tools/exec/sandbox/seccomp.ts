@@ -67,7 +67,7 @@ const jumpIfAtLeast = 0x35;
 const ret = 0x06;
 const allow = 0x7fff0000;
 const fail = 0x00050000;
-const place = { number: 0, arch: 4, firstArgument: 16, secondArgument: 24 };
+const offset = { number: 0, arch: 4, firstArgument: 16, secondArgument: 24 };
 
 /**
  * The filter as bubblewrap takes it: a program for the kernel, 8 bytes for each instruction (linux/filter.h). Undefined
@@ -78,22 +78,22 @@ export function seccompFilter(machine: string = process.arch): Buffer | undefine
   if (numbers === undefined || endianness() !== "LE") return undefined;
   const { socket = -1, fcntl = -1, ...denied } = numbers.calls;
   const program: [code: number, whenTrue: number, whenFalse: number, value: number][] = [
-    [load, 0, 0, place.arch],
+    [load, 0, 0, offset.arch],
     // Calls of another architecture have other numbers.
     [jumpIfEqual, 1, 0, numbers.arch],
     [ret, 0, 0, fail | EPERM],
-    [load, 0, 0, place.number],
+    [load, 0, 0, offset.number],
   ];
   // The second table of numbers that x86-64 has.
   if (machine === "x64") program.push([jumpIfAtLeast, 0, 1, 0x40000000], [ret, 0, 0, fail | EPERM]);
   for (const [name, number] of Object.entries(denied))
     program.push([jumpIfEqual, 0, 1, number], [ret, 0, 0, fail | (attributes.has(name) ? EOPNOTSUPP : EPERM)]);
-  program.push([jumpIfEqual, 0, families.length + 2, socket], [load, 0, 0, place.firstArgument]);
+  program.push([jumpIfEqual, 0, families.length + 2, socket], [load, 0, 0, offset.firstArgument]);
   for (const [index, family] of families.entries()) program.push([jumpIfEqual, families.length - index, 0, family]);
   program.push([ret, 0, 0, fail | EAFNOSUPPORT]);
   // Whoever came here with a family that is allowed holds no number any more.
-  program.push([load, 0, 0, place.number], [jumpIfEqual, 0, fileControls.length + 1, fcntl]);
-  program.push([load, 0, 0, place.secondArgument]);
+  program.push([load, 0, 0, offset.number], [jumpIfEqual, 0, fileControls.length + 1, fcntl]);
+  program.push([load, 0, 0, offset.secondArgument]);
   for (const [index, command] of fileControls.entries())
     program.push([jumpIfEqual, fileControls.length - index, 0, command]);
   program.push([ret, 0, 0, allow], [ret, 0, 0, fail | EPERM]);

@@ -9,10 +9,10 @@ const maxCopiedBytes = 256 * 1024 * 1024;
 const maxCopiedFile = 32 * 1024 * 1024;
 const atOnce = 64;
 
-/** How a real place is called in the tree. */
+/** How a real folder is called in the tree. */
 export interface TreeRoot {
   readonly name: string;
-  readonly place: string;
+  readonly folder: string;
 }
 
 type Part =
@@ -119,7 +119,7 @@ export class ViewTree {
 
   /** False when it has to be left out. What is gone meanwhile is not missed. */
   async #show(name: string, file: SurveyedFile): Promise<boolean> {
-    const place = path.join(this.root, name);
+    const target = path.join(this.root, name);
     const fresh = path.join(this.root, newId("new"));
     const part = (await linkTo(file, fresh)) ?? (await this.#copyTo(file, fresh));
     if (part === "left out" || part === "gone") {
@@ -129,12 +129,12 @@ export class ViewTree {
     const old = this.#parts.get(name);
     if (old?.kind === "copied") this.#copiedBytes -= old.size;
     // At no moment is an older state of the file missing.
-    await rename(fresh, place);
+    await rename(fresh, target);
     this.#parts.set(name, part);
     return true;
   }
 
-  async #copyTo({ path: full, dev, ino }: SurveyedFile, place: string): Promise<Part | "left out" | "gone"> {
+  async #copyTo({ path: full, dev, ino }: SurveyedFile, target: string): Promise<Part | "left out" | "gone"> {
     try {
       await using source = await open(full, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       const stats = await source.stat();
@@ -143,7 +143,7 @@ export class ViewTree {
       this.#copiedBytes += stats.size;
       const bytes = Buffer.alloc(stats.size);
       const { bytesRead } = await source.read(bytes, 0, stats.size, 0);
-      await writeFile(place, bytes.subarray(0, bytesRead), { flag: "wx", mode: stats.mode & 0o555 });
+      await writeFile(target, bytes.subarray(0, bytesRead), { flag: "wx", mode: stats.mode & 0o555 });
       return { kind: "copied", size: stats.size, stamp: stampOf(stats) };
     } catch (error) {
       return isGone(error) ? "gone" : "left out";
@@ -152,16 +152,16 @@ export class ViewTree {
 }
 
 /** Undefined where the file system, or what the file is, does not let us. */
-async function linkTo({ path: full, dev, ino }: SurveyedFile, place: string): Promise<Part | "gone" | undefined> {
+async function linkTo({ path: full, dev, ino }: SurveyedFile, target: string): Promise<Part | "gone" | undefined> {
   try {
     // Does not follow a link in the last place.
-    await link(full, place);
+    await link(full, target);
   } catch (error) {
     return isGone(error) ? "gone" : undefined;
   }
-  const stats = await lstat(place);
+  const stats = await lstat(target);
   if (stats.isFile() && stats.ino === ino && stats.dev === dev && isOurs(stats)) return { kind: "linked", dev, ino };
-  await unlink(place);
+  await unlink(target);
   // Something else has taken its place: the next look judges that.
   return stats.ino === ino && stats.isFile() ? undefined : "gone";
 }
@@ -176,9 +176,9 @@ function stampOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
 }
 
 function nameIn(roots: readonly TreeRoot[], full: string): string {
-  const root = roots.find(({ place }) => full.startsWith(place + path.sep));
-  if (root === undefined) throw new Error(`${full} lies in none of the places that are shown`);
-  return root.name + full.slice(root.place.length);
+  const root = roots.find(({ folder }) => full.startsWith(folder + path.sep));
+  if (root === undefined) throw new Error(`${full} is in none of the folders that are shown`);
+  return root.name + full.slice(root.folder.length);
 }
 
 async function inBatches<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -1,13 +1,13 @@
 import { lstat, mkdir, readdir, realpath, symlink } from "node:fs/promises";
 import path from "node:path";
-import { isInside } from "../../../policy/places/paths.js";
+import { isInside } from "../../../policy/locations/paths.js";
 import {
   artifactFiles,
   keptFolderOf,
   outsideResults,
   receivedFiles,
   type Zones,
-} from "../../../policy/places/zones.js";
+} from "../../../policy/locations/zones.js";
 import type { Survey, Surveyor } from "./survey.js";
 
 const maxEntries = 20_000;
@@ -53,35 +53,35 @@ export interface ViewOptions {
  * that folder is not what it should be: somebody has put a link in its place.
  */
 export async function viewOf(
-  places: ViewOptions,
+  options: ViewOptions,
   zones: Pick<Zones, "zoneOf">,
   surveyor: Surveyor,
 ): Promise<View | undefined> {
-  const folder = await makeOwnFolder(places.folder, zones);
+  const folder = await makeOwnFolder(options.folder, zones);
   if (folder === undefined) return undefined;
-  const workspace = await realpath(places.workspace);
+  const workspace = await realpath(options.workspace);
   const kept = keptFolderOf(folder);
   await linkShortNames(folder, kept);
-  const zoneOf = (target: string) => zones.zoneOf(target, places.folder);
+  const zoneOf = (target: string) => zones.zoneOf(target, options.folder);
   const shared = await surveyor.look(
     workspace,
-    (target) => sharedZones.has(zoneOf(target)) && places.mayRead(target),
+    (target) => sharedZones.has(zoneOf(target)) && options.mayRead(target),
     maxEntries,
   );
   const outside = path.join(kept, outsideResults);
   const received = path.join(kept, receivedFiles);
-  const comesFromOthers = (file: string): boolean => isInside(received, file) && !places.isOwnUpload(file);
+  const comesFromOthers = (file: string): boolean => isInside(received, file) && !options.isOwnUpload(file);
   const own = await surveyor.look(
     kept,
     (target) =>
-      isKeptShown(path.relative(kept, target), places.received !== "none") &&
-      (places.received !== "own" || target === received || !comesFromOthers(target)) &&
+      isKeptShown(path.relative(kept, target), options.received !== "none") &&
+      (options.received !== "own" || target === received || !comesFromOthers(target)) &&
       target !== outside &&
       zoneOf(target) === "kept" &&
-      places.mayRead(target),
+      options.mayRead(target),
     maxEntries,
   );
-  const alias = path.resolve(places.workspace);
+  const alias = path.resolve(options.workspace);
   return {
     workspace,
     folder,
@@ -94,10 +94,10 @@ export async function viewOf(
     },
     tree: undefined,
     showsReceived:
-      places.received === "all" &&
+      options.received === "all" &&
       (own.files.some(({ path: file }) => comesFromOthers(file)) || (await holdsReceived(folder))),
     ...(alias === workspace ? {} : { alias }),
-    ...(places.home === undefined ? {} : { home: await realpath(places.home) }),
+    ...(options.home === undefined ? {} : { home: await realpath(options.home) }),
   };
 }
 
@@ -129,13 +129,13 @@ async function linkShortNames(folder: string, kept: string): Promise<void> {
 
 /** In the folders of older sessions they lie in the own folder. */
 async function holdsReceived(folder: string): Promise<boolean> {
-  const place = path.join(folder, receivedFiles);
-  return (await isFolder(place)) && (await readdir(place).catch(() => [])).length > 0;
+  const target = path.join(folder, receivedFiles);
+  return (await isFolder(target)) && (await readdir(target).catch(() => [])).length > 0;
 }
 
 /** A link to one is none. */
-async function isFolder(place: string): Promise<boolean> {
-  return await lstat(place).then(
+async function isFolder(target: string): Promise<boolean> {
+  return await lstat(target).then(
     (stats) => stats.isDirectory(),
     () => false,
   );

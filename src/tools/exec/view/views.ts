@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { Zones } from "../../../policy/places/zones.js";
+import type { Zones } from "../../../policy/locations/zones.js";
 import type { Surveyor } from "./survey.js";
 import { type TreeRoot, ViewTree } from "./tree.js";
 import { type View, type ViewOptions, viewOf } from "./view.js";
@@ -44,16 +44,16 @@ export class Views {
   }
 
   /** Undefined when the session's folder is not what it should be. `hasMounts`: the sandbox can use a tree. */
-  async hold(places: ViewOptions, hasMounts: boolean): Promise<HeldView | undefined> {
+  async hold(options: ViewOptions, hasMounts: boolean): Promise<HeldView | undefined> {
     const { zones, surveyor } = this.#options;
-    const view = await viewOf(places, zones, surveyor);
+    const view = await viewOf(options, zones, surveyor);
     if (view === undefined) return undefined;
     if (!hasMounts) return { view, leftOut: view.shown.tooLarge, refresh: async () => undefined, release() {} };
     const tree = this.#free.pop() ?? this.#makeTree();
     try {
-      const copies = await tree.update(withPlaces(view), rootsOf(view));
+      const copies = await tree.update(withMountPoints(view), rootsOf(view));
       const leftOut = [...view.shown.tooLarge, ...copies.map((file) => path.relative(view.workspace, file))];
-      return this.#held({ ...view, tree: tree.root }, leftOut, tree, places);
+      return this.#held({ ...view, tree: tree.root }, leftOut, tree, options);
     } catch (error) {
       void tree.remove().catch(() => undefined);
       throw error;
@@ -71,17 +71,17 @@ export class Views {
     return new ViewTree(path.join(this.#options.folder, `view-${this.#made}`));
   }
 
-  #held(view: View, leftOut: readonly string[], tree: ViewTree, places: ViewOptions): HeldView {
+  #held(view: View, leftOut: readonly string[], tree: ViewTree, options: ViewOptions): HeldView {
     const { zones, surveyor, refreshMs } = this.#options;
     let isOver = false;
     let dueAt = Date.now() + refreshMs;
     const look = async (): Promise<void> => {
       const begun = performance.now();
       // What comes from others while it runs would not be known to come from them.
-      const received = view.showsReceived || places.received === "none" ? places.received : "own";
-      const now = await viewOf({ ...places, received }, zones, surveyor);
+      const received = view.showsReceived || options.received === "none" ? options.received : "own";
+      const now = await viewOf({ ...options, received }, zones, surveyor);
       if (isOver || now === undefined) return;
-      await tree.update(withPlaces(now), rootsOf(now));
+      await tree.update(withMountPoints(now), rootsOf(now));
       dueAt = Date.now() + Math.max(refreshMs, (performance.now() - begun) / maxShare);
     };
     return {
@@ -118,19 +118,19 @@ export class Views {
 
 function rootsOf({ workspace, kept }: View): readonly TreeRoot[] {
   return [
-    { name: "kept", place: kept },
-    { name: "workspace", place: workspace },
+    { name: "kept", folder: kept },
+    { name: "workspace", folder: workspace },
   ];
 }
 
 /** With the folders onto which the own and the kept folder are put. */
-function withPlaces({ shown, workspace, folder, kept }: View): View["shown"] {
-  const above = [folder, kept].flatMap((place) => parentsIn(workspace, place));
+function withMountPoints({ shown, workspace, folder, kept }: View): View["shown"] {
+  const above = [folder, kept].flatMap((target) => parentsIn(workspace, target));
   return { ...shown, folders: [...new Set([...above, ...shown.folders])] };
 }
 
-function parentsIn(root: string, place: string): readonly string[] {
-  const relative = path.relative(root, place);
+function parentsIn(root: string, target: string): readonly string[] {
+  const relative = path.relative(root, target);
   if (relative === "" || relative.startsWith("..")) return [];
   const names = relative.split(path.sep);
   return names.map((_, index) => path.join(root, ...names.slice(0, index + 1)));

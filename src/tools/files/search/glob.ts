@@ -28,21 +28,22 @@ export const globTool = defineTool({
       return failed(`"${cutText(oneLine(pattern), 80)}" is not a valid glob pattern, or has too many alternatives.`);
     const located = await locateFolder(path, context);
     if (!located.ok) return located.result;
-    const { place } = located;
+    const { location } = located;
     try {
-      if (place.exists && !(await statReal(place.path)).isDirectory()) return failed(`${place.shown} is not a folder.`);
+      if (location.exists && !(await statReal(location.path)).isDirectory())
+        return failed(`${location.shown} is not a folder.`);
       const limits = { files: maxFiles, endsAt: performance.now() + timeoutMs };
-      const { files, isCut } = place.exists
-        ? await walkFiles(place.path, context, matches, limits)
+      const { files, isCut } = location.exists
+        ? await walkFiles(location.path, context, matches, limits)
         : { files: [], isCut: false };
-      const isOwn = resolve(context.folder, place.shown) === resolve(context.folder);
+      const isOwn = resolve(context.folder, location.shown) === resolve(context.folder);
       const sent = isOwn
         ? (await receivedFilesOf(context)).filter(({ shown }) => matches(shown)).slice(0, maxSent)
         : [];
       const lines = [...files, ...sent].map(({ name }) => oneLine(name));
-      if (lines.length === 0) lines.push("No file matches.", ...workspaceHint(place, context));
+      if (lines.length === 0) lines.push("No file matches.", ...workspaceHint(location, context));
       if (isCut) lines.push("[more was not looked at; narrow pattern or path]");
-      if (place.note !== undefined) lines.push(place.note);
+      if (location.note !== undefined) lines.push(location.note);
       const outside = new Set<string>();
       for (const file of [...files, ...sent]) {
         const origin = await context.outsideOf(file.path, "name");
@@ -51,7 +52,7 @@ export const globTool = defineTool({
       const summary = `found ${files.length + sent.length} files for ${oneLine(pattern)}`;
       return { text: lines.join("\n"), isError: false, summary, ...namesOutside(outside) };
     } catch (error) {
-      return fileFailure(error, place.shown);
+      return fileFailure(error, location.shown);
     }
   },
 });

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { z } from "zod";
-import { isInside } from "../../../policy/places/paths.js";
+import { isInside } from "../../../policy/locations/paths.js";
 import { readWhole } from "../../../util/files/noted-file.js";
 import { LinkedFileError, openReal } from "../../../util/files/real-path.js";
 import { decodeText } from "../text.js";

@@ -6,7 +6,7 @@ import { resolveReal, statReal } from "../../../util/files/real-path.js";
 import { cutText } from "../../../util/text/cut-text.js";
 import { defineTool, failed, type ToolContext } from "../../tool.js";
 import { fileFailure } from "../failure.js";
-import { locateFolder, type Place, workspaceHint } from "../locate.js";
+import { type Location, locateFolder, workspaceHint } from "../locate.js";
 import { oneLine } from "./glob.js";
 import { createGlob } from "./glob-pattern.js";
 import { type Walk, walkFiles } from "./walk.js";
@@ -46,14 +46,14 @@ export const grepTool = defineTool({
       return failed(`"${cutText(oneLine(glob), 80)}" is not a valid glob pattern, or has too many alternatives.`);
     const located = await locateFolder(folder, context);
     if (!located.ok) return located.result;
-    const { place } = located;
+    const { location } = located;
     try {
       const endsAt = performance.now() + timeoutMs;
-      const walk = await candidates(place, context, matches, endsAt);
+      const walk = await candidates(location, context, matches, endsAt);
       const search = await searchFiles(walk, { source: pattern, flags: source.flags }, context, endsAt);
-      return await report(search, walk, place, context);
+      return await report(search, walk, location, context);
     } catch (error) {
-      return fileFailure(error, place.shown);
+      return fileFailure(error, location.shown);
     }
   },
 });
@@ -76,15 +76,15 @@ function regexSource(
 }
 
 async function candidates(
-  place: Place,
+  location: Location,
   context: ToolContext,
   matches: (name: string) => boolean,
   endsAt: number,
 ): Promise<Walk> {
-  if (!place.exists) return { files: [], isCut: false };
-  if (!(await statReal(place.path)).isDirectory())
-    return { files: [{ path: place.path, name: place.shown }], isCut: false };
-  return await walkFiles(place.path, context, matches, { files: maxFiles, endsAt });
+  if (!location.exists) return { files: [], isCut: false };
+  if (!(await statReal(location.path)).isDirectory())
+    return { files: [{ path: location.path, name: location.shown }], isCut: false };
+  return await walkFiles(location.path, context, matches, { files: maxFiles, endsAt });
 }
 
 interface Search {
@@ -113,9 +113,9 @@ async function searchFiles(
     {
       data,
       onMessage(message) {
-        const { data: told } = z.union([found, skipped]).safeParse(message);
-        if (told !== undefined && "skipped" in told) passedBy.push(told);
-        else if (told !== undefined) lines.push(told);
+        const { data: parsed } = z.union([found, skipped]).safeParse(message);
+        if (parsed !== undefined && "skipped" in parsed) passedBy.push(parsed);
+        else if (parsed !== undefined) lines.push(parsed);
       },
     },
     { timeoutMs: Math.max(1, endsAt - performance.now()), memoryMb },
@@ -141,18 +141,18 @@ function skippedNote({ skipped }: Search, { files }: Walk, isNamed: boolean): re
     return [`[not searched, larger than 5 MB: ${names.join(", ")}${more}]`];
   }
   const linked = skipped.filter((one) => one.skipped === "linked").length;
-  if (linked > 0) return [`[not searched, because a second name (hard link) may lie elsewhere: ${linked}]`];
+  if (linked > 0) return [`[not searched, because a second name (hard link) may be elsewhere: ${linked}]`];
   return isNamed && skipped.length > 0 ? ["[not searched: not a text file]"] : [];
 }
 
-async function report(search: Search, walk: Walk, place: Place, context: ToolContext) {
+async function report(search: Search, walk: Walk, location: Location, context: ToolContext) {
   const { found: matches, isCut, why } = search;
   const lines: string[] = [];
   let characters = 0;
   let shown = 0;
   const outside = new Set<string>();
   for (const { file, line, text } of matches) {
-    const { name, path: full } = walk.files[file] ?? { name: "", path: place.path };
+    const { name, path: full } = walk.files[file] ?? { name: "", path: location.path };
     const shownLine = `${oneLine(name)}:${line}: ${text}`;
     characters += shownLine.length + 1;
     if (characters > maxCharacters) break;
@@ -161,12 +161,12 @@ async function report(search: Search, walk: Walk, place: Place, context: ToolCon
     const origin = await context.outsideOf(path.resolve(full));
     if (origin !== undefined) outside.add(origin);
   }
-  if (shown === 0) lines.push("Nothing matches.", ...workspaceHint(place, context));
-  lines.push(...skippedNote(search, walk, walk.files[0]?.path === place.path));
+  if (shown === 0) lines.push("Nothing matches.", ...workspaceHint(location, context));
+  lines.push(...skippedNote(search, walk, walk.files[0]?.path === location.path));
   if (why === "time") lines.push(`[stopped after ${timeoutMs / 1000} s: simplify pattern or narrow path]`);
   if (why === "memory") lines.push("[stopped: that takes too much memory]");
   if (isCut || shown < matches.length || walk.isCut) lines.push("[there is more; narrow pattern, path or glob]");
-  if (place.note !== undefined) lines.push(place.note);
+  if (location.note !== undefined) lines.push(location.note);
   return {
     text: lines.join("\n"),
     isError: false,

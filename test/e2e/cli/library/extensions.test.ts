@@ -140,7 +140,7 @@ test("what cannot be used is left out and told, and keeps nothing from starting"
       "export default ({ z, options }) => { z.object({ port: z.int() }).parse(options); return {}; }",
       /left out: port: Invalid input: expected \w+, received undefined$/,
     ],
-    "workspace/skills/evil.mjs": ["export default { tools: [] }", /lies in the workspace/],
+    "workspace/skills/evil.mjs": ["export default { tools: [] }", /is in the workspace/],
     "stop.mjs": ["export default { dispose: () => Promise.reject(new Error('x')) }", /^$/],
   };
   const files = Object.fromEntries(Object.entries(broken).map(([name, [content]]) => [name, content]));
@@ -164,9 +164,9 @@ test("what somebody else or the assistant could change is not loaded, also over 
     "shared.mjs": ["shared.mjs", /shared\.mjs can be changed by others .*chmod go-w/],
     "all.mjs": ["all.mjs", /all\.mjs can be changed by others/],
     "open/one.mjs": ["open/one.mjs", /open can be changed by others/],
-    "workspace/out.mjs": ["fine.mjs", /lies in the workspace/],
-    "in.mjs": ["workspace/in.mjs", /lies in the workspace/],
-    "way/three.mjs": ["workspace/folder/three.mjs", /lies in the workspace/],
+    "workspace/out.mjs": ["fine.mjs", /is in the workspace/],
+    "in.mjs": ["workspace/in.mjs", /is in the workspace/],
+    "way/three.mjs": ["workspace/folder/three.mjs", /is in the workspace/],
     "open/link.mjs": ["fine.mjs", /open can be changed by others/],
     "round.mjs": ["none.mjs", /too many links/],
     ...(process.getuid?.() === 0

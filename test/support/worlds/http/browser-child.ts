@@ -1,4 +1,4 @@
-import { createAddressPolicy } from "../../../../src/policy/places/addresses.js";
+import { createAddressPolicy } from "../../../../src/policy/locations/addresses.js";
 import { Browsers } from "../../../../src/tools/browser/browsers.js";
 import { createEgress } from "../../../../src/tools/web/egress.js";
 import { browserArgs, findChromium } from "../needs.js";

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { createZones } from "../../../../src/policy/places/zones.js";
+import { createZones } from "../../../../src/policy/locations/zones.js";
 import { execTool } from "../../../../src/tools/exec/exec.js";
 import { createLimits, type Limits } from "../../../../src/tools/exec/limits.js";
 import { processTool } from "../../../../src/tools/exec/process.js";

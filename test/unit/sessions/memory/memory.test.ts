@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { createContextFiles } from "../../../../src/memory/files.js";
-import { isTemplate, workspaceTemplates } from "../../../../src/templates/workspace.js";
+import { withoutLinesOf } from "../../../../src/schedule/heartbeat/heartbeat.js";
+import { isTemplate, templatesOf, workspaceTemplates } from "../../../../src/templates/workspace.js";
 import { writeTemplates } from "../../../../src/templates/write.js";
 
 function setUp() {
@@ -59,7 +60,32 @@ test("a file that is still an older template says nothing", async () => {
   const projects = "Write here what it should know about your projects and how you like things done. For example:";
   const points = ["Which folders hold what", "How files should be named", "What it should ask about first"];
   place.write("AGENTS.md", `# How the assistant should work\n\n${projects}\n\n- ${points.join("\n- ")}\n`);
-  assert.deepEqual(await place.files.load(), { problems: [] });
+  const effect = "Only you see the effect: guests and\ngroups have GUESTS.md. For example:";
+  const guests = "all that they may hear. It sees\nnothing of your other files there, nor of your memory. For example:";
+  for (const change of [
+    () => place.write("AGENTS.md", place.read("AGENTS.md").replace("For example:", effect)),
+    () =>
+      place.write(
+        "GUESTS.md",
+        `# Guests and groups\n\nWrite here what the assistant should know and do when it talks to guests or in groups: ${guests}\n\n- Who they are and what they may ask for\n- What it should not talk about\n`,
+      ),
+    () =>
+      place.write(
+        "USER.md",
+        "# About you\n\nWrite here what it should know about you. For example:\n\n- Name and language\n- Time zone\n- What you do, what you like\n",
+      ),
+  ]) {
+    change();
+    assert.deepEqual(await place.files.load(), { problems: [] });
+  }
+});
+
+test("a heartbeat list has no task but those that a person wrote, also below an older template", () => {
+  const template = templatesOf("memory/heartbeat.md").join("\n");
+  const before =
+    "# Heartbeat\n\nWhat should be looked after from time to time, one task a line. Nothing happens while there is none.\n";
+  assert.equal(withoutLinesOf(template, before)?.trim(), "");
+  assert.equal(withoutLinesOf(template, `${before}\n- water the plants\n`)?.trim(), "- water the plants");
 });
 
 test("a link is not followed, nor a memory folder that leads elsewhere, and nobody waits for a pipe", async () => {

@@ -2,13 +2,16 @@ import { RequestError } from "../errors.js";
 import { newId } from "../util/ids.js";
 
 /** Counts the long-lived connections. */
-export interface Places {
+export interface ConnectionSlots {
   /** Returns the undo. `client`: what kind of client stays connected. @throws {RequestError} 503 when all are taken */
   take(client?: string): () => void;
 }
 
 /** @param onClient told of each client that stays connected; returns what to call when it has gone */
-export function createPlaces(max: number, onClient: (name: string) => () => void = () => () => {}): Places {
+export function createConnectionSlots(
+  max: number,
+  onClient: (name: string) => () => void = () => () => {},
+): ConnectionSlots {
   let taken = 0;
   return {
     take(client) {

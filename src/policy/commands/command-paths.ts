@@ -3,18 +3,18 @@ import { namesIn } from "./command-reach.js";
 import { programName, readCommand } from "./harmful-commands.js";
 
 /** What a command reads, as far as its words say. */
-export interface CommandPlaces {
+export interface CommandPaths {
   /** Files, and folders whose files it reads too. Absolute, with links in them. */
-  readonly places: readonly string[];
+  readonly paths: readonly string[];
   /** It may go through links to folders. */
   readonly followsLinks: boolean;
   /** False where it may read more than its words name: a script, or what is put together only when it runs. */
   readonly isClear: boolean;
-  /** It names more than anybody looks at, and not all of it stands in `places`. */
+  /** It names more than anybody looks at, and not all of it is in `paths`. */
   readonly isTooMuch: boolean;
 }
 
-const mostPlaces = 2000;
+const mostPaths = 2000;
 
 /** Programs that read the files that their words name, and no others. Not those that run or read what a file says. */
 const plainPrograms: ReadonlySet<string> = new Set(
@@ -33,17 +33,17 @@ const opener = /^--?(?:files0-from|files-from|exclude-from|exec|execdir|ok|okdir
 const links = /^-(?:[A-Za-z]*[RLHS]|-deref|-follow|follow)/;
 
 /**
- * The places that a command's words name. `home`: what `~` and `HOME` are to it. Reads words, and so knows nothing of a
+ * The paths that a command's words name. `home`: what `~` and `HOME` are to it. Reads words, and so knows nothing of a
  * program that an earlier command has put in the place of another.
  */
-export function placesOfCommand(
+export function pathsOfCommand(
   command: string,
   { cwd, workspace, home }: { readonly cwd: string; readonly workspace: string; readonly home: string },
-): CommandPlaces {
+): CommandPaths {
   const { parts, isClear: areClear } = readCommand(command, { cwd, workspace, userHome: home });
   // In a list or in brackets nobody knows which `cd` has held.
   const starts = new Set([cwd, ...parts.map((part) => part.cwd)]);
-  const places = new Set<string>();
+  const paths = new Set<string>();
   let isClear = areClear;
   let isTooMuch = false;
   let followsLinks = false;
@@ -57,11 +57,11 @@ export function placesOfCommand(
     const named = [...rest, ...targets, ...(looks ? ["."] : [])].flatMap(pathsIn);
     // The parent of a link is another folder than the one that it lies in.
     if (named.some(goesBack)) isClear = false;
-    isTooMuch ||= places.size + named.length * starts.size > mostPlaces;
+    isTooMuch ||= paths.size + named.length * starts.size > mostPaths;
     if (isTooMuch) break;
-    for (const one of named) for (const start of starts) places.add(path.resolve(start, one));
+    for (const one of named) for (const start of starts) paths.add(path.resolve(start, one));
   }
-  return { places: [...places], followsLinks, isClear, isTooMuch };
+  return { paths: [...paths], followsLinks, isClear, isTooMuch };
 }
 
 /** A pattern for what lies in folders that it stands for. */

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { processStart } from "./process-start.js";
 
 /** Where a process runs. Process ids mean the same only where `boot` and `pids` are the same. */
-export interface ProcessPlace {
+export interface ProcessHost {
   /** The machine's name, or the container's. For people. */
   readonly host: string;
   /** Which run of which kernel; undefined where nobody can tell. */
@@ -14,7 +14,7 @@ export interface ProcessPlace {
 }
 
 /** Where this process runs. */
-export function ownPlace(): ProcessPlace {
+export function ownHost(): ProcessHost {
   const host = hostname();
   if (process.platform === "linux")
     return {
@@ -31,13 +31,13 @@ export function ownPlace(): ProcessPlace {
   };
 }
 
-/** Whether process ids of one place can be looked up in the other. */
-export function isSamePlace(one: ProcessPlace, other: ProcessPlace): boolean {
+/** Whether process ids of one host mean the same on the other. */
+export function isSameHost(one: ProcessHost, other: ProcessHost): boolean {
   const isKnown = one.boot !== undefined && one.pids !== undefined;
   return isKnown && one.boot === other.boot && one.pids === other.pids;
 }
 
-/** Whether a process of this place still runs. */
+/** Whether a process of this host still runs. */
 export function isRunning({ pid, start }: { readonly pid: number; readonly start: string }): boolean {
   return processStart(pid) === start;
 }

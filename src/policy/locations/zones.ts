@@ -4,7 +4,7 @@ import { trimEndWhere } from "../../util/text/trim-where.js";
 import { isInside, resolveFolderSync } from "./paths.js";
 
 /**
- * What a place means to the gateway.
+ * What a location means to the gateway.
  * `own`: the session's folder. `kept`: what the gateway itself keeps of this session, for tools to read. `private`: the
  * gateway's config, secrets and journal. `hidden`: other sessions and every other name with a dot in front. `skills`:
  * what the assistant can do, for everybody to read. `steering`: what it is told by; `memory`: what it has kept, both the
@@ -12,7 +12,7 @@ import { isInside, resolveFolderSync } from "./paths.js";
  */
 export type Zone = "own" | "kept" | "private" | "hidden" | "skills" | "steering" | "memory" | "workspace" | "outside";
 
-export interface Places {
+export interface GatewayFolders {
   readonly workspace: string;
   readonly home?: string | undefined;
 }
@@ -22,7 +22,7 @@ export interface Zones {
   zoneOf(target: string, folder: string): Zone;
   /** A path below the configured workspace as it truly is, when the workspace is reached over a link. */
   toReal(target: string): string;
-  /** How a sentence names the place. */
+  /** How a sentence names the location. */
   nameOf(target: string): string;
   /** Who wrote what lies there, when it was none of those who talk here; undefined for everything else. */
   outsideOf(target: string, folder: string): string | undefined;
@@ -74,14 +74,14 @@ const privateNames: ReadonlySet<string> = new Set([
   "mcp",
 ]);
 
-export function createZones(places: Places): Zones {
-  const configured = path.resolve(places.workspace);
-  const workspace = resolveFolderSync(places.workspace);
+export function createZones(folders: GatewayFolders): Zones {
+  const configured = path.resolve(folders.workspace);
+  const workspace = resolveFolderSync(folders.workspace);
   // May be a link to another disk; a session's folder below it may not.
   const sessions = resolveFolderSync(path.join(workspace, ".sessions"));
   const skills = resolveFolderSync(path.join(workspace, "skills"));
   const memory = resolveFolderSync(path.join(workspace, "memory"));
-  const home = places.home === undefined ? undefined : resolveFolderSync(places.home);
+  const home = folders.home === undefined ? undefined : resolveFolderSync(folders.home);
 
   const toReal = (target: string): string => {
     const full = path.resolve(target);

@@ -1,8 +1,8 @@
 import type { ToolUse } from "../access.js";
 import type { Zone, Zones } from "./zones.js";
 
-/** What is denied of a place whatever rules say, and what is risky to write. */
-export interface PlaceLimits {
+/** What is denied at a location whatever rules say, and what is risky to write. */
+export interface LocationLimits {
   readLimit(use: ToolUse, target: string): string | undefined;
   writeLimit(use: ToolUse, target: string): string | undefined;
   writeRisk(use: ToolUse, target: string): string | undefined;
@@ -22,7 +22,7 @@ export function isPrivate({ role, audience }: ToolUse["speaker"]): boolean {
   return role === "owner" && audience === "owner";
 }
 
-export function createPlaceLimits(restrictToWorkspace: boolean, zones: Zones): PlaceLimits {
+export function createLocationLimits(restrictToWorkspace: boolean, zones: Zones): LocationLimits {
   const leaveLimit = ({ tool, speaker }: ToolUse, verb: "read" | "write"): string | undefined => {
     if (restrictToWorkspace)
       return `${tool.name} may not ${verb} outside of the workspace (setting tools.restrictToWorkspace).`;
@@ -45,7 +45,7 @@ export function createPlaceLimits(restrictToWorkspace: boolean, zones: Zones): P
         case "memory":
           return ownersLimit(use, target);
         case "hidden":
-          return hiddenPlace(zones.nameOf(target));
+          return hiddenSentence(zones.nameOf(target));
         case "private":
           return "The gateway's own files are not shown to tools.";
         case "outside":
@@ -71,7 +71,7 @@ export function createPlaceLimits(restrictToWorkspace: boolean, zones: Zones): P
         case "kept":
           return `${zones.nameOf(target)} is kept by the gateway and cannot be changed; write a copy of it.`;
         case "hidden":
-          return hiddenPlace(zones.nameOf(target));
+          return hiddenSentence(zones.nameOf(target));
         case "private":
           return "The gateway's own files cannot be changed by tools.";
         case "outside":
@@ -107,6 +107,6 @@ function riskIn(zone: Zone): string | undefined {
   }
 }
 
-function hiddenPlace(name: string): string {
+function hiddenSentence(name: string): string {
   return `${name} is not for this chat: only its own folder is, of all names that begin with a dot.`;
 }

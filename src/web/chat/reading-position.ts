@@ -3,7 +3,7 @@ import { h, icon } from "../parts/dom.js";
 const nearTopPx = 400;
 
 /** Where the reader is in the conversation: at its end, and staying there as it grows, or somewhere above. */
-export class ReadingPlace {
+export class ReadingPosition {
   readonly scroller: HTMLElement;
   readonly jump = h(
     "button",

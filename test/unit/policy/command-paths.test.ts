@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { placesOfCommand } from "../../../src/policy/commands/command-places.js";
+import { pathsOfCommand } from "../../../src/policy/commands/command-paths.js";
 
 const ground = { cwd: "/ws/own", workspace: "/ws", home: "/ws/own" };
 
@@ -15,9 +15,9 @@ test("a command's words name files, folders and the folders of patterns, from ev
     ["(cd ../b); cat a.txt", ["/ws/b/a.txt", "/ws/own/a.txt"]],
     ["grep -f../list x", ["/ws/list"]],
   ] as const) {
-    const named = placesOfCommand(command, ground);
+    const named = pathsOfCommand(command, ground);
     assert.equal(named.isClear, true, command);
-    for (const place of places) assert.ok(named.places.includes(place), `${command}: ${named.places.join(" ")}`);
+    for (const place of places) assert.ok(named.paths.includes(place), `${command}: ${named.paths.join(" ")}`);
   }
 });
 
@@ -36,9 +36,9 @@ test("of what runs other programs or files the words do not tell what it reads",
     "sed -f x y",
     "git log",
   ])
-    assert.equal(placesOfCommand(command, ground).isClear, false, command);
+    assert.equal(pathsOfCommand(command, ground).isClear, false, command);
   for (const command of ["cat */*", "grep -R x links", "find -L ."])
-    assert.equal(placesOfCommand(command, ground).followsLinks, true, command);
+    assert.equal(pathsOfCommand(command, ground).followsLinks, true, command);
 });
 
 test("a command of any length is looked through soon", () => {
@@ -49,7 +49,7 @@ test("a command of any length is looked through soon", () => {
     `cat ${"a/".repeat(50_000)}`,
     `${Array.from({ length: 200 }, (_, n) => `cd d${n}`).join(";")}; cat ${"x y z ".repeat(15_000)}`,
   ])
-    placesOfCommand(command, ground);
+    pathsOfCommand(command, ground);
   assert.ok(process.cpuUsage(begun).user < 3_000_000);
-  assert.equal(placesOfCommand(`cat ${Array.from({ length: 3000 }, (_, n) => n).join(" ")}`, ground).isTooMuch, true);
+  assert.equal(pathsOfCommand(`cat ${Array.from({ length: 3000 }, (_, n) => n).join(" ")}`, ground).isTooMuch, true);
 });
