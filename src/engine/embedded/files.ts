@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import { open } from "node:fs/promises";
+import { deepFreeze } from "../../util/deep-freeze.js";
 
 /** Writes all bytes to a file opened for appending. Throws with part of them written when the disk is full. */
 export function writeFully(fd: number, bytes: Buffer): void {
@@ -19,14 +20,6 @@ export async function syncFolder(path: string): Promise<void> {
 /** The `code` of a system error, e.g. `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
-}
-
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const inner of Object.values(value)) deepFreeze(inner);
-  }
-  return value;
 }
 
 /**
