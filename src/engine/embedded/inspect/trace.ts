@@ -1,6 +1,7 @@
 import type { EventOf, StoredEvent } from "../../../events/event.js";
+import { eachLine } from "../logs/line-walk.js";
 import { parseEventLine } from "../logs/log-reading.js";
-import { eachLine, readStoredJournal, type StoredFiles, type StoredJournal } from "./stored-files.js";
+import { readStoredJournal, type StoredFiles, type StoredJournal } from "./stored-files.js";
 
 /** A place in a file where an event stands. */
 export type TracedPlace =
