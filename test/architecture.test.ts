@@ -158,7 +158,7 @@ const table: readonly Row[] = [
     ],
     types: ["events/**", "engine/engine"],
   },
-  { files: "client/**", may: ["util/text/visible"], types: ["events/**"] },
+  { files: "client/**", may: ["util/text/visible", "util/async/backoff"], types: ["events/**"] },
   {
     files: "web/**",
     may: ["client/**", "channels/formatting/bounded-lexer", "util/text/visible"],

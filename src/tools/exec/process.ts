@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { createGate } from "../../util/async/gate.js";
+import { settledWithin } from "../../util/async/within.js";
 import { defineTool, failed, type Tool, type ToolResult } from "../tool.js";
 import { groundOf, typedSights } from "./bare-sights.js";
 import type { Run } from "./run.js";
@@ -68,18 +70,11 @@ export function processTool(terminals: Terminals): Tool {
   });
 }
 
-function news(run: Run, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      forget();
-      signal.removeEventListener("abort", stop);
-      resolve();
-    };
-    const timer = setTimeout(stop, ms);
-    const forget = run.onOutput(stop);
-    signal.addEventListener("abort", stop, { once: true });
-  });
+async function news(run: Run, ms: number, signal: AbortSignal): Promise<void> {
+  const heard = createGate();
+  const forget = run.onOutput(heard.open);
+  await settledWithin(heard.opened, { ms, signal });
+  forget();
 }
 
 function stateOf({ end, startedAt, fault }: Run): string {
