@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";
 import { EngineError, messageOf } from "../errors.js";
+import { isMissing } from "../util/error-code.js";
 import { openReal, readOnly } from "../util/files/real-path.js";
+import { syncPath } from "../util/files/sync-path.js";
 import { archiveRoot, backupVersion, type Manifest, manifestPath } from "./manifest.js";
-import { type BackupPlan, isAfterMoment, isMissing, otherSources, type Source, stateSources } from "./sources.js";
+import { type BackupPlan, isAfterMoment, otherSources, type Source, stateSources } from "./sources.js";
 import type { TarEntry } from "./tar.js";
 import { type Archive, writeArchive } from "./write-archive.js";
 
@@ -40,7 +42,7 @@ export async function createBackup(plan: BackupPlan, options: CreateOptions): Pr
   };
   try {
     await writeArchive(unfinished, (tar) => fill(tar, plan, manifest, options), signal);
-    await syncFile(unfinished);
+    await syncPath(unfinished);
     await rename(unfinished, file);
     return manifest;
   } catch (error) {
@@ -133,14 +135,5 @@ async function* contentOf(handle: FileHandle, bytes: number): AsyncGenerator<Buf
     const { bytesRead } = await handle.read(piece, 0, piece.length, position);
     yield bytesRead === 0 ? piece : piece.subarray(0, bytesRead);
     position += bytesRead === 0 ? piece.length : bytesRead;
-  }
-}
-
-async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

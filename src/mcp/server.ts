@@ -4,6 +4,7 @@ import type { Logger } from "../log.js";
 import { backoffMs, jittered } from "../util/async/backoff.js";
 import { createGate } from "../util/async/gate.js";
 import { sleep } from "../util/async/sleep.js";
+import { codeOf } from "../util/error-code.js";
 import { LoginNeeded, MoreLoginNeeded } from "./auth/oauth.js";
 import type { ServerCatalog } from "./connection/catalog.js";
 import { type McpSession, openSession, type SessionOptions } from "./connection/session.js";
@@ -305,5 +306,5 @@ function isLoggedOut(error: unknown): boolean {
 }
 
 function isRefused({ cause }: Error): boolean {
-  return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
+  return codeOf(cause) === "ECONNREFUSED";
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { createGate } from "../../util/async/gate.js";
 import { settledWithin } from "../../util/async/within.js";
-import { defineTool, failed, type Tool, type ToolResult } from "../tool.js";
+import { defineTool, done, failed, type Tool } from "../tool.js";
 import { groundOf, typedSights } from "./bare-sights.js";
 import type { Run } from "./run.js";
 import type { Terminals } from "./terminals.js";
@@ -86,9 +86,4 @@ function stateOf({ end, startedAt, fault }: Run): string {
 function lineOf(run: Run): string {
   const [line = ""] = run.command.split("\n");
   return `${stateOf(run)}: ${line.slice(0, 100)}`;
-}
-
-function done(text: string): ToolResult {
-  const [summary = ""] = text.split("\n");
-  return { text, isError: false, summary: summary.slice(0, 100) };
 }

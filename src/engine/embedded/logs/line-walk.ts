@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { codeOf } from "../files.js";
+import { codeOf } from "../../../util/error-code.js";
 
 /** What a walk reads at once where it does not go through a whole file. */
 export const chunkBytes = 64 * 1024;

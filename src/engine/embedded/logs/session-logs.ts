@@ -6,11 +6,13 @@ import { EngineError, messageOf } from "../../../errors.js";
 import type { EventDraft, StoredEvent } from "../../../events/event.js";
 import type { Logger } from "../../../log.js";
 import { deepFreeze } from "../../../util/deep-freeze.js";
+import { codeOf } from "../../../util/error-code.js";
+import { syncPath } from "../../../util/files/sync-path.js";
 import { isNewId } from "../../../util/ids.js";
 import { type FoundEnd, findLogEnd, readTornTail } from "../damage/log-end.js";
 import { damagedCopies, type FoundDamage, type LogToMend, mendLog, setAside } from "../damage/mend-log.js";
 import { gapsIn, outside, type SeqRange } from "../damage/seq-range.js";
-import { codeOf, syncFolder, writeFully } from "../files.js";
+import { writeFully } from "../files.js";
 import { encodeLine } from "../journal/line.js";
 import { asKnown, type KnownEvent, type LoggedEvent, readLoggedIds, toLogged } from "./known-ids.js";
 import { run } from "./line-walk.js";
@@ -145,7 +147,7 @@ export class SessionLogs {
     try {
       // Node has four threads for files: the journal's syncs must find one free.
       for (let next = 0; next < files.length; next += 2) await Promise.all(files.slice(next, next + 2).map(syncFile));
-      for (const folder of folders) await syncFolder(folder);
+      for (const folder of folders) await syncPath(folder);
     } catch (error) {
       for (const path of files) this.#unsyncedFiles.add(path);
       for (const folder of folders) this.#unsyncedFolders.add(folder);
