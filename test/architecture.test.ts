@@ -158,7 +158,7 @@ const table: readonly Row[] = [
     ],
     types: ["events/**", "engine/engine"],
   },
-  { files: "client/**", may: ["util/text/visible"], types: ["events/**"] },
+  { files: "client/**", may: ["util/text/visible", "util/async/backoff"], types: ["events/**"] },
   {
     files: "web/**",
     may: ["client/**", "channels/formatting/bounded-lexer", "util/text/visible"],
@@ -217,6 +217,8 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   unstorage: ["sessions/storage/*"],
   "pdfjs-dist": ["documents/pdf"],
   yauzl: ["documents/archive", "skills/unzip"],
+  "tar-stream": ["backup/**"],
+  "iconv-lite": ["util/text/windows-charset"],
   htmlparser2: ["channels/email/**", "documents/office-xml", "tools/web/duckduckgo-page"],
   linkedom: ["tools/web/readable-worker"],
   "@mozilla/readability": ["tools/web/readable-worker"],
@@ -229,6 +231,7 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
 
 /** Loaded only by those who switch on what needs them. */
 const heavyPackages = [
+  "tar-stream",
   "@modelcontextprotocol/client",
   "@modelcontextprotocol/server",
   "unstorage",

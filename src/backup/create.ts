@@ -1,20 +1,13 @@
-import { createHash, type Hash } from "node:crypto";
-import { createWriteStream } from "node:fs";
+import { createHash } from "node:crypto";
 import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
 import { EngineError, messageOf } from "../errors.js";
+import { isMissing } from "../util/error-code.js";
 import { openReal, readOnly } from "../util/files/real-path.js";
+import { syncPath } from "../util/files/sync-path.js";
 import { archiveRoot, backupVersion, type Manifest, manifestPath } from "./manifest.js";
-import {
-  type BackupPlan,
-  isAfterMoment,
-  isMissing,
-  listOtherSources,
-  listStateSources,
-  type Source,
-} from "./sources.js";
-import { encodeHeader, endOfArchive, padding } from "./tar.js";
+import { type BackupPlan, isAfterMoment, listOtherSources, listStateSources, type Source } from "./sources.js";
+import type { TarEntry } from "./tar.js";
+import { type Archive, writeArchive } from "./write-archive.js";
 
 export interface CreateOptions {
   /** The archive; must not exist. */
@@ -48,9 +41,8 @@ export async function createBackup(plan: BackupPlan, options: CreateOptions): Pr
     leftOut: [],
   };
   try {
-    const target = createWriteStream(unfinished, { flags: "wx", mode: 0o600 });
-    await pipeline(archive(plan, manifest, options), createGzip(), target, { signal });
-    await syncFile(unfinished);
+    await writeArchive(unfinished, (tar) => fill(tar, plan, manifest, options), signal);
+    await syncPath(unfinished);
     await rename(unfinished, file);
     return manifest;
   } catch (error) {
@@ -64,34 +56,35 @@ export async function createBackup(plan: BackupPlan, options: CreateOptions): Pr
   }
 }
 
-async function* archive(plan: BackupPlan, manifest: Manifest, options: CreateOptions): AsyncGenerator<Buffer> {
+async function fill(tar: Archive, plan: BackupPlan, manifest: Manifest, options: CreateOptions): Promise<void> {
   const leaveOut = (path: string, why: string): void => {
     manifest.leftOut.push({ path, why });
   };
-  yield header({ path: archiveRoot, type: "folder" });
-  for await (const source of listStateSources(plan, leaveOut)) yield* pack(source, plan, manifest);
+  await tar.add(entryOf({ path: archiveRoot, type: "folder" }));
+  for await (const source of listStateSources(plan, leaveOut)) await pack(tar, source, plan, manifest);
   options.onStateDone();
-  for await (const source of listOtherSources(plan, leaveOut)) yield* pack(source, plan, manifest);
+  for await (const source of listOtherSources(plan, leaveOut)) await pack(tar, source, plan, manifest);
   const content = Buffer.from(JSON.stringify(manifest));
-  yield header({ path: manifestPath, type: "file", bytes: content.length });
-  yield content;
-  yield padding(content.length);
-  yield endOfArchive();
+  await tar.add(entryOf({ path: manifestPath, type: "file", bytes: content.length }), single(content));
 }
 
-async function* pack(source: Source, plan: BackupPlan, manifest: Manifest): AsyncGenerator<Buffer> {
+async function pack(tar: Archive, source: Source, plan: BackupPlan, manifest: Manifest): Promise<void> {
   const path = `${archiveRoot}/${source.path}`;
   const { type, target } = source;
   if (type !== "file") manifest.others?.push({ path: source.path, type, ...(target === undefined ? {} : { target }) });
-  if (type === "link") yield header({ path, type: "link", target });
+  if (type === "link") await tar.add(entryOf({ path, type: "link", target }));
   if (type === "folder") {
     const stats = await lstat(source.from);
-    yield header({ path, type: "folder", mode: stats.mode, modifiedAt: stats.mtimeMs });
+    await tar.add(entryOf({ path, type: "folder", mode: stats.mode, modifiedAt: stats.mtimeMs }));
   }
   if (source.type !== "file") return;
+  const note = (bytes: number, sha256: string): void => void manifest.files.push({ path: source.path, bytes, sha256 });
   if (source.content !== undefined) {
-    yield header({ path, type: "file", bytes: source.content.length });
-    yield* addToManifest(source.path, source.content.length, single(source.content), manifest);
+    const bytes = source.content.length;
+    await tar.add(
+      entryOf({ path, type: "file", bytes }),
+      hashed(single(source.content), (sum) => note(bytes, sum)),
+    );
     return;
   }
   let handle: FileHandle;
@@ -106,39 +99,29 @@ async function* pack(source: Source, plan: BackupPlan, manifest: Manifest): Asyn
     const stats = await handle.stat();
     if (isAfterMoment(source, stats.mtimeMs, plan)) return;
     const bytes = source.bytes ?? stats.size;
-    yield header({ path, type: "file", bytes, mode: stats.mode, modifiedAt: stats.mtimeMs });
-    yield* addToManifest(source.path, bytes, contentOf(handle, bytes), manifest);
+    const entry = entryOf({ path, type: "file", bytes, mode: stats.mode, modifiedAt: stats.mtimeMs });
+    await tar.add(
+      entry,
+      hashed(contentOf(handle, bytes), (sum) => note(bytes, sum)),
+    );
   } finally {
     await handle.close();
   }
 }
 
-function header(entry: {
-  readonly path: string;
-  readonly type: "file" | "folder" | "link";
-  readonly bytes?: number;
-  readonly mode?: number;
-  readonly modifiedAt?: number;
-  readonly target?: string | undefined;
-}): Buffer {
+function entryOf(entry: Pick<TarEntry, "path" | "type" | "target"> & Partial<TarEntry>): TarEntry {
   const mode = entry.mode ?? (entry.type === "file" ? 0o600 : 0o700);
-  return encodeHeader({ bytes: 0, modifiedAt: Date.now(), ...entry, mode: mode & 0o777 });
+  return { bytes: 0, modifiedAt: Date.now(), ...entry, mode: mode & 0o777 };
 }
 
-/** The content with its padding; its checksum goes into the manifest. */
-async function* addToManifest(
-  path: string,
-  bytes: number,
-  content: AsyncIterable<Buffer>,
-  manifest: Manifest,
-): AsyncGenerator<Buffer> {
-  const hash: Hash = createHash("sha256");
+/** The same pieces; their checksum is told at the end. */
+async function* hashed(content: AsyncIterable<Buffer>, onEnd: (sha256: string) => void): AsyncGenerator<Buffer> {
+  const hash = createHash("sha256");
   for await (const piece of content) {
     hash.update(piece);
     yield piece;
   }
-  yield padding(bytes);
-  manifest.files.push({ path, bytes, sha256: hash.digest("hex") });
+  onEnd(hash.digest("hex"));
 }
 
 async function* single(content: Buffer): AsyncGenerator<Buffer> {
@@ -152,14 +135,5 @@ async function* contentOf(handle: FileHandle, bytes: number): AsyncGenerator<Buf
     const { bytesRead } = await handle.read(piece, 0, piece.length, position);
     yield bytesRead === 0 ? piece : piece.subarray(0, bytesRead);
     position += bytesRead === 0 ? piece.length : bytesRead;
-  }
-}
-
-async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

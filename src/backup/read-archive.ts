@@ -1,11 +1,11 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import type { Extract } from "tar-stream";
 import { EngineError, messageOf } from "../errors.js";
-import { withoutSlashes } from "../util/text/trim-where.js";
-import { blockBytes, decodeHeader, parsePax, type RawHeader, type TarEntry } from "./tar.js";
+import { type TarEntry, toEntry } from "./tar.js";
 
-const mostPaxBytes = 1024 * 1024;
+const blockBytes = 512;
 
 /** What an archive may unpack to. */
 export interface ArchiveLimits {
@@ -33,33 +33,44 @@ export async function readArchive(
   limits: ArchiveLimits = defaultLimits,
 ): Promise<void> {
   const handle = await openToRead(file);
+  const { extract } = await import("tar-stream");
+  const unpack = extract();
+  const fault: { error?: unknown } = {};
+  unpack.on("error", (error) => {
+    fault.error = error;
+  });
   try {
     const packed = (await handle.stat()).size;
     const most = Math.max(limits.bytes, packed * limits.ratio);
-    let entries = 0;
-    const count = (): void => {
-      entries += 1;
-      if (entries > limits.entries) throw new ArchiveFault(`it holds more than ${limits.entries} files`);
-    };
     await pipeline(
       handle.createReadStream(),
       createGunzip(),
       async (chunks: AsyncIterable<Buffer>) => {
-        const bytes = new ByteReader(chunks, most);
-        for (let entry = await nextEntry(bytes); entry !== undefined; entry = await nextEntry(bytes)) {
-          count();
-          const content = bytes.take(entry.bytes);
-          await onEntry(entry, content);
-          for await (const _rest of content);
-          await bytes.skip((blockBytes - (entry.bytes % blockBytes)) % blockBytes);
+        const feeding = feed(chunks, unpack, most);
+        try {
+          await eachEntry(unpack, onEntry, limits);
+        } finally {
+          await feeding;
         }
-        await bytes.drain();
       },
       { signal },
     );
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw isOfArchive(error) ? broken(file, error) : error;
+    throw isOfArchive(error, fault.error) ? broken(file, error) : error;
+  }
+}
+
+async function eachEntry(unpack: Extract, onEntry: OnEntry, limits: ArchiveLimits): Promise<void> {
+  let entries = 0;
+  for await (const source of unpack) {
+    entries += 1;
+    if (entries > limits.entries) throw new ArchiveFault(`it holds more than ${limits.entries} files`);
+    const entry = toEntry(source.header);
+    if (entry === undefined) throw new ArchiveFault("it holds something that a backup does not");
+    // Parts of the buffers that it is fed with.
+    await onEntry(entry, source as AsyncIterable<Buffer>);
+    source.resume();
   }
 }
 
@@ -78,9 +89,11 @@ async function openToRead(file: string): Promise<FileHandle> {
 /** What is wrong with the bytes themselves; all else is the caller's, or the file's. */
 class ArchiveFault extends Error {}
 
-function isOfArchive(error: unknown): boolean {
+/** `fault`: what the library has thrown, which gives its own errors no code. */
+function isOfArchive(error: unknown, fault: unknown): boolean {
+  if (error instanceof ArchiveFault) return true;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return error instanceof ArchiveFault || code.startsWith("Z_");
+  return code === "" ? error === fault : code.startsWith("Z_");
 }
 
 /** What a person is told of an archive that cannot be used. */
@@ -91,87 +104,30 @@ export function broken(file: string, cause: unknown): EngineError {
   );
 }
 
-/** The next file, folder or link; undefined at the end. */
-async function nextEntry(bytes: ByteReader): Promise<TarEntry | undefined> {
-  let pax: ReadonlyMap<string, string> = new Map();
-  for (;;) {
-    const raw = orFault(decodeHeader, await bytes.exactly(blockBytes));
-    if (raw === undefined) return undefined;
-    if (raw.flag !== "x") return toEntry(raw, pax);
-    if (raw.bytes > mostPaxBytes) throw new ArchiveFault("a header is too long");
-    const body = await bytes.exactly(raw.bytes);
-    await bytes.skip((blockBytes - (raw.bytes % blockBytes)) % blockBytes);
-    pax = orFault(parsePax, body);
-  }
-}
-
-function orFault<T>(parse: (bytes: Buffer) => T, bytes: Buffer): T {
+/** Never rejects: what is wrong with the bytes is thrown to the one who reads the entries. */
+async function feed(chunks: AsyncIterable<Buffer>, unpack: Extract, most: number): Promise<void> {
+  let total = 0;
+  // An archive ends in blocks of zeros: without them it was cut off between two entries.
+  let end: Buffer = Buffer.alloc(0);
+  let wake = (): void => {};
+  unpack.on("drain", () => wake()).on("close", () => wake());
   try {
-    return parse(bytes);
-  } catch (error) {
-    throw new ArchiveFault(messageOf(error));
-  }
-}
-
-function toEntry(raw: RawHeader, pax: ReadonlyMap<string, string>): TarEntry {
-  const types = { "0": "file", "5": "folder", "2": "link" } as const;
-  const type = raw.flag === "0" || raw.flag === "5" || raw.flag === "2" ? types[raw.flag] : undefined;
-  const bytes = Number(pax.get("size") ?? raw.bytes);
-  if (type === undefined || !Number.isSafeInteger(bytes) || bytes < 0)
-    throw new ArchiveFault("it holds something that a backup does not");
-  return {
-    path: withoutSlashes(pax.get("path") ?? raw.path),
-    type,
-    bytes: type === "file" ? bytes : 0,
-    mode: raw.mode,
-    modifiedAt: raw.modifiedAt,
-    target: type === "link" ? (pax.get("linkpath") ?? raw.target) : undefined,
-  };
-}
-
-/** Bytes by count from chunks of any size. */
-class ByteReader {
-  readonly #chunks: AsyncIterator<Buffer>;
-  readonly #most: number;
-  #chunk: Buffer = Buffer.alloc(0);
-  #total = 0;
-
-  constructor(chunks: AsyncIterable<Buffer>, most: number) {
-    this.#most = most;
-    this.#chunks = chunks[Symbol.asyncIterator]();
-  }
-
-  async exactly(count: number): Promise<Buffer> {
-    const pieces: Buffer[] = [];
-    for await (const piece of this.take(count)) pieces.push(piece);
-    return Buffer.concat(pieces);
-  }
-
-  async skip(count: number): Promise<void> {
-    for await (const _piece of this.take(count));
-  }
-
-  async *take(count: number): AsyncGenerator<Buffer> {
-    for (let left = count; left > 0; ) {
-      if (this.#chunk.length === 0 && !(await this.#fill())) throw new ArchiveFault("it ends too early");
-      const piece = this.#chunk.subarray(0, left);
-      this.#chunk = this.#chunk.subarray(piece.length);
-      left -= piece.length;
-      yield piece;
+    // Not by a loop, which would end the stream, and with it all of this, before the reason is known.
+    const iterator = chunks[Symbol.asyncIterator]();
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+      if (unpack.destroying) return;
+      const chunk = next.value;
+      total += chunk.length;
+      if (total > most) throw new ArchiveFault(`it unpacks to more than ${Math.round(most / 1024 ** 2)} MB`);
+      end = chunk.length >= blockBytes ? chunk : Buffer.concat([end.subarray(-blockBytes), chunk]);
+      if (unpack.write(chunk)) continue;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
     }
-  }
-
-  /** To the end, so that a stream that is cut off there is noticed too. */
-  async drain(): Promise<void> {
-    while (await this.#fill());
-  }
-
-  async #fill(): Promise<boolean> {
-    const { done, value } = await this.#chunks.next();
-    this.#chunk = done === true ? Buffer.alloc(0) : value;
-    this.#total += this.#chunk.length;
-    if (this.#total > this.#most)
-      throw new ArchiveFault(`it unpacks to more than ${Math.round(this.#most / 1024 ** 2)} MB`);
-    return done !== true;
+    if (end.subarray(-blockBytes).some((byte) => byte !== 0)) throw new ArchiveFault("it ends too early");
+    unpack.end(null);
+  } catch (error) {
+    unpack.destroy(error instanceof Error ? error : new Error(messageOf(error)));
   }
 }

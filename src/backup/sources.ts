@@ -1,5 +1,6 @@
 import { readlink, realpath } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { isMissing } from "../util/error-code.js";
 import { HeldFolder } from "../util/files/held-folder.js";
 
 /** Something that goes into a backup. */
@@ -131,9 +132,4 @@ async function sourcesIn(
 
 async function readRealPath(path: string): Promise<string> {
   return await realpath(path).catch(() => path);
-}
-
-/** True when there is no such file. */
-export function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }

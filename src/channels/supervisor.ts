@@ -1,6 +1,6 @@
 import { ChannelError, messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
-import { backoffMs } from "../util/async/backoff.js";
+import { backoffMs, jittered } from "../util/async/backoff.js";
 import { linked } from "../util/async/linked.js";
 import { sleep } from "../util/async/sleep.js";
 import type { Channel, Publish } from "./channel.js";
@@ -164,9 +164,4 @@ function leftBehind(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
   });
-}
-
-/** Between three quarters and all of it, so that many gateways do not come back at the same moment. */
-function jittered(ms: number): number {
-  return Math.round(ms * (0.75 + Math.random() * 0.25));
 }

@@ -1,3 +1,5 @@
+import { backoffMs } from "../util/async/backoff.js";
+
 /** The part of a WebSocket that the client uses; the browser's, Node's and that of `ws` all have it. */
 export interface SocketLike {
   readonly readyState: number;
@@ -80,13 +82,13 @@ class KeptConnection implements Connection {
   /** Counts attempts: what a given-up one still says is not listened to. */
   #attempt = 0;
   #isWanted = true;
-  #waitMs: number;
+  /** Since it was open last. */
+  #failures = 0;
   #limitTimer: ReturnType<typeof setTimeout> | undefined;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: KeptOptions) {
     this.#options = options;
-    this.#waitMs = options.timing.retryMinMs;
     // Callers hook in their listeners before the first attempt starts.
     this.#retryTimer = setTimeout(() => this.#connect(), 0);
   }
@@ -144,12 +146,12 @@ class KeptConnection implements Connection {
   }
 
   #listen(opened: SocketLike, mine: number): void {
-    const { listener, timing } = this.#options;
+    const { listener } = this.#options;
     this.#socket = opened;
     opened.addEventListener("open", () => {
       if (mine !== this.#attempt || this.#state !== "connecting") return;
       clearTimeout(this.#limitTimer);
-      this.#waitMs = timing.retryMinMs;
+      this.#failures = 0;
       this.#state = "open";
       listener.onOpen();
     });
@@ -177,8 +179,9 @@ class KeptConnection implements Connection {
     this.#socket = undefined;
     this.#state = "closed";
     if (!this.#isWanted) return void listener.onClose(info);
-    const retryInMs = Math.min(Math.round(this.#waitMs * (0.8 + 0.4 * Math.random())), timing.retryMaxMs);
-    this.#waitMs = Math.min(this.#waitMs * growth, timing.retryMaxMs);
+    this.#failures += 1;
+    const waitMs = backoffMs(this.#failures, { firstMs: timing.retryMinMs, longestMs: timing.retryMaxMs, growth });
+    const retryInMs = Math.min(Math.round(waitMs * (0.8 + 0.4 * Math.random())), timing.retryMaxMs);
     this.#retryTimer = setTimeout(() => this.#connect(), retryInMs);
     listener.onClose({ ...info, retryInMs });
   }

@@ -1,6 +1,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
+import { isMissing } from "../util/error-code.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { findJsonFault } from "./faults/json-fault.js";
 import { isObject } from "./substitute.js";
@@ -37,7 +38,7 @@ async function readText(file: string): Promise<string | undefined> {
   try {
     return (await readFile(file, "utf8")).replace(/^\uFEFF/, "");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isMissing(error)) return undefined;
     throw new ConfigError(`${file} cannot be read: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { extname, join } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
+import { isMissing } from "../util/error-code.js";
 import { type Fault, findJsonFault, findLineAndColumn } from "./faults/json-fault.js";
 import { findModeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
@@ -146,8 +147,4 @@ async function readSecrets(home: string): Promise<Secrets> {
     else problems.push(`${path}: ${name} is left out, because it is not a text`);
   }
   return { values, problems };
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
+import { isMissing } from "../util/error-code.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { isObject, type JsonObject } from "./substitute.js";
 
@@ -20,7 +21,7 @@ async function readObject(path: string): Promise<JsonObject> {
     const parsed: unknown = JSON.parse(await readFile(path, "utf8"));
     if (isObject(parsed)) return parsed;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return {};
+    if (isMissing(error)) return {};
     // The parser's own words may quote the file.
     const why = error instanceof SyntaxError ? "it is not JSON" : messageOf(error);
     throw new ConfigError(`${path} cannot be read (${why}), so nothing was saved. Correct the file and answer again.`);

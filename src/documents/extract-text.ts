@@ -1,8 +1,8 @@
 import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import { runBoundedWorker, type WorkerEnd } from "../util/async/bounded-worker.js";
+import { codeOf } from "../util/error-code.js";
 import { readWhole } from "../util/files/noted-file.js";
-import { codeOf } from "../util/files/real-path.js";
 import { documentKindOf } from "./kind.js";
 
 export interface ExtractOptions {

@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { RequestError } from "../errors.js";
+import { isSameSecret } from "../util/same-secret.js";
 import { WrongTokens } from "../util/wrong-tokens.js";
 import type { HttpSettings } from "./options.js";
 import type { Target } from "./target.js";
@@ -72,7 +72,7 @@ export function createGuard(settings: HttpSettings, port: () => number): Guard {
       const given = bearer ?? named ?? (inQuery ? (target.query.get("token") ?? undefined) : undefined);
       if (given === undefined) throw unauthorized("A token is needed: send it as Authorization: Bearer <token>.");
       const { remoteAddress } = request.socket;
-      if (wrong.mayCompare(remoteAddress, token) && isEqual(given, token)) return;
+      if (wrong.mayCompare(remoteAddress, token) && isSameSecret(given, token)) return;
       const { lockedMs, isNew } = await wrong.count(remoteAddress, signal);
       if (isNew) log.warn("many wrong tokens came from one address: it is locked for some minutes", { remoteAddress });
       if (lockedMs === undefined) throw unauthorized("The token is wrong.");
@@ -99,11 +99,6 @@ function isOurLoopbackName(hostHeader: string, port: number): boolean {
 function tokenAmong(protocols: string | undefined): string | undefined {
   const name = protocols?.split(",").find((each) => each.trim().startsWith(tokenProtocol));
   return name === undefined ? undefined : Buffer.from(name.trim().slice(tokenProtocol.length), "base64url").toString();
-}
-
-function isEqual(a: string, b: string): boolean {
-  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }
 
 function unauthorized(message: string): RequestError {

@@ -4,6 +4,7 @@ import { basename, dirname, join, sep } from "node:path";
 import type { Attachment } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
 import type { Logger } from "../log.js";
+import { codeOf } from "../util/error-code.js";
 import { mimeTypeOf } from "../util/files/content-types.js";
 import { plainName } from "../util/files/file-name.js";
 import type { OpenedFile } from "../util/files/opened-file.js";
@@ -214,7 +215,7 @@ function tooLarge(name: string, maxBytes: number): RequestError {
 }
 
 function diskFault(error: unknown, name: string): RequestError {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   const isFull = code === "ENOSPC" || code === "EDQUOT";
   const why = isFull ? "The gateway's disk is full" : "The gateway cannot use its disk right now";
   return new RequestError(`${why}. ${name} was not kept.`, {

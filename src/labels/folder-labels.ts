@@ -1,6 +1,7 @@
 import { chmod, lstat, readdir, readlink, utimes } from "node:fs/promises";
 import path from "node:path";
 import { keptNames } from "../policy/locations/zones.js";
+import { isGone } from "../util/error-code.js";
 import { shownName } from "../util/files/file-name.js";
 import { newId } from "../util/ids.js";
 import { namesOf } from "../util/text/untrusted.js";
@@ -323,10 +324,6 @@ async function isShortName(link: string): Promise<boolean> {
   const name = path.basename(link);
   if (path.basename(path.dirname(folder)) !== ".sessions" || !keptNames.has(name)) return false;
   return (await readlink(link)) === path.join("..", ".kept", path.basename(folder), name);
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }
 
 export function isBelow(root: string, target: string): boolean {

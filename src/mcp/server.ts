@@ -1,8 +1,10 @@
 import { SdkHttpError } from "@modelcontextprotocol/client";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
+import { backoffMs, jittered } from "../util/async/backoff.js";
 import { createGate } from "../util/async/gate.js";
 import { sleep } from "../util/async/sleep.js";
+import { codeOf } from "../util/error-code.js";
 import { LoginNeeded, MoreLoginNeeded } from "./auth/oauth.js";
 import type { ServerCatalog } from "./connection/catalog.js";
 import { type McpSession, openSession, type SessionOptions } from "./connection/session.js";
@@ -102,8 +104,7 @@ export class McpServer {
       if (signal.aborted) break;
       if (end.kind === "failed") {
         attempt = end.wasConnected && performance.now() - startedAt >= limits.stableMs ? 1 : attempt + 1;
-        const full = Math.min(limits.minDelayMs * 2 ** (attempt - 1), limits.maxDelayMs);
-        const delayMs = Math.round(full * (0.75 + Math.random() * 0.25));
+        const delayMs = jittered(backoffMs(attempt, { firstMs: limits.minDelayMs, longestMs: limits.maxDelayMs }));
         this.#enter("reconnecting", { attempt, delayMs, reason: end.reason });
         await this.#pause(delayMs, signal);
       } else {
@@ -305,5 +306,5 @@ function isLoggedOut(error: unknown): boolean {
 }
 
 function isRefused({ cause }: Error): boolean {
-  return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
+  return codeOf(cause) === "ECONNREFUSED";
 }

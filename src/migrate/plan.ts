@@ -7,6 +7,7 @@ import { editConfig, readRaw } from "../config/edit.js";
 import { messageOf } from "../errors.js";
 import { createSessionFiles } from "../sessions/file-names.js";
 import { isTemplate } from "../templates/workspace.js";
+import { isMissing } from "../util/error-code.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { filesBelow, isSameFile } from "./compare.js";
 import { isObject } from "./openclaw/json5.js";
@@ -256,7 +257,7 @@ function tidy(text: string): string {
 
 function ifMissing<T>(instead: T): (error: unknown) => T {
   return (error) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return instead;
+    if (isMissing(error)) return instead;
     throw error;
   };
 }

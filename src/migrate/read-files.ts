@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expandTilde } from "../config/home.js";
 import { messageOf } from "../errors.js";
+import { isMissing } from "../util/error-code.js";
 import { isObject, type JsonObject, parseJson5 } from "./openclaw/json5.js";
 import type { Problem } from "./source.js";
 
@@ -24,8 +25,7 @@ export async function readObject(path: string, problems: Problem[]): Promise<Jso
   try {
     text = await readFile(path, "utf8");
   } catch (error) {
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (!isMissing) problems.push({ what: path, why: `it cannot be read: ${messageOf(error)}` });
+    if (!isMissing(error)) problems.push({ what: path, why: `it cannot be read: ${messageOf(error)}` });
     return {};
   }
   try {

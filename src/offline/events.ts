@@ -1,10 +1,10 @@
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredFiles } from "../engine/embedded/inspect/stored-files.js";
 import { type EventTrace, traceStoredEvent } from "../engine/embedded/inspect/trace.js";
 import { type EventReport, type VerifyOptions, verifyStoredEvents } from "../engine/embedded/inspect/verify.js";
 import { systemKey } from "../events/session-key.js";
 import { createSessionFiles, gatewayLogName, logSuffix } from "../sessions/file-names.js";
+import { namesIn } from "./files.js";
 
 export type { EventTrace, TracedPosition } from "../engine/embedded/inspect/trace.js";
 export type { EventReport } from "../engine/embedded/inspect/verify.js";
@@ -45,13 +45,4 @@ export function storedFiles({ home, workspace, segment }: GatewayFiles): StoredF
 export function logPaths({ home, workspace }: GatewayFiles): (sessionKey: string) => string {
   const files = createSessionFiles(join(workspace, ".sessions"));
   return (key) => (key === systemKey("local") ? join(home, gatewayLogName) : files.logPath(key));
-}
-
-function namesIn(dir: string): readonly string[] {
-  try {
-    return readdirSync(dir);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
-    throw error;
-  }
 }

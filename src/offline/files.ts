@@ -1,7 +1,9 @@
+import { readdirSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { acquireLocks, type Lock } from "../engine/embedded/locking/lock.js";
 import { silentLog } from "../log.js";
+import { isMissing } from "../util/error-code.js";
 
 /**
  * Keeps gateways away from a home and, where it has sessions, its workspace.
@@ -18,4 +20,14 @@ export async function lockFiles(home: string, workspace: string): Promise<readon
 export function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+/** What is in a folder; nothing where there is none. */
+export function namesIn(dir: string): readonly string[] {
+  try {
+    return readdirSync(dir);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
 }

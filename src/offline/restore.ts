@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rename, rm, statfs, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, statfs, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { extractBackup, type Inspected } from "../backup/extract.js";
 import { restoreMarker } from "../backup/marker.js";
@@ -7,6 +7,8 @@ import { EngineError, messageOf } from "../errors.js";
 import { systemKey } from "../events/session-key.js";
 import { type Logger, silentLog } from "../log.js";
 import { createSessionFiles, gatewayLogName, logsMarkPath } from "../sessions/file-names.js";
+import { isMissing } from "../util/error-code.js";
+import { syncPath } from "../util/files/sync-path.js";
 import { isInside, lockFiles } from "./files.js";
 
 export { inspectBackup } from "../backup/extract.js";
@@ -101,7 +103,7 @@ async function assertRoom(folder: string, { files }: Inspected["manifest"]): Pro
 /** What is in a folder beside our own locks and unfinished work. */
 async function entriesOf(root: string): Promise<readonly string[]> {
   const names = await readdir(root).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (isMissing(error)) return [];
     throw error;
   });
   return names.filter((name) => !/^(gateway\.lock|\.restore-|before-restore-)/.test(name) && name !== restoreMarker);
@@ -154,18 +156,9 @@ async function swap(
     for (const name of names) await rename(join(root, name), join(before, name));
     for (const name of await readdir(stagingOf(root))) await rename(join(stagingOf(root), name), join(root, name));
     await rm(stagingOf(root), { recursive: true });
-    await syncFolder(root);
+    await syncPath(root);
   }
   await rm(marker);
-  await syncFolder(home);
+  await syncPath(home);
   return aside;
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

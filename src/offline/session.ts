@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { eachLine, readStoredJournal } from "../engine/embedded/inspect/stored-files.js";
+import { readStoredJournal } from "../engine/embedded/inspect/stored-files.js";
+import { eachLine } from "../engine/embedded/logs/line-walk.js";
 import { parseEventLine } from "../engine/embedded/logs/log-reading.js";
 import { DocumentFold } from "../sessions/document/document.js";
 import { createSessionFiles } from "../sessions/file-names.js";

@@ -1,10 +1,10 @@
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { findLogEnd } from "../engine/embedded/damage/log-end.js";
 import type { LiveRecords } from "../engine/embedded/state.js";
 import { readDocument, shownSequence } from "../sessions/document/document-file.js";
 import { logSuffix } from "../sessions/file-names.js";
 import type { GatewayFiles } from "./events.js";
+import { namesIn } from "./files.js";
 
 const documentName = /^[^.].*\.json$/;
 
@@ -45,13 +45,4 @@ export async function findShortLogs(
 export function shortLogSentence({ sessionKey, file, lastSeq, shownSeq }: ShortLog): string {
   const what = lastSeq === 0 ? "has no events" : `ends with event ${lastSeq}`;
   return `The log of ${sessionKey} ${what}, and its document shows events up to ${shownSeq} (${file}). Run: maxclaw repair`;
-}
-
-function namesIn(dir: string): readonly string[] {
-  try {
-    return readdirSync(dir);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
-    throw error;
-  }
 }

@@ -1,8 +1,9 @@
-import { createHash, randomInt, timingSafeEqual } from "node:crypto";
+import { randomInt } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { RequestError } from "../errors.js";
 import { InOrder } from "../util/async/in-order.js";
+import { isSameSecret } from "../util/same-secret.js";
 
 /** Where pairings are kept: small durable facts by id. */
 export interface PairingRecords {
@@ -179,11 +180,9 @@ class StoredPairing implements Pairing {
   }
 
   #waitingWith(code: string): Waiting | undefined {
-    const wanted = digest(code.toUpperCase().replace(/[\s-]/g, ""));
+    const wanted = code.toUpperCase().replace(/[\s-]/g, "");
     // Every entry is compared, so that the time taken says nothing about how close a guess was.
-    const [match] = this.#waiting().filter(
-      (entry) => timingSafeEqual(digest(entry.code), wanted) && this.#isValid(entry),
-    );
+    const [match] = this.#waiting().filter((entry) => isSameSecret(wanted, entry.code) && this.#isValid(entry));
     return match;
   }
 
@@ -268,8 +267,4 @@ function pairedId(channel: string, senderId: string): string {
 
 function newCode(): string {
   return Array.from({ length: 8 }, () => alphabet.charAt(randomInt(alphabet.length))).join("");
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readRecords } from "../engine/embedded/inspect/ledger.js";
+import { eachLine } from "../engine/embedded/logs/line-walk.js";
 import { parseEventLine } from "../engine/embedded/logs/log-reading.js";
 import type { StoredEvent } from "../events/event.js";
 import { createSessionFiles, logSuffix } from "../sessions/file-names.js";
@@ -37,35 +37,22 @@ async function keyByLog(sessionsDir: string, turnId: string): Promise<string | u
   const names = fs.existsSync(sessionsDir) ? fs.readdirSync(sessionsDir) : [];
   for (const name of names) {
     if (!name.endsWith(logSuffix)) continue;
-    const path = join(sessionsDir, name);
-    if (!(await holds(path, wanted))) continue;
-    const found = (await readLog(path)).find((event) => event.turn_id === turnId);
-    if (found !== undefined) return found.session_key;
+    let key: string | undefined;
+    await eachLine(join(sessionsDir, name), (bytes) => {
+      if (key !== undefined || !bytes.includes(wanted)) return;
+      const event = parseEventLine(bytes);
+      if (event?.turn_id === turnId) key = event.session_key;
+    });
+    if (key !== undefined) return key;
   }
   return undefined;
 }
 
-/** Looks for the bytes without taking the whole file into memory. */
-async function holds(path: string, wanted: Buffer): Promise<boolean> {
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of fs.createReadStream(path, { highWaterMark: 1024 * 1024 })) {
-    const bytes: Buffer = Buffer.concat([rest, chunk]);
-    if (bytes.includes(wanted)) return true;
-    rest = bytes.subarray(Math.max(0, bytes.length - wanted.length));
-  }
-  return false;
-}
-
 async function readLog(path: string): Promise<readonly StoredEvent[]> {
-  if (!fs.existsSync(path)) return [];
-  const bytes = await readFile(path);
   const events: StoredEvent[] = [];
-  for (let start = 0; start < bytes.length; ) {
-    const lf = bytes.indexOf(0x0a, start);
-    const end = lf === -1 ? bytes.length : lf + 1;
-    const event = parseEventLine(bytes.subarray(start, end));
+  await eachLine(path, (bytes) => {
+    const event = parseEventLine(bytes);
     if (event !== undefined) events.push(event);
-    start = end;
-  }
+  });
   return events;
 }

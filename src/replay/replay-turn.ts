@@ -22,6 +22,7 @@ import { createSessionFiles } from "../sessions/file-names.js";
 import { SessionStore } from "../sessions/session-store.js";
 import type { ToolTasks } from "../tools/tool.js";
 import { Releases } from "../util/async/releases.js";
+import { within } from "../util/async/within.js";
 import { playChat } from "./played-chat.js";
 import { playCompaction } from "./played-compaction.js";
 import { playContext } from "./played-context.js";
@@ -137,15 +138,14 @@ async function run(
 
 /** Resolves with the id of the turn that ends this message. */
 function endOfTurn(bus: EventConsumer, messageId: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`The second run did not end within ${limitMs / 1000} s`)), limitMs);
+  const ended = new Promise<string>((resolve) => {
     bus.onAny((event) => {
       if (!terminalTypes.has(event.type) || !("message_ids" in event.payload)) return;
-      if (!event.payload.message_ids.includes(messageId)) return;
-      clearTimeout(timer);
-      resolve(event.turn_id ?? "");
+      if (event.payload.message_ids.includes(messageId)) resolve(event.turn_id ?? "");
     });
   });
+  const late = (): Error => new Error(`The second run did not end within ${limitMs / 1000} s`);
+  return within(ended, { ms: limitMs, late });
 }
 
 /** What the people of the chat and the gateway's own commands did. */

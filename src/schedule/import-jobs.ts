@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { sessionKeyOf } from "../events/session-key.js";
+import { isMissing } from "../util/error-code.js";
 import { readOnly } from "../util/files/real-path.js";
 import type { JobOwner, JobWish } from "./job.js";
 
@@ -44,7 +45,7 @@ export async function readGoJobs(path: string, now: number): Promise<FoundJobs |
   try {
     text = await readFile(path, { encoding: "utf8", flag: readOnly });
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
   const problems: string[] = [];

@@ -4,6 +4,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { messageOf, RequestError } from "../errors.js";
 import { linked } from "../util/async/linked.js";
+import { isMissing } from "../util/error-code.js";
 import { programEnvironment } from "../util/program-environment.js";
 import { type TakeLimits, unzip } from "./unzip.js";
 
@@ -102,7 +103,7 @@ async function cloneOnce(
     await run("git", args, { ...alone, cwd: "/", env, signal: limit.signal, maxBuffer: 1_048_576 });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (error instanceof Error && "code" in error && error.code === "ENOENT")
+    if (isMissing(error))
       throw badRequest("git is not installed on this machine. Download the skill as a zip instead.");
     const why = limit.signal.aborted ? `no end after ${cloneMs / 1000} s` : lastLine(error);
     throw badRequest(withoutPassword(`${url} cannot be cloned: ${why}`));

@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { z } from "zod";
 import { ConfigError, messageOf } from "../errors.js";
+import { isMissing } from "../util/error-code.js";
 import { readOnly } from "../util/files/real-path.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { type ParsedSkill, parseSkill } from "./parse.js";
@@ -181,8 +182,7 @@ async function loadState(
       else report(file, `the entry of ${name} is neither true nor false.`);
     }
   } catch (error) {
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (!isMissing) report(file, "cannot be read, so all skills are on.");
+    if (!isMissing(error)) report(file, "cannot be read, so all skills are on.");
   }
   return (aliases) => aliases.map((alias) => states.get(foldName(alias))).find((value) => value !== undefined) ?? true;
 }
@@ -205,6 +205,6 @@ async function saveState(file: string, { name, aliases }: Skill, isEnabled: bool
 }
 
 function orMissing(error: unknown): string {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return "{}";
+  if (isMissing(error)) return "{}";
   throw error;
 }

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { codeOf } from "../util/error-code.js";
 import { readOnly } from "../util/files/real-path.js";
 import { workspaceTemplates } from "./workspace.js";
 
@@ -39,6 +40,6 @@ async function backUp(file: string, copy: string): Promise<boolean> {
 }
 
 function orIfExists(error: unknown): false {
-  if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+  if (codeOf(error) === "EEXIST") return false;
   throw error;
 }

@@ -2,6 +2,7 @@ import type { Dirent } from "node:fs";
 import { lstat, opendir } from "node:fs/promises";
 import path from "node:path";
 import { keptFolderOf } from "../policy/locations/zones.js";
+import { isGone } from "../util/error-code.js";
 
 /** What a session's folder may hold. */
 export interface FolderLimits {
@@ -84,8 +85,4 @@ export function excessOf(usage: FolderUsage, limits: FolderLimits): string | und
 function sizeText(bytes: number): string {
   const mb = bytes / 1024 ** 2;
   return mb < 1000 ? `${mb.toFixed(mb < 10 ? 1 : 0)} MB` : `${(mb / 1024).toFixed(1)} GB`;
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }

@@ -266,6 +266,12 @@ export function defineTool<S extends z.ZodType>(tool: Tool<S>): Tool<S> {
   return tool;
 }
 
+/** Its first line is what people see of it. */
+export function done(text: string): ToolResult {
+  const [summary = ""] = text.split("\n");
+  return { text, isError: false, summary: summary.slice(0, 100) };
+}
+
 export function failed(text: string, summary = text): ToolResult {
   return { text, isError: true, summary };
 }

@@ -4,6 +4,7 @@ import type { EventDraft } from "../../events/event.js";
 import type { PlanState, PlanUpdate } from "../../events/folds/plan.js";
 import type { Machines } from "../../events/machines/run-machines.js";
 import type { Tool, ToolContext, ToolResult } from "../../tools/tool.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { newId } from "../../util/ids.js";
 import { namesOf } from "../../util/text/untrusted.js";
 import { changePlan } from "../plan/changes.js";
@@ -80,11 +81,10 @@ async function runSideBySide(calls: readonly PendingCall[], scope: ToolCallScope
     const executionId = await start(pending, scope);
     started.push({ pending, executionId, outcome: run(pending, executionId, scope) });
   }
-  let finishing = Promise.resolve();
+  const finishing = new InOrder();
   const finished = started.map(async ({ pending, executionId, outcome }) => {
     const ended = await outcome;
-    finishing = finishing.then(() => finish(pending, executionId, ended, scope));
-    await finishing;
+    await finishing.run(() => finish(pending, executionId, ended, scope));
   });
   // Settled together, so that no rejection goes unheard.
   const ends = await Promise.allSettled(finished);

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { InboundMessage } from "../../bus/messages.js";
 import type { Payload } from "../../events/catalogue.js";
 import { isBelow } from "../../events/session-key.js";
@@ -67,7 +68,7 @@ const rememberedClosed = 1000;
 export class OpenQuestions {
   readonly #entries = new Map<string, Entry>();
   /** How the latest closed questions ended, oldest first. */
-  readonly #closed = new Map<string, string>();
+  readonly #closed = new LRUCache<string, string>({ max: rememberedClosed });
   readonly #watchers = new Set<(requestId: string) => void>();
 
   /** `take` makes an answer durable. Disposing closes the question; `endedAs` then says how, to whoever comes late. */
@@ -222,8 +223,6 @@ export class OpenQuestions {
     if (this.#entries.get(id) !== entry) return;
     entry.state = "closed";
     this.#entries.delete(id);
-    const oldest = this.#closed.keys().next();
-    if (this.#closed.size >= rememberedClosed && !oldest.done) this.#closed.delete(oldest.value);
     this.#closed.set(id, endedAs);
   }
 }

@@ -1,4 +1,5 @@
 import type { Payload } from "../../events/catalogue.js";
+import { fenced } from "../../util/text/fence.js";
 import { visibleFields, visibleJson } from "../../util/text/visible.js";
 import { isForOwner, ownersReason } from "./answers.js";
 import { privateReason } from "./open-questions.js";
@@ -58,11 +59,4 @@ function inputText(input: Readonly<Record<string, unknown>>): string {
   return visibleFields(input)
     .map(({ name, value }) => `**${plainMarkdown(name)}**\n${fenced(value)}`)
     .join("\n");
-}
-
-/** A code block that its content cannot close. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
 }

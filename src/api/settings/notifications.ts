@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { CronRecord } from "../cron-api.js";
 import type { WaitingQuestion } from "../policy/policy-api.js";
 import type { NotificationView } from "./settings-api.js";
@@ -15,8 +16,8 @@ const maxKept = 1000;
 export class Notifications {
   readonly #ports: NotificationPorts;
   readonly #since: string;
-  readonly #delivered = new Set<string>();
-  readonly #seenAt = new Map<string, string>();
+  readonly #delivered = new LRUCache<string, true>({ max: maxKept });
+  readonly #seenAt = new LRUCache<string, string>({ max: maxKept });
 
   constructor(ports: NotificationPorts) {
     this.#ports = ports;
@@ -38,16 +39,12 @@ export class Notifications {
   }
 
   markDelivered(id: string): void {
-    this.#delivered.add(id);
-    for (const old of this.#delivered) {
-      if (this.#delivered.size <= maxKept) return;
-      this.#delivered.delete(old);
-    }
+    this.#delivered.set(id, true);
   }
 
   #toView(id: string, title: string, body: string, data: NotificationView["data"]): NotificationView {
     const createdAt = this.#seenAt.get(id) ?? new Date(this.#ports.now()).toISOString();
-    if (!this.#seenAt.has(id) && this.#seenAt.size < maxKept) this.#seenAt.set(id, createdAt);
+    this.#seenAt.set(id, createdAt);
     return { id, title, body, data, createdAt, delivered: false };
   }
 }

@@ -1,5 +1,6 @@
 import type { GrammyError, HttpError } from "grammy";
 import { ChannelError, messageOf } from "../../errors.js";
+import { codeOf } from "../../util/error-code.js";
 
 // By name: grammy is imported only where the channel is on. Its own errors must not become a `cause`, because the
 // address inside them holds the token.
@@ -98,10 +99,6 @@ function networkReason(error: unknown): string {
   const inner = isNetworkFailure(error) ? error.error : error;
   const reason = / reason: (.+)$/s.exec(messageOf(inner))?.[1];
   return reason ?? codeOf(inner) ?? (isNetworkFailure(error) ? error.message : "the request failed");
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 const connectCodes = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN"];

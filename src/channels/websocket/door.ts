@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "../../log.js";
+import { isSameSecret } from "../../util/same-secret.js";
 import { WrongTokens } from "../../util/wrong-tokens.js";
 import { chatName } from "./frames.js";
 
@@ -57,7 +57,7 @@ export class Door {
     const missing = { status: 401, why: "the token is missing or wrong" };
     if (shown === null) return missing;
     const { remoteAddress } = request.socket;
-    if (this.#wrong.mayCompare(remoteAddress, token) && isSame(shown, token)) return undefined;
+    if (this.#wrong.mayCompare(remoteAddress, token) && isSameSecret(shown, token)) return undefined;
     const { lockedMs, isNew } = await this.#wrong.count(remoteAddress, signal);
     if (isNew) log.warn("many wrong tokens came from one address: it is locked for some minutes", { remoteAddress });
     return lockedMs === undefined ? missing : { status: 429, why: "too many wrong tokens came from this address" };
@@ -74,9 +74,4 @@ export function chatOf(request: IncomingMessage): string | undefined {
 function addressOf({ url = "/" }: IncomingMessage): { readonly path: string; readonly query: URLSearchParams } {
   const [path = "", query] = url.split("?", 2);
   return { path, query: new URLSearchParams(query) };
-}
-
-function isSame(a: string, b: string): boolean {
-  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }

@@ -4,6 +4,7 @@ import type { ContentPart } from "../../events/content.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
 import { visible } from "../../util/text/visible.js";
 import { dim, harmless } from "../text/output.js";
+import { textOf } from "./chat-news.js";
 
 /** Where a session is shown. */
 export type ScreenOutput = Pick<NodeJS.WritableStream, "write"> & { readonly isTTY?: boolean };
@@ -190,10 +191,6 @@ const historyTexts: Readonly<Record<string, string>> = {
   edit: "History edited",
   deletion: "Messages deleted",
 };
-
-function textOf(content: readonly ContentPart[]): string {
-  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
-}
 
 function filesOf(content: readonly ContentPart[]): readonly string[] {
   return content.flatMap((part) =>

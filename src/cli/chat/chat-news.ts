@@ -155,6 +155,6 @@ function fromChild(question: HumanQuestion): HumanQuestion {
   return { ...question, question: `A sub-agent asks: ${question.question}` };
 }
 
-function textOf(content: readonly ContentPart[]): string {
+export function textOf(content: readonly ContentPart[]): string {
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }

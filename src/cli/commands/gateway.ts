@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CommandContext } from "../context.js";
 import type { GatewayHandle } from "../gateway/port.js";
+import { parsePort } from "../text/port.js";
 
 interface GatewayFlags {
   readonly port?: number;
@@ -26,12 +27,6 @@ export function addGatewayCommand(program: Command, version: string): void {
       const { openContext } = await import("../context.js");
       await runGateway(await openContext(flags.config), flags, version);
     });
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError("A port is a number from 0 to 65535.");
-  return port;
 }
 
 function parseGrace(text: string): number {

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { NewServer } from "../mcp/config.js";
 import { print } from "../text/output.js";
+import { parsePort } from "../text/port.js";
 
 export function addMcpCommand(program: Command, version: string): void {
   const mcp = program.command("mcp").description("Servers that offer tools, and the gateway as such a server");
@@ -56,12 +57,6 @@ export function addMcpCommand(program: Command, version: string): void {
     "\nE.g. maxclaw mcp add files -- npx -y @modelcontextprotocol/server-filesystem /srv/shared",
   );
   mcp.action(() => print(mcp.helpInformation()));
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError("A port is a number from 0 to 65535.");
-  return port;
 }
 
 function pairs(mark: string) {

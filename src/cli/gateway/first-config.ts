@@ -3,6 +3,7 @@ import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { blankConfig } from "../../config/blank.js";
 import { presets } from "../../providers/catalogue/presets.js";
+import { codeOf } from "../../util/error-code.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 
 export interface FirstChoice {
@@ -70,7 +71,7 @@ async function keepCopy(path: string): Promise<string> {
       await copyFile(path, copy, constants.COPYFILE_EXCL);
       return copy;
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+      if (codeOf(error) !== "EEXIST") throw error;
     }
   }
 }

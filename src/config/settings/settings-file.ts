@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, messageOf, RequestError } from "../../errors.js";
 import { InOrder } from "../../util/async/in-order.js";
+import { isMissing } from "../../util/error-code.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 import { type ConfigEdit, editConfig, readRaw } from "../edit.js";
 import { configOf, type LoadedConfig, loadConfig } from "../load.js";
@@ -136,7 +137,7 @@ export class SettingsFile {
     try {
       content = await readFile(this.path);
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      if (isMissing(error)) return undefined;
       throw refused(`${this.path} cannot be read: ${messageOf(error)}`, 409, "wrong_state");
     }
     await replaceFile(backup, content, { mode: 0o600 });

@@ -1,7 +1,8 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf, RequestError } from "../../errors.js";
-import { codeOf, openReal, resolveReal } from "../../util/files/real-path.js";
+import { codeOf } from "../../util/error-code.js";
+import { openReal, resolveReal } from "../../util/files/real-path.js";
 import { writeReal } from "../../util/files/write-real.js";
 
 /** Files of the workspace that steer the assistant, and its memory: the only ones that can be read and written here. */

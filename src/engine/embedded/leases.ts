@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { createGate } from "../../util/async/gate.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { linked } from "../../util/async/linked.js";
 import { within } from "../../util/async/within.js";
 import type { Lease } from "../engine.js";
@@ -12,8 +13,8 @@ const leaseRecord = z.object({ epoch: z.number() });
 export class Leases {
   readonly #records: LiveRecords;
   readonly #store: Store;
-  /** The last of those who hold or wait for each name. */
-  readonly #tails = new Map<string, Promise<void>>();
+  /** Those who hold or wait for each name. */
+  readonly #holders = new InOrder<string>();
   readonly #closing = new AbortController();
 
   constructor(records: LiveRecords, store: Store) {
@@ -24,15 +25,12 @@ export class Leases {
   async take(name: string, signal: AbortSignal): Promise<Lease> {
     this.#closing.signal.throwIfAborted();
     signal.throwIfAborted();
-    const before = this.#tails.get(name);
+    const before = this.#holders.endOf(name);
     const given = createGate();
     // Who gives up waiting leaves the ones behind it where they are.
-    const tail = Promise.all([before, given.opened]).then(() => {
-      if (this.#tails.get(name) === tail) this.#tails.delete(name);
-    });
-    this.#tails.set(name, tail);
+    void this.#holders.run(() => given.opened, name);
     try {
-      if (before !== undefined) await this.#wait(before, signal);
+      await this.#wait(before, signal);
       const lost = linked(this.#closing.signal);
       return { epoch: await this.#nextEpoch(name), lost: lost.signal, [Symbol.asyncDispose]: () => giveUp(lost) };
     } catch (error) {

@@ -1,5 +1,5 @@
 import { EngineError, messageOf } from "../../errors.js";
-import { codeOf } from "./files.js";
+import { codeOf } from "../../util/error-code.js";
 
 /** Says what to do about a file or folder that a start needs and the system does not give. Other errors stay as they are. */
 export function toStartFailure(path: string, error: unknown): unknown {

@@ -1,4 +1,4 @@
-import { deepFreeze } from "./files.js";
+import { deepFreeze } from "../../util/deep-freeze.js";
 import type { Operation } from "./journal/operations.js";
 import { WorkTable } from "./lanes/work-table.js";
 import { SessionTable } from "./logs/session-table.js";

@@ -1,4 +1,5 @@
 import { cutText } from "../../util/text/cut-text.js";
+import { fenced } from "../../util/text/fence.js";
 import { visible, visibleAddress, visibleLines } from "../../util/text/visible.js";
 import type { Field, FieldChoice, Value } from "./form.js";
 import { words } from "./read-answer.js";
@@ -111,11 +112,4 @@ function numbered({ label, value }: FieldChoice, at: number): string {
 /** Inside of a pair of ticks. */
 function code(text: string): string {
   return visible(text).replaceAll("`", "'");
-}
-
-/** A block of code that its content cannot close. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
 }

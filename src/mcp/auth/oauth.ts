@@ -9,6 +9,7 @@ import type {
 import { z } from "zod";
 import { ConfigError, messageOf } from "../../errors.js";
 import { InOrder } from "../../util/async/in-order.js";
+import { isMissing } from "../../util/error-code.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 import type { McpServerSettings } from "../settings.js";
 
@@ -74,7 +75,7 @@ async function readAll(path: string): Promise<z.infer<typeof file>> {
   try {
     content = await readFile(path, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return {};
+    if (isMissing(error)) return {};
     throw new ConfigError(`${path} cannot be read: ${messageOf(error)}`, { cause: error });
   }
   try {

@@ -3,6 +3,7 @@ import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { isMissing } from "../../util/error-code.js";
 import { programEnvironment } from "../../util/program-environment.js";
 import { isObject, type JsonObject } from "./json5.js";
 
@@ -68,12 +69,12 @@ async function askProgram(file: string, sql: string): Promise<readonly unknown[]
     const rows: unknown = stdout.trim() === "" ? [] : JSON.parse(stdout);
     return Array.isArray(rows) ? rows : [];
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT")
+    if (isMissing(error))
       throw new Error("it is a SQLite database: run this with Node 22.13 or later, or install the program sqlite3");
     throw error;
   }
 }
 
 function ifMissing(error: unknown): void {
-  if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  if (!isMissing(error)) throw error;
 }

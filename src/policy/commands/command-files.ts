@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import path from "node:path";
+import { codeOf } from "../../util/error-code.js";
 import type { BoundFile } from "../access.js";
 import { isInside } from "../locations/paths.js";
 import { parseWords } from "./shell-words.js";
@@ -52,7 +53,7 @@ async function hashOf(file: string, roots: readonly string[]): Promise<string | 
     await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     return (await handle.stat()).isFile() ? await digest(handle) : "unknown";
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = codeOf(error);
     const isMissing = code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG";
     return isMissing || !isOurs(file) ? undefined : "unknown";
   }

@@ -1,6 +1,6 @@
 import type { ImagePart } from "../../events/content.js";
+import { codeOf } from "../../util/error-code.js";
 import { readNoted } from "../../util/files/noted-file.js";
-import { codeOf } from "../../util/files/real-path.js";
 import { type ImageType, imageTypeOf } from "../../util/image-type.js";
 import { wellFormed } from "../../util/text/well-formed.js";
 

@@ -3,6 +3,7 @@ import { mkdir, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
+import { isMissing } from "../../util/error-code.js";
 import { readOnly } from "../../util/files/real-path.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 
@@ -30,7 +31,7 @@ export async function readDocument(path: string): Promise<DocumentReading> {
   try {
     text = await readFile(path, { encoding: "utf8", flag: readOnly });
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return { status: "missing" };
+    if (isMissing(error)) return { status: "missing" };
     return { status: "broken", why: messageOf(error) };
   }
   let json: unknown;

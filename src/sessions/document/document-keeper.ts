@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Engine } from "../../engine/engine.js";
 import { messageOf, StorageError } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { backoffMs } from "../../util/async/backoff.js";
 import { InOrder } from "../../util/async/in-order.js";
 import { documentSuffix, keyOfLog, logSuffix } from "../file-names.js";
 import { isNamedAfter } from "../list/session-index.js";
@@ -11,8 +12,7 @@ import type { SessionRepository, StoredSession } from "../session-repository.js"
 import type { StorageMark } from "../storage/mark.js";
 import { readDocument } from "./document-file.js";
 
-const firstDelayMs = 1000;
-const maxDelayMs = 30_000;
+const pauses = { firstMs: 1000, longestMs: 30_000 };
 
 export interface DocumentKeeperPorts {
   readonly repository: SessionRepository;
@@ -34,7 +34,8 @@ interface Trouble {
   readonly why: string;
   /** The storage itself does not answer; else it only refuses some documents. */
   readonly isAway: boolean;
-  readonly delayMs: number;
+  /** In a row. */
+  readonly failures: number;
 }
 
 /** What is to be written: the session as it is when its turn comes. Undefined: it is gone, and so shall its document be. */
@@ -141,7 +142,7 @@ export class DocumentKeeper implements AsyncDisposable {
       if (stored === undefined) await repository.remove(key);
       else await repository.save(stored);
       this.#behind.delete(key);
-      if (this.#trouble?.isAway) this.#trouble = { ...this.#trouble, isAway: false, delayMs: firstDelayMs };
+      if (this.#trouble?.isAway) this.#trouble = { ...this.#trouble, isAway: false, failures: 1 };
     } catch (error) {
       const level = this.#behind.has(key) ? "debug" : "error";
       log[level](`The document of ${key} could not be written and is tried again: ${messageOf(error)}`, {
@@ -159,19 +160,22 @@ export class DocumentKeeper implements AsyncDisposable {
   }
 
   async #failed(error: unknown, isAway: boolean): Promise<void> {
-    const { since, delayMs } = this.#trouble ?? { since: new Date().toISOString(), delayMs: firstDelayMs / 2 };
+    const { since, failures } = this.#trouble ?? { since: new Date().toISOString(), failures: 0 };
     const isNew = this.#trouble === undefined;
-    this.#trouble = { since, why: messageOf(error), isAway, delayMs: Math.min(delayMs * 2, maxDelayMs) };
+    this.#trouble = { since, why: messageOf(error), isAway, failures: failures + 1 };
     if (isNew) await this.#marked("clear");
     this.#schedule();
   }
 
   #schedule(): void {
     if (this.#trouble === undefined || this.#timer !== undefined || this.#isClosing) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.#tryAgain();
-    }, this.#trouble.delayMs);
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        void this.#tryAgain();
+      },
+      backoffMs(this.#trouble.failures, pauses),
+    );
     this.#timer.unref();
   }
 

@@ -3,8 +3,9 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import { isOver, type Plan, type PlanState, type PlanStep } from "../../events/folds/plan.js";
+import { codeOf } from "../../util/error-code.js";
 import { readNoted } from "../../util/files/noted-file.js";
-import { codeOf, PathChangedError, resolveReal } from "../../util/files/real-path.js";
+import { PathChangedError, resolveReal } from "../../util/files/real-path.js";
 import { writeReal } from "../../util/files/write-real.js";
 import { setAside } from "../document/document-file.js";
 

@@ -1,3 +1,4 @@
+import { lettersOf } from "../../util/text/letters.js";
 import type { DocumentMessage } from "../session.js";
 
 /** Tools whose words reach the chat. */
@@ -34,11 +35,4 @@ function stringsIn(value: unknown): string[] {
 /** What stands in the source of Markdown and is not shown: targets of links, names of languages. */
 function withoutFormatting(markdown: string): string {
   return markdown.replace(/\]\([^()\s]{0,2000}\)/g, "]").replace(/^```.{0,40}$/gm, "");
-}
-
-function lettersOf(text: string): string {
-  return text
-    .normalize("NFKC")
-    .replace(/[^\p{L}\p{N}]/gu, "")
-    .toLowerCase();
 }

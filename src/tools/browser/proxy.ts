@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type LookupFunction, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { LRUCache } from "lru-cache";
 import { type Egress, EgressError } from "../web/egress.js";
 import { portOf } from "../web/request.js";
 
@@ -27,16 +28,13 @@ const hopByHop: ReadonlySet<string> = new Set([
 const maxRefusals = 200;
 
 export async function openEgressProxy(egress: Egress): Promise<EgressProxy> {
-  const refusals = new Map<string, string>();
+  const refusals = new LRUCache<string, string>({ max: maxRefusals });
   const sockets = new Set<Duplex>();
   const resolve = async (host: string, port: number): ReturnType<Egress["resolve"]> => {
     try {
       return await egress.resolve(host, port);
     } catch (error) {
-      if (error instanceof EgressError) {
-        if (refusals.size >= maxRefusals) refusals.clear();
-        refusals.set(plainHost(host), error.message);
-      }
+      if (error instanceof EgressError) refusals.set(plainHost(host), error.message);
       throw error;
     }
   };

@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { messageOf, RequestError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { artifactFiles } from "../../policy/locations/zones.js";
+import { codeOf } from "../../util/error-code.js";
 import { mimeTypeOf } from "../../util/files/content-types.js";
 import { plainName } from "../../util/files/file-name.js";
 import { HeldFolder } from "../../util/files/held-folder.js";
@@ -63,7 +64,7 @@ export function createArtifacts(options: {
         if (full !== undefined) return { sentence: `This chat's folder ${full}.` };
         return await copy(path, target, maxBytes);
       } catch (error) {
-        const code = error instanceof Error && "code" in error ? error.code : undefined;
+        const code = codeOf(error);
         if (code === "ENOENT") return { sentence: `${filename} does not exist.` };
         if (code === "ENOSPC" || code === "EDQUOT") return { sentence: "The disk is full." };
         if (code === "ENXIO" || code === "EISDIR") return { sentence: `${filename} is not a regular file.` };

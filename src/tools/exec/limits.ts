@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { totalmem } from "node:os";
 import path from "node:path";
 import { sleep } from "../../util/async/sleep.js";
+import { codeOf } from "../../util/error-code.js";
 import { newId } from "../../util/ids.js";
 
 /** Of one run: processes and threads, and memory of all of them together. */
@@ -176,8 +177,4 @@ function tryRemove(group: string): boolean {
   } catch (error) {
     return codeOf(error) === "ENOENT";
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }

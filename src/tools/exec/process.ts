@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { defineTool, failed, type Tool, type ToolResult } from "../tool.js";
+import { createGate } from "../../util/async/gate.js";
+import { settledWithin } from "../../util/async/within.js";
+import { defineTool, done, failed, type Tool } from "../tool.js";
 import { findTypedSights, groundOf } from "./bare-sights.js";
 import type { Run } from "./run.js";
 import type { Terminals } from "./terminals.js";
@@ -68,18 +70,11 @@ export function processTool(terminals: Terminals): Tool {
   });
 }
 
-function news(run: Run, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      forget();
-      signal.removeEventListener("abort", stop);
-      resolve();
-    };
-    const timer = setTimeout(stop, ms);
-    const forget = run.onOutput(stop);
-    signal.addEventListener("abort", stop, { once: true });
-  });
+async function news(run: Run, ms: number, signal: AbortSignal): Promise<void> {
+  const heard = createGate();
+  const forget = run.onOutput(heard.open);
+  await settledWithin(heard.opened, { ms, signal });
+  forget();
 }
 
 function stateOf({ end, startedAt, fault }: Run): string {
@@ -91,9 +86,4 @@ function stateOf({ end, startedAt, fault }: Run): string {
 function lineOf(run: Run): string {
   const [line = ""] = run.command.split("\n");
   return `${stateOf(run)}: ${line.slice(0, 100)}`;
-}
-
-function done(text: string): ToolResult {
-  const [summary = ""] = text.split("\n");
-  return { text, isError: false, summary: summary.slice(0, 100) };
 }

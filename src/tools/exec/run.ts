@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
+import { settledWithin, within } from "../../util/async/within.js";
 import { newId } from "../../util/ids.js";
 import type { ToolRun } from "../tool.js";
 import { openLeash, runVariable } from "./leash.js";
@@ -167,8 +168,8 @@ class LiveRun implements Run {
         this.#isGone = true;
         held?.release({ isOver: true });
         const [output] = await Promise.all([
-          within(left, lastOutputMs),
-          within(read.done, lastOutputMs),
+          within(left, { ms: lastOutputMs }).catch(() => undefined),
+          settledWithin(read.done, { ms: lastOutputMs }),
           group?.remove(),
           this.look(),
         ]);
@@ -278,14 +279,4 @@ export function sightsOf({ confined, network }: Pick<RunOptions, "confined" | "n
   if (confined === undefined) return [];
   if (network) return ["a command with network access"];
   return confined.view.showsReceived ? ["a command that could read the files sent here"] : [];
-}
-
-function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(undefined), ms);
-    void promise.then((value) => {
-      clearTimeout(timer);
-      resolve(value);
-    });
-  });
 }

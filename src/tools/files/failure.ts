@@ -1,4 +1,5 @@
-import { codeOf, LinkedFileError, PathChangedError } from "../../util/files/real-path.js";
+import { codeOf } from "../../util/error-code.js";
+import { LinkedFileError, PathChangedError } from "../../util/files/real-path.js";
 import { failed, type ToolResult } from "../tool.js";
 
 const sentences: Readonly<Record<string, (shown: string) => string>> = {

@@ -1,7 +1,8 @@
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
+import { codeOf } from "../../util/error-code.js";
 import { readWhole } from "../../util/files/noted-file.js";
-import { codeOf, openReal } from "../../util/files/real-path.js";
+import { openReal } from "../../util/files/real-path.js";
 import { failed, type ToolResult } from "../tool.js";
 import { readFailure } from "./failure.js";
 import type { Location } from "./locate.js";

@@ -1,8 +1,8 @@
-import { decodeGbk, encodeGbk } from "./gbk.js";
-import { decodeWestern, encodeWestern } from "./western.js";
+import { encodeWindows, type WindowsCharset } from "../../util/text/windows-charset.js";
+import { decodeGbk, decodeWestern } from "./guessed-charset.js";
 
 /** How a text file was written, so that it can be written back the same way. */
-export type TextEncoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "gbk" | "windows-1252";
+export type TextEncoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | WindowsCharset;
 
 export interface FileText {
   /** Without its byte order mark. */
@@ -38,9 +38,8 @@ export function encodeText({ text, encoding }: FileText): Buffer | undefined {
     case "utf-16be":
       return Buffer.from(`\uFEFF${text}`, "utf16le").swap16();
     case "gbk":
-      return encodeGbk(text);
     case "windows-1252":
-      return encodeWestern(text);
+      return encodeWindows(text, encoding);
     default:
       return encoding satisfies never;
   }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { namesOf } from "../../util/text/untrusted.js";
-import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
+import { defineTool, done, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
 
 /** The jobs of one chat. */
 export interface ChatJobs {
@@ -84,9 +84,4 @@ export function cronTool(jobsOf: (context: ToolContext) => ChatJobs): Tool {
       }
     },
   });
-}
-
-function done(text: string): ToolResult {
-  const [summary = ""] = text.split("\n");
-  return { text, isError: false, summary: summary.slice(0, 100) };
 }

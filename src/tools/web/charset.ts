@@ -1,4 +1,4 @@
-import { westernText } from "../files/western.js";
+import { decodeWindows } from "../../util/text/windows-charset.js";
 
 /** The text of a page: by its byte order mark, what the server says, what the page says, or what fits. */
 export function decodePage(body: Uint8Array, contentType: string): string {
@@ -11,7 +11,7 @@ export function decodePage(body: Uint8Array, contentType: string): string {
     // The end may have been cut in the middle of a character.
     return new TextDecoder("utf-8", { fatal: true }).decode(body, { stream: true });
   } catch {
-    return westernText(body);
+    return decodeWindows(body, "windows-1252");
   }
 }
 
@@ -36,8 +36,10 @@ function metaCharset(body: Uint8Array): string | undefined {
 function decoderFor(label: string): { decode(bytes: Uint8Array): string } | undefined {
   try {
     const decoder = new TextDecoder(label);
-    // Some versions of Node take it for Latin 1, and pages that say Latin 1 mean it.
-    return decoder.encoding === "windows-1252" ? { decode: westernText } : decoder;
+    const { encoding } = decoder;
+    // Pages that say Latin 1 mean the first, and those that say GB 2312 the second.
+    const isOfWindows = encoding === "windows-1252" || encoding === "gbk";
+    return isOfWindows ? { decode: (bytes) => decodeWindows(bytes, encoding) } : decoder;
   } catch {
     return undefined;
   }

@@ -7,6 +7,11 @@ export interface BackoffOptions {
   readonly growth?: number | undefined;
 }
 
+/** Between three quarters and all of it, so that many do not come back at the same moment. */
+export function jittered(ms: number): number {
+  return Math.round(ms * (0.75 + Math.random() * 0.25));
+}
+
 /** How long to wait after the `failures`-th failure in a row, in ms; 0 counts as the first. */
 export function backoffMs(
   failures: number,

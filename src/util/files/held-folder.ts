@@ -1,16 +1,8 @@
 import { constants, type Dirent, type Stats } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rmdir, unlink } from "node:fs/promises";
 import path from "node:path";
-import {
-  assertStays,
-  codeOf,
-  holdReal,
-  O_PATH,
-  PathChangedError,
-  pathOfHandle,
-  type WayOptions,
-  wayOf,
-} from "./real-path.js";
+import { codeOf } from "../error-code.js";
+import { assertStays, holdReal, O_PATH, PathChangedError, pathOfHandle, type WayOptions, wayOf } from "./real-path.js";
 
 /** A folder that is held: names in it mean this one folder, whatever becomes of the paths that lead to it. */
 export class HeldFolder implements AsyncDisposable {

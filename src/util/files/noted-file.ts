@@ -1,7 +1,8 @@
 import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { ChannelError } from "../../errors.js";
-import { codeOf, openReal, PathChangedError, resolveReal, type WayOptions } from "./real-path.js";
+import { codeOf } from "../error-code.js";
+import { openReal, PathChangedError, resolveReal, type WayOptions } from "./real-path.js";
 
 const sessions = `${path.sep}.sessions${path.sep}`;
 

@@ -1,6 +1,7 @@
 import { constants, existsSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
+import { codeOf } from "../error-code.js";
 
 /**
  * How it is made sure that what was judged is what is opened.
@@ -201,8 +202,4 @@ async function isPresent(target: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }

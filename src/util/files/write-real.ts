@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, rename, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { codeOf } from "../error-code.js";
 import { HeldFolder } from "./held-folder.js";
-import { assertFile, assertStays, codeOf, noLinks, type WayOptions, wayOf } from "./real-path.js";
+import { assertFile, assertStays, noLinks, type WayOptions, wayOf } from "./real-path.js";
 
 export interface WriteOptions extends WayOptions {
   /** Default: that of the file which was there; of a new one what the umask leaves of 0666. */

@@ -10,6 +10,13 @@ export interface Fence {
 // A list item may begin with a code block: "- ```js".
 const opening = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})([^\n]*)$/;
 
+/** A code block that its content cannot close. */
+export function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text}\n${fence}`;
+}
+
 /** The code block that a line opens. */
 export function openedBy(line: string): Fence | undefined {
   const match = opening.exec(line);

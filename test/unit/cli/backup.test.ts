@@ -5,7 +5,7 @@ import * as fs from "node:fs";
 import { join, relative } from "node:path";
 import { type TestContext, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { encodeHeader, endOfArchive, padding } from "../../../src/backup/tar.js";
+import { writeArchive } from "../../../src/backup/write-archive.js";
 import { deliverOutbound } from "../../../src/bus/delivery.js";
 import { redactConfig } from "../../../src/config/redact.js";
 import { acquireLock } from "../../../src/engine/embedded/locking/lock.js";
@@ -26,6 +26,7 @@ import {
 } from "../../support/engine/engine-kit.js";
 import { smallDisk } from "../../support/engine/small-disk.js";
 import { seedOf, tortureFactor } from "../../support/engine/torture-options.js";
+import { encodeHeader, endOfArchive, padding } from "../../support/old-tar.js";
 import { createRandom } from "../../support/random.js";
 import { withoutSmallDisk } from "../../support/worlds/needs.js";
 
@@ -144,6 +145,100 @@ test("other programs can read the archive", async (t) => {
   assert.equal(fs.readFileSync(join(target, "maxclaw-backup", "home", "secrets.json"), "utf8"), '{"KEY":"hidden"}');
   const manifest = JSON.parse(fs.readFileSync(join(target, "maxclaw-backup", "manifest.json"), "utf8"));
   assert.deepEqual([manifest.format, manifest.version, manifest.workspaceInHome], ["maxclaw-backup", 1, "workspace"]);
+});
+
+test("a backup of before, whose archive maxclaw wrote by itself, is restored as it was", async (t) => {
+  const folder = tempFolder(t);
+  const long = `${"long ".repeat(30)}名前`;
+  const content: Readonly<Record<string, string>> = {
+    "home/config.json": "{}",
+    "workspace/notes.md": "n".repeat(5000),
+    [`workspace/${long}`]: "short",
+    "workspace/empty": "",
+  };
+  const about = { mode: 0o640, modifiedAt: Date.parse("2026-01-02T03:04:05Z") };
+  const files = Object.entries(content).map(([path, text]) => ({
+    path,
+    bytes: Buffer.byteLength(text),
+    sha256: createHash("sha256").update(text).digest("hex"),
+  }));
+  const manifest = JSON.stringify({
+    ...{ format: "maxclaw-backup", version: 1, maxclaw: "0.1.0", createdAt: "2026-01-02T03:04:05Z", isLive: false },
+    ...{ home: "/x", workspace: "/x/workspace", workspaceInHome: "workspace", hasSecrets: false, placeholders: [] },
+    files,
+    leftOut: [],
+  });
+  const entry = (path: string, text: string): readonly Buffer[] => [
+    encodeHeader({ path: `maxclaw-backup/${path}`, type: "file", bytes: Buffer.byteLength(text), ...about }),
+    Buffer.from(text),
+    padding(Buffer.byteLength(text)),
+  ];
+  const link = { path: "maxclaw-backup/workspace/link", type: "link", bytes: 0, target: long, ...about } as const;
+  const blocks = [
+    encodeHeader({ path: "maxclaw-backup", type: "folder", bytes: 0, ...about }),
+    ...Object.entries(content).flatMap(([path, text]) => entry(path, text)),
+    encodeHeader(link),
+    ...entry("manifest.json", manifest),
+    endOfArchive(),
+  ];
+  const file = write(join(folder, "old.tar.gz"), gzipSync(Buffer.concat(blocks)));
+  const home = join(folder, "home");
+  await restore(file, home);
+  for (const [path, text] of Object.entries(content)) {
+    const restored = join(home, path.replace(/^home\//, ""));
+    assert.equal(fs.readFileSync(restored, "utf8"), text, path);
+    assert.deepEqual(
+      [fs.statSync(restored).mode & 0o777, fs.statSync(restored).mtimeMs],
+      [0o640, about.modifiedAt],
+      path,
+    );
+  }
+  assert.equal(fs.readlinkSync(join(home, "workspace/link")), long);
+});
+
+test("times of the next century, names of any length and modes of none are restored", async (t) => {
+  const { folder, home, file, backUp } = await openHome(t);
+  const name = `${"d".repeat(200)}/${"f".repeat(120)}.txt`;
+  const made = join(home, "workspace", name);
+  fs.mkdirSync(join(made, ".."), { recursive: true });
+  fs.writeFileSync(made, "x");
+  const late = Date.parse("2105-06-07T08:09:10Z");
+  fs.utimesSync(made, late / 1000, late / 1000);
+  const bare = join(home, "workspace/bare");
+  fs.writeFileSync(bare, "y", { mode: 0o600 });
+  await backUp();
+  const again = join(folder, "again");
+  await restore(file, again);
+  assert.equal(fs.statSync(join(again, "workspace", name)).mtimeMs, late);
+  assert.equal(fs.statSync(join(again, "workspace/bare")).mode & 0o777, 0o600);
+});
+
+test("what stops an archive is told, whether it is what is read or where it is written", async (t) => {
+  const folder = tempFolder(t);
+  const bytes = 300_000;
+  const entry = { path: "x", type: "file", bytes, mode: 0o600, modifiedAt: 0 } as const;
+  const written = (name: string, content: () => AsyncIterable<Buffer>): Promise<void> =>
+    writeArchive(
+      join(folder, name),
+      async (tar) => {
+        for (let n = 0; n < 20; n += 1) await tar.add({ ...entry, path: `x${n}` }, content());
+      },
+      never,
+    );
+  async function* whole() {
+    yield randomBytes(bytes);
+  }
+  async function* short() {
+    yield randomBytes(bytes - 1);
+  }
+  async function* failing() {
+    yield randomBytes(1000);
+    throw new Error("the disk cannot be read");
+  }
+  await written("whole", whole);
+  await assert.rejects(written("short", short), /mismatch/);
+  await assert.rejects(written("failing", failing), /the disk cannot be read/);
+  await assert.rejects(written("whole", whole), /EEXIST/);
 });
 
 test("a restored home goes on: messages wait, and replies that may have been sent since are sent and marked", async (t) => {

@@ -71,6 +71,21 @@ const damaged: Readonly<
       "latin1",
     ),
   },
+  "of Western Windows that says it is UTF-8": {
+    body: Buffer.from(
+      "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n\x84Please pay the rent of 900 \x80\x93\r\n",
+      "latin1",
+    ),
+    text: /„Please pay the rent of 900 €“/,
+  },
+  "of Western Windows whose parts cannot be found": {
+    body: Buffer.from(
+      'Content-Type: multipart/mixed; boundary="abc"\r\n\r\nPlease pay the rent of 900 \x80\r\n',
+      "latin1",
+    ),
+    isGuess: true,
+    text: /Please pay the rent of 900 €/,
+  },
   "with a type that is none": {
     body: "Content-Type: text\r\n\r\nPlease pay the rent of 900 Euro.\r\n",
     isGuess: true,

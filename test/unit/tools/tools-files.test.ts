@@ -124,6 +124,11 @@ test("Chinese in GBK is read and edited in GBK; a character that it lacks change
   assert.deepEqual(readFileSync(file), after);
   assert.match((await edit("v2", "😀")).text, /gbk, which lacks/);
   assert.deepEqual(readFileSync(file), after);
+  // As every program writes it; only Windows has one byte for it too.
+  const price = place.file(`${own}/gbk.txt`, Buffer.concat([bytes, Buffer.from([0xa2, 0xe3])]));
+  assert.equal((await place.run(readFileTool, { path: "gbk.txt" })).text, "你好，世界€");
+  assert.equal((await edit("€", "€€")).isError, false);
+  assert.deepEqual(readFileSync(price), Buffer.concat([bytes, Buffer.from([0xa2, 0xe3, 0xa2, 0xe3])]));
 });
 
 test("a CSV file of Western Windows is read and edited in its encoding, and the guess is said", async () => {

@@ -164,6 +164,8 @@ test("text is read in the encoding that the page, its mark or the server names",
       Buffer.concat([Buffer.from('<html><head><meta charset="gbk"></head><body><p>'), Buffer.from("c4e3bac3", "hex")]),
       "text/html",
     ],
+    "/euro": [Buffer.from("c4e3bac3a2e3a8bf", "hex"), "text/plain; charset=gbk"],
+    "/rare": [Buffer.from("c4e3bac395328236", "hex"), "text/plain; charset=gb2312"],
     "/mark": [Buffer.from("\uFEFF你好", "utf16le"), "text/plain"],
     "/plain": [Buffer.from("你好"), "text/plain"],
     "/unknown": [Buffer.from("你好"), "text/plain; charset=klingon"],
@@ -176,6 +178,8 @@ test("text is read in the encoding that the page, its mark or the server names",
     html(response, body, type);
   });
   for (const path of Object.keys(cases)) assert.match((await fetchPage(site.url + path)).text, /你好/, path);
+  assert.equal((await fetchPage(`${site.url}/euro`)).text, "你好€ǹ");
+  assert.equal((await fetchPage(`${site.url}/rare`)).text, "你好𠀀");
   for (const path of ["/latin", "/named"])
     assert.match((await fetchPage(`${site.url}${path}`)).text, /Grüße – “5 €”/, path);
 });

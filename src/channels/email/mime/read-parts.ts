@@ -1,4 +1,5 @@
 import type { AttachmentStream } from "mailparser";
+import { decodeWindows } from "../../../util/text/windows-charset.js";
 import { unflow } from "../text/flowed.js";
 import { loadHtmlReader } from "../text/html-text.js";
 
@@ -150,16 +151,11 @@ function textOf(part: Part, lettersOf: (part: Part) => string): string {
 function decoded(text: string | undefined, bytes: Buffer): { readonly text: string; readonly isSure: boolean } {
   const isWhole = text !== undefined && !text.includes("\ufffd");
   if (isWhole) return { text, isSure: true };
-  for (const charset of ["utf-8", "windows-1252"])
-    try {
-      return {
-        text: new TextDecoder(charset, { fatal: true }).decode(bytes),
-        isSure: charset === "utf-8" && text !== undefined,
-      };
-    } catch {
-      // Not in this charset.
-    }
-  return { text: text ?? bytes.toString(), isSure: false };
+  try {
+    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes), isSure: text !== undefined };
+  } catch {
+    return { text: decodeWindows(bytes, "windows-1252"), isSure: false };
+  }
 }
 
 function faultsOf(root: Part, source: Buffer): readonly PartFault[] {

@@ -1,3 +1,4 @@
+import { decodeWindows } from "../../../util/text/windows-charset.js";
 import { headerBlock } from "../header-lines.js";
 
 const longestRaw = 20_000;
@@ -49,7 +50,7 @@ export function withoutEncoding(source: Buffer): Buffer {
 export function rawText(source: Buffer): string {
   const body = bodyOf(source, headerBlock(source));
   const text = body.toString("utf8");
-  const letters = text.includes("\ufffd") ? new TextDecoder("windows-1252").decode(body) : text;
+  const letters = text.includes("\ufffd") ? decodeWindows(body, "windows-1252") : text;
   const shown = letters.replace(/\p{Cc}/gu, (unit) => (unit === "\n" || unit === "\t" ? unit : "")).trim();
   return shown.length <= longestRaw ? shown : `${shown.slice(0, longestRaw)}\n\n[The rest is left out.]`;
 }

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { ChannelError, messageOf } from "../../../errors.js";
 import { linked } from "../../../util/async/linked.js";
 import { within } from "../../../util/async/within.js";
+import { codeOf } from "../../../util/error-code.js";
 import { readAccess } from "../auth/access.js";
 import type { EmailOptions } from "../options.js";
 
@@ -89,7 +90,7 @@ function fixedToken(user: string, accessToken: string) {
 }
 
 function isLoginRefused(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EAUTH";
+  return codeOf(error) === "EAUTH";
 }
 
 function toChannelError(error: unknown, host: string, hasLeft: boolean): ChannelError {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { lettersOf } from "../../../util/text/letters.js";
 
 const mostUnits = 400;
 /** What has been looked at by then is not surely known. */
@@ -53,11 +54,4 @@ function keyOf(letters: string): string {
 /** Programs show where a link leads, or do not. */
 function withoutTargets(text: string): string {
   return text.replace(/[<([](?:https?:\/\/|mailto:)[^<>()[\]\s]{1,2000}[>)\]]/gi, "");
-}
-
-function lettersOf(text: string): string {
-  return text
-    .normalize("NFKC")
-    .replace(/[^\p{L}\p{N}]/gu, "")
-    .toLowerCase();
 }

@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { ChannelError, messageOf } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
+import { isSameSecret } from "../../../util/same-secret.js";
 
 export interface WebhookOptions {
   /** Where Telegram reaches this gateway: an `https://` address that somebody passes on to `host` and `port`. */
@@ -27,13 +27,12 @@ export async function openWebhook(
   log: Logger,
 ): Promise<{ readonly port: number } & AsyncDisposable> {
   const path = new URL(options.url).pathname;
-  const secret = digest(options.secret);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const end = (status: number): void => void response.writeHead(status, { connection: "close" }).end();
     if (new URL(request.url ?? "/", "http://localhost").pathname !== path) return end(404);
     if (request.method !== "POST") return end(405);
-    if (!timingSafeEqual(digest(String(request.headers["x-telegram-bot-api-secret-token"] ?? "")), secret))
+    if (!isSameSecret(String(request.headers["x-telegram-bot-api-secret-token"] ?? ""), options.secret))
       return end(401);
     const body = await readBody(request);
     if (body === undefined) return end(413);
@@ -82,8 +81,4 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
     if (bytes > largestUpdate) return undefined;
   }
   return Buffer.concat(chunks).toString("utf8");
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }

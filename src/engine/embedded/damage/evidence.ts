@@ -1,10 +1,10 @@
 import * as fs from "node:fs";
-import { open } from "node:fs/promises";
 import type { InboundMessage } from "../../../bus/messages.js";
 import type { EventOf, StoredEvent } from "../../../events/event.js";
 import { messageIn } from "../../../events/queued-message.js";
 import type { Operation } from "../journal/operations.js";
-import { eachLogLine, run } from "../logs/log-reading.js";
+import { eachLine } from "../logs/line-walk.js";
+import { parseEventLine } from "../logs/log-reading.js";
 import { rememberedMs } from "../seen/seen-ids.js";
 import type { LiveRecords } from "../state.js";
 
@@ -41,7 +41,10 @@ export async function gatherEvidence(records: LiveRecords, logs: readonly string
   };
   for (const path of logs) {
     if ((fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < since) continue;
-    await readLog(path, note);
+    await eachLine(path, (bytes) => {
+      const event = parseEventLine(bytes);
+      if (event !== undefined) note(event);
+    });
   }
   // What has not come into the logs yet.
   for (const { tail } of records.sessions.all()) for (const { event } of tail) note(event);
@@ -61,19 +64,6 @@ export async function gatherEvidence(records: LiveRecords, logs: readonly string
     ),
     accepted: new Map([...queued].map(([id, { timestamp }]) => [id, Date.parse(timestamp)])),
   };
-}
-
-async function readLog(path: string, note: (event: StoredEvent) => void): Promise<void> {
-  const file = await open(path, "r");
-  try {
-    const { size } = await file.stat();
-    await run(
-      file,
-      eachLogLine({ size }, ({ event }) => event !== undefined && note(event)),
-    );
-  } finally {
-    await file.close();
-  }
 }
 
 function endedBy(event: StoredEvent): readonly string[] {

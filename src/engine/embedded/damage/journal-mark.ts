@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
+import { codeOf } from "../../../util/error-code.js";
 import { readOnly } from "../../../util/files/real-path.js";
-import { codeOf } from "../files.js";
 import { decodeLine, encodeLine } from "../journal/line.js";
 
 /** A file in the home that names a transaction of the journal which was safe on the disk. */

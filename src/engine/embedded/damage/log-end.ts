@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import type { StoredEvent } from "../../../events/event.js";
-import { codeOf } from "../files.js";
 import { encodeLine } from "../journal/line.js";
-import { checkEnd, eachLogLine, findEnd, type LogEnd, runBlocking } from "../logs/log-reading.js";
+import { openIfThere, runBlocking } from "../logs/line-walk.js";
+import { checkEnd, eachLogLine, findEnd, type LogEnd } from "../logs/log-reading.js";
 
 export interface FoundEnd extends LogEnd {
   /** Of the file. */
@@ -48,13 +48,8 @@ export function readTornTail(
 }
 
 function withFile<T>(path: string, missing: T, read: (fd: number) => T): T {
-  let fd: number;
-  try {
-    fd = fs.openSync(path, "r");
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return missing;
-    throw error;
-  }
+  const fd = openIfThere(path);
+  if (fd === undefined) return missing;
   try {
     return read(fd);
   } finally {

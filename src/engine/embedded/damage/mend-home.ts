@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import type { Logger } from "../../../log.js";
 import { damageKind, type LogDamage, parseLogDamage } from "../../log-damage.js";
-import { eachLine } from "../inspect/stored-files.js";
 import { loadJournal } from "../journal/load.js";
 import { putAway } from "../journal/put-away.js";
+import { eachLine } from "../logs/line-walk.js";
 import { parseEventLine } from "../logs/log-reading.js";
 import { createParts } from "../parts.js";
 

@@ -1,9 +1,11 @@
 import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { StoredEvent } from "../../../events/event.js";
-import { codeOf, writeFully } from "../files.js";
+import { codeOf } from "../../../util/error-code.js";
+import { writeFully } from "../files.js";
 import { encodeLine } from "../journal/line.js";
-import { eachLogLine, type LogEnd, runBlocking } from "../logs/log-reading.js";
+import { runBlocking } from "../logs/line-walk.js";
+import { eachLogLine, type LogEnd } from "../logs/log-reading.js";
 import { salvageEvents } from "./salvage.js";
 import { gapsIn, outside, type SeqRange } from "./seq-range.js";
 

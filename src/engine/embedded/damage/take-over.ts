@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import type { Logger } from "../../../log.js";
-import { syncFolder } from "../files.js";
+import { syncPath } from "../../../util/files/sync-path.js";
 import { applyLines, createSegment } from "../journal/load.js";
 import { journalFolder, listSegments, parseSegment } from "../journal/segment.js";
 import { LiveRecords } from "../state.js";
@@ -55,7 +55,7 @@ export async function takeOverFromLogs(options: TakeOverOptions): Promise<TakenO
   const tx = Math.max(marks.tx ?? 0, found?.tx ?? 0);
   await createSegment(folder, (segments.at(-1)?.number ?? 0) + 1, tx, records);
   for (const { path } of segments) fs.unlinkSync(path);
-  await syncFolder(folder);
+  await syncPath(folder);
   resetMarks(home, logsMark, tx);
   return { ...taken, setAside: kept };
 }

@@ -2,13 +2,13 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import type { StoredEvent } from "../../../events/event.js";
 import { type Logger, silentLog } from "../../../log.js";
+import { codeOf } from "../../../util/error-code.js";
 import type { LedgerEntry } from "../../engine.js";
-import { codeOf } from "../files.js";
 import { applyLines } from "../journal/load.js";
 import { journalFolder, listSegments, parseSegment, readIfThere } from "../journal/segment.js";
+import { eachLine } from "../logs/line-walk.js";
 import { parseEventLine } from "../logs/log-reading.js";
 import { LiveRecords } from "../state.js";
-import { eachLine } from "./stored-files.js";
 
 const logSuffix = ".events.jsonl";
 const kinds = ["user_message_queued", "turn_execution_", "error_occurred"].map((kind) =>

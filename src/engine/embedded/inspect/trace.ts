@@ -1,6 +1,7 @@
 import type { EventOf, StoredEvent } from "../../../events/event.js";
+import { eachLine } from "../logs/line-walk.js";
 import { parseEventLine } from "../logs/log-reading.js";
-import { eachLine, readStoredJournal, type StoredFiles, type StoredJournal } from "./stored-files.js";
+import { readStoredJournal, type StoredFiles, type StoredJournal } from "./stored-files.js";
 
 /** Where in a file an event is. */
 export type TracedPosition =

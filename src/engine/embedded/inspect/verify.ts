@@ -1,11 +1,12 @@
 import { dirname } from "node:path";
 import { EngineError } from "../../../errors.js";
 import type { StoredEvent } from "../../../events/event.js";
+import { eachLine } from "../logs/line-walk.js";
 import { parseEventLine } from "../logs/log-reading.js";
 import { seenFolder } from "../seen/format.js";
 import { checkSealed } from "../seen/open-sealed.js";
 import { type EventProblem, SessionCheck } from "./check-session.js";
-import { eachLine, readStoredJournal, type StoredFiles, type StoredJournal } from "./stored-files.js";
+import { readStoredJournal, type StoredFiles, type StoredJournal } from "./stored-files.js";
 
 export interface EventReport {
   readonly sessions: number;

@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { EngineError, messageOf } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
-import { syncFolder, writeFully } from "../files.js";
+import { syncPath } from "../../../util/files/sync-path.js";
+import { writeFully } from "../files.js";
 import { encodeLine } from "./line.js";
 import { encodeTransaction, type Operation } from "./operations.js";
 import { Reserve } from "./reserve.js";
@@ -204,7 +205,7 @@ export class Journal {
   async drop(old: SegmentFile & { readonly fd: number }): Promise<void> {
     fs.closeSync(old.fd);
     fs.rmSync(old.path, { force: true });
-    await syncFolder(dirname(old.path));
+    await syncPath(dirname(old.path));
   }
 
   async close(): Promise<void> {
@@ -233,7 +234,7 @@ export class Journal {
       const tx = this.#tx;
       try {
         await fdatasync(segment.fd);
-        if (!segment.isListed) await syncFolder(dirname(segment.path));
+        if (!segment.isListed) await syncPath(dirname(segment.path));
       } catch (error) {
         this.#waiters.unshift(...batch);
         this.fail(new Error(`The journal could not be synced: ${messageOf(error)}`, { cause: error }));

@@ -2,9 +2,10 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { EngineError } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
+import { syncPath } from "../../../util/files/sync-path.js";
 import { assertWhole } from "../damage/continuity.js";
 import { readMarks } from "../damage/journal-mark.js";
-import { syncFolder, writeFully } from "../files.js";
+import { writeFully } from "../files.js";
 import { seenFolder } from "../seen/format.js";
 import { openAll } from "../seen/open-sealed.js";
 import { removeUnnamed } from "../seen/seen-keeper.js";
@@ -112,8 +113,8 @@ function syncNow(path: string): void {
 }
 
 async function syncEntries(folder: string): Promise<void> {
-  await syncFolder(folder);
-  await syncFolder(join(folder, ".."));
+  await syncPath(folder);
+  await syncPath(join(folder, ".."));
 }
 
 /** Applies the good lines before `end` in order; returns the number of the last transaction. */

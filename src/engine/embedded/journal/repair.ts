@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { type Logger, silentLog } from "../../../log.js";
+import { syncPath } from "../../../util/files/sync-path.js";
 import { readMarks, resetMarks } from "../damage/journal-mark.js";
-import { syncFolder } from "../files.js";
 import { seenFolder } from "../seen/format.js";
 import { findSealed } from "../seen/open-sealed.js";
 import { LiveRecords } from "../state.js";
@@ -80,7 +80,7 @@ export async function repairJournal(
   await createSegment(folder, (all.at(-1)?.number ?? 0) + 1, lastTx, records);
   assertHeld();
   for (const { path } of all) fs.unlinkSync(path);
-  await syncFolder(folder);
+  await syncPath(folder);
   resetMarks(home, logsMark, lastTx);
   return { setAside, lostBytes, keptTransactions };
 }

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { EngineError } from "../../../errors.js";
-import { codeOf } from "../files.js";
+import { codeOf } from "../../../util/error-code.js";
 import { decodeLine, encodeLine } from "./line.js";
 import {
   encodeCheckpoint,

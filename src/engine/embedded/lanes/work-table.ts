@@ -1,5 +1,5 @@
+import { deepFreeze } from "../../../util/deep-freeze.js";
 import type { DeadLetter, QueueName, StoredWork, Work } from "../../engine.js";
-import { deepFreeze } from "../files.js";
 import type { Operation } from "../journal/operations.js";
 import type { Run, Suspicion } from "./suspicion.js";
 

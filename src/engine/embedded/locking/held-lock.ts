@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import { performance } from "node:perf_hooks";
 import { EngineError, messageOf } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
-import { codeOf } from "../files.js";
+import { codeOf } from "../../../util/error-code.js";
 import { toStartFailure } from "../start-failure.js";
 import { type LockContent, readLockFile, writeOpenLock } from "./lock-file.js";
 

@@ -1,5 +1,5 @@
 import * as fs from "node:fs";
-import { codeOf } from "../files.js";
+import { codeOf } from "../../../util/error-code.js";
 import { flock, isShared, type KernelAnswer } from "./kernel-lock.js";
 import { type FoundLock, type LockContent, readLockFile } from "./lock-file.js";
 import { isRunning, isSameHost, ownHost } from "./process-host.js";

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import { z } from "zod";
-import { codeOf } from "../files.js";
+import { codeOf } from "../../../util/error-code.js";
 
 const processHost = z.object({ host: z.string(), boot: z.string().optional(), pids: z.string().optional() });
 

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { EngineError } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
-import { codeOf } from "../files.js";
+import { codeOf } from "../../../util/error-code.js";
 import { toStartFailure } from "../start-failure.js";
 import { HeldLock } from "./held-lock.js";
 import { defaultLeaseMs, type Holding, holdingOf, watchLease } from "./holding.js";

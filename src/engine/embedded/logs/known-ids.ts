@@ -1,11 +1,9 @@
-import * as fs from "node:fs";
 import { crc32 } from "node:zlib";
 import type { EventDraft, StoredEvent } from "../../../events/event.js";
 import { isNewId } from "../../../util/ids.js";
-import { codeOf } from "../files.js";
+import { eachLineNow } from "./line-walk.js";
 import { parseEventLine } from "./log-reading.js";
 
-const pieceBytes = 1024 * 1024;
 /** The id stands at the beginning of each line. */
 const beginning = 160;
 
@@ -43,39 +41,11 @@ export function toLogged(event: StoredEvent): LoggedEvent {
  */
 export function readLoggedIds(path: string, size: number, afterSeq: number): Map<string, LoggedEvent> {
   const found = new Map<string, LoggedEvent>();
-  for (const line of linesOf(path, size)) {
+  eachLineNow(path, size, (line) => {
     const id = /"event_id":"([^"]+)"/.exec(line.toString("latin1", 0, beginning))?.[1];
-    if (id === undefined || isNewId(id)) continue;
+    if (id === undefined || isNewId(id)) return;
     const event = parseEventLine(line);
     if (event !== undefined && event.seq > afterSeq) found.set(event.event_id, toLogged(event));
-  }
+  });
   return found;
-}
-
-function* linesOf(path: string, size: number): Iterable<Buffer> {
-  let fd: number;
-  try {
-    fd = fs.openSync(path, "r");
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return;
-    throw error;
-  }
-  try {
-    let rest: Buffer = Buffer.alloc(0);
-    for (let position = 0; position < size; ) {
-      const piece = Buffer.allocUnsafe(Math.min(pieceBytes, size - position));
-      const length = fs.readSync(fd, piece, 0, piece.length, position);
-      if (length === 0) return;
-      position += length;
-      const bytes = Buffer.concat([rest, piece.subarray(0, length)]);
-      let start = 0;
-      for (let lf = bytes.indexOf(0x0a); lf !== -1; lf = bytes.indexOf(0x0a, start)) {
-        yield bytes.subarray(start, lf + 1);
-        start = lf + 1;
-      }
-      rest = bytes.subarray(start);
-    }
-  } finally {
-    fs.closeSync(fd);
-  }
 }

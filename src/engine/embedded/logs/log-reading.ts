@@ -1,40 +1,8 @@
-import * as fs from "node:fs";
-import type { FileHandle } from "node:fs/promises";
 import { EngineError } from "../../../errors.js";
 import type { StoredEvent } from "../../../events/event.js";
 import { decodeLine } from "../journal/line.js";
 import { isKnownVersion, isStoredEventShape } from "../journal/operations.js";
-
-const chunkBytes = 64 * 1024;
-
-interface ReadRequest {
-  readonly position: number;
-  readonly length: number;
-}
-
-/** A way through a file, told as the reads it needs: run it with blocking reads or without. */
-type Reading<T> = Generator<ReadRequest, T, Buffer>;
-
-export function runBlocking<T>(fd: number, reading: Reading<T>): T {
-  let step = reading.next();
-  while (!step.done) {
-    const { position, length } = step.value;
-    const buffer = Buffer.allocUnsafe(length);
-    step = reading.next(buffer.subarray(0, fs.readSync(fd, buffer, 0, length, position)));
-  }
-  return step.value;
-}
-
-export async function run<T>(file: FileHandle, reading: Reading<T>): Promise<T> {
-  let step = reading.next();
-  while (!step.done) {
-    const { position, length } = step.value;
-    const buffer = Buffer.allocUnsafe(length);
-    const { bytesRead } = await file.read(buffer, 0, length, position);
-    step = reading.next(buffer.subarray(0, bytesRead));
-  }
-  return step.value;
-}
+import { chunkBytes, type Line, LineWalk, type Reading } from "./line-walk.js";
 
 export interface LogLine {
   readonly start: number;
@@ -49,56 +17,23 @@ export interface LogToRead {
   readonly sessionKey?: string | undefined;
 }
 
-/** The lines of a session log from an offset on. */
-class LineCursor {
-  #start: number;
-  readonly #log: LogToRead;
-  #buffer: Buffer = Buffer.alloc(0);
+/** The lines of a session log from an offset on, read as events. */
+function walkFrom(start: number, { size }: LogToRead): LineWalk {
+  return new LineWalk(start, { size: () => size });
+}
 
-  constructor(start: number, log: LogToRead) {
-    this.#start = start;
-    this.#log = log;
-  }
+function* nextOf(walk: LineWalk, { sessionKey }: LogToRead): Reading<LogLine | undefined> {
+  const line = yield* walk.next();
+  return line === undefined ? undefined : toLogLine(line, sessionKey);
+}
 
-  /** Moves behind the next LF. */
-  *skipLine(): Reading<void> {
-    yield* this.#nextBytes();
-  }
-
-  *next(onLine?: (line: LogLine, bytes: Buffer) => void): Reading<LogLine | undefined> {
-    const start = this.#start;
-    const bytes = yield* this.#nextBytes();
-    if (bytes === undefined) return undefined;
-    const line = { start, end: this.#start, event: parseEventLine(bytes, this.#log.sessionKey) };
-    onLine?.(line, bytes);
-    return line;
-  }
-
-  *#nextBytes(): Reading<Buffer | undefined> {
-    for (let searched = 0; ; ) {
-      const lf = this.#buffer.indexOf(0x0a, searched);
-      if (lf !== -1) return this.#take(lf + 1);
-      searched = this.#buffer.length;
-      const position = this.#start + searched;
-      const length = Math.min(this.#log.size - position, Math.max(chunkBytes, searched));
-      const chunk = length > 0 ? yield { position, length } : undefined;
-      if (chunk === undefined || chunk.length === 0) return searched === 0 ? undefined : this.#take(searched);
-      this.#buffer = searched === 0 ? chunk : Buffer.concat([this.#buffer, chunk]);
-    }
-  }
-
-  #take(length: number): Buffer {
-    const bytes = this.#buffer.subarray(0, length);
-    this.#buffer = this.#buffer.subarray(length);
-    this.#start += length;
-    return bytes;
-  }
+function toLogLine({ start, end, bytes }: Line, sessionKey: string | undefined): LogLine {
+  return { start, end, event: parseEventLine(bytes, sessionKey) };
 }
 
 /** Calls back with each line and its bytes, which are void afterwards. */
-export function* eachLogLine(log: LogToRead, onLine: (line: LogLine, bytes: Buffer) => void): Reading<void> {
-  const cursor = new LineCursor(0, log);
-  while ((yield* cursor.next(onLine)) !== undefined);
+export function eachLogLine(log: LogToRead, onLine: (line: LogLine, bytes: Buffer) => void): Reading<void> {
+  return walkFrom(0, log).each((line) => onLine(toLogLine(line, log.sessionKey), line.bytes));
 }
 
 /**
@@ -127,11 +62,12 @@ function* seek(log: LogToRead, seq: number): Reading<number> {
   let high = log.size;
   while (high - low > chunkBytes) {
     const middle = low + Math.floor((high - low) / 2);
-    const cursor = new LineCursor(middle, log);
-    yield* cursor.skipLine();
-    let line = yield* cursor.next();
+    const walk = walkFrom(middle, log);
+    // Most likely part of a line.
+    yield* walk.next();
+    let line = yield* nextOf(walk, log);
     // A damaged line tells nothing: ask the ones behind it.
-    while (line !== undefined && line.event === undefined && line.start < high) line = yield* cursor.next();
+    while (line !== undefined && line.event === undefined && line.start < high) line = yield* nextOf(walk, log);
     if (line?.event !== undefined && line.event.seq < seq) low = line.end;
     else high = middle;
   }
@@ -147,12 +83,12 @@ export interface LogRange {
 
 /** Up to `limit` events with seq > afterSeq. */
 export function* readRange(log: LogToRead, afterSeq: number, limit: number): Reading<LogRange> {
-  const cursor = new LineCursor(yield* seek(log, afterSeq + 1), log);
+  const walk = walkFrom(yield* seek(log, afterSeq + 1), log);
   const events: StoredEvent[] = [];
   let last = afterSeq;
   let isDamaged = false;
   while (events.length < limit) {
-    const line = yield* cursor.next();
+    const line = yield* nextOf(walk, log);
     if (line === undefined) break;
     if (line.event === undefined) isDamaged = true;
     else if (line.event.seq <= last) {
@@ -177,21 +113,11 @@ export interface LogEnd {
 const emptyLog: LogEnd = { goodEnd: 0, lastSeq: 0, lastTime: 0 };
 
 /** The last good line, looked for from the end of the file, and the highest number in it or shortly before it. */
-export function* findEnd({ size, sessionKey }: LogToRead): Reading<LogEnd> {
-  let end = size;
-  let bytes: Buffer = Buffer.alloc(0);
-  while (end > 0) {
-    const lf = bytes.length < 2 ? -1 : bytes.lastIndexOf(0x0a, bytes.length - 2);
-    const start = end - bytes.length;
-    if (lf === -1 && start > 0) {
-      const length = Math.min(start, Math.max(chunkBytes, bytes.length));
-      bytes = Buffer.concat([yield { position: start - length, length }, bytes]);
-      continue;
-    }
-    const event = parseEventLine(bytes.subarray(lf + 1), sessionKey);
-    if (event !== undefined) return highest(end, [event, ...eventsIn(bytes.subarray(0, lf + 1), sessionKey)]);
-    end = start + lf + 1;
-    bytes = bytes.subarray(0, lf + 1);
+export function* findEnd(log: LogToRead): Reading<LogEnd> {
+  const walk = walkFrom(log.size, log);
+  for (let line = yield* walk.previous(); line !== undefined; line = yield* walk.previous()) {
+    const event = parseEventLine(line.bytes, log.sessionKey);
+    if (event !== undefined) return highest(line.end, [event, ...eventsBefore(walk, log)]);
   }
   return emptyLog;
 }
@@ -205,14 +131,12 @@ function highest(goodEnd: number, events: readonly StoredEvent[]): LogEnd {
   };
 }
 
-function eventsIn(bytes: Buffer, sessionKey: string | undefined): readonly StoredEvent[] {
+/** Those in front of it that have been read already. */
+function eventsBefore(walk: LineWalk, { sessionKey }: LogToRead): readonly StoredEvent[] {
   const events: StoredEvent[] = [];
-  for (let start = 0; start < bytes.length; ) {
-    const end = bytes.indexOf(0x0a, start) + 1;
-    if (end === 0) break;
-    const event = parseEventLine(bytes.subarray(start, end), sessionKey);
+  for (let line = walk.previousRead(); line !== undefined; line = walk.previousRead()) {
+    const event = parseEventLine(line.bytes, sessionKey);
     if (event !== undefined) events.push(event);
-    start = end;
   }
   return events;
 }
@@ -223,9 +147,9 @@ function eventsIn(bytes: Buffer, sessionKey: string | undefined): readonly Store
  */
 export function* checkEnd(log: LogToRead, seq: number): Reading<LogEnd> {
   const start = yield* seek(log, seq);
-  const cursor = new LineCursor(start, log);
+  const walk = walkFrom(start, log);
   let end: LogEnd | undefined;
-  for (let line = yield* cursor.next(); line !== undefined; line = yield* cursor.next()) {
+  for (let line = yield* nextOf(walk, log); line !== undefined; line = yield* nextOf(walk, log)) {
     const isUncertain = (end?.lastSeq ?? 0) >= seq;
     if (line.event === undefined) {
       if (isUncertain) break;

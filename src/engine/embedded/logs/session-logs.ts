@@ -1,17 +1,22 @@
 import * as fs from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { LRUCache } from "lru-cache";
 import { EngineError, messageOf } from "../../../errors.js";
 import type { EventDraft, StoredEvent } from "../../../events/event.js";
 import type { Logger } from "../../../log.js";
+import { deepFreeze } from "../../../util/deep-freeze.js";
+import { codeOf } from "../../../util/error-code.js";
+import { syncPath } from "../../../util/files/sync-path.js";
 import { isNewId } from "../../../util/ids.js";
 import { type FoundEnd, findLogEnd, readTornTail } from "../damage/log-end.js";
 import { damagedCopies, type FoundDamage, type LogToMend, mendLog, setAside } from "../damage/mend-log.js";
 import { gapsIn, outside, type SeqRange } from "../damage/seq-range.js";
-import { codeOf, deepFreeze, syncFolder, writeFully } from "../files.js";
+import { writeFully } from "../files.js";
 import { encodeLine } from "../journal/line.js";
 import { asKnown, type KnownEvent, type LoggedEvent, readLoggedIds, toLogged } from "./known-ids.js";
-import { type LogEnd, type LogRange, readRange, run } from "./log-reading.js";
+import { run } from "./line-walk.js";
+import { type LogEnd, type LogRange, readRange } from "./log-reading.js";
 import { pendingOf, type Session, type SessionTable, trim } from "./session-table.js";
 
 const restingSessions = 64;
@@ -38,14 +43,16 @@ interface SessionLogsOptions {
 export class SessionLogs {
   readonly #table: SessionTable;
   readonly #options: SessionLogsOptions;
-  /** Sessions at rest that still have events in memory, the longest unused first. */
-  readonly #resting = new Map<string, Session>();
+  /** The sessions used last, which alone keep flushed events in memory. */
+  readonly #resting: LRUCache<string, Session>;
   readonly #unsyncedFiles = new Set<string>();
   readonly #unsyncedFolders = new Set<string>();
 
   constructor(table: SessionTable, options: SessionLogsOptions) {
     this.#table = table;
     this.#options = options;
+    const dispose = (session: Session): void => table.forget(session);
+    this.#resting = new LRUCache({ max: restingSessions, dispose, noDisposeOnSet: true });
   }
 
   /**
@@ -63,7 +70,7 @@ export class SessionLogs {
         throw this.#unusable(key, "read", error);
       }
     }
-    this.#rest(session);
+    this.#resting.set(key, session);
     return session;
   }
 
@@ -140,7 +147,7 @@ export class SessionLogs {
     try {
       // Node has four threads for files: the journal's syncs must find one free.
       for (let next = 0; next < files.length; next += 2) await Promise.all(files.slice(next, next + 2).map(syncFile));
-      for (const folder of folders) await syncFolder(folder);
+      for (const folder of folders) await syncPath(folder);
     } catch (error) {
       for (const path of files) this.#unsyncedFiles.add(path);
       for (const folder of folders) this.#unsyncedFolders.add(folder);
@@ -314,18 +321,6 @@ export class SessionLogs {
       throw this.#unusable(key, "read", error);
     } finally {
       await file.close();
-    }
-  }
-
-  /** Only a few sessions keep flushed events in memory; the ones used last. */
-  #rest(session: Session): void {
-    this.#resting.delete(session.key);
-    this.#resting.set(session.key, session);
-    if (this.#resting.size <= restingSessions) return;
-    for (const [key, oldest] of this.#resting) {
-      this.#resting.delete(key);
-      this.#table.forget(oldest);
-      break;
     }
   }
 

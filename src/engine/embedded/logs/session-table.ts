@@ -1,6 +1,6 @@
 import type { GatewayEvent, StoredEvent } from "../../../events/event.js";
+import { deepFreeze } from "../../../util/deep-freeze.js";
 import { isNewId } from "../../../util/ids.js";
-import { deepFreeze } from "../files.js";
 import type { Operation } from "../journal/operations.js";
 import { type LoggedEvent, toLogged } from "./known-ids.js";
 

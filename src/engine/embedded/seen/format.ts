@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { codeOf } from "../files.js";
+import { codeOf } from "../../../util/error-code.js";
 import { decodeLine, encodeLine } from "../journal/line.js";
 
 /*

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { crc32 } from "node:zlib";
-import { syncFolder } from "../files.js";
+import { syncPath } from "../../../util/files/sync-path.js";
 import { Filter } from "./filter.js";
 import {
   blockBytes,
@@ -77,8 +77,8 @@ export class SealedWriter {
         return undefined;
       }
       fs.renameSync(this.#unfinished, join(this.#folder, this.#name));
-      await syncFolder(this.#folder);
-      await syncFolder(join(this.#folder, ".."));
+      await syncPath(this.#folder);
+      await syncPath(join(this.#folder, ".."));
       return info;
     } catch (error) {
       fs.rmSync(this.#unfinished, { force: true });

@@ -1,6 +1,7 @@
 import { constants, type Stats } from "node:fs";
 import { link, lstat, mkdir, open, rename, rm, rmdir, symlink, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { isGone } from "../../../util/error-code.js";
 import { newId } from "../../../util/ids.js";
 import type { Survey, SurveyedFile } from "./survey.js";
 
@@ -183,10 +184,6 @@ function nameIn(roots: readonly TreeRoot[], full: string): string {
 
 async function inBatches<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   for (let at = 0; at < items.length; at += atOnce) await Promise.all(items.slice(at, at + atOnce).map(work));
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }
 
 function ifGone(error: unknown): void {

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { decodeLine, encodeLine } from "../../../../src/engine/embedded/journal/line.js";
+import { eachLine, LineWalk, type Reading } from "../../../../src/engine/embedded/logs/line-walk.js";
 import { findEnd, readRange } from "../../../../src/engine/embedded/logs/log-reading.js";
 import { allEvents } from "../../../support/engine/engine-crash.js";
 import { logPath, openIn, sessionOf, tempFolder, titled, titlesOf, until } from "../../../support/engine/engine-kit.js";
@@ -10,15 +11,15 @@ import { logPath, openIn, sessionOf, tempFolder, titled, titlesOf, until } from 
 const other = "telegram:99";
 
 /** Runs a reading over bytes in memory and counts what it reads. */
-function readFrom<T>(content: Buffer, reading: Generator<{ position: number; length: number }, T, Buffer>) {
+function readFrom<T>(content: Buffer, reading: Reading<T>) {
   let reads = 0;
   let bytes = 0;
   let step = reading.next();
   while (!step.done) {
-    const { position, length } = step.value;
+    const { position, into } = step.value;
     reads += 1;
-    bytes += length;
-    step = reading.next(content.subarray(position, position + length));
+    bytes += into.length;
+    step = reading.next(content.copy(into, 0, position));
   }
   return { value: step.value, reads, bytes };
 }
@@ -71,6 +72,60 @@ test("any range of a log with lines of any length is read right, also from behin
     const touches = afterSeq <= damagedIndex + 5 && afterSeq + 4 >= damagedIndex + 5;
     assert.equal(value.isDamaged, touches, `after ${afterSeq}`);
   }
+});
+
+test("a walk through lines of any length gives the same ones forward, back, and forward again", () => {
+  const contents = ["", "\n", "a", "a\n", "\n\n", "a\nb", "a\n\nb\n", `${"x".repeat(50)}\ny\n`, `a\n${"z".repeat(33)}`];
+  for (let n = 0; n < 40; n += 1)
+    contents.push(
+      Array.from({ length: n * 3 }, (_, i) => ((i * n) % 5 === 0 ? "\n" : "q".repeat((i * 7) % (n + 1)))).join(""),
+    );
+  for (const text of contents)
+    for (const pieceBytes of [1, 2, 7, 16, 64]) {
+      const content = Buffer.from(text);
+      const size = () => content.length;
+      const expected = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+      const seen: string[] = [];
+      function* thereAndBack(): Reading<void> {
+        const walk = new LineWalk(0, { size, pieceBytes });
+        for (let round = 0; round < 2; round += 1) {
+          for (let line = yield* walk.next(); line !== undefined; line = yield* walk.next()) {
+            assert.equal(line.bytes.toString(), text.slice(line.start, line.end));
+            seen.push(line.bytes.toString());
+          }
+          for (let line = yield* walk.previous(); line !== undefined; line = yield* walk.previous()) {
+            assert.equal(line.bytes.toString(), text.slice(line.start, line.end));
+            seen.push(line.bytes.toString());
+          }
+        }
+        yield* walk.each(({ bytes }) => seen.push(bytes.toString()));
+      }
+      readFrom(content, thereAndBack());
+      const back = expected.toReversed();
+      assert.deepEqual(
+        seen,
+        [...expected, ...back, ...expected, ...back, ...expected],
+        JSON.stringify([text, pieceBytes]),
+      );
+    }
+});
+
+test("each line of a file is given with its place, also of one that grows meanwhile and of none", async (t) => {
+  const path = join(tempFolder(t), "lines");
+  const seen: unknown[] = [];
+  const read = () => eachLine(path, (bytes, { line, byte }) => seen.push([bytes.toString(), line, byte]));
+  await read();
+  assert.deepEqual(seen, []);
+  const long = "x".repeat(1_500_000);
+  fs.writeFileSync(path, `a\n${long}`);
+  const reading = read();
+  fs.appendFileSync(path, "y\nb");
+  await reading;
+  assert.deepEqual(seen, [
+    ["a\n", 1, 0],
+    [`${long}y\n`, 2, 2],
+    ["b", 3, 1_500_004],
+  ]);
 });
 
 test("the end of a log is found from the end, behind any amount of damaged bytes", () => {
