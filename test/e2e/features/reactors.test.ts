@@ -106,9 +106,10 @@ test("the log names each part as it starts, in order, and as it stops, in revers
   const { log } = gateway;
   const started = named(log, "started");
   assert.deepEqual(started, [
-    "locks of the home and the workspace",
     "event bus",
+    "locks of the home and the workspace",
     "engine",
+    "own log",
     "sessions",
     "reactor log",
     "reactor typing",
