@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createAnthropicProvider } from "../../../src/providers/anthropic/anthropic.js";
 import type { ModelMessage, ModelRequest } from "../../../src/providers/provider.js";
-import { collect, hello, open, providerContract, testKey } from "../../contracts/provider.js";
+import { collect, hello, open, testKey } from "../../contracts/provider/calls.js";
+import { providerContract } from "../../contracts/provider.js";
 import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 

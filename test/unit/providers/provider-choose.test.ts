@@ -11,7 +11,7 @@ import {
   presets,
   toUsable,
 } from "../../../src/providers/catalogue/presets.js";
-import { collect, noAbort } from "../../contracts/provider.js";
+import { collect, noAbort } from "../../contracts/provider/calls.js";
 import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { type CircuitChange, createCircuits } from "../../../src/providers/circuits.js";
 import { createOpenAIProvider } from "../../../src/providers/openai/openai.js";
 import type { ModelRequest, Provider } from "../../../src/providers/provider.js";
-import { collect, failureOf, hello } from "../../contracts/provider.js";
+import { collect, failureOf, hello } from "../../contracts/provider/calls.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 

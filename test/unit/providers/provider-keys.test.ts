@@ -9,7 +9,7 @@ import {
   presets,
   toUsable,
 } from "../../../src/providers/catalogue/presets.js";
-import { collect, hello } from "../../contracts/provider.js";
+import { collect, hello } from "../../contracts/provider/calls.js";
 import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { projectFile } from "../../support/project.js";

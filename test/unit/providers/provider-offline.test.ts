@@ -4,7 +4,7 @@ import { isAbortError } from "../../../src/errors.js";
 import { createOfflineProvider } from "../../../src/providers/offline/offline.js";
 import { understand } from "../../../src/providers/offline/understand.js";
 import type { ModelMessage, ModelRequest, ProviderChunk } from "../../../src/providers/provider.js";
-import { collect, hello } from "../../contracts/provider.js";
+import { collect, hello } from "../../contracts/provider/calls.js";
 
 const tools: ModelRequest["tools"] = ["list_dir", "read_file", "write_file"].map((name) => ({
   name,

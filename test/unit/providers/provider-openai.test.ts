@@ -6,7 +6,8 @@ import { describe, test } from "node:test";
 import { createOpenAIProvider } from "../../../src/providers/openai/openai.js";
 import { createToolCallReader } from "../../../src/providers/openai/tool-calls.js";
 import type { ModelMessage, Thinking } from "../../../src/providers/provider.js";
-import { collect, hello, open, providerContract, testKey } from "../../contracts/provider.js";
+import { collect, hello, open, testKey } from "../../contracts/provider/calls.js";
+import { providerContract } from "../../contracts/provider.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 
 const wire = { create: createOpenAIProvider, startFake: startFakeOpenAI };

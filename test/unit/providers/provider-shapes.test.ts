@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { createAnthropicProvider } from "../../../src/providers/anthropic/anthropic.js";
 import { createOpenAIProvider } from "../../../src/providers/openai/openai.js";
 import type { ModelMessage, Provider, ProviderChunk } from "../../../src/providers/provider.js";
-import { collect, failureOf, hello, testKey } from "../../contracts/provider.js";
+import { collect, failureOf, hello, testKey } from "../../contracts/provider/calls.js";
 import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { type AnswerShape, answerShapes, frames } from "../../support/rules/answer-shapes.js";

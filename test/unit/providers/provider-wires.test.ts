@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { createAnthropicProvider } from "../../../src/providers/anthropic/anthropic.js";
 import { createOpenAIProvider } from "../../../src/providers/openai/openai.js";
-import { collect } from "../../contracts/provider.js";
+import { collect } from "../../contracts/provider/calls.js";
 import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { fuzzOptions } from "../../support/fuzz.js";

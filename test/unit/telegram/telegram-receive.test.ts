@@ -13,7 +13,7 @@ import { accepted, recordPublish, startChannel, textsOf } from "../../support/wo
 const token = "4242:receive-secret";
 const bot = { id: 4242, username: "maxclaw_test_bot" };
 
-function open(telegram: FakeTelegram, more: Partial<TelegramOptions> = {}, cursor?: string) {
+function open(telegram: Pick<FakeTelegram, "url">, more: Partial<TelegramOptions> = {}, cursor?: string) {
   const log = keepLog();
   const cursors: string[] = [];
   const channel = createTelegramChannel(
@@ -29,7 +29,10 @@ function open(telegram: FakeTelegram, more: Partial<TelegramOptions> = {}, curso
   return { channel, log, cursors };
 }
 
-async function failureOfRun(telegram: FakeTelegram, more: Partial<TelegramOptions> = {}): Promise<ChannelError> {
+async function failureOfRun(
+  telegram: Pick<FakeTelegram, "url">,
+  more: Partial<TelegramOptions> = {},
+): Promise<ChannelError> {
   await using running = startChannel(open(telegram, more).channel, recordPublish().publish);
   const failure = await running.ended;
   assert.ok(failure instanceof ChannelError);
@@ -231,7 +234,7 @@ test("a wait that Telegram names is passed on, and failures of server and networ
   }
   const { url } = telegram;
   await telegram.stop();
-  const gone = await failureOfRun({ ...telegram, url });
+  const gone = await failureOfRun({ url });
   assert.ok(gone.retryable);
   assert.match(gone.message, /cannot be reached: .*ECONNREFUSED/);
 });
@@ -263,8 +266,7 @@ test("a poll that is never answered is noticed", async () => {
 });
 
 test("an address that is none is said with its key", async () => {
-  await using telegram = await startFakeTelegram({ token });
-  const failure = await failureOfRun({ ...telegram, url: "api.example" });
+  const failure = await failureOfRun({ url: "api.example" });
   assert.match(failure.message, /channels\.telegram\.apiRoot/);
   assert.ok(!failure.retryable);
 });

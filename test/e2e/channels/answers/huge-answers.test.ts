@@ -7,7 +7,7 @@ import { createAnthropicProvider } from "../../../../src/providers/anthropic/ant
 import { createOpenAIProvider } from "../../../../src/providers/openai/openai.js";
 import type { Provider, ProviderChunk } from "../../../../src/providers/provider.js";
 import { sizes } from "../../../../src/providers/request/sizes.js";
-import { collect, failureOf, hello, noAbort } from "../../../contracts/provider.js";
+import { collect, failureOf, hello, noAbort } from "../../../contracts/provider/calls.js";
 import { until } from "../../../support/engine/engine-kit.js";
 import { startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
 import { again, saysOpenAI, writeFlood } from "../../../support/fakes/flood.js";

@@ -4,8 +4,9 @@ import type { Payload } from "../../../../src/events/catalogue.js";
 import type { StoredEvent } from "../../../../src/events/event.js";
 import type { Tool } from "../../../../src/tools/tool.js";
 import { until } from "../../engine/engine-kit.js";
-import { type FakeTelegram, type SentMessage, startFakeTelegram } from "../../fakes/fake-telegram.js";
+import { type FakeTelegram, startFakeTelegram } from "../../fakes/fake-telegram.js";
 import { startFakeOpenAI } from "../../fakes/models/fake-openai.js";
+import type { SentMessage } from "../../fakes/telegram/messages.js";
 import { openAIConfig, startGateway, type TestGateway, tempHome } from "../gateway.js";
 import type { AnswerScript, FakeModelServer, RecordedRequest, ScriptedAnswer } from "../model-script.js";
 

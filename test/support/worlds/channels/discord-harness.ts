@@ -1,4 +1,5 @@
-import { type FakeDiscordWrite, sendCall, startFakeDiscord } from "../../fakes/fake-discord.js";
+import type { FakeDiscordWrite } from "../../fakes/discord/messages.js";
+import { sendCall, startFakeDiscord } from "../../fakes/fake-discord.js";
 import type { ChannelHarness, HarnessMessage, ShownMessage } from "./channel-harness.js";
 
 /** Direct chats on Discord for the shared tests. Threads are only in servers, and have tests of their own. */

@@ -1,12 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { until } from "../../engine/engine-kit.js";
-import {
-  type FakeDiscord,
-  type FakeDiscordMessage,
-  type FakeDiscordUser,
-  startFakeDiscord,
-} from "../../fakes/fake-discord.js";
+import type { FakeDiscordMessage, FakeDiscordUser } from "../../fakes/discord/messages.js";
+import { type FakeDiscord, startFakeDiscord } from "../../fakes/fake-discord.js";
 import { startFakeOpenAI } from "../../fakes/models/fake-openai.js";
 import { openAIConfig, tempHome } from "../gateway.js";
 import type { AnswerScript, FakeModelServer } from "../model-script.js";
