@@ -124,7 +124,7 @@ function commandLog(
   });
 }
 
-/** The machines of one agent, with everything that goes in and comes out told on the agent's own bus. */
+/** The machines of one agent, with everything that goes into them told on the agent's own bus. */
 function newMachines({ log }: AgentPorts, { machines: custom }: AgentOptions): Machines {
   const bus = createAgentBus({ log });
   const machines = createMachines({ log, custom });
@@ -132,10 +132,8 @@ function newMachines({ log }: AgentPorts, { machines: custom }: AgentOptions): M
   return {
     ...machines,
     feed(input) {
-      bus.publish("input", input);
-      const outputs = machines.feed(input);
-      bus.publish("outputs", { input, outputs });
-      return outputs;
+      bus.publish(input);
+      return machines.feed(input);
     },
   };
 }

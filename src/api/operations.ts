@@ -73,7 +73,8 @@ export interface OperationPorts {
   };
 }
 
-export interface Operations extends GatewayApi {
+/** Without the way over the bus. */
+export interface Operations extends Omit<GatewayApi, "request"> {
   /** Does what a kill has cut off of deletions. */
   resumeDeletions(): Promise<void>;
 }

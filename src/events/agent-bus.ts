@@ -1,45 +1,37 @@
 import type { Logger } from "../log.js";
 import type { MachineInput } from "./machines/input.js";
-import type { MachineOutputs } from "./machines/run-machines.js";
 
-/** What is told inside one agent. */
-export interface AgentTopics {
-  /** Each input before the machines run on it: provider chunks, tool ends … */
-  readonly input: MachineInput;
-  /** What the machines made of it. */
-  readonly outputs: { readonly input: MachineInput; readonly outputs: MachineOutputs };
-}
+type Listener = (input: MachineInput) => void;
 
-export type AgentTopic = keyof AgentTopics;
-
-/** One agent's own fast lane. Made with the agent, never handed to anything outside of it. */
+/**
+ * One agent's own fast lane: each input before the machines run on it, provider chunks, ends of tools and so on. What only
+ * parts of that agent need goes here and not over the system bus. Made with the agent, never handed to anything outside of it.
+ */
 export interface AgentBus {
-  publish<T extends AgentTopic>(topic: T, value: AgentTopics[T]): void;
+  publish(input: MachineInput): void;
   /** A listener that throws is logged and delays nobody. Returns the undo. */
-  subscribe<T extends AgentTopic>(topic: T, listener: (value: AgentTopics[T]) => void): () => void;
+  subscribe(listener: Listener): () => void;
 }
-
-type Listeners = { readonly [T in AgentTopic]: Set<(value: AgentTopics[T]) => void> };
 
 export function createAgentBus({ log }: { readonly log: Logger }): AgentBus {
-  const listeners: Listeners = { input: new Set(), outputs: new Set() };
+  const listeners = new Set<{ readonly listener: Listener }>();
   return {
-    publish(topic, value) {
-      if (listeners[topic].size === 0) return;
-      for (const listener of [...listeners[topic]]) {
-        if (!listeners[topic].has(listener)) continue;
+    publish(input) {
+      for (const one of [...listeners]) {
+        if (!listeners.has(one)) continue;
         try {
-          listener(value);
+          one.listener(input);
         } catch (error) {
-          log.error("A listener inside the agent failed", { topic, error });
+          log.error("A listener inside the agent failed", { input: input.kind, error });
         }
       }
     },
-    subscribe(topic, listener) {
-      const own: typeof listener = (value) => listener(value);
-      listeners[topic].add(own);
+    subscribe(listener) {
+      // Of its own, so that the same function can listen twice.
+      const own = { listener };
+      listeners.add(own);
       return () => {
-        listeners[topic].delete(own);
+        listeners.delete(own);
       };
     },
   };

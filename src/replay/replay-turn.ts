@@ -13,7 +13,7 @@ import { isGroup } from "../bus/replies.js";
 import { openEmbeddedEngine } from "../engine/embedded/open.js";
 import type { Engine } from "../engine/engine.js";
 import { textOf } from "../events/content.js";
-import { type EventDraft, type StoredEvent, toSameDraft } from "../events/event.js";
+import { type EventDraft, type GatewayEvent, type StoredEvent, toSameDraft } from "../events/event.js";
 import { terminalTypes } from "../events/sets.js";
 import { createSystemBus, type EventConsumer } from "../events/system-bus.js";
 import { silentLog } from "../log.js";
@@ -50,7 +50,7 @@ export async function replayTurn(turn: RecordedTurn): Promise<readonly StoredEve
         home,
         instanceId: "replay",
         log: silentLog,
-        publish: (event) => bus.emit(event),
+        publish: bus.asProducer().emit,
         sessionLogPath: (key) => files.logPath(key),
       }),
     );
@@ -139,12 +139,16 @@ async function run(
 function endOfTurn(bus: EventConsumer, messageId: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`The second run did not end within ${limitMs / 1000} s`)), limitMs);
-    bus.onAny((event) => {
-      if (!terminalTypes.has(event.type) || !("message_ids" in event.payload)) return;
-      if (!event.payload.message_ids.includes(messageId)) return;
-      clearTimeout(timer);
-      resolve(event.turn_id ?? "");
-    });
+    const ends = (event: GatewayEvent): boolean =>
+      "message_ids" in event.payload && event.payload.message_ids.includes(messageId);
+    bus.once(
+      [...terminalTypes],
+      ({ turn_id: turnId }) => {
+        clearTimeout(timer);
+        resolve(turnId ?? "");
+      },
+      { filter: ends },
+    );
   });
 }
 

@@ -126,9 +126,7 @@ class SessionFeed implements Subscription {
     this.#log = sources.log ?? silentLog;
     // Each stored event moves the feed on, whether it is told or not.
     const heard = typesWhere(({ stored }, type) => stored || types.has(type));
-    this.#stop = sources.bus.on(heard, (event) => this.#onEvent(event), {
-      filter: (event) => event.session_key === sessionKey,
-    });
+    this.#stop = sources.bus.on(heard, (event) => this.#onEvent(event), { sessionKey });
     this.joinedAt = this.#join();
     this.caughtUp = this.#follow(after);
     // Whoever cares awaits it; nobody else is to be ended by it.

@@ -89,7 +89,7 @@ export async function waitForTurn(
             else if (event.type === "session_state_changed" && event.payload.to === "deleted")
               reject(new RequestError(`${sessionKey} was deleted`, { status: 404, code: "not_found" }));
           },
-          { filter: (event) => event.session_key === sessionKey },
+          { sessionKey },
         ),
       );
       const onAbort = (): void => reject(signal.reason);

@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { CommandResults } from "../../api/commands/commands-api.js";
 import { restoreMarker } from "../../backup/marker.js";
 import { createMessageBus, type MessageBus } from "../../bus/message-bus.js";
 import { type OpenedHome, openHome } from "../../engine/embedded/open-home.js";
 import type { Engine } from "../../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../../errors.js";
+import type { CommandAsker, CommandTaker } from "../../events/commands.js";
 import type { EventDraft } from "../../events/event.js";
 import { systemKey } from "../../events/session-key.js";
 import { SessionLives } from "../../events/session-lives.js";
@@ -38,6 +40,8 @@ export const gatewayKey = systemKey("local");
 export interface Core {
   readonly engine: Engine;
   readonly events: EventConsumer;
+  /** What clients ask, over whichever transport. */
+  readonly commands: CommandAsker<CommandResults> & CommandTaker<CommandResults>;
   readonly sessions: SessionStore;
   /** What goes on for each session, so that a deletion can end it. */
   readonly lives: SessionLives;
@@ -68,7 +72,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   const sessionsDir = join(workspace, ".sessions");
   await makeFolder(home);
   await makeFolder(sessionsDir);
-  const bus = createSystemBus({ log });
+  const bus = createSystemBus<CommandResults>({ log });
   releases.defer(() => bus.destroy(), "event bus");
   const events = bus.asConsumer();
   const files = createSessionFiles(sessionsDir);
@@ -83,7 +87,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
       onLocked: () => assertRestored(home),
       instanceId,
       log,
-      publish: (event) => bus.emit(event),
+      publish: bus.asProducer().emit,
       ...(onBoundary === undefined ? {} : { onBoundary }),
       ...(now === undefined ? {} : { now }),
       sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
@@ -119,6 +123,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   return {
     engine,
     events,
+    commands: { request: bus.request, handle: bus.handle },
     sessions,
     lives: new SessionLives(log),
     provenance,

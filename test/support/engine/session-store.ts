@@ -21,7 +21,7 @@ export async function openStore(home: string, options: Partial<SessionStoreOptio
   const engine = await openEmbeddedEngine({
     home,
     sessionLogPath: (key) => files.logPath(key),
-    publish: (event) => bus.emit(event),
+    publish: bus.asProducer().emit,
     instanceId: "gw_test",
     log,
   });

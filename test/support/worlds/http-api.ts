@@ -1,3 +1,5 @@
+import type { CommandResults } from "../../../src/api/commands/commands-api.js";
+import { commandsOver, handleCommands } from "../../../src/api/commands/handlers.js";
 import type { GatewayApi } from "../../../src/api/gateway-api.js";
 import type { SendRequest, TurnOutcome } from "../../../src/api/messages/messages-api.js";
 import { openSessionFeed } from "../../../src/api/sessions/feed.js";
@@ -16,8 +18,11 @@ type Step = () => void;
 
 /** A gateway whose sessions are arrays: no disk and no model, but real events over the real bus and feed. */
 export interface MemoryGateway {
+  /** As HTTP and programs get it. */
   readonly api: GatewayApi;
-  readonly bus: SystemBus;
+  /** What does the work; a test may put something else in the place of one of them. */
+  readonly operations: Omit<GatewayApi, "request">;
+  readonly bus: SystemBus<CommandResults>;
   readonly snapshots: StreamSnapshots;
   readonly logs: ReadonlyMap<string, readonly StoredEvent[]>;
   readonly sent: readonly SendRequest[];
@@ -34,8 +39,8 @@ export interface MemoryGateway {
   isReady: boolean;
 }
 
-export function createMemoryGateway(): MemoryGateway {
-  const bus = createSystemBus({ log: silentLog });
+export function createMemoryGateway(others: Partial<GatewayApi> = {}): MemoryGateway {
+  const bus = createSystemBus<CommandResults>({ log: silentLog });
   const snapshots = openStreamSnapshots(bus.asConsumer());
   const logs = new Map<string, StoredEvent[]>();
   const titles = new Map<string, string>();
@@ -79,7 +84,7 @@ export function createMemoryGateway(): MemoryGateway {
       ...context,
     }) as unknown as GatewayEvent;
     if (stored) log.push(event as StoredEvent);
-    bus.emit(event);
+    bus.asProducer().emit(event);
     return event;
   };
 
@@ -125,6 +130,209 @@ export function createMemoryGateway(): MemoryGateway {
     enabled: true,
   };
 
+  const operations: Omit<GatewayApi, "request"> = {
+    status: async () => ({
+      version: "0.0.0",
+      state: "ready",
+      instanceId: "gw_test",
+      pid: process.pid,
+      startedAt: "2026-01-01T00:00:00.000Z",
+      home: "/home/me/.maxclaw",
+      workspace: "/home/me/.maxclaw/workspace",
+      model: "offline",
+      provider: "offline",
+      channels: [],
+      problems: [],
+      missing: [],
+      inboundWaiting: 0,
+      outboundWaiting: 0,
+      deadLetters: 0,
+      stuckChats: [],
+      rssBytes: 1,
+    }),
+    isReady: () => gateway.isReady,
+    whyNotReady: () => (gateway.isReady ? undefined : "The gateway is draining."),
+    metrics: () => "maxclaw_turns_total 1\n",
+    async listSessions({ limit, offset }) {
+      const keys = [...logs.keys()].filter((key) => !key.startsWith("system:"));
+      const sessions = keys.slice(offset, offset + limit).map((key) => ({ key, messageCount: 0 }));
+      return { sessions, total: keys.length };
+    },
+    async createSession({ key = "webui:00000001" }) {
+      const reused = logs.has(key);
+      logOf(key);
+      return { key, reused };
+    },
+    getSession: async (key) => document(key),
+    async deleteSession(key) {
+      mustExist(key);
+      logs.delete(key);
+    },
+    async renameSession(key, title) {
+      mustExist(key);
+      titles.set(key, title);
+    },
+    stopTurn: async (key) => ({ stopped: mustExist(key).length > 0 }),
+    async abortSession(key) {
+      mustExist(key);
+    },
+    async completeSession(key) {
+      mustExist(key);
+      throw new RequestError(`${key} is active`, { status: 409, code: "wrong_state", state: "active" });
+    },
+    async forkSession(key, at) {
+      return { key: "webui:fork-00000001", forkedFrom: { key, seq: at ?? mustExist(key).length } };
+    },
+    async sessionStatus(key, { includeRecovery, fromSequence = 0 }) {
+      const lastSequence = mustExist(key).length;
+      const streamExists = snapshots.snapshotOf(key) !== undefined;
+      const recovery = {
+        canRecover: true,
+        streamExists,
+        recoverySource: streamExists ? ("stream" as const) : ("journal" as const),
+        missedEventsCount: lastSequence - fromSequence,
+      };
+      const isRunning = streamExists;
+      const state = { state: "active", agentState: "idle", isRunning };
+      const status = { sessionKey: key, ...state, firstSequence: Math.min(1, lastSequence), lastSequence };
+      return includeRecovery ? { ...status, recovery } : status;
+    },
+    async sessionUsage(key) {
+      mustExist(key);
+      return { usage: noUsage, unpricedCalls: 0, conversation: nothingUsed, budgets: [] };
+    },
+    usage: () => ({
+      timeZone: "UTC",
+      days: [],
+      models: [],
+      total: { ...nothingUsed, ...nothingGuessed },
+      budgets: [],
+    }),
+    async send(request) {
+      if (gateway.refuseSend !== undefined) throw gateway.refuseSend;
+      if (request.content === "") throw new RequestError("The message is empty", { status: 400, code: "bad_request" });
+      sent.push(request);
+      const known = messageIds.get(request.messageId ?? "");
+      if (known !== undefined) return { messageId: known, status: "duplicate" };
+      const messageId = request.messageId ?? newId("msg");
+      messageIds.set(messageId, messageId);
+      tell(request.sessionKey, "user_message_queued", {
+        message_id: messageId,
+        channel: "webui",
+        chat_id: "1",
+        sender_id: "owner",
+        content: [{ type: "text", text: request.content }],
+        mode: "next",
+        position: 0,
+      });
+      gateway.onSend(request.sessionKey, messageId);
+      return { messageId, status: "accepted" };
+    },
+    waitForTurn: (key, messageId, signal) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const outcome = outcomeOf(key, messageId);
+          if (outcome === undefined) return;
+          stop();
+          resolve(outcome);
+        };
+        const stop = bus.asConsumer().onAny(look);
+        const onAbort = (): void => {
+          stop();
+          reject(signal.reason);
+        };
+        if (signal.aborted) onAbort();
+        else signal.addEventListener("abort", onAbort, { once: true });
+        look();
+      }),
+    async events(key, { fromSequence, limit }) {
+      const after = mustExist(key).filter((event) => event.seq > fromSequence);
+      return { events: after.slice(0, limit), hasMore: after.length > limit };
+    },
+    subscribe: (target, options, listener) =>
+      openSessionFeed(
+        {
+          bus: bus.asConsumer(),
+          events: async (key, { afterSeq, limit }) => {
+            await new Promise(setImmediate);
+            const after = (logs.get(key) ?? []).filter((event) => event.seq > afterSeq);
+            return { events: after.slice(0, limit), hasMore: after.length > limit };
+          },
+          lastSequence: async (key) => logs.get(key)?.length ?? 0,
+          snapshots,
+          systemKey: "system:test",
+        },
+        target,
+        options,
+        listener,
+      ),
+    listQuestions: () => [],
+    answerQuestion: async () => {
+      throw new RequestError("There is no such question, or it is closed.", { status: 404, code: "not_found" });
+    },
+    policy: () => ({ executionMode: "ask", rules: [], grants: [] }),
+    revokeGrant: async (id) => {
+      throw new RequestError(`There is no approval ${id}`, { status: 404, code: "not_found" });
+    },
+    upload: async () => {
+      throw new RequestError("There is no disk here", { status: 501, code: "not_implemented" });
+    },
+    openUpload: async (name) => {
+      throw new RequestError(`There is no file ${name}`, { status: 404, code: "not_found" });
+    },
+    openArtifact: async () => {
+      throw new RequestError("There is no such file", { status: 404, code: "not_found" });
+    },
+    listSkills: async () => [skill],
+    async getSkill(name) {
+      if (name !== skill.name) throw new RequestError(`There is no skill ${name}`, { status: 404, code: "not_found" });
+      return { ...skill, content: "# Weather" };
+    },
+    listPairings: () => ({
+      waiting: [],
+      paired: [...paired].map((sender) => ({
+        channel: sender.split(":")[0] ?? "",
+        senderId: sender.split(":")[1] ?? "",
+        pairedAt: "2026-01-01T00:00:00.000Z",
+      })),
+    }),
+    async approvePairing(code) {
+      const sender = codes.get(code);
+      if (sender === undefined)
+        throw new RequestError("No one waits with that code", { status: 404, code: "not_found" });
+      paired.add(sender);
+      const [channel = "", senderId = ""] = sender.split(":");
+      return { channel, senderId, pairedAt: "2026-01-01T00:00:00.000Z" };
+    },
+    async revokePairing(channel, senderId) {
+      if (!paired.delete(`${channel}:${senderId}`))
+        throw new RequestError("That sender is not paired", { status: 404, code: "not_found" });
+    },
+    skills: {
+      enable: () => Promise.reject(noJobs()),
+      install: () => Promise.reject(noJobs()),
+    },
+    cron: {
+      list: async () => [],
+      add: () => Promise.reject(noJobs()),
+      update: () => Promise.reject(noJobs()),
+      remove: () => Promise.reject(noJobs()),
+      enable: () => Promise.reject(noJobs()),
+      run: () => Promise.reject(noJobs()),
+      history: async () => [],
+    },
+    dead: {
+      list: async () => [],
+      show: async (id) => {
+        throw new RequestError(`There is no dead letter ${id}.`, { status: 404, code: "not_found" });
+      },
+      redrive: async () => undefined,
+      drop: async () => undefined,
+    },
+    ledger: async () => [{ messageId: "msg_1", sessionKey: "webui:1", acceptedSeq: 1, end: "answered", endSeq: 9 }],
+    ...others,
+  };
+  handleCommands(bus, operations);
   const gateway: MemoryGateway = {
     bus,
     snapshots,
@@ -136,209 +344,8 @@ export function createMemoryGateway(): MemoryGateway {
     onSend: (key, messageId) => runSteps(turn(key, messageId)),
     refuseSend: undefined,
     isReady: true,
-    api: {
-      status: async () => ({
-        version: "0.0.0",
-        state: "ready",
-        instanceId: "gw_test",
-        pid: process.pid,
-        startedAt: "2026-01-01T00:00:00.000Z",
-        home: "/home/me/.maxclaw",
-        workspace: "/home/me/.maxclaw/workspace",
-        model: "offline",
-        provider: "offline",
-        channels: [],
-        problems: [],
-        missing: [],
-        inboundWaiting: 0,
-        outboundWaiting: 0,
-        deadLetters: 0,
-        stuckChats: [],
-        rssBytes: 1,
-      }),
-      isReady: () => gateway.isReady,
-      whyNotReady: () => (gateway.isReady ? undefined : "The gateway is draining."),
-      metrics: () => "maxclaw_turns_total 1\n",
-      async listSessions({ limit, offset }) {
-        const keys = [...logs.keys()].filter((key) => !key.startsWith("system:"));
-        const sessions = keys.slice(offset, offset + limit).map((key) => ({ key, messageCount: 0 }));
-        return { sessions, total: keys.length };
-      },
-      async createSession({ key = "webui:00000001" }) {
-        const reused = logs.has(key);
-        logOf(key);
-        return { key, reused };
-      },
-      getSession: async (key) => document(key),
-      async deleteSession(key) {
-        mustExist(key);
-        logs.delete(key);
-      },
-      async renameSession(key, title) {
-        mustExist(key);
-        titles.set(key, title);
-      },
-      stopTurn: async (key) => ({ stopped: mustExist(key).length > 0 }),
-      async abortSession(key) {
-        mustExist(key);
-      },
-      async completeSession(key) {
-        mustExist(key);
-        throw new RequestError(`${key} is active`, { status: 409, code: "wrong_state", state: "active" });
-      },
-      async forkSession(key, at) {
-        return { key: "webui:fork-00000001", forkedFrom: { key, seq: at ?? mustExist(key).length } };
-      },
-      async sessionStatus(key, { includeRecovery, fromSequence = 0 }) {
-        const lastSequence = mustExist(key).length;
-        const streamExists = snapshots.snapshotOf(key) !== undefined;
-        const recovery = {
-          canRecover: true,
-          streamExists,
-          recoverySource: streamExists ? ("stream" as const) : ("journal" as const),
-          missedEventsCount: lastSequence - fromSequence,
-        };
-        const isRunning = streamExists;
-        const state = { state: "active", agentState: "idle", isRunning };
-        const status = { sessionKey: key, ...state, firstSequence: Math.min(1, lastSequence), lastSequence };
-        return includeRecovery ? { ...status, recovery } : status;
-      },
-      async sessionUsage(key) {
-        mustExist(key);
-        return { usage: noUsage, unpricedCalls: 0, conversation: nothingUsed, budgets: [] };
-      },
-      usage: () => ({
-        timeZone: "UTC",
-        days: [],
-        models: [],
-        total: { ...nothingUsed, ...nothingGuessed },
-        budgets: [],
-      }),
-      async send(request) {
-        if (gateway.refuseSend !== undefined) throw gateway.refuseSend;
-        if (request.content === "")
-          throw new RequestError("The message is empty", { status: 400, code: "bad_request" });
-        sent.push(request);
-        const known = messageIds.get(request.messageId ?? "");
-        if (known !== undefined) return { messageId: known, status: "duplicate" };
-        const messageId = request.messageId ?? newId("msg");
-        messageIds.set(messageId, messageId);
-        tell(request.sessionKey, "user_message_queued", {
-          message_id: messageId,
-          channel: "webui",
-          chat_id: "1",
-          sender_id: "owner",
-          content: [{ type: "text", text: request.content }],
-          mode: "next",
-          position: 0,
-        });
-        gateway.onSend(request.sessionKey, messageId);
-        return { messageId, status: "accepted" };
-      },
-      waitForTurn: (key, messageId, signal) =>
-        new Promise((resolve, reject) => {
-          const look = (): void => {
-            const outcome = outcomeOf(key, messageId);
-            if (outcome === undefined) return;
-            stop();
-            resolve(outcome);
-          };
-          const stop = bus.onAny(look);
-          const onAbort = (): void => {
-            stop();
-            reject(signal.reason);
-          };
-          if (signal.aborted) onAbort();
-          else signal.addEventListener("abort", onAbort, { once: true });
-          look();
-        }),
-      async events(key, { fromSequence, limit }) {
-        const after = mustExist(key).filter((event) => event.seq > fromSequence);
-        return { events: after.slice(0, limit), hasMore: after.length > limit };
-      },
-      subscribe: (target, options, listener) =>
-        openSessionFeed(
-          {
-            bus: bus.asConsumer(),
-            events: async (key, { afterSeq, limit }) => {
-              await new Promise(setImmediate);
-              const after = (logs.get(key) ?? []).filter((event) => event.seq > afterSeq);
-              return { events: after.slice(0, limit), hasMore: after.length > limit };
-            },
-            lastSequence: async (key) => logs.get(key)?.length ?? 0,
-            snapshots,
-            systemKey: "system:test",
-          },
-          target,
-          options,
-          listener,
-        ),
-      listQuestions: () => [],
-      answerQuestion: async () => {
-        throw new RequestError("There is no such question, or it is closed.", { status: 404, code: "not_found" });
-      },
-      policy: () => ({ executionMode: "ask", rules: [], grants: [] }),
-      revokeGrant: async (id) => {
-        throw new RequestError(`There is no approval ${id}`, { status: 404, code: "not_found" });
-      },
-      upload: async () => {
-        throw new RequestError("There is no disk here", { status: 501, code: "not_implemented" });
-      },
-      openUpload: async (name) => {
-        throw new RequestError(`There is no file ${name}`, { status: 404, code: "not_found" });
-      },
-      openArtifact: async () => {
-        throw new RequestError("There is no such file", { status: 404, code: "not_found" });
-      },
-      listSkills: async () => [skill],
-      async getSkill(name) {
-        if (name !== skill.name)
-          throw new RequestError(`There is no skill ${name}`, { status: 404, code: "not_found" });
-        return { ...skill, content: "# Weather" };
-      },
-      listPairings: () => ({
-        waiting: [],
-        paired: [...paired].map((sender) => ({
-          channel: sender.split(":")[0] ?? "",
-          senderId: sender.split(":")[1] ?? "",
-          pairedAt: "2026-01-01T00:00:00.000Z",
-        })),
-      }),
-      async approvePairing(code) {
-        const sender = codes.get(code);
-        if (sender === undefined)
-          throw new RequestError("No one waits with that code", { status: 404, code: "not_found" });
-        paired.add(sender);
-        const [channel = "", senderId = ""] = sender.split(":");
-        return { channel, senderId, pairedAt: "2026-01-01T00:00:00.000Z" };
-      },
-      async revokePairing(channel, senderId) {
-        if (!paired.delete(`${channel}:${senderId}`))
-          throw new RequestError("That sender is not paired", { status: 404, code: "not_found" });
-      },
-      skills: {
-        enable: () => Promise.reject(noJobs()),
-        install: () => Promise.reject(noJobs()),
-      },
-      cron: {
-        list: async () => [],
-        add: () => Promise.reject(noJobs()),
-        update: () => Promise.reject(noJobs()),
-        remove: () => Promise.reject(noJobs()),
-        enable: () => Promise.reject(noJobs()),
-        run: () => Promise.reject(noJobs()),
-        history: async () => [],
-      },
-      dead: {
-        list: async () => [],
-        show: async (id) => {
-          throw new RequestError(`There is no dead letter ${id}.`, { status: 404, code: "not_found" });
-        },
-        redrive: async () => undefined,
-        drop: async () => undefined,
-      },
-      ledger: async () => [{ messageId: "msg_1", sessionKey: "webui:1", acceptedSeq: 1, end: "answered", endSeq: 9 }],
-    },
+    operations,
+    api: { ...operations, ...commandsOver(bus) },
   };
   return gateway;
 }
