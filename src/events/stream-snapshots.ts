@@ -63,7 +63,10 @@ const snapshotTypes = [
 /** Listens on the system bus until disposed. */
 export function openStreamSnapshots(bus: EventConsumer, options: SnapshotOptions = {}): StreamSnapshots {
   const streams = new Streams(options);
-  const stop = bus.on(snapshotTypes, (event) => streams.apply(event), { priority: firstOfAll });
+  const stop = bus.on(snapshotTypes, (event) => streams.apply(event), {
+    priority: firstOfAll,
+    isPatient: true,
+  });
   return {
     snapshotOf: (sessionKey) => streams.snapshotOf(sessionKey),
     [Symbol.dispose]() {

@@ -8,6 +8,8 @@ export interface SubscribeOptions {
   readonly filter?: ((event: GatewayEvent) => boolean) | undefined;
   /** Higher ones are called first. Default 0. */
   readonly priority?: number;
+  /** Pieces of an answer may come to it later and joined, where nobody else waits for them. */
+  readonly isPatient?: boolean;
 }
 
 export type Listener = (event: GatewayEvent) => unknown;
@@ -18,16 +20,28 @@ interface Subscription {
   readonly listener: Listener;
   readonly filter: SubscribeOptions["filter"];
   readonly priority: number;
+  readonly isPatient: boolean;
   /** Counts the subscriptions. */
   readonly order: number;
   isActive: boolean;
+}
+
+interface Route {
+  readonly subscriptions: readonly Subscription[];
+  /** One of them is not patient. */
+  readonly isAwaited: boolean;
+}
+
+interface Watcher {
+  readonly types: readonly EventType[];
+  readonly onListening: (sessionKey: string | undefined) => void;
 }
 
 /** The subscriptions of one session, or those to all sessions. By falling priority, then in order of subscribing. */
 class Group {
   subscriptions: readonly Subscription[] = [];
   /** Who gets which type; emptied whenever one of its subscriptions changes. */
-  readonly routes = new Map<EventType, readonly Subscription[]>();
+  readonly routes = new Map<EventType, Route>();
 
   set(subscriptions: readonly Subscription[]): void {
     this.subscriptions = subscriptions;
@@ -42,6 +56,7 @@ export class Subscribers {
   readonly #ofSession = new Map<string, Group>();
   /** Events that were emitted while another one is delivered. */
   readonly #waiting: GatewayEvent[] = [];
+  readonly #watchers = new Set<Watcher>();
   #added = 0;
   #isDelivering = false;
   #isClosed = false;
@@ -53,8 +68,10 @@ export class Subscribers {
   /** Returns the undo. */
   add(types: ReadonlySet<EventType> | undefined, listener: Listener, options: SubscribeOptions = {}): () => void {
     if (this.#isClosed) return () => {};
-    const { sessionKey, filter, priority = 0 } = options;
-    const subscription: Subscription = { types, listener, filter, priority, order: this.#added++, isActive: true };
+    const { sessionKey, filter, priority = 0, isPatient = false } = options;
+    if (!isPatient) this.#tellWatchers(types, sessionKey);
+    const order = this.#added++;
+    const subscription: Subscription = { types, listener, filter, priority, isPatient, order, isActive: true };
     const group = this.#groupOf(sessionKey);
     this.#set(group, inOrder([...group.subscriptions, subscription]));
     return () => {
@@ -66,6 +83,16 @@ export class Subscribers {
       );
       if (sessionKey !== undefined && group.subscriptions.length === 0) this.#ofSession.delete(sessionKey);
     };
+  }
+
+  isAwaited(type: EventType, sessionKey: string): boolean {
+    return this.#routeOf(type, sessionKey).isAwaited;
+  }
+
+  /** Returns the undo. */
+  watch(watcher: Watcher): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
   }
 
   /** Delivers before it returns, or, when called by a subscriber, right after the event that is being delivered. */
@@ -91,6 +118,7 @@ export class Subscribers {
       group.set([]);
     }
     this.#ofSession.clear();
+    this.#watchers.clear();
     this.#waiting.length = 0;
   }
 
@@ -107,19 +135,25 @@ export class Subscribers {
     if (group === this.#toAll) for (const { routes } of this.#ofSession.values()) routes.clear();
   }
 
-  #routeOf(type: EventType, sessionKey: string): readonly Subscription[] {
+  #tellWatchers(types: ReadonlySet<EventType> | undefined, sessionKey: string | undefined): void {
+    for (const watcher of this.#watchers)
+      if (types === undefined || watcher.types.some((type) => types.has(type))) watcher.onListening(sessionKey);
+  }
+
+  #routeOf(type: EventType, sessionKey: string): Route {
     const group = this.#ofSession.get(sessionKey) ?? this.#toAll;
     let route = group.routes.get(type);
     if (route === undefined) {
       const all = group === this.#toAll ? group.subscriptions : [...this.#toAll.subscriptions, ...group.subscriptions];
-      route = inOrder(all.filter(({ types }) => types?.has(type) ?? true));
+      const subscriptions = inOrder(all.filter(({ types }) => types?.has(type) ?? true));
+      route = { subscriptions, isAwaited: subscriptions.some(({ isPatient }) => !isPatient) };
       group.routes.set(type, route);
     }
     return route;
   }
 
   #deliverOne(event: GatewayEvent): void {
-    for (const subscription of this.#routeOf(event.type, event.session_key)) {
+    for (const subscription of this.#routeOf(event.type, event.session_key).subscriptions) {
       if (!subscription.isActive) continue;
       try {
         if (subscription.filter !== undefined && !subscription.filter(event)) continue;

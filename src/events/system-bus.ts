@@ -28,15 +28,22 @@ export interface EventConsumer {
   onAny(listener: (event: GatewayEvent) => void, options?: SubscribeOptions): Unsubscribe;
 }
 
-/** The emitting verb. */
+/** The emitting verb, and what spares a producer events for nobody. */
 export interface EventProducer {
   /** Delivers before it returns, or, when called by a subscriber, right after the event that is being delivered. */
   emit(event: GatewayEvent): void;
+  /** Whether somebody listens to this who is not patient. */
+  isAwaited(type: EventType, sessionKey: string): boolean;
+  /**
+   * Calls back before somebody who is not patient begins to listen to one of these types, of one session or (undefined)
+   * of all: what is emitted then, they do not get. Returns the undo.
+   */
+  beforeListening(types: readonly EventType[], onListening: (sessionKey: string | undefined) => void): Unsubscribe;
 }
 
 /**
  * The whole process's events, and the commands that clients send. Only the composition root holds the bus; parts get the
- * view that they need: whoever listens cannot emit, and whoever emits hears nothing.
+ * view that they need: whoever listens cannot emit, and whoever emits cannot listen.
  */
 export interface SystemBus<C> extends CommandAsker<C>, CommandTaker<C> {
   /** An object that can only listen. */
@@ -52,7 +59,11 @@ export function createSystemBus<C = Record<never, never>>({ log }: { readonly lo
   const subscribers = new Subscribers(log);
   const commands = new Commands<C>();
   const consumer = consumerOf(subscribers);
-  const producer: EventProducer = Object.freeze({ emit: (event: GatewayEvent) => subscribers.deliver(event) });
+  const producer = Object.freeze({
+    emit: (event) => subscribers.deliver(event),
+    isAwaited: (type, sessionKey) => subscribers.isAwaited(type, sessionKey),
+    beforeListening: (types, onListening) => subscribers.watch({ types, onListening }),
+  } satisfies EventProducer);
   return {
     request: (command, params) => commands.request(command, params),
     handle: (command, handler) => commands.handle(command, handler),

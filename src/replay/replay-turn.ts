@@ -14,8 +14,9 @@ import { openEmbeddedEngine } from "../engine/embedded/open.js";
 import type { Engine } from "../engine/engine.js";
 import { textOf } from "../events/content.js";
 import { type EventDraft, type GatewayEvent, type StoredEvent, toSameDraft } from "../events/event.js";
+import { HeldPieces } from "../events/held-pieces.js";
 import { terminalTypes } from "../events/sets.js";
-import { createSystemBus, type EventConsumer } from "../events/system-bus.js";
+import { createSystemBus, type EventConsumer, type SystemBus } from "../events/system-bus.js";
 import { silentLog } from "../log.js";
 import type { ChosenModel } from "../providers/provider.js";
 import { createSessionFiles } from "../sessions/file-names.js";
@@ -58,7 +59,7 @@ export async function replayTurn(turn: RecordedTurn): Promise<readonly StoredEve
       new SessionStore({ engine, bus: bus.asConsumer(), files, log: silentLog, recentSessions: () => [] }),
     );
     await restore(engine, turn);
-    return await run(turn, { engine, sessions, bus: bus.asConsumer() });
+    return await run(turn, { engine, sessions, bus });
   } finally {
     await releases[Symbol.asyncDispose]();
   }
@@ -86,7 +87,7 @@ function shifted(event: StoredEvent, offset: number): EventDraft {
 
 async function run(
   turn: RecordedTurn,
-  parts: { readonly engine: Engine; readonly sessions: SessionStore; readonly bus: EventConsumer },
+  parts: { readonly engine: Engine; readonly sessions: SessionStore; readonly bus: SystemBus<unknown> },
 ): Promise<readonly StoredEvent[]> {
   const { engine, sessions, bus } = parts;
   const messages = createMessageBus(engine);
@@ -103,6 +104,7 @@ async function run(
     sessions: {
       open: (key) => sessions.open(key),
       running: new RunningTurns(),
+      pieces: new HeldPieces(bus.asProducer()),
       keepOlderText: async () => {},
       wasAnswered: async () => true,
     },
@@ -117,7 +119,7 @@ async function run(
     log: silentLog,
   };
   const from = await engine.lastSequence(turn.sessionKey);
-  const over = endOfTurn(bus, turn.message.id);
+  const over = endOfTurn(bus.asConsumer(), turn.message.id);
   await sessions.open(turn.sessionKey);
   await messages.publishInbound(turn.message);
   const working = new AbortController();

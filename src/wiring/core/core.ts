@@ -9,6 +9,7 @@ import type { Engine } from "../../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../../errors.js";
 import type { CommandAsker, CommandTaker } from "../../events/commands.js";
 import type { EventDraft } from "../../events/event.js";
+import { HeldPieces } from "../../events/held-pieces.js";
 import { systemKey } from "../../events/session-key.js";
 import { SessionLives } from "../../events/session-lives.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../../events/stream-snapshots.js";
@@ -49,6 +50,7 @@ export interface Core {
   readonly storageProblem: () => string | undefined;
   readonly files: SessionFiles;
   readonly snapshots: StreamSnapshots;
+  readonly pieces: HeldPieces;
   readonly provenance: Provenance;
   readonly whyFull: WhyFull;
   readonly messages: MessageBus;
@@ -75,6 +77,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   const bus = createSystemBus<CommandResults>({ log });
   releases.defer(() => bus.destroy(), "event bus");
   const events = bus.asConsumer();
+  const producer = bus.asProducer();
   const files = createSessionFiles(sessionsDir);
   const instanceId = newId("gw");
   const gatewayLog = join(home, gatewayLogName);
@@ -87,7 +90,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
       onLocked: () => assertRestored(home),
       instanceId,
       log,
-      publish: bus.asProducer().emit,
+      publish: producer.emit,
       ...(onBoundary === undefined ? {} : { onBoundary }),
       ...(now === undefined ? {} : { now }),
       sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
@@ -131,6 +134,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     storageProblem: () => problem ?? sessions.storageProblem(),
     files,
     snapshots,
+    pieces: new HeldPieces(producer),
     messages: createMessageBus(engine),
     instanceId,
     setAddress: opened.setAddress,

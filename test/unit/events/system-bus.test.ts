@@ -181,11 +181,34 @@ describe("the system bus", () => {
     assert.deepEqual(calls, ["late all", "own first", "all", "late all", "all"]);
   });
 
+  test("a producer learns whether somebody waits, and of whom before they listen; the patient do not count", () => {
+    const bus = openBus();
+    const calls: string[] = [];
+    const undo = bus.beforeListening(["text_delta"], (session) => {
+      calls.push(`before ${session ?? "all"}`);
+      bus.emit(delta("told before"));
+    });
+    bus.on("text_delta", (event) => calls.push(wordOf(event)), { isPatient: true });
+    bus.on("error_occurred", () => calls.push("never"));
+    assert.equal(bus.isAwaited("text_delta", "test:1"), false);
+    const stop = bus.on("text_delta", () => calls.push("impatient"), { sessionKey: "test:1" });
+    assert.deepEqual(calls.splice(0), ["before test:1", "told before"]);
+    assert.deepEqual([bus.isAwaited("text_delta", "test:1"), bus.isAwaited("text_delta", "test:2")], [true, false]);
+    stop();
+    assert.equal(bus.isAwaited("text_delta", "test:1"), false);
+    bus.onAny(() => calls.push("any"));
+    assert.deepEqual(calls.splice(0), ["before all", "told before"]);
+    assert.equal(bus.isAwaited("text_delta", "test:2"), true);
+    undo();
+    bus.onAny(() => calls.push("any"));
+    assert.deepEqual(calls, []);
+  });
+
   test("the views hold only their own verbs, as objects of their own; the bus itself neither listens nor emits", () => {
     const bus = createSystemBus({ log: silentLog });
     assert.deepEqual(Object.keys(bus).sort(), ["asConsumer", "asProducer", "destroy", "handle", "request"]);
     assert.deepEqual(Object.keys(bus.asConsumer()).sort(), ["on", "onAny", "once"]);
-    assert.deepEqual(Object.keys(bus.asProducer()).sort(), ["emit"]);
+    assert.deepEqual(Object.keys(bus.asProducer()).sort(), ["beforeListening", "emit", "isAwaited"]);
     assert.equal(Object.getPrototypeOf(bus.asConsumer()), Object.prototype);
     const heard: string[] = [];
     bus.asConsumer().onAny((event) => heard.push(wordOf(event)));
