@@ -7,8 +7,8 @@ import type { EventConsumer } from "../../../src/events/system-bus.js";
 import { silentLog } from "../../../src/log.js";
 import { createLiveAnswersReactor } from "../../../src/reactors/live-answers.js";
 import { tempFolder } from "../../support/engine/engine-kit.js";
-import { openStore } from "../../support/engine/session-store.js";
-import { createMemoryGateway } from "../../support/worlds/http-api.js";
+import { openStore } from "../../support/engine/histories/session-store.js";
+import { createMemoryGateway } from "../../support/worlds/http/http-api.js";
 
 const key = "webui:1";
 const turnOne = { turn_id: "turn_1" };

@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import { type CommandName, commandParams } from "../../../src/api/commands/command-params.js";
 import type { GatewayApi } from "../../../src/api/gateway-api.js";
 import { RequestError } from "../../../src/errors.js";
-import { openSocket } from "../../support/worlds/http-clients.js";
-import { openTestServer, type TestServer } from "../../support/worlds/http-server.js";
+import { openSocket } from "../../support/worlds/http/http-clients.js";
+import { openTestServer, type TestServer } from "../../support/worlds/http/http-server.js";
 
 const key = "webui:1";
 const path = `/api/sessions/${encodeURIComponent(key)}`;
