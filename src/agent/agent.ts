@@ -1,6 +1,6 @@
 import type { Delivery, Handler } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
-import { createAgentBus } from "../events/agent-bus.js";
+import { createAgentBus } from "../events/bus/agent-bus.js";
 import type { EventDraft } from "../events/event.js";
 import { createMachines, type MachineOutputs, type Machines } from "../events/machines/run-machines.js";
 import type { ResidentSession } from "../sessions/resident-session.js";

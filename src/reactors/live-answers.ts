@@ -1,8 +1,8 @@
 import type { OutboundMessage } from "../bus/messages.js";
 import { ChannelError, messageOf } from "../errors.js";
+import type { EventsOf, Unsubscribe } from "../events/bus/system-bus.js";
 import type { EventOf } from "../events/event.js";
 import { channelOf } from "../events/session-key.js";
-import type { EventsOf, Unsubscribe } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import { backoffMs } from "../util/async/backoff.js";
 import { sleep } from "../util/async/sleep.js";

@@ -1,4 +1,4 @@
-import type { AgentBus } from "../../events/agent-bus.js";
+import type { AgentBus } from "../../events/bus/agent-bus.js";
 import type { Logger } from "../../log.js";
 
 /** Tells, for the debug log, how long each model call took to its first piece and to its end. Returns the undo. */

@@ -1,8 +1,8 @@
 import type { Commit, Count, Delivery, Work } from "../../engine/engine.js";
+import type { HeldPieces } from "../../events/bus/held-pieces.js";
 import { type EventType, type Payload, specOf } from "../../events/catalogue.js";
 import type { ContentPart } from "../../events/content.js";
 import { draft, type EventDraft, type StoredEvent } from "../../events/event.js";
-import type { HeldPieces } from "../../events/held-pieces.js";
 import type { MachineOutput } from "../../events/machines/input.js";
 import { type MachineOutputs, type Machines, toDraft } from "../../events/machines/run-machines.js";
 import type { ModelUse } from "../../events/model-use.js";

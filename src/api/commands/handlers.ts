@@ -1,4 +1,4 @@
-import type { CommandAsker, CommandTaker } from "../../events/commands.js";
+import type { CommandAsker, CommandTaker } from "../../events/bus/commands.js";
 import type { GatewayApi } from "../gateway-api.js";
 import { checked } from "./checked.js";
 import { type CommandName, type CommandParams, commandParams } from "./command-params.js";

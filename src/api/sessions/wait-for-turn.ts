@@ -1,8 +1,8 @@
 import type { Engine } from "../../engine/engine.js";
 import { EngineError, RequestError } from "../../errors.js";
+import type { EventConsumer } from "../../events/bus/system-bus.js";
 import { textOf, withRemark } from "../../events/content.js";
 import type { GatewayEvent } from "../../events/event.js";
-import type { EventConsumer } from "../../events/system-bus.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import type { TurnOutcome } from "../messages/messages-api.js";
 

@@ -1,6 +1,6 @@
 import { newId } from "../../util/ids.js";
+import type { EventConsumer, EventsOf } from "../bus/system-bus.js";
 import type { EventOf, GatewayEvent } from "../event.js";
-import type { EventConsumer, EventsOf } from "../system-bus.js";
 
 /** What a client must be told to go on in the middle of a streamed answer. */
 export interface StreamSnapshot {

@@ -7,13 +7,13 @@ import { createMessageBus, type MessageBus } from "../../bus/message-bus.js";
 import { type OpenedHome, openHome } from "../../engine/embedded/open-home.js";
 import type { Engine } from "../../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../../errors.js";
-import type { CommandAsker, CommandTaker } from "../../events/commands.js";
+import type { CommandAsker, CommandTaker } from "../../events/bus/commands.js";
+import { HeldPieces } from "../../events/bus/held-pieces.js";
+import { createSystemBus, type EventConsumer } from "../../events/bus/system-bus.js";
 import type { EventDraft, GatewayEvent } from "../../events/event.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../../events/folds/stream-snapshots.js";
-import { HeldPieces } from "../../events/held-pieces.js";
 import { systemKey } from "../../events/session-key.js";
 import { SessionLives } from "../../events/session-lives.js";
-import { createSystemBus, type EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
 import { shownSequence } from "../../sessions/document/document-file.js";
 import {

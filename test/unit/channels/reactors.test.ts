@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createSystemBus } from "../../../src/events/bus/system-bus.js";
 import { noUsage } from "../../../src/events/content.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
-import { createSystemBus } from "../../../src/events/system-bus.js";
 import { silentLog } from "../../../src/log.js";
 import { createLogReactor } from "../../../src/reactors/log-events.js";
 import { createMetricsReactor } from "../../../src/reactors/metrics.js";

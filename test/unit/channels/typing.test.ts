@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { createSystemBus } from "../../../src/events/bus/system-bus.js";
 import { noUsage } from "../../../src/events/content.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
-import { createSystemBus } from "../../../src/events/system-bus.js";
 import { silentLog } from "../../../src/log.js";
 import { createTypingReactor, type TypingSign } from "../../../src/reactors/typing.js";
 import { emitAll, makeEvent } from "../../support/engine/histories/events.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAgentBus } from "../../../src/events/agent-bus.js";
+import { createAgentBus } from "../../../src/events/bus/agent-bus.js";
 import { silentLog } from "../../../src/log.js";
 import { keepLog } from "../../support/log.js";
 

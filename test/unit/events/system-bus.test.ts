@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { RequestError } from "../../../src/errors.js";
+import { createSystemBus, type EventConsumer } from "../../../src/events/bus/system-bus.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
-import { createSystemBus, type EventConsumer } from "../../../src/events/system-bus.js";
 import { type Logger, silentLog } from "../../../src/log.js";
 import { emitAll, makeEvent } from "../../support/engine/histories/events.js";
 import { keepLog } from "../../support/log.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { watchStreamTiming } from "../../../src/agent/model/stream-timing.js";
-import { createAgentBus } from "../../../src/events/agent-bus.js";
+import { createAgentBus } from "../../../src/events/bus/agent-bus.js";
 import { noUsage } from "../../../src/events/content.js";
 import { keepLog } from "../../support/log.js";
 

@@ -1,6 +1,6 @@
+import type { EventProducer } from "../../../../src/events/bus/system-bus.js";
 import type { EventType, Payload } from "../../../../src/events/catalogue.js";
 import type { EventOf, GatewayEvent } from "../../../../src/events/event.js";
-import type { EventProducer } from "../../../../src/events/system-bus.js";
 import { newId } from "../../../../src/util/ids.js";
 
 type Envelope = Partial<Pick<EventOf<EventType>, "session_key" | "seq" | "turn_id" | "event_id">>;

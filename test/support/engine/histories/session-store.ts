@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { EmbeddedEngine } from "../../../../src/engine/embedded/embedded-engine.js";
 import { openEmbeddedEngine } from "../../../../src/engine/embedded/open.js";
-import { createSystemBus } from "../../../../src/events/system-bus.js";
+import { createSystemBus } from "../../../../src/events/bus/system-bus.js";
 import { createSessionFiles, type SessionFiles } from "../../../../src/sessions/file-names.js";
 import { SessionStore, type SessionStoreOptions } from "../../../../src/sessions/session-store.js";
 import { keepLog } from "../../log.js";

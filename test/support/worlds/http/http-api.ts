@@ -5,11 +5,11 @@ import type { SendRequest, TurnOutcome } from "../../../../src/api/messages/mess
 import { openSessionFeed } from "../../../../src/api/sessions/feed.js";
 import type { SkillSummary } from "../../../../src/api/skills-api.js";
 import { RequestError } from "../../../../src/errors.js";
+import { createSystemBus, type SystemBus } from "../../../../src/events/bus/system-bus.js";
 import { type EventType, type Payload, specOf } from "../../../../src/events/catalogue.js";
 import { noUsage, textOf } from "../../../../src/events/content.js";
 import type { DraftContext, GatewayEvent, StoredEvent } from "../../../../src/events/event.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../../../../src/events/folds/stream-snapshots.js";
-import { createSystemBus, type SystemBus } from "../../../../src/events/system-bus.js";
 import { silentLog } from "../../../../src/log.js";
 import type { SessionDocument } from "../../../../src/sessions/session.js";
 import { newId } from "../../../../src/util/ids.js";

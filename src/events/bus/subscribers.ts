@@ -1,6 +1,6 @@
-import type { Logger } from "../log.js";
-import type { EventType } from "./catalogue.js";
-import type { GatewayEvent } from "./event.js";
+import type { Logger } from "../../log.js";
+import type { EventType } from "../catalogue.js";
+import type { GatewayEvent } from "../event.js";
 
 export interface SubscribeOptions {
   /** Only events of this session; the others cost this subscriber nothing. Default: all sessions. */

@@ -1,5 +1,5 @@
-import type { Logger } from "../log.js";
-import type { MachineInput } from "./machines/input.js";
+import type { Logger } from "../../log.js";
+import type { MachineInput } from "../machines/input.js";
 
 type Listener = (input: MachineInput) => void;
 

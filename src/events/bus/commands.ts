@@ -1,4 +1,4 @@
-import { RequestError } from "../errors.js";
+import { RequestError } from "../../errors.js";
 
 /** The asking verb. `C`: what is answered, by the command's name. */
 export interface CommandAsker<C> {

@@ -1,5 +1,5 @@
-import type { EventType } from "./catalogue.js";
-import type { MachineOutput, OutputOf } from "./machines/input.js";
+import type { EventType } from "../catalogue.js";
+import type { MachineOutput, OutputOf } from "../machines/input.js";
 import type { EventProducer } from "./system-bus.js";
 
 /** The pieces that an answer grows by. */

@@ -1,7 +1,7 @@
-import type { Logger } from "../log.js";
-import type { EventType } from "./catalogue.js";
+import type { Logger } from "../../log.js";
+import type { EventType } from "../catalogue.js";
+import type { EventOf, GatewayEvent } from "../event.js";
 import { type CommandAsker, Commands, type CommandTaker } from "./commands.js";
-import type { EventOf, GatewayEvent } from "./event.js";
 import { type Listener, type SubscribeOptions, Subscribers } from "./subscribers.js";
 
 export type Unsubscribe = () => void;
