@@ -13,7 +13,7 @@ import { isGroup } from "../bus/replies.js";
 import { openEmbeddedEngine } from "../engine/embedded/open.js";
 import type { Engine } from "../engine/engine.js";
 import { HeldPieces } from "../events/bus/held-pieces.js";
-import { createSystemBus, type EventConsumer, type SystemBus } from "../events/bus/system-bus.js";
+import { createSystemBus, type EventConsumer } from "../events/bus/system-bus.js";
 import { textOf } from "../events/content.js";
 import { type EventDraft, type GatewayEvent, type StoredEvent, toSameDraft } from "../events/event.js";
 import { terminalTypes } from "../events/sets.js";
@@ -59,7 +59,7 @@ export async function replayTurn(turn: RecordedTurn): Promise<readonly StoredEve
       new SessionStore({ engine, bus: bus.asConsumer(), files, log: silentLog, recentSessions: () => [] }),
     );
     await restore(engine, turn);
-    return await run(turn, { engine, sessions, bus });
+    return await run(turn, { engine, sessions, bus: bus.asConsumer(), pieces: new HeldPieces(bus.asProducer()) });
   } finally {
     await releases[Symbol.asyncDispose]();
   }
@@ -87,9 +87,14 @@ function shifted(event: StoredEvent, offset: number): EventDraft {
 
 async function run(
   turn: RecordedTurn,
-  parts: { readonly engine: Engine; readonly sessions: SessionStore; readonly bus: SystemBus<unknown> },
+  parts: {
+    readonly engine: Engine;
+    readonly sessions: SessionStore;
+    readonly bus: EventConsumer;
+    readonly pieces: HeldPieces;
+  },
 ): Promise<readonly StoredEvent[]> {
-  const { engine, sessions, bus } = parts;
+  const { engine, sessions, bus, pieces } = parts;
   const messages = createMessageBus(engine);
   const context = playContext(turn);
   const budgets = createBudgets({
@@ -104,7 +109,7 @@ async function run(
     sessions: {
       open: (key) => sessions.open(key),
       running: new RunningTurns(),
-      pieces: new HeldPieces(bus.asProducer()),
+      pieces,
       keepOlderText: async () => {},
       wasAnswered: async () => true,
     },
@@ -119,7 +124,7 @@ async function run(
     log: silentLog,
   };
   const from = await engine.lastSequence(turn.sessionKey);
-  const over = endOfTurn(bus.asConsumer(), turn.message.id);
+  const over = endOfTurn(bus, turn.message.id);
   await sessions.open(turn.sessionKey);
   await messages.publishInbound(turn.message);
   const working = new AbortController();
