@@ -50,6 +50,7 @@ export {
   StorageError,
   type Unreached,
 } from "./errors.js";
+export type { EventConsumer, EventsOf, Unsubscribe } from "./events/bus/system-bus.js";
 export type { AgentState, EventType } from "./events/catalogue.js";
 export type {
   ContentPart,
@@ -75,7 +76,6 @@ export type {
   TurnEnd,
 } from "./events/machines/input.js";
 export type { Guess, ModelUse } from "./events/model-use.js";
-export type { EventConsumer, EventsOf, Unsubscribe } from "./events/system-bus.js";
 export {
   type Agent,
   type AgentConfig,

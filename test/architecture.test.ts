@@ -377,6 +377,21 @@ describe("the source code", () => {
     );
   });
 
+  test("gives the system bus to those who put the parts together, and views of it to everybody else", () => {
+    const makers = (target: string): readonly string[] =>
+      sources.flatMap(({ path, imports }) => {
+        const isMaker = imports.some(({ kind, specifier }) => kind !== "type" && targetOf(path, specifier) === target);
+        return isMaker ? [path] : [];
+      });
+    assert.deepEqual(makers("events/bus/system-bus.ts"), ["replay/replay-turn.ts", "wiring/core/core.ts"]);
+    assert.deepEqual(makers("events/bus/agent-bus.ts"), ["agent/agent.ts"]);
+    const holders = sources.filter(({ path, code }) => !path.startsWith("events/bus/") && /\bSystemBus\b/.test(code));
+    assert.deepEqual(
+      holders.map(({ path }) => path),
+      [],
+    );
+  });
+
   test("imports only packages that come along with the program", () => {
     const { dependencies, optionalDependencies } = JSON.parse(readFileSync(projectFile("package.json"), "utf8"));
     const packages = new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]);

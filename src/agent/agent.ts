@@ -1,6 +1,6 @@
 import type { Delivery, Handler } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
-import { createAgentBus } from "../events/agent-bus.js";
+import { createAgentBus } from "../events/bus/agent-bus.js";
 import type { EventDraft } from "../events/event.js";
 import { createMachines, type MachineOutputs, type Machines } from "../events/machines/run-machines.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
@@ -124,7 +124,7 @@ function commandLog(
   });
 }
 
-/** The machines of one agent, with everything that goes in and comes out told on the agent's own bus. */
+/** The machines of one agent, with everything that goes into them told on the agent's own bus. */
 function newMachines({ log }: AgentPorts, { machines: custom }: AgentOptions): Machines {
   const bus = createAgentBus({ log });
   const machines = createMachines({ log, custom });
@@ -132,10 +132,8 @@ function newMachines({ log }: AgentPorts, { machines: custom }: AgentOptions): M
   return {
     ...machines,
     feed(input) {
-      bus.publish("input", input);
-      const outputs = machines.feed(input);
-      bus.publish("outputs", { input, outputs });
-      return outputs;
+      bus.publish(input);
+      return machines.feed(input);
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Budgets } from "../budgets/budgets.js";
 import type { Conversation } from "../budgets/turn-budget.js";
 import type { Attachment, InboundMessage } from "../bus/messages.js";
 import type { Work } from "../engine/engine.js";
+import type { HeldPieces } from "../events/bus/held-pieces.js";
 import type { Payload } from "../events/catalogue.js";
 import type { Machine } from "../events/machines/input.js";
 import type { Logger } from "../log.js";
@@ -166,6 +167,8 @@ export interface SessionPorts {
   /** @throws {EngineError} `corrupt` when the session's log is damaged */
   open(key: string): Promise<ResidentSession>;
   readonly running: RunningTurns;
+  /** What answers grow by, which is told where somebody waits for it. */
+  readonly pieces: Pick<HeldPieces, "tell">;
   /** Keeps what was said where people can read it, before it goes out of the model's sight. Safe to repeat. */
   keepOlderText(session: Pick<ResidentSession, "key" | "document">, message: InboundMessage): Promise<void>;
   /** Whether a conversation of the gateway's own, that of a scheduled job or a heartbeat, holds this answer, free of what others wrote. */

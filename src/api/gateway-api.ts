@@ -1,3 +1,4 @@
+import type { CommandsApi } from "./commands/commands-api.js";
 import type { CronApi } from "./cron-api.js";
 import type { DeadLettersApi } from "./dead-letters.js";
 import type { FilesApi } from "./files/files-api.js";
@@ -17,7 +18,8 @@ import type { StatusApi } from "./status/status-api.js";
  * requests and {@link EngineError} when something cannot be stored.
  */
 export interface GatewayApi
-  extends SessionsApi,
+  extends CommandsApi,
+    SessionsApi,
     MessagesApi,
     EventsApi,
     FilesApi,

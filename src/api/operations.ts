@@ -3,10 +3,10 @@ import type { RunningTurns } from "../agent/turn/running-turns.js";
 import type { Budgets } from "../budgets/budgets.js";
 import type { Channel } from "../channels/channel.js";
 import type { Engine, Records } from "../engine/engine.js";
+import type { EventConsumer } from "../events/bus/system-bus.js";
 import type { EventDraft } from "../events/event.js";
 import type { StreamSnapshots } from "../events/folds/stream-snapshots.js";
 import type { SessionLives } from "../events/session-lives.js";
-import type { EventConsumer } from "../events/system-bus.js";
 import type { Answers } from "../inbound/answers.js";
 import type { Intake } from "../inbound/intake.js";
 import type { Uploads } from "../inbound/uploads.js";
@@ -73,7 +73,8 @@ export interface OperationPorts {
   };
 }
 
-export interface Operations extends GatewayApi {
+/** Without the way over the bus. */
+export interface Operations extends Omit<GatewayApi, "request"> {
   /** Does what a kill has cut off of deletions. */
   resumeDeletions(): Promise<void>;
 }

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
+import { checked } from "../api/commands/checked.js";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { RequestError } from "../errors.js";
 import type { FaultReply } from "./faults.js";
-import { checked, readJson } from "./json.js";
+import { readJson } from "./json.js";
 import type { HttpSettings } from "./options.js";
 import type { Target } from "./target.js";
 

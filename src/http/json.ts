@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
+import { checked } from "../api/commands/checked.js";
 import { RequestError } from "../errors.js";
 
 const maxDepth = 64;
@@ -41,21 +42,6 @@ export function parseJson<T>(text: string, schema: z.ZodType<T>): T {
   }
   return checked(value, schema);
 }
-
-/** @throws {RequestError} 400, naming the field */
-export function checked<T>(value: unknown, schema: z.ZodType<T>): T {
-  const result = schema.safeParse(value, { error: wordingOf });
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const field = issue?.path.map(String).join(".");
-  throw invalid(`${field === undefined || field === "" ? "body" : field}: ${issue?.message ?? "not valid"}`);
-}
-
-/** For the most common faults; the others are zod's sentences. */
-const wordingOf: z.core.$ZodErrorMap = (issue) => {
-  if (issue.code !== "invalid_type") return undefined;
-  return issue.input === undefined ? "is missing" : `must be of the type ${issue.expected}`;
-};
 
 async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<string> {
   const chunks: Buffer[] = [];

@@ -45,6 +45,12 @@ export function integerOf(
   return value;
 }
 
+/** A whole number of the query, to be checked by whoever takes it: what is none stays as it was sent. */
+export function numberOf(query: URLSearchParams, name: string): number | string | undefined {
+  const text = query.get(name);
+  return text !== null && /^\d{1,16}$/.test(text) ? Number(text) : (text ?? undefined);
+}
+
 export function isTrue(text: string | null): boolean {
   return text !== null && ["1", "true", "yes"].includes(text.toLowerCase());
 }

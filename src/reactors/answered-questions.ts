@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
 import type { Engine } from "../engine/engine.js";
 import { messageOf } from "../errors.js";
+import type { Unsubscribe } from "../events/bus/system-bus.js";
 import type { Payload } from "../events/catalogue.js";
 import type { EventOf, StoredEvent } from "../events/event.js";
 import { channelOf } from "../events/session-key.js";
-import type { Unsubscribe } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import type { Reactor } from "./reactor.js";
 

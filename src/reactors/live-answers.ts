@@ -1,8 +1,8 @@
 import type { OutboundMessage } from "../bus/messages.js";
 import { ChannelError, messageOf } from "../errors.js";
+import type { EventsOf, Unsubscribe } from "../events/bus/system-bus.js";
 import type { EventOf } from "../events/event.js";
 import { channelOf } from "../events/session-key.js";
-import type { Unsubscribe } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import { backoffMs } from "../util/async/backoff.js";
 import { sleep } from "../util/async/sleep.js";
@@ -30,6 +30,7 @@ interface Live {
   readonly turnId: string;
   readonly messageId: string;
   readonly stop: AbortController;
+  readonly unsubscribe: Unsubscribe;
   readonly everyMs: number;
   /** Of the model's present message. */
   text: string;
@@ -63,12 +64,7 @@ class LiveAnswers implements Reactor {
   start(bus: Parameters<Reactor["start"]>[0]): void {
     const turnIsOver = ["turn_execution_complete", "turn_execution_failed", "turn_execution_cancelled"] as const;
     this.#subscriptions.push(
-      bus.on("turn_execution_start", (event) => this.#begin(event)),
-      bus.on("message_stream_start", ({ session_key: key }) => {
-        const live = this.#turns.get(key);
-        if (live !== undefined) live.isFresh = true;
-      }),
-      bus.on("text_delta", ({ session_key: key, payload }) => this.#grow(key, payload.text)),
+      bus.on("turn_execution_start", (event) => this.#begin(event, bus)),
       bus.on("outbound_delivery_changed", (event) => this.#onQueued(event)),
       bus.on(turnIsOver, (event) => this.#end(event.session_key)),
       bus.on("session_state_changed", ({ session_key: key, payload }) => {
@@ -79,22 +75,37 @@ class LiveAnswers implements Reactor {
 
   stop(): void {
     for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe();
-    for (const live of this.#turns.values()) live.stop.abort(over);
+    for (const live of this.#turns.values()) {
+      live.unsubscribe();
+      live.stop.abort(over);
+    }
     this.#turns.clear();
   }
 
-  #begin({ session_key: key, turn_id: turnId, payload }: EventOf<"turn_execution_start">): void {
+  #begin(
+    { session_key: key, turn_id: turnId, payload }: EventOf<"turn_execution_start">,
+    bus: Parameters<Reactor["start"]>[0],
+  ): void {
     this.#end(key);
     const everyMs = this.#options.channels.get(channelOf(key))?.liveEditMs;
     const [messageId] = payload.message_ids;
     if (everyMs === undefined || turnId === undefined || messageId === undefined) return;
     const fresh = { text: "", isFresh: true, isRunning: false, hasReply: false };
-    this.#turns.set(key, { turnId, messageId, stop: new AbortController(), everyMs, ...fresh });
+    // Pieces of answers are many: only those are listened to that can be shown.
+    const unsubscribe = bus.on(["message_stream_start", "text_delta"], (event) => this.#onPiece(event), {
+      sessionKey: key,
+    });
+    this.#turns.set(key, { turnId, messageId, stop: new AbortController(), unsubscribe, everyMs, ...fresh });
   }
 
-  #grow(key: string, text: string): void {
-    const live = this.#turns.get(key);
+  #onPiece(event: EventsOf<"message_stream_start" | "text_delta">): void {
+    const live = this.#turns.get(event.session_key);
     if (live === undefined) return;
+    if (event.type === "text_delta") this.#grow(event.session_key, live, event.payload.text);
+    else live.isFresh = true;
+  }
+
+  #grow(key: string, live: Live, text: string): void {
     live.text = live.isFresh ? text : live.text + text;
     live.isFresh = false;
     if (live.isRunning) return;
@@ -156,6 +167,7 @@ class LiveAnswers implements Reactor {
   #end(sessionKey: string): void {
     const live = this.#turns.get(sessionKey);
     this.#turns.delete(sessionKey);
+    live?.unsubscribe();
     live?.stop.abort(over);
     if (live !== undefined && !live.hasReply) void this.#options.previews.forget(`${live.turnId}#1`);
   }

@@ -1,5 +1,5 @@
+import type { EventConsumer, Unsubscribe } from "../events/bus/system-bus.js";
 import type { EventOf } from "../events/event.js";
-import type { EventConsumer, Unsubscribe } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import type { Reactor } from "./reactor.js";
 

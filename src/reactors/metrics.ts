@@ -1,6 +1,6 @@
+import type { EventConsumer, Unsubscribe } from "../events/bus/system-bus.js";
 import type { DeliveryStatus } from "../events/catalogue.js";
 import { addUsage, noUsage, type Usage } from "../events/content.js";
-import type { EventConsumer, Unsubscribe } from "../events/system-bus.js";
 import { createCounter, createHistogram } from "./prometheus.js";
 import type { Reactor } from "./reactor.js";
 

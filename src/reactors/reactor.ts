@@ -1,4 +1,4 @@
-import type { EventConsumer } from "../events/system-bus.js";
+import type { EventConsumer } from "../events/bus/system-bus.js";
 
 /**
  * Something that watches the gateway's events and only decorates: without it every message is still taken, answered

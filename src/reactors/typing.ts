@@ -1,6 +1,6 @@
 import { messageOf } from "../errors.js";
+import type { Unsubscribe } from "../events/bus/system-bus.js";
 import { channelOf, chatOf } from "../events/session-key.js";
-import type { Unsubscribe } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import { linked } from "../util/async/linked.js";
 import { sleep } from "../util/async/sleep.js";

@@ -12,10 +12,11 @@ import { createMessageBus } from "../bus/message-bus.js";
 import { isGroup } from "../bus/replies.js";
 import { openEmbeddedEngine } from "../engine/embedded/open.js";
 import type { Engine } from "../engine/engine.js";
+import { HeldPieces } from "../events/bus/held-pieces.js";
+import { createSystemBus, type EventConsumer } from "../events/bus/system-bus.js";
 import { textOf } from "../events/content.js";
-import { type EventDraft, type StoredEvent, toSameDraft } from "../events/event.js";
+import { type EventDraft, type GatewayEvent, type StoredEvent, toSameDraft } from "../events/event.js";
 import { terminalTypes } from "../events/sets.js";
-import { createSystemBus, type EventConsumer } from "../events/system-bus.js";
 import { silentLog } from "../log.js";
 import type { ChosenModel } from "../providers/provider.js";
 import { createSessionFiles } from "../sessions/file-names.js";
@@ -51,7 +52,7 @@ export async function replayTurn(turn: RecordedTurn): Promise<readonly StoredEve
         home,
         instanceId: "replay",
         log: silentLog,
-        publish: (event) => bus.emit(event),
+        publish: bus.asProducer().emit,
         sessionLogPath: (key) => files.logPath(key),
       }),
     );
@@ -59,7 +60,7 @@ export async function replayTurn(turn: RecordedTurn): Promise<readonly StoredEve
       new SessionStore({ engine, bus: bus.asConsumer(), files, log: silentLog, recentSessions: () => [] }),
     );
     await restore(engine, turn);
-    return await run(turn, { engine, sessions, bus: bus.asConsumer() });
+    return await run(turn, { engine, sessions, bus: bus.asConsumer(), pieces: new HeldPieces(bus.asProducer()) });
   } finally {
     await releases[Symbol.asyncDispose]();
   }
@@ -87,9 +88,14 @@ function shifted(event: StoredEvent, offset: number): EventDraft {
 
 async function run(
   turn: RecordedTurn,
-  parts: { readonly engine: Engine; readonly sessions: SessionStore; readonly bus: EventConsumer },
+  parts: {
+    readonly engine: Engine;
+    readonly sessions: SessionStore;
+    readonly bus: EventConsumer;
+    readonly pieces: HeldPieces;
+  },
 ): Promise<readonly StoredEvent[]> {
-  const { engine, sessions, bus } = parts;
+  const { engine, sessions, bus, pieces } = parts;
   const messages = createMessageBus(engine);
   const context = playContext(turn);
   const budgets = createBudgets({
@@ -104,6 +110,7 @@ async function run(
     sessions: {
       open: (key) => sessions.open(key),
       running: new RunningTurns(),
+      pieces,
       keepOlderText: async () => {},
       wasAnswered: async () => true,
     },
@@ -138,11 +145,10 @@ async function run(
 
 /** Resolves with the id of the turn that ends this message. */
 function endOfTurn(bus: EventConsumer, messageId: string): Promise<string> {
+  const ends = (event: GatewayEvent): boolean =>
+    "message_ids" in event.payload && event.payload.message_ids.includes(messageId);
   const ended = new Promise<string>((resolve) => {
-    bus.onAny((event) => {
-      if (!terminalTypes.has(event.type) || !("message_ids" in event.payload)) return;
-      if (event.payload.message_ids.includes(messageId)) resolve(event.turn_id ?? "");
-    });
+    bus.once([...terminalTypes], ({ turn_id: turnId }) => resolve(turnId ?? ""), { filter: ends });
   });
   const late = (): Error => new Error(`The second run did not end within ${limitMs / 1000} s`);
   return within(ended, { ms: limitMs, late });

@@ -1,10 +1,10 @@
-import type { AgentBus } from "../../events/agent-bus.js";
+import type { AgentBus } from "../../events/bus/agent-bus.js";
 import type { Logger } from "../../log.js";
 
 /** Tells, for the debug log, how long each model call took to its first piece and to its end. Returns the undo. */
 export function watchStreamTiming(bus: AgentBus, log: Logger, now: () => number = () => performance.now()): () => void {
   let call: { readonly messageId: string; readonly startedAt: number; firstMs: number | undefined } | undefined;
-  return bus.subscribe("input", (input) => {
+  return bus.subscribe((input) => {
     if (input.kind === "stream_started") {
       call = { messageId: input.messageId, startedAt: now(), firstMs: undefined };
       return;

@@ -1,11 +1,11 @@
 import type { BackgroundBudget } from "../../budgets/budgets.js";
 import type { Engine } from "../../engine/engine.js";
 import { messageOf } from "../../errors.js";
+import type { EventConsumer } from "../../events/bus/system-bus.js";
 import { draft } from "../../events/event.js";
 import type { ModelUse } from "../../events/model-use.js";
 import { channelOf, clientChannels, depthOf } from "../../events/session-key.js";
 import type { SessionLives } from "../../events/session-lives.js";
-import type { EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
 import type { ChosenModel } from "../../providers/provider.js";
 import type { ResidentSession } from "../../sessions/resident-session.js";

@@ -1,8 +1,8 @@
 import type { MessageBus } from "../../bus/message-bus.js";
 import { messageOf } from "../../errors.js";
+import type { EventConsumer } from "../../events/bus/system-bus.js";
 import type { GatewayEvent } from "../../events/event.js";
 import { channelOf, chatOf } from "../../events/session-key.js";
-import type { EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
 import { derivedId } from "../../util/ids.js";
 

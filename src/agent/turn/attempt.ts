@@ -17,7 +17,7 @@ import { leaveStanding, noticeBeside } from "./standing-words.js";
 import { TurnLog } from "./turn-log.js";
 
 export function openTurnLog(
-  { options, delivery, session }: BuryScope,
+  { ports, options, delivery, session }: BuryScope,
   turnId: string,
   earlier: EarlierAttempts | undefined,
   budget?: TurnBudget,
@@ -32,6 +32,7 @@ export function openTurnLog(
       cause: earlier?.lastEventId ?? session.messages.queued.get(message.id),
     },
     earlier: earlier === undefined ? undefined : session.openTurn,
+    pieces: ports.sessions.pieces,
     persistDetail: options.persistDetail,
     persistThoughts: options.persistThoughts,
     keepThoughts: (messageId, content) => session.history?.keepThoughts(messageId, content),

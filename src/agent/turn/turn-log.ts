@@ -1,4 +1,5 @@
 import type { Commit, Count, Delivery, Work } from "../../engine/engine.js";
+import type { HeldPieces } from "../../events/bus/held-pieces.js";
 import { type EventType, type Payload, specOf } from "../../events/catalogue.js";
 import type { ContentPart } from "../../events/content.js";
 import { draft, type EventDraft, type StoredEvent } from "../../events/event.js";
@@ -21,6 +22,8 @@ export interface TurnLogOptions {
   readonly identity: TurnIdentity;
   /** What earlier attempts have stored: a call that runs again after a crash tells nothing twice. */
   readonly earlier?: readonly StoredEvent[] | undefined;
+  /** Through which the pieces of answers are told. Without it each is told at once. */
+  readonly pieces?: Pick<HeldPieces, "tell"> | undefined;
   readonly persistDetail: boolean;
   readonly persistThoughts: boolean;
   /** Given each answer with its thinking, before the answer is written without it. */
@@ -44,6 +47,8 @@ export class TurnLog {
   #discarded: readonly ModelUse[] = [];
   /** Named as the source of what the model brings forth, e.g. `provider:openai`. */
   modelSource = "agent";
+
+  readonly #tell = (output: MachineOutput): void => this.publish(this.#toDraft(output));
 
   constructor(options: TurnLogOptions) {
     this.#options = options;
@@ -84,14 +89,21 @@ export class TurnLog {
     durable = false,
     emit: readonly Work[] = [],
   ): Promise<void> {
-    for (const output of outputs.stream) this.publish(this.#toDraft(output));
+    this.#tellStream(outputs.stream);
     await this.append([...before, ...this.stored(outputs.stored)], durable, emit);
   }
 
   /** Ends what is being streamed, for an attempt that goes no further: nobody is to wait for the rest. */
   abandonStream(machines: Machines): void {
     const { stream } = machines.feed({ kind: "stream_failed", code: "UNKNOWN", willRetry: true });
-    for (const output of stream) this.publish(this.#toDraft(output));
+    this.#tellStream(stream);
+  }
+
+  #tellStream(outputs: readonly MachineOutput[]): void {
+    const { pieces, delivery } = this.#options;
+    for (const output of outputs)
+      if (pieces === undefined) this.#tell(output);
+      else pieces.tell(delivery.work.sessionKey, output, this.#tell);
   }
 
   async append(drafts: readonly EventDraft[], durable = false, emit: readonly Work[] = []): Promise<void> {

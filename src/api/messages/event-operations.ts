@@ -1,6 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
+import type { EventConsumer } from "../../events/bus/system-bus.js";
 import type { StreamSnapshots } from "../../events/folds/stream-snapshots.js";
-import type { EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import { assertSession } from "../sessions/assert-session.js";

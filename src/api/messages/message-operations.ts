@@ -1,6 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
 import { EngineError, RequestError } from "../../errors.js";
-import type { EventConsumer } from "../../events/system-bus.js";
+import type { EventConsumer } from "../../events/bus/system-bus.js";
 import type { Intake } from "../../inbound/intake.js";
 import type { Uploads } from "../../inbound/uploads.js";
 import type { SessionStore } from "../../sessions/session-store.js";

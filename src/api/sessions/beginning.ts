@@ -18,7 +18,7 @@ export interface BeginningPorts {
 
 type SessionOptions = Parameters<SessionsApi["createSession"]>[0];
 
-const maxTitleChars = 200;
+export const maxTitleChars = 200;
 
 /** Begins a session with its settings, unless there is one of this key. */
 export async function beginSession(

@@ -1,8 +1,8 @@
 import { messageOf } from "../../errors.js";
+import type { EventConsumer } from "../../events/bus/system-bus.js";
 import { type EventType, specOf, typesWhere } from "../../events/catalogue.js";
 import { type GatewayEvent, isStored, type StoredEvent } from "../../events/event.js";
 import type { StreamSnapshots } from "../../events/folds/stream-snapshots.js";
-import type { EventConsumer } from "../../events/system-bus.js";
 import { type Logger, silentLog } from "../../log.js";
 import { sleep } from "../../util/async/sleep.js";
 import type { SubscribeOptions, Subscription } from "../messages/events-api.js";
@@ -126,9 +126,7 @@ class SessionFeed implements Subscription {
     this.#log = sources.log ?? silentLog;
     // Each stored event moves the feed on, whether it is told or not.
     const heard = typesWhere(({ stored }, type) => stored || types.has(type));
-    this.#stop = sources.bus.on(heard, (event) => this.#onEvent(event), {
-      filter: (event) => event.session_key === sessionKey,
-    });
+    this.#stop = sources.bus.on(heard, (event) => this.#onEvent(event), { sessionKey });
     this.joinedAt = this.#join();
     this.caughtUp = this.#follow(after);
     // Whoever cares awaits it; nobody else is to be ended by it.

@@ -1,8 +1,8 @@
 import type { Engine } from "../../engine/engine.js";
 import { EngineError, RequestError } from "../../errors.js";
+import type { EventConsumer } from "../../events/bus/system-bus.js";
 import { textOf, withRemark } from "../../events/content.js";
 import type { GatewayEvent } from "../../events/event.js";
-import type { EventConsumer } from "../../events/system-bus.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import type { TurnOutcome } from "../messages/messages-api.js";
 
@@ -89,7 +89,7 @@ export async function waitForTurn(
             else if (event.type === "session_state_changed" && event.payload.to === "deleted")
               reject(new RequestError(`${sessionKey} was deleted`, { status: 404, code: "not_found" }));
           },
-          { filter: (event) => event.session_key === sessionKey },
+          { sessionKey },
         ),
       );
       const onAbort = (): void => reject(signal.reason);

@@ -9,8 +9,8 @@ import {
   parseLogDamage,
 } from "../../engine/log-damage.js";
 import { messageOf } from "../../errors.js";
+import type { EventConsumer } from "../../events/bus/system-bus.js";
 import { channelOf, chatOf, clientChannels, rootKeyOf } from "../../events/session-key.js";
-import type { EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
 import { InOrder } from "../../util/async/in-order.js";
 import { derivedId } from "../../util/ids.js";

@@ -1,6 +1,6 @@
 import { newId } from "../../util/ids.js";
+import type { EventConsumer, EventsOf } from "../bus/system-bus.js";
 import type { EventOf, GatewayEvent } from "../event.js";
-import type { EventConsumer, EventsOf } from "../system-bus.js";
 
 /** What a client must be told to go on in the middle of a streamed answer. */
 export interface StreamSnapshot {
@@ -45,10 +45,28 @@ interface Stream {
 /** Above every other listener: a snapshot taken while an event is being delivered already holds it. */
 const firstOfAll = 1000;
 
+/** What begins, grows and ends an answer that is being streamed. */
+const snapshotTypes = [
+  "message_stream_start",
+  "text_delta",
+  "thinking_delta",
+  "tool_input_delta",
+  "tool_call_start",
+  "message_stream_end",
+  "assistant_message",
+  "turn_execution_start",
+  "turn_execution_complete",
+  "turn_execution_failed",
+  "turn_execution_cancelled",
+] as const;
+
 /** Listens on the system bus until disposed. */
 export function openStreamSnapshots(bus: EventConsumer, options: SnapshotOptions = {}): StreamSnapshots {
   const streams = new Streams(options);
-  const stop = bus.onAny((event) => streams.apply(event), { priority: firstOfAll });
+  const stop = bus.on(snapshotTypes, (event) => streams.apply(event), {
+    priority: firstOfAll,
+    isPatient: true,
+  });
   return {
     snapshotOf: (sessionKey) => streams.snapshotOf(sessionKey),
     [Symbol.dispose]() {
@@ -67,7 +85,7 @@ class Streams {
     this.#options = { ttlMs, maxSessions, maxChars };
   }
 
-  apply(event: GatewayEvent): void {
+  apply(event: EventsOf<(typeof snapshotTypes)[number]>): void {
     switch (event.type) {
       case "message_stream_start":
         this.#begin(event);

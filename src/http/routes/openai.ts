@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { checked } from "../../api/commands/checked.js";
 import type { Subscription } from "../../api/messages/events-api.js";
 import type { TurnOutcome } from "../../api/messages/messages-api.js";
 import type { WaitingQuestion } from "../../api/policy/policy-api.js";
@@ -13,7 +14,7 @@ import { createAnswerProjection } from "../answer-projection.js";
 import { openEventStream } from "../event-stream.js";
 import { type Exchange, lastSequenceOf, sendJson } from "../exchange.js";
 import { type FaultReply, toFaultReply } from "../faults.js";
-import { checked, parseJson, readChunks } from "../json.js";
+import { parseJson, readChunks } from "../json.js";
 import { ConversationReader } from "../openai/conversation.js";
 import type { Route } from "./routes.js";
 

@@ -2,12 +2,7 @@ import { z } from "zod";
 import { bodyOf, type Exchange, paramOf, sendJson } from "../exchange.js";
 import type { Route } from "./routes.js";
 
-/** A secret may be long, e.g. a private key. */
-export const answerFields = {
-  answer: z.string().max(10_000).optional(),
-  values: z.record(z.string().max(100), z.string().max(100_000)).optional(),
-};
-const answerBody = z.object({ requestId: z.string().min(1).max(100), ...answerFields });
+const answerBody = z.record(z.string(), z.unknown());
 
 /** Questions to people, and what they have allowed for always. */
 export const policyRoutes: readonly Route[] = [
@@ -30,5 +25,6 @@ export const policyRoutes: readonly Route[] = [
 
 async function answer(x: Exchange): Promise<void> {
   const body = await bodyOf(x, answerBody);
-  sendJson(x.response, 200, await x.api.answerQuestion({ sessionKey: paramOf(x, "key"), ...body }));
+  const { answer } = await x.api.request("human_input_reply", { ...body, sessionKey: paramOf(x, "key") });
+  sendJson(x.response, 200, { answer });
 }

@@ -1,20 +1,16 @@
 import { z } from "zod";
+import type { CommandName } from "../../api/commands/command-params.js";
+import type { CommandResults } from "../../api/commands/commands-api.js";
 import { sendArtifact } from "../artifacts.js";
+import { ask, followed, toSnake } from "../ask.js";
 import { openEventStream } from "../event-stream.js";
 import { bodyOf, type Exchange, optionalBodyOf, paramOf, sendJson } from "../exchange.js";
 import { toStatusWire } from "../status-wire.js";
-import { integerOf, isTrue } from "../target.js";
+import { integerOf, isTrue, numberOf } from "../target.js";
 import type { Route } from "./routes.js";
 
 const maxSequence = Number.MAX_SAFE_INTEGER;
-const createBody = z.object({
-  key: z.string().min(1).max(300).optional(),
-  title: z.string().max(200).optional(),
-  model: z.string().max(200).optional(),
-  cwd: z.string().max(4096).optional(),
-});
-const renameBody = z.object({ title: z.string().trim().min(1).max(200) });
-const forkBody = z.object({ at: z.number().int().optional() });
+const anyBody = z.record(z.string(), z.unknown());
 
 export const sessionRoutes: readonly Route[] = [
   { method: "GET", path: "/api/sessions", handle: list },
@@ -29,7 +25,7 @@ export const sessionRoutes: readonly Route[] = [
   {
     method: "POST",
     path: "/api/sessions/:key/stop",
-    handle: async (x) => sendJson(x.response, 200, await x.api.stopTurn(paramOf(x, "key"))),
+    handle: async (x) => sendJson(x.response, 200, await askInPath(x, "turn_cancel")),
   },
   { method: "POST", path: "/api/sessions/:key/abort", handle: abort },
   { method: "POST", path: "/api/sessions/:key/complete", handle: complete },
@@ -42,58 +38,66 @@ export const sessionRoutes: readonly Route[] = [
   { method: "GET", path: "/api/sessions/:key/stream", tokenInQuery: true, handle: stream },
 ];
 
-async function list({ api, response, target: { query } }: Exchange): Promise<void> {
-  const page = await api.listSessions({
+/** Here a session's key is `key`, in the path and in bodies. */
+function askByKey<T extends CommandName>(x: Exchange, command: T, params: object): Promise<CommandResults[T]> {
+  return ask(x.api, command, params, (field) => (field === "sessionKey" ? "key" : field));
+}
+
+/** About the session of the path. */
+function askInPath<T extends CommandName>(x: Exchange, command: T, params = {}): Promise<CommandResults[T]> {
+  return askByKey(x, command, { ...params, sessionKey: paramOf(x, "key") });
+}
+
+async function list(x: Exchange): Promise<void> {
+  const { query } = x.target;
+  const page = await askByKey(x, "session_list", {
     channel: query.get("channel") ?? undefined,
     chatId: query.get("chat_id") ?? undefined,
-    limit: integerOf(query, "limit", { min: 1, max: 1000, default: 200 }),
-    offset: integerOf(query, "offset", { min: 0, max: maxSequence, default: 0 }),
+    limit: numberOf(query, "limit"),
+    offset: numberOf(query, "offset"),
   });
-  sendJson(response, 200, page);
+  sendJson(x.response, 200, page);
 }
 
 async function create(x: Exchange): Promise<void> {
-  const created = await x.api.createSession(await bodyOf(x, createBody));
-  sendJson(x.response, created.reused ? 200 : 201, created);
+  const { key, ...rest } = await bodyOf(x, anyBody);
+  const { sessionKey, reused } = await askByKey(x, "session_open", { ...rest, sessionKey: key });
+  sendJson(x.response, reused ? 200 : 201, { key: sessionKey, reused });
 }
 
 async function remove(x: Exchange): Promise<void> {
-  const key = paramOf(x, "key");
-  await x.api.deleteSession(key);
+  const { sessionKey: key } = await askInPath(x, "session_delete");
   sendJson(x.response, 200, { ok: true, key });
 }
 
 async function rename(x: Exchange): Promise<void> {
-  const key = paramOf(x, "key");
-  const { title } = await bodyOf(x, renameBody);
-  await x.api.renameSession(key, title);
+  const { sessionKey: key, title } = await askInPath(x, "session_title_set", await bodyOf(x, anyBody));
   sendJson(x.response, 200, { ok: true, key, title });
 }
 
 async function abort(x: Exchange): Promise<void> {
-  const key = paramOf(x, "key");
-  await x.api.abortSession(key);
-  sendJson(x.response, 200, { ok: true, key, state: "aborted" });
+  const { sessionKey: key, state } = await askInPath(x, "session_abort");
+  sendJson(x.response, 200, { ok: true, key, state });
 }
 
 async function complete(x: Exchange): Promise<void> {
-  const key = paramOf(x, "key");
-  await x.api.completeSession(key);
-  sendJson(x.response, 200, { ok: true, key, state: "completed" });
+  const { sessionKey: key, state } = await askInPath(x, "session_complete");
+  sendJson(x.response, 200, { ok: true, key, state });
 }
 
 async function fork(x: Exchange): Promise<void> {
-  const { at } = await optionalBodyOf(x, forkBody);
-  sendJson(x.response, 201, await x.api.forkSession(paramOf(x, "key"), at));
+  const { sessionKey: key, forkedFrom } = await askInPath(x, "session_fork", await optionalBodyOf(x, anyBody));
+  sendJson(x.response, 201, { key, forkedFrom });
 }
 
 async function status(x: Exchange): Promise<void> {
   const { query } = x.target;
-  const found = await x.api.sessionStatus(paramOf(x, "key"), {
+  const params = {
+    sessionKey: paramOf(x, "key"),
     includeRecovery: isTrue(query.get("include_recovery")),
-    fromSequence: integerOf(query, "from_sequence", { min: 0, max: maxSequence, default: 0 }),
-  });
-  sendJson(x.response, 200, toStatusWire(found));
+    fromSequence: numberOf(query, "from_sequence"),
+  };
+  sendJson(x.response, 200, toStatusWire(await ask(x.api, "session_status", params, toSnake)));
 }
 
 async function messages(x: Exchange): Promise<void> {
@@ -119,12 +123,14 @@ async function stream(x: Exchange): Promise<void> {
   // A browser that reconnects repeats the old query and says in the header how far it got.
   const lastId = x.request.headers["last-event-id"];
   if (typeof lastId === "string" && lastId !== "") query.set("from_sequence", lastId);
-  const fromSequence = query.has("from_sequence")
-    ? integerOf(query, "from_sequence", { min: 0, max: maxSequence, default: 0 })
-    : undefined;
   const types = query.get("types") || undefined;
+  const { sessionKey, ...wanted } = followed({
+    sessionKey: paramOf(x, "key"),
+    fromSequence: numberOf(query, "from_sequence"),
+    types: types?.split(","),
+  });
   using out = openEventStream(x);
-  const subscription = x.api.subscribe(paramOf(x, "key"), { fromSequence, types: types?.split(",") }, (event) =>
+  const subscription = x.api.subscribe(sessionKey, wanted, (event) =>
     out.send({ id: event.seq ?? undefined, event: event.type, data: JSON.stringify(event) }),
   );
   try {

@@ -1,8 +1,8 @@
+import type { EventsOf } from "../../events/bus/system-bus.js";
 import type { Payload } from "../../events/catalogue.js";
 import { addUsage, noUsage, type Usage } from "../../events/content.js";
 import type { StoredEvent } from "../../events/event.js";
 import { type Guess, type ModelUse, modelUseOf } from "../../events/model-use.js";
-import type { EventsOf } from "../../events/system-bus.js";
 import type { SessionMetadata } from "../session.js";
 
 /** What a session's turns have used, as its document shows it. */

@@ -1,16 +1,19 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { CommandResults } from "../../api/commands/commands-api.js";
 import { restoreMarker } from "../../backup/marker.js";
 import { createMessageBus, type MessageBus } from "../../bus/message-bus.js";
 import { type OpenedHome, openHome } from "../../engine/embedded/open-home.js";
 import type { Engine } from "../../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../../errors.js";
+import type { CommandAsker, CommandTaker } from "../../events/bus/commands.js";
+import { HeldPieces } from "../../events/bus/held-pieces.js";
+import { createSystemBus, type EventConsumer } from "../../events/bus/system-bus.js";
 import type { EventDraft, GatewayEvent } from "../../events/event.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../../events/folds/stream-snapshots.js";
 import { systemKey } from "../../events/session-key.js";
 import { SessionLives } from "../../events/session-lives.js";
-import { createSystemBus, type EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
 import { shownSequence } from "../../sessions/document/document-file.js";
 import {
@@ -38,6 +41,8 @@ export const gatewayKey = systemKey("local");
 export interface Core {
   readonly engine: Engine;
   readonly events: EventConsumer;
+  /** What clients ask, over whichever transport. */
+  readonly commands: CommandAsker<CommandResults> & CommandTaker<CommandResults>;
   readonly sessions: SessionStore;
   /** What goes on for each session, so that a deletion can end it. */
   readonly lives: SessionLives;
@@ -45,6 +50,7 @@ export interface Core {
   readonly storageProblem: () => string | undefined;
   readonly files: SessionFiles;
   readonly snapshots: StreamSnapshots;
+  readonly pieces: HeldPieces;
   readonly provenance: Provenance;
   readonly whyFull: WhyFull;
   readonly messages: MessageBus;
@@ -61,13 +67,13 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   const sessionsDir = join(config.agents.defaults.workspace, ".sessions");
   await makeFolder(home);
   await makeFolder(sessionsDir);
-  const bus = createSystemBus({ log });
+  const bus = createSystemBus<CommandResults>({ log });
   releases.defer(() => bus.destroy(), "event bus");
   const events = bus.asConsumer();
+  const producer = bus.asProducer();
   const files = createSessionFiles(sessionsDir);
   const instanceId = newId("gw");
-  const publish = (event: GatewayEvent): void => bus.emit(event);
-  const opened = releases.use(await lockAndOpen(options, { sessionsDir, files, instanceId, publish }));
+  const opened = releases.use(await lockAndOpen(options, { sessionsDir, files, instanceId, publish: producer.emit }));
   const { engine, assertHeld, recentSessions, holdFiles, setAddress } = opened;
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
   const { problem, ...storage } =
@@ -95,6 +101,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   return {
     engine,
     events,
+    commands: { request: bus.request, handle: bus.handle },
     sessions,
     lives: new SessionLives(log),
     provenance,
@@ -102,6 +109,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     storageProblem: () => problem ?? sessions.storageProblem(),
     files,
     snapshots,
+    pieces: new HeldPieces(producer),
     messages: createMessageBus(engine),
     instanceId,
     setAddress,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { parseCommand } from "../../agent/commands/chat-command.js";
 import type { Tasks } from "../../agent/tasks/tasks.js";
+import { commandsOver, handleCommands } from "../../api/commands/handlers.js";
 import type { GatewayApi } from "../../api/gateway-api.js";
 import { createOperations } from "../../api/operations.js";
 import type { Status } from "../../api/status/status.js";
@@ -84,8 +85,14 @@ export async function openOperations(
       log,
     },
   });
+  handleCommands(core.commands, operations);
   const settings = createSettings(options, operations);
-  const api = { ...operations, mcp: mcp.api, ...(settings === undefined ? {} : { settings }) };
+  const api = {
+    ...operations,
+    ...commandsOver(core.commands),
+    mcp: mcp.api,
+    ...(settings === undefined ? {} : { settings }),
+  };
   return { api, resumeDeletions };
 }
 

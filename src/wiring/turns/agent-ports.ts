@@ -50,6 +50,7 @@ export function agentPorts(
     sessions: {
       open: (key) => core.sessions.open(key),
       running: inbound.running,
+      pieces: core.pieces,
       keepOlderText,
       wasAnswered: (text) => haveJobsSaid(core.sessions, text),
     },

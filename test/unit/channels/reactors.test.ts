@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createSystemBus } from "../../../src/events/bus/system-bus.js";
 import { noUsage } from "../../../src/events/content.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
-import { createSystemBus } from "../../../src/events/system-bus.js";
 import { silentLog } from "../../../src/log.js";
 import { createLogReactor } from "../../../src/reactors/log-events.js";
 import { createMetricsReactor } from "../../../src/reactors/metrics.js";
-import { makeEvent } from "../../support/engine/histories/events.js";
+import { emitAll, makeEvent } from "../../support/engine/histories/events.js";
 import { keepLog } from "../../support/log.js";
 
 const usage = { input_tokens: 100, output_tokens: 20, cache_read_tokens: 300, cache_write_tokens: 4 };
@@ -57,7 +57,7 @@ test("the log tells each end of a turn, each trouble and each connection in one 
   const bus = createSystemBus({ log: silentLog });
   const reactor = createLogReactor({ log });
   reactor.start(bus.asConsumer());
-  bus.emitBatch([
+  emitAll(bus, [
     makeEvent("text_delta", { message_id: "m", text: "secret words" }),
     makeEvent("user_message", { message_id: "m", content: [{ type: "text", text: "secret words" }], iteration: 1 }),
     complete(1234),
@@ -109,7 +109,7 @@ test("the log tells each end of a turn, each trouble and each connection in one 
   const everything = JSON.stringify(log.lines);
   assert.ok(!everything.includes("secret words") && !everything.includes("what the assistant said"));
   reactor.stop();
-  bus.emit(failed);
+  bus.asProducer().emit(failed);
   assert.equal(log.lines.length, 9);
 });
 
@@ -128,7 +128,7 @@ test("metrics count turns, failures, deliveries, tools, tokens, cost and duratio
       duration_ms: 1,
       summary: "",
     });
-  bus.emitBatch([
+  emitAll(bus, [
     complete(200),
     complete(3000),
     failed,
@@ -137,8 +137,8 @@ test("metrics count turns, failures, deliveries, tools, tokens, cost and duratio
     delivery("sent"),
     delivery("unknown"),
   ]);
-  bus.emitBatch([tool(false), tool(false), tool(true)]);
-  bus.emit(makeEvent("llm_retry_scheduled", { attempt: 1, delay_ms: 5, code: "TIMEOUT" }));
+  emitAll(bus, [tool(false), tool(false), tool(true)]);
+  bus.asProducer().emit(makeEvent("llm_retry_scheduled", { attempt: 1, delay_ms: 5, code: "TIMEOUT" }));
   assert.deepEqual(metrics.snapshot(), {
     messagesAccepted: 0,
     turns: { complete: 2, failed: 1, cancelled: 1 },
@@ -151,7 +151,7 @@ test("metrics count turns, failures, deliveries, tools, tokens, cost and duratio
     turnDurations: { count: 3, sumMs: 3240, maxMs: 3000 },
   });
   metrics.stop();
-  bus.emit(failed);
+  bus.asProducer().emit(failed);
   assert.equal(metrics.snapshot().turns.failed, 1);
 });
 
@@ -159,8 +159,8 @@ test("metrics are shown in Prometheus' text format: help, type, one line for eac
   const bus = createSystemBus({ log: silentLog });
   const metrics = createMetricsReactor();
   metrics.start(bus.asConsumer());
-  bus.emitBatch([complete(200), complete(3000)]);
-  bus.emit(
+  emitAll(bus, [complete(200), complete(3000)]);
+  bus.asProducer().emit(
     makeEvent("user_message_queued", {
       message_id: "msg_1",
       channel: 'odd"name\n\\',

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { createSystemBus } from "../../../src/events/bus/system-bus.js";
 import { noUsage } from "../../../src/events/content.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
-import { createSystemBus } from "../../../src/events/system-bus.js";
 import { silentLog } from "../../../src/log.js";
 import { createTypingReactor, type TypingSign } from "../../../src/reactors/typing.js";
-import { makeEvent } from "../../support/engine/histories/events.js";
+import { emitAll, makeEvent } from "../../support/engine/histories/events.js";
 import { keepLog } from "../../support/log.js";
 
 const session = "telegram:42";
@@ -75,7 +75,7 @@ function watch(t: TestContext, sign: Partial<TypingSign> = {}) {
 test("typing is shown after a moment, again before it fades, and not after the turn's end, whatever the end", async (t) => {
   for (const end of [complete, failed, cancelled]) {
     const { bus, shown, pass } = watch(t);
-    bus.emit(started());
+    bus.asProducer().emit(started());
     await pass(299);
     assert.deepEqual(shown, []);
     await pass(1);
@@ -84,7 +84,7 @@ test("typing is shown after a moment, again before it fades, and not after the t
     assert.equal(shown.length, 1);
     await pass(1);
     assert.equal(shown.length, 2);
-    bus.emit(end);
+    bus.asProducer().emit(end);
     await pass(60_000);
     assert.equal(shown.length, 2);
     t.mock.timers.reset();
@@ -93,7 +93,7 @@ test("typing is shown after a moment, again before it fades, and not after the t
 
 test("an answer that comes at once needs no sign", async (t) => {
   const { bus, shown, pass } = watch(t);
-  bus.emitBatch([started(), complete]);
+  emitAll(bus, [started(), complete]);
   await pass(60_000);
   assert.deepEqual(shown, []);
 });
@@ -101,33 +101,33 @@ test("an answer that comes at once needs no sign", async (t) => {
 test("typing goes to the topic, and to no chat of a client, of a channel that cannot, or of a sub-agent", async (t) => {
   const { bus, shown, pass } = watch(t);
   for (const key of ["telegram:-5:9", "telegram:-5:9:sub", "webui:abc", "email:a@example.org", "system:local"])
-    bus.emit(started(key));
+    bus.asProducer().emit(started(key));
   await pass(300);
   assert.deepEqual(shown, ["-5/9"]);
 });
 
 test("the sign rests while a person is asked, and comes back with the work", async (t) => {
   const { bus, shown, pass } = watch(t);
-  bus.emit(started());
+  bus.asProducer().emit(started());
   await pass(300);
-  bus.emit(state("thinking", "awaiting_human"));
+  bus.asProducer().emit(state("thinking", "awaiting_human"));
   await pass(60_000);
   assert.equal(shown.length, 1);
-  bus.emit(state("awaiting_human", "thinking"));
+  bus.asProducer().emit(state("awaiting_human", "thinking"));
   await pass(300);
   assert.equal(shown.length, 2);
-  bus.emit(state("thinking", "idle"));
+  bus.asProducer().emit(state("thinking", "idle"));
   await pass(60_000);
   assert.equal(shown.length, 2);
 });
 
 test("a turn that never ends does not type for ever, and the next one has its full time", async (t) => {
   const { bus, shown, pass } = watch(t);
-  bus.emit(started());
+  bus.asProducer().emit(started());
   for (let second = 0; second < 700; second += 1) await pass(1000);
   const count = shown.length;
   assert.ok(count > 100 && count < 135, `${count} signs in ten minutes`);
-  bus.emit(started());
+  bus.asProducer().emit(started());
   await pass(300);
   assert.equal(shown.length, count + 1);
 });
@@ -142,7 +142,7 @@ test("a sign that fails is tried again at its time and told nobody; one that han
       return calls === 1 ? Promise.reject(new Error("429")) : new Promise(() => {});
     },
   });
-  bus.emit(started());
+  bus.asProducer().emit(started());
   await pass(300);
   await pass(4500);
   assert.equal(calls, 2);
@@ -151,16 +151,16 @@ test("a sign that fails is tried again at its time and told nobody; one that han
     ["debug"],
   );
   assert.equal(signals[1]?.aborted, false);
-  bus.emit(complete);
+  bus.asProducer().emit(complete);
   assert.equal(signals[1]?.aborted, true);
 });
 
 test("stopping takes every sign away, and listens no more", async (t) => {
   const { bus, reactor, shown, pass } = watch(t);
-  bus.emit(started());
+  bus.asProducer().emit(started());
   await pass(300);
   reactor.stop();
-  bus.emit(started("telegram:43"));
+  bus.asProducer().emit(started("telegram:43"));
   await pass(60_000);
   assert.deepEqual(shown, ["42"]);
   reactor.stop();

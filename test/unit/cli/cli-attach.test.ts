@@ -10,7 +10,7 @@ const key = "webui:1";
 function record() {
   const gateway = createMemoryGateway();
   const events: GatewayEvent[] = [];
-  gateway.bus.onAny((event) => events.push(event));
+  gateway.bus.asConsumer().onAny((event) => events.push(event));
   const begin = (id: string): unknown =>
     gateway.tell(key, "message_stream_start", { message_id: id, model: "m", iteration: 1 });
   return {

@@ -1,22 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAgentBus } from "../../../src/events/agent-bus.js";
+import { createAgentBus } from "../../../src/events/bus/agent-bus.js";
 import { silentLog } from "../../../src/log.js";
 import { keepLog } from "../../support/log.js";
 
-test("the agent bus gives each topic's values to its own listeners, in order, until they are undone", () => {
+test("the agent bus gives each input to its listeners, in order, until they are undone", () => {
   const bus = createAgentBus({ log: silentLog });
   const inputs: string[] = [];
-  const outputs: number[] = [];
-  const undo = bus.subscribe("input", (input) => inputs.push(input.kind));
-  bus.subscribe("outputs", (value) => outputs.push(value.outputs.stream.length));
-  bus.publish("input", { kind: "interrupted" });
-  bus.publish("outputs", { input: { kind: "interrupted" }, outputs: { stream: [], stored: [] } });
-  bus.publish("input", { kind: "limit_reached" });
+  const undo = bus.subscribe((input) => inputs.push(input.kind));
+  bus.publish({ kind: "interrupted" });
+  bus.publish({ kind: "limit_reached" });
   undo();
-  bus.publish("input", { kind: "limit_reached" });
+  bus.publish({ kind: "limit_reached" });
   assert.deepEqual(inputs, ["interrupted", "limit_reached"]);
-  assert.deepEqual(outputs, [0]);
 });
 
 test("the same listener subscribed twice hears twice, and each undo undoes one of them", () => {
@@ -25,12 +21,12 @@ test("the same listener subscribed twice hears twice, and each undo undoes one o
   const listener = (): void => {
     heard += 1;
   };
-  const undo = bus.subscribe("input", listener);
-  bus.subscribe("input", listener);
-  bus.publish("input", { kind: "limit_reached" });
+  const undo = bus.subscribe(listener);
+  bus.subscribe(listener);
+  bus.publish({ kind: "limit_reached" });
   undo();
   undo();
-  bus.publish("input", { kind: "limit_reached" });
+  bus.publish({ kind: "limit_reached" });
   assert.equal(heard, 3);
 });
 
@@ -38,13 +34,13 @@ test("a listener that throws is logged and delays nobody; one that is undone mea
   const log = keepLog();
   const bus = createAgentBus({ log });
   const heard: string[] = [];
-  bus.subscribe("input", () => {
+  bus.subscribe(() => {
     undoLast();
     throw new Error("broken");
   });
-  bus.subscribe("input", () => heard.push("second"));
-  const undoLast = bus.subscribe("input", () => heard.push("last"));
-  bus.publish("input", { kind: "limit_reached" });
+  bus.subscribe(() => heard.push("second"));
+  const undoLast = bus.subscribe(() => heard.push("last"));
+  bus.publish({ kind: "limit_reached" });
   assert.deepEqual(heard, ["second"]);
   assert.deepEqual(
     log.lines.map(({ level, fields }) => [level, String(fields.error)]),
@@ -56,7 +52,7 @@ test("two agents' buses know nothing of each other", () => {
   const one = createAgentBus({ log: silentLog });
   const other = createAgentBus({ log: silentLog });
   let heard = 0;
-  one.subscribe("input", () => (heard += 1));
-  other.publish("input", { kind: "limit_reached" });
+  one.subscribe(() => (heard += 1));
+  other.publish({ kind: "limit_reached" });
   assert.equal(heard, 0);
 });

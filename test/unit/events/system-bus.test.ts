@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { RequestError } from "../../../src/errors.js";
+import { createSystemBus, type EventConsumer } from "../../../src/events/bus/system-bus.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
-import { createSystemBus, type SystemBus } from "../../../src/events/system-bus.js";
-import { silentLog } from "../../../src/log.js";
-import { makeEvent } from "../../support/engine/histories/events.js";
+import { type Logger, silentLog } from "../../../src/log.js";
+import { emitAll, makeEvent } from "../../support/engine/histories/events.js";
 import { keepLog } from "../../support/log.js";
 
 const delta = (text: string): GatewayEvent => makeEvent("text_delta", { message_id: "msg_1", text });
@@ -12,7 +12,7 @@ const retry = (attempt: number): GatewayEvent =>
   makeEvent("llm_retry_scheduled", { attempt, delay_ms: 1, code: "TIMEOUT" });
 
 /** Everything that a subscriber was told, as short words. */
-function listenTo(bus: SystemBus): string[] {
+function listenTo(bus: EventConsumer): string[] {
   const heard: string[] = [];
   bus.onAny((event) => heard.push(wordOf(event)));
   return heard;
@@ -31,7 +31,7 @@ function wordOf(event: GatewayEvent): string {
 
 describe("the system bus", () => {
   test("gives each subscriber the types it asked for, narrowed, in the order of emitting", () => {
-    const bus = createSystemBus({ log: silentLog });
+    const bus = openBus();
     const texts: string[] = [];
     const both: string[] = [];
     bus.on("text_delta", (event) => texts.push(event.payload.text));
@@ -40,7 +40,7 @@ describe("the system bus", () => {
       both.push(event.type === "text_delta" ? event.payload.text : `retry ${event.payload.attempt}`);
     });
     const all = listenTo(bus);
-    bus.emitBatch([delta("a"), retry(1), delta("b")]);
+    bus.emitAll([delta("a"), retry(1), delta("b")]);
     bus.emit(
       makeEvent("error_occurred", { code: "UNKNOWN", category: "runtime", message: "", recoverable: true, scope: "" }),
     );
@@ -50,7 +50,7 @@ describe("the system bus", () => {
   });
 
   test("calls subscribers by falling priority, then in the order of subscribing, whatever they listen to", () => {
-    const bus = createSystemBus({ log: silentLog });
+    const bus = openBus();
     const calls: string[] = [];
     bus.on("text_delta", () => calls.push("plain 1"));
     bus.onAny(() => calls.push("late"), { priority: -1 });
@@ -61,7 +61,7 @@ describe("the system bus", () => {
   });
 
   test("passes only what the filter lets through", () => {
-    const bus = createSystemBus({ log: silentLog });
+    const bus = openBus();
     const heard: string[] = [];
     bus.onAny((event) => heard.push(event.session_key), { filter: (event) => event.session_key === "test:2" });
     bus.emit(makeEvent("text_delta", { message_id: "m", text: "" }, { session_key: "test:1" }));
@@ -70,7 +70,7 @@ describe("the system bus", () => {
   });
 
   test("once hears the first event that passes its filter and no other, also when it emits the next one itself", () => {
-    const bus = createSystemBus({ log: silentLog });
+    const bus = openBus();
     const heard: string[] = [];
     bus.once(
       "text_delta",
@@ -80,12 +80,12 @@ describe("the system bus", () => {
       },
       { filter: (event) => event.type === "text_delta" && event.payload.text !== "a" },
     );
-    bus.emitBatch([delta("a"), delta("b"), delta("b2")]);
+    bus.emitAll([delta("a"), delta("b"), delta("b2")]);
     assert.deepEqual(heard, ["b"]);
   });
 
   test("each subscription returns its own undo, which undoes nothing else and can be called twice", () => {
-    const bus = createSystemBus({ log: silentLog });
+    const bus = openBus();
     let calls = 0;
     const listener = (): void => {
       calls += 1;
@@ -101,7 +101,7 @@ describe("the system bus", () => {
 
   test("a subscriber that throws or rejects is logged and delays nobody", async () => {
     const log = keepLog();
-    const bus = createSystemBus({ log });
+    const bus = openBus(log);
     bus.on("text_delta", () => {
       throw new Error("at once");
     });
@@ -117,7 +117,7 @@ describe("the system bus", () => {
     let settle: () => void = () => {};
     bus.on("text_delta", () => new Promise<void>((resolve) => (settle = resolve)));
     const heard = listenTo(bus);
-    bus.emitBatch([delta("a"), delta("b")]);
+    bus.emitAll([delta("a"), delta("b")]);
     assert.deepEqual(heard, ["a", "b"]);
     settle();
     await new Promise((resolve) => setImmediate(resolve));
@@ -133,7 +133,7 @@ describe("the system bus", () => {
   });
 
   test("subscribing and undoing during delivery is safe: the undone hear nothing more, the new ones start with the next", () => {
-    const bus = createSystemBus({ log: silentLog });
+    const bus = openBus();
     const calls: string[] = [];
     const undoFirst = bus.on("text_delta", () => {
       calls.push("first");
@@ -150,101 +150,140 @@ describe("the system bus", () => {
   });
 
   test("what a subscriber emits reaches everybody after the event that it answers", () => {
-    const bus = createSystemBus({ log: silentLog });
+    const bus = openBus();
     bus.on("text_delta", (event) => {
-      if (event.payload.text === "a") bus.emitBatch([retry(1), retry(2)]);
+      if (event.payload.text === "a") bus.emitAll([retry(1), retry(2)]);
     });
     const heard = listenTo(bus);
-    bus.emitBatch([delta("a"), delta("b")]);
+    bus.emitAll([delta("a"), delta("b")]);
     assert.deepEqual(heard, ["a", "retry 1", "retry 2", "b"]);
   });
 
-  test("the views hold only their own verbs, as objects of their own", () => {
+  test("gives only their session's events to those who name one, in the order of all subscribers", () => {
+    const bus = openBus();
+    const calls: string[] = [];
+    const undoOwn = bus.on("text_delta", () => calls.push("own"), { sessionKey: "test:1" });
+    bus.onAny(() => calls.push("all"));
+    bus.onAny(() => calls.push("own first"), { sessionKey: "test:1", priority: 1 });
+    bus.once("text_delta", () => calls.push("own once"), { sessionKey: "test:1" });
+    bus.on("text_delta", () => calls.push("other"), { sessionKey: "test:2" });
+    bus.emit(delta("a"));
+    assert.deepEqual(calls.splice(0), ["own first", "own", "all", "own once"]);
+    bus.on("text_delta", () => calls.push("late all"), { priority: 2 });
+    bus.emit(delta("b"));
+    assert.deepEqual(calls.splice(0), ["late all", "own first", "own", "all"]);
+    bus.emit(makeEvent("text_delta", { message_id: "m", text: "" }, { session_key: "test:2" }));
+    assert.deepEqual(calls.splice(0), ["late all", "all", "other"]);
+    undoOwn();
+    undoOwn();
+    bus.emit(delta("c"));
+    bus.emit(makeEvent("text_delta", { message_id: "m", text: "" }, { session_key: "test:3" }));
+    assert.deepEqual(calls, ["late all", "own first", "all", "late all", "all"]);
+  });
+
+  test("a producer learns whether somebody waits, and of whom before they listen; the patient do not count", () => {
+    const bus = openBus();
+    const calls: string[] = [];
+    const undo = bus.beforeListening(["text_delta"], (session) => {
+      calls.push(`before ${session ?? "all"}`);
+      bus.emit(delta("told before"));
+    });
+    bus.on("text_delta", (event) => calls.push(wordOf(event)), { isPatient: true });
+    bus.on("error_occurred", () => calls.push("never"));
+    assert.equal(bus.isAwaited("text_delta", "test:1"), false);
+    const stop = bus.on("text_delta", () => calls.push("impatient"), { sessionKey: "test:1" });
+    assert.deepEqual(calls.splice(0), ["before test:1", "told before"]);
+    assert.deepEqual([bus.isAwaited("text_delta", "test:1"), bus.isAwaited("text_delta", "test:2")], [true, false]);
+    stop();
+    assert.equal(bus.isAwaited("text_delta", "test:1"), false);
+    bus.onAny(() => calls.push("any"));
+    assert.deepEqual(calls.splice(0), ["before all", "told before"]);
+    assert.equal(bus.isAwaited("text_delta", "test:2"), true);
+    undo();
+    bus.onAny(() => calls.push("any"));
+    assert.deepEqual(calls, []);
+  });
+
+  test("the views hold only their own verbs, as objects of their own; the bus itself neither listens nor emits", () => {
     const bus = createSystemBus({ log: silentLog });
+    assert.deepEqual(Object.keys(bus).sort(), ["asConsumer", "asProducer", "destroy", "handle", "request"]);
     assert.deepEqual(Object.keys(bus.asConsumer()).sort(), ["on", "onAny", "once"]);
-    assert.deepEqual(Object.keys(bus.asProducer()).sort(), ["emit", "emitBatch"]);
+    assert.deepEqual(Object.keys(bus.asProducer()).sort(), ["beforeListening", "emit", "isAwaited"]);
     assert.equal(Object.getPrototypeOf(bus.asConsumer()), Object.prototype);
     const heard: string[] = [];
     bus.asConsumer().onAny((event) => heard.push(wordOf(event)));
     bus.asProducer().emit(delta("seen"));
     assert.deepEqual(heard, ["seen"]);
     assert.throws(() => Object.assign(bus.asConsumer(), { emit() {} }), TypeError);
+    assert.throws(() => Object.assign(bus.asProducer(), { on() {} }), TypeError);
   });
 
   test("after destroy every verb does nothing", async () => {
-    const bus = createSystemBus({ log: silentLog });
+    const bus = openBus();
     const heard = listenTo(bus);
+    bus.on("text_delta", () => heard.push("own"), { sessionKey: "test:1" });
     bus.handle("hang", () => new Promise(() => {}));
-    const hanging = bus.request({ type: "hang" });
+    const hanging = bus.request("hang", {});
     bus.destroy();
     bus.destroy();
-    const undo = bus.on("text_delta", () => heard.push("after"));
+    const undo = bus.on("text_delta", () => heard.push("after"), { sessionKey: "test:1" });
     bus.once("text_delta", () => heard.push("after"));
-    bus.asConsumer().onAny(() => heard.push("after"));
-    bus.handle("hang", () => heard.push("after"))();
-    bus.emit(delta("x"));
-    bus.asProducer().emitBatch([delta("y")]);
+    bus.onAny(() => heard.push("after"));
+    bus.handle("hang", async () => heard.push("after"))();
+    bus.emitAll([delta("x"), delta("y")]);
     undo();
     assert.deepEqual(heard, []);
     await assert.rejects(hanging, isRequestError(503));
-    await assert.rejects(bus.request({ type: "hang" }), isRequestError(503));
+    await assert.rejects(bus.request("hang", {}), isRequestError(503));
   });
 
   test("destroying in the middle of a delivery stops it", () => {
-    const bus = createSystemBus({ log: silentLog });
+    const bus = openBus();
     bus.onAny(() => bus.destroy());
     const heard = listenTo(bus);
-    bus.emitBatch([delta("a"), delta("b")]);
+    bus.emitAll([delta("a"), delta("b")]);
     assert.deepEqual(heard, []);
   });
 });
 
 describe("commands on the system bus", () => {
-  test("are answered by the handler of their type, whose failure is the asker's", async () => {
-    const bus = createSystemBus({ log: silentLog });
-    bus.handle("double", ({ payload }) => Number(payload) * 2);
-    bus.handle("later", async () => "done");
+  test("are answered by the handler of their name, whose failure is the asker's", async () => {
+    const bus = openBus();
+    bus.handle("double", async (params) => Number(params) * 2);
+    bus.handle("later", async () => await Promise.resolve("done"));
     bus.handle("broken", () => {
       throw new Error("no");
     });
-    assert.equal(await bus.request({ type: "double", payload: 21 }), 42);
-    assert.equal(await bus.request({ type: "later" }), "done");
-    await assert.rejects(bus.request({ type: "broken" }), /^Error: no$/);
+    assert.equal(await bus.request("double", 21), 42);
+    assert.equal(await bus.request("later", undefined), "done");
+    await assert.rejects(bus.request("broken", {}), /^Error: no$/);
   });
 
-  test("that nobody handles are refused; a type has one handler until it is undone", async () => {
-    const bus = createSystemBus({ log: silentLog });
-    await assert.rejects(bus.request({ type: "nothing" }), isRequestError(404));
-    const undo = bus.handle("one", () => 1);
-    assert.throws(() => bus.handle("one", () => 2), /handler already/);
-    undo();
-    undo();
-    bus.handle("one", () => 2);
-    undo();
-    assert.equal(await bus.request({ type: "one" }), 2);
+  test("begin in the order in which they were asked", async () => {
+    const bus = openBus();
+    const begun: unknown[] = [];
+    bus.handle("later", async (params) => void begun.push(params));
+    bus.handle("double", async (params) => begun.push(params));
+    const answers = [bus.request("later", 1), bus.request("double", 2), bus.request("later", 3)];
+    assert.deepEqual(begun, [1, 2, 3]);
+    await Promise.all(answers);
   });
 
-  test("without an answer in time are rejected, and the late answer changes nothing", async (context) => {
-    context.mock.timers.enable({ apis: ["setTimeout"] });
-    const bus = createSystemBus({ log: silentLog });
-    let answer: (value: unknown) => void = () => {};
-    bus.handle("slow", () => new Promise((resolve) => (answer = resolve)));
-    const byDefault = bus.request({ type: "slow" });
-    const outcome = byDefault.catch((error: unknown) => error);
-    await Promise.resolve();
-    context.mock.timers.tick(29_999);
-    assert.equal(await Promise.race([outcome, Promise.resolve("still waiting")]), "still waiting");
-    context.mock.timers.tick(1);
-    await assert.rejects(byDefault, isRequestError(504));
-    answer("too late");
-    const soon = bus.request({ type: "slow" }, 5);
-    context.mock.timers.tick(5);
-    await assert.rejects(soon, isRequestError(504));
+  test("that nobody handles are refused; a name has one handler until it is undone", async () => {
+    const bus = openBus();
+    await assert.rejects(bus.request("later", {}), isRequestError(404));
+    const undo = bus.handle("later", async () => 1);
+    assert.throws(() => bus.handle("later", async () => 2), /handler already/);
+    undo();
+    undo();
+    bus.handle("later", async () => 2);
+    undo();
+    assert.equal(await bus.request("later", {}), 2);
   });
 });
 
 test("the system bus passes on 100,000 events in a second, and far more when nobody listens", () => {
-  const bus = createSystemBus({ log: silentLog });
+  const bus = openBus();
   const event = delta("x");
   const seconds = (work: () => void): number => {
     const began = performance.now();
@@ -263,6 +302,17 @@ test("the system bus passes on 100,000 events in a second, and far more when nob
   assert.ok(unheard < 0.5, `${unheard} s with nobody listening`);
   assert.ok(listened < 1, `${listened} s with five subscribers`);
 });
+
+/** The whole bus, as only the composition root has it, and its views' verbs. */
+function openBus(log: Logger = silentLog) {
+  const bus = createSystemBus<{ double: number; later: unknown; broken: never; hang: unknown }>({ log });
+  return {
+    ...bus,
+    ...bus.asConsumer(),
+    ...bus.asProducer(),
+    emitAll: (events: readonly GatewayEvent[]) => emitAll(bus, events),
+  };
+}
 
 function isRequestError(status: number): (error: unknown) => boolean {
   return (error) => error instanceof RequestError && error.status === status;

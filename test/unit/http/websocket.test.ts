@@ -102,7 +102,7 @@ test("what is wrong is said, with the id where there is one, and the connection 
 test("a command without an answer in time gets an error, and its late answer nothing more", async () => {
   await using served = await openTestServer({ commandTimeoutMs: 300 });
   let answer: () => void = () => {};
-  served.gateway.api.stopTurn = () =>
+  served.gateway.operations.stopTurn = () =>
     new Promise((resolve) => {
       answer = () => resolve({ stopped: true });
     });
@@ -275,7 +275,7 @@ test("a frame that is too large, one connection too many and a wrong path are re
 test("a flood of commands is answered with busy past a limit, each with its id", async () => {
   await using served = await openTestServer();
   const waiting: (() => void)[] = [];
-  served.gateway.api.stopTurn = () => new Promise((resolve) => waiting.push(() => resolve({ stopped: false })));
+  served.gateway.operations.stopTurn = () => new Promise((resolve) => waiting.push(() => resolve({ stopped: false })));
   const client = await openSocket(served.url);
   const all = Array.from({ length: 70 }, () => client.command("turn_cancel", { session_key: key }));
   await until(() => client.responses.length === 6, "six refusals");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { watchStreamTiming } from "../../../src/agent/model/stream-timing.js";
-import { createAgentBus } from "../../../src/events/agent-bus.js";
+import { createAgentBus } from "../../../src/events/bus/agent-bus.js";
 import { noUsage } from "../../../src/events/content.js";
 import { keepLog } from "../../support/log.js";
 
@@ -12,10 +12,9 @@ test("the debug log tells the time to the first piece and to the end of each mod
   const undo = watchStreamTiming(bus, log, () => clock);
   const play = (at: number, kind: "start" | "text" | "end"): void => {
     clock = at;
-    if (kind === "start")
-      bus.publish("input", { kind: "stream_started", messageId: "msg_1", model: "m", iteration: 1 });
-    else if (kind === "text") bus.publish("input", { kind: "chunk", chunk: { kind: "text", text: "a" } });
-    else bus.publish("input", { kind: "chunk", chunk: { kind: "end", stopReason: "end_turn", usage: noUsage } });
+    if (kind === "start") bus.publish({ kind: "stream_started", messageId: "msg_1", model: "m", iteration: 1 });
+    else if (kind === "text") bus.publish({ kind: "chunk", chunk: { kind: "text", text: "a" } });
+    else bus.publish({ kind: "chunk", chunk: { kind: "end", stopReason: "end_turn", usage: noUsage } });
   };
   play(100, "start");
   play(130, "text");

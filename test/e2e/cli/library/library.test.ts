@@ -283,6 +283,31 @@ test("old sessions are there again, those of the Go maxclaw too", async (t) => {
   assert.match(JSON.stringify(requests.at(-1)?.messages), /remember the plums/);
 });
 
+test("the pieces of an answer that nobody reads along become one event; who reads along gets each", async (t) => {
+  const texts: string[] = [];
+  const reactor: Reactor = {
+    name: "patient",
+    start: (bus) => void bus.on("text_delta", ({ payload }) => void texts.push(payload.text), { isPatient: true }),
+    stop() {},
+  };
+  const words: Provider = {
+    name: "words",
+    async *stream(): AsyncGenerator<ProviderChunk> {
+      for (let n = 0; n < 50; n++) yield { kind: "text", text: `${n} ` };
+      yield { kind: "end", stopReason: "end_turn", usage: usageOf(1, 50) };
+    },
+  };
+  const { agent } = await openAgent(t, { provider: words, reactors: [reactor] });
+  const { response } = await agent.chat("count");
+  assert.deepEqual(texts.splice(0), [response]);
+  const read: string[] = [];
+  for await (const event of (await agent.getSession("webui:main")).send("again"))
+    if (event.type === "text_delta") read.push(event.payload.text);
+  assert.equal(read.length, 50);
+  assert.deepEqual(texts, read);
+  assert.equal(read.join(""), response);
+});
+
 test("tools, storage, reactors, machines, engine and clock can be given", async (t) => {
   const seenByReactor: string[] = [];
   const reactor: Reactor = {

@@ -1,5 +1,6 @@
+import type { EventProducer } from "../../../../src/events/bus/system-bus.js";
 import type { EventType, Payload } from "../../../../src/events/catalogue.js";
-import type { EventOf } from "../../../../src/events/event.js";
+import type { EventOf, GatewayEvent } from "../../../../src/events/event.js";
 import { newId } from "../../../../src/util/ids.js";
 
 type Envelope = Partial<Pick<EventOf<EventType>, "session_key" | "seq" | "turn_id" | "event_id">>;
@@ -18,4 +19,8 @@ export function makeEvent<T extends EventType>(type: T, payload: Payload<T>, env
     metadata: { instance_id: "gw_test" },
     ...envelope,
   };
+}
+
+export function emitAll(bus: { asProducer(): EventProducer }, events: readonly GatewayEvent[]): void {
+  for (const event of events) bus.asProducer().emit(event);
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { EmbeddedEngine } from "../../../../src/engine/embedded/embedded-engine.js";
 import { openEmbeddedEngine } from "../../../../src/engine/embedded/open.js";
-import { createSystemBus } from "../../../../src/events/system-bus.js";
+import { createSystemBus } from "../../../../src/events/bus/system-bus.js";
 import { createSessionFiles, type SessionFiles } from "../../../../src/sessions/file-names.js";
 import { SessionStore, type SessionStoreOptions } from "../../../../src/sessions/session-store.js";
 import { keepLog } from "../../log.js";
@@ -21,7 +21,7 @@ export async function openStore(home: string, options: Partial<SessionStoreOptio
   const engine = await openEmbeddedEngine({
     home,
     sessionLogPath: (key) => files.logPath(key),
-    publish: (event) => bus.emit(event),
+    publish: bus.asProducer().emit,
     instanceId: "gw_test",
     log,
   });

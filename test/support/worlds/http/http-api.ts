@@ -1,9 +1,11 @@
+import type { CommandResults } from "../../../../src/api/commands/commands-api.js";
+import { commandsOver, handleCommands } from "../../../../src/api/commands/handlers.js";
 import type { GatewayApi } from "../../../../src/api/gateway-api.js";
 import type { SendRequest } from "../../../../src/api/messages/messages-api.js";
+import type { SystemBus } from "../../../../src/events/bus/system-bus.js";
 import type { EventType, Payload } from "../../../../src/events/catalogue.js";
 import type { DraftContext, GatewayEvent, StoredEvent } from "../../../../src/events/event.js";
 import type { StreamSnapshots } from "../../../../src/events/folds/stream-snapshots.js";
-import type { SystemBus } from "../../../../src/events/system-bus.js";
 import { MemoryLogs } from "./memory/logs.js";
 import { memoryEvents, memoryMessages } from "./memory/messages.js";
 import { fixedSkills, noCron, noDeadLetters, noFiles, noQuestions, oneSkill } from "./memory/nothing.js";
@@ -14,7 +16,10 @@ import { runSteps, type Step, scriptTurn } from "./memory/turn.js";
 
 /** A gateway whose sessions are arrays: no disk and no model, but real events over the real bus and feed. */
 export class MemoryGateway {
+  /** As HTTP and programs get it. */
   readonly api: GatewayApi;
+  /** What does the work; a test may put something else in the place of one of them. */
+  readonly operations: Omit<GatewayApi, "request">;
   readonly sent: SendRequest[] = [];
   /** Approved by `api.approvePairing`; codes that are waiting. */
   readonly codes = new Map([["ABC123", "telegram:42"]]);
@@ -23,8 +28,8 @@ export class MemoryGateway {
   isReady = true;
   readonly #sessions = new MemoryLogs();
 
-  constructor() {
-    this.api = {
+  constructor(others: Partial<GatewayApi>) {
+    this.operations = {
       ...memoryStatus(() => this.isReady),
       ...memorySessions(this.#sessions),
       ...memoryMessages(this.#sessions, this),
@@ -36,10 +41,13 @@ export class MemoryGateway {
       skills: fixedSkills,
       cron: noCron,
       dead: noDeadLetters,
+      ...others,
     };
+    handleCommands(this.bus, this.operations);
+    this.api = { ...this.operations, ...commandsOver(this.bus) };
   }
 
-  get bus(): SystemBus {
+  get bus(): SystemBus<CommandResults> {
     return this.#sessions.bus;
   }
 
@@ -70,6 +78,6 @@ export class MemoryGateway {
   }
 }
 
-export function createMemoryGateway(): MemoryGateway {
-  return new MemoryGateway();
+export function createMemoryGateway(others: Partial<GatewayApi> = {}): MemoryGateway {
+  return new MemoryGateway(others);
 }

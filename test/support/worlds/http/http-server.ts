@@ -29,11 +29,11 @@ export async function openTestServer(
   await writeFile(join(webRoot, "assets", "index-Abc12345.js"), "export {};");
   await writeFile(join(webRoot, ".env"), "SECRET=1");
   await writeFile(join(folder, "outside.txt"), "outside");
-  const gateway = createMemoryGateway();
+  const gateway = createMemoryGateway(api);
   const stop = new AbortController();
   const server = await openHttpServer(
     { host: "127.0.0.1", port: 0, webRoot, log: silentLog, ...options },
-    Object.assign(gateway.api, api),
+    gateway.api,
     stop.signal,
   );
   return {

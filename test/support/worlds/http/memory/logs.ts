@@ -1,16 +1,17 @@
+import type { CommandResults } from "../../../../../src/api/commands/commands-api.js";
 import type { TurnOutcome } from "../../../../../src/api/messages/messages-api.js";
 import { RequestError } from "../../../../../src/errors.js";
+import { createSystemBus, type SystemBus } from "../../../../../src/events/bus/system-bus.js";
 import { type EventType, type Payload, specOf } from "../../../../../src/events/catalogue.js";
 import { textOf } from "../../../../../src/events/content.js";
 import type { DraftContext, GatewayEvent, StoredEvent } from "../../../../../src/events/event.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../../../../../src/events/folds/stream-snapshots.js";
-import { createSystemBus, type SystemBus } from "../../../../../src/events/system-bus.js";
 import { silentLog } from "../../../../../src/log.js";
 import { newId } from "../../../../../src/util/ids.js";
 
 /** Sessions that are arrays, over the real bus. */
 export class MemoryLogs {
-  readonly bus: SystemBus = createSystemBus({ log: silentLog });
+  readonly bus: SystemBus<CommandResults> = createSystemBus({ log: silentLog });
   readonly snapshots: StreamSnapshots = openStreamSnapshots(this.bus.asConsumer());
   readonly logs = new Map<string, StoredEvent[]>();
   readonly titles = new Map<string, string>();
@@ -49,7 +50,7 @@ export class MemoryLogs {
       ...context,
     }) as unknown as GatewayEvent;
     if (stored) log.push(event as StoredEvent);
-    this.bus.emit(event);
+    this.bus.asProducer().emit(event);
     return event;
   }
 

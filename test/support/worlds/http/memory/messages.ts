@@ -44,7 +44,7 @@ export function memoryMessages(sessions: MemoryLogs, sends: Sends): MessagesApi 
           stop();
           resolve(outcome);
         };
-        const stop = sessions.bus.onAny(look);
+        const stop = sessions.bus.asConsumer().onAny(look);
         const onAbort = (): void => {
           stop();
           reject(signal.reason);
