@@ -155,9 +155,13 @@ const table: readonly Row[] = [
       "client/**",
       "gateway",
       "replay/*",
+      "service/*",
+      "doctor/**",
     ],
     types: ["events/**", "engine/engine"],
   },
+  // The system's own manager of services, which starts the gateway.
+  { files: "service/**", may: base },
   { files: "client/**", may: ["util/text/visible"], types: ["events/**"] },
   {
     files: "web/**",

@@ -8,6 +8,7 @@ import { addMigrateCommand } from "./commands/care/migrate.js";
 import { addRepairCommands } from "./commands/care/repair.js";
 import { addReplayCommand } from "./commands/care/replay.js";
 import { addRestoreCommand } from "./commands/care/restore.js";
+import { addServiceCommand } from "./commands/care/service.js";
 import { addCronCommand } from "./commands/cron.js";
 import { addDeadCommand } from "./commands/dead.js";
 import { addGatewayCommand } from "./commands/gateway.js";
@@ -50,6 +51,7 @@ export function createProgram(): Command {
   addLedgerCommand(program);
   addDeadCommand(program, version);
   addEventsCommand(program);
+  addServiceCommand(program);
   addDoctorCommand(program);
   addRepairCommands(program);
   addReplayCommand(program);

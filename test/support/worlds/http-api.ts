@@ -157,6 +157,7 @@ export function createMemoryGateway(): MemoryGateway {
         rssBytes: 1,
       }),
       isReady: () => gateway.isReady,
+      whyStuck: () => undefined,
       whyNotReady: () => (gateway.isReady ? undefined : "The gateway is draining."),
       metrics: () => "maxclaw_turns_total 1\n",
       async listSessions({ limit, offset }) {
