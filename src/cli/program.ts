@@ -4,6 +4,7 @@ import { addBackupCommand } from "./commands/care/backup.js";
 import { addDoctorCommand } from "./commands/care/doctor.js";
 import { addEventsCommand } from "./commands/care/events.js";
 import { addLedgerCommand } from "./commands/care/ledger.js";
+import { addLogsCommand } from "./commands/care/logs.js";
 import { addMigrateCommand } from "./commands/care/migrate.js";
 import { addRepairCommands } from "./commands/care/repair.js";
 import { addReplayCommand } from "./commands/care/replay.js";
@@ -52,6 +53,7 @@ export function createProgram(): Command {
   addDeadCommand(program, version);
   addEventsCommand(program);
   addServiceCommand(program);
+  addLogsCommand(program);
   addDoctorCommand(program);
   addRepairCommands(program);
   addReplayCommand(program);
