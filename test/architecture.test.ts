@@ -162,6 +162,24 @@ const table: readonly Row[] = [
   },
   // The system's own manager of services, which starts the gateway.
   { files: "service/**", may: base },
+  // Looks at everything from outside, and changes nothing.
+  {
+    files: "doctor/**",
+    may: [
+      ...base,
+      "log/mask",
+      "config/*",
+      "offline/*",
+      "service/*",
+      "channels/platforms",
+      "providers/catalogue/*",
+      "tools/exec/find-sandbox",
+      "tools/browser/find-chromium",
+      "tools/installed",
+      "mcp/settings",
+      "mcp/try-server",
+    ],
+  },
   { files: "client/**", may: ["util/text/visible"], types: ["events/**"] },
   {
     files: "web/**",
@@ -374,7 +392,8 @@ describe("the source code", () => {
     assert.deepEqual(importers(/^channels\/(?!formatting\/)[^/]+\//), ["channels/platforms.ts"]);
     assert.deepEqual(
       importers(/^tools\/[^/]+\//).filter((path) => !path.startsWith("tools/")),
-      ["wiring/runtime.ts", "wiring/tools/tools.ts"],
+      // The doctor only tries what two of them need of the machine.
+      ["doctor/tool-programs.ts", "wiring/runtime.ts", "wiring/tools/tools.ts"],
     );
   });
 

@@ -9,6 +9,7 @@ import { addMigrateCommand } from "./commands/care/migrate.js";
 import { addRepairCommands } from "./commands/care/repair.js";
 import { addReplayCommand } from "./commands/care/replay.js";
 import { addRestoreCommand } from "./commands/care/restore.js";
+import { addSecurityCommand } from "./commands/care/security.js";
 import { addServiceCommand } from "./commands/care/service.js";
 import { addCronCommand } from "./commands/cron.js";
 import { addDeadCommand } from "./commands/dead.js";
@@ -54,7 +55,8 @@ export function createProgram(): Command {
   addEventsCommand(program);
   addServiceCommand(program);
   addLogsCommand(program);
-  addDoctorCommand(program);
+  addDoctorCommand(program, version);
+  addSecurityCommand(program, version);
   addRepairCommands(program);
   addReplayCommand(program);
   addBackupCommand(program, version);
