@@ -173,7 +173,7 @@ const table: readonly Row[] = [
       "service/*",
       "channels/platforms",
       "providers/catalogue/*",
-      "tools/exec/find-sandbox",
+      "tools/exec/sandbox/find",
       "tools/browser/find-chromium",
       "tools/installed",
       "mcp/settings",

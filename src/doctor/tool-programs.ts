@@ -1,5 +1,5 @@
 import { findChromium } from "../tools/browser/find-chromium.js";
-import { createSandbox } from "../tools/exec/find-sandbox.js";
+import { createSandbox } from "../tools/exec/sandbox/find.js";
 import type { World } from "./check.js";
 
 /** The browser that the config names, or the system's; undefined where there is none. */

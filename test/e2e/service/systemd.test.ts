@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { runMaxclaw } from "../../support/worlds/daemon.js";
 import { openAIConfig } from "../../support/worlds/gateway.js";
 import { withoutSandbox } from "../../support/worlds/needs.js";
