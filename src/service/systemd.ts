@@ -11,7 +11,7 @@ import {
   type ServiceStatus,
 } from "./manager.js";
 import type { ProgramResult, RunProgram } from "./programs.js";
-import { homeIn, programIn, unitText } from "./unit.js";
+import { finalExitCodes, homeIn, programIn, startBurst, unitText } from "./unit.js";
 import { wrongPrograms } from "./wrong-programs.js";
 
 /** A journal that was damaged or is large is read before the gateway is ready; as long as `TimeoutStartSec`, and a little. */
@@ -125,7 +125,7 @@ export class Systemd implements ServiceManager {
         `File:      ${this.file}`,
       ],
       problems: [
-        ...this.#failure(of("ActiveState"), of("Result"), of("ExecMainStatus")),
+        ...failureOf(of),
         ...(text === undefined ? [] : await wrongPrograms(programIn(text))),
         ...(await this.#lingerProblems()),
       ],
@@ -143,16 +143,6 @@ export class Systemd implements ServiceManager {
       "--no-pager",
       ...(follow ? ["--follow"] : []),
     ];
-  }
-
-  #failure(state: string, result: string, code: string): readonly string[] {
-    if (state !== "failed") return [];
-    if (result === "start-limit-hit")
-      return [
-        "It failed ten times in ten minutes and is not started again. Look at maxclaw service logs, then: maxclaw service start",
-      ];
-    const why = result === "watchdog" ? "it gave no sign of life" : `exit code ${code}`;
-    return [`It failed (${why}). Look at maxclaw service logs, then: maxclaw service start`];
   }
 
   async #change(verb: "start" | "stop" | "restart"): Promise<void> {
@@ -215,6 +205,19 @@ export class Systemd implements ServiceManager {
       throw refused(`${this.file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
+}
+
+/** Why it is down for good. What systemd calls `start-limit-hit` it most often tells as the end before. */
+function failureOf(of: (key: string) => string): readonly string[] {
+  if (of("ActiveState") !== "failed") return [];
+  const code = of("ExecMainStatus");
+  const isFinal = finalExitCodes.some((one) => String(one) === code);
+  if (of("Result") === "start-limit-hit" || (!isFinal && Number(of("NRestarts")) >= startBurst - 1))
+    return [
+      "It failed ten times in ten minutes and is not started again. Look at maxclaw service logs, then: maxclaw service start",
+    ];
+  const why = of("Result") === "watchdog" ? "it gave no sign of life" : `exit code ${code}`;
+  return [`It failed (${why}). Look at maxclaw service logs, then: maxclaw service start`];
 }
 
 function unavailable(scope: ServiceScope, user: string, asked: ProgramResult | undefined): string {

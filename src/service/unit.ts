@@ -12,6 +12,9 @@ export interface UnitOptions {
 /** Exit codes after which starting again does not help: a wrong command line, damaged files, a wrong config or address. */
 export const finalExitCodes = [2, 65, 78] as const;
 
+/** So many starts within ten minutes, and it stays down. */
+export const startBurst = 10;
+
 const homeVariable = "MAXCLAW_HOME";
 
 /** The unit of systemd that runs a gateway. */
@@ -65,7 +68,7 @@ function unitSection(isSystem: boolean): readonly string[] {
     ...(isSystem ? ["Wants=network-online.target", "After=network-online.target"] : []),
     "# Ten starts in ten minutes are enough: then it stays down, and `maxclaw service status` says so.",
     "StartLimitIntervalSec=600",
-    "StartLimitBurst=10",
+    `StartLimitBurst=${startBurst}`,
   ];
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
-import { runMaxclaw } from "../../support/worlds/daemon.js";
+import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { openAIConfig } from "../../support/worlds/gateway.js";
 import { withoutSandbox } from "../../support/worlds/needs.js";
 import { startUserSystemd, type UserSystemd, withoutUserSystemd } from "../../support/worlds/user-systemd.js";
@@ -120,5 +120,26 @@ describe("a service of a real systemd", { skip: withoutUserSystemd() }, () => {
     process.kill(pid, "SIGSTOP");
     await until("another one runs", () => ![0, pid].includes(mainPid(systemd)), 30_000);
     assert.equal(property(systemd, "NRestarts"), "1");
+  });
+
+  test("is not started for ever when it cannot start, says so, and starts again once somebody asks", async () => {
+    await using systemd = await startUserSystemd();
+    const home = makeHome(systemd, { gateway: { port: 0 } });
+    const run = (...args: readonly string[]) => runMaxclaw(args, home, systemd.env);
+    assert.equal((await run("service", "install", "--no-start")).code, 0);
+    const drop = join(systemd.folder, "config", "systemd", "user", "maxclaw.service.d");
+    mkdirSync(drop, { recursive: true });
+    writeFileSync(join(drop, "quick.conf"), "[Service]\nRestartSec=0\n");
+    systemd.control("daemon-reload");
+    {
+      await using _other = await startDaemon({ home });
+      assert.equal((await run("service", "start")).code, 1);
+      await until("systemd gives up", () => property(systemd, "ActiveState") === "failed", 60_000);
+      assert.equal(property(systemd, "NRestarts"), "10");
+      const status = await run("service", "status");
+      assert.match(status.stdout, /^Problem: {3}It failed ten times in ten minutes and is not started again\./m);
+    }
+    const started = await run("service", "start");
+    assert.equal(started.code, 0, started.stderr);
   });
 });
