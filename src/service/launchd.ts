@@ -4,12 +4,12 @@ import { replaceFile } from "../util/files/replace-file.js";
 import { agentPlist, homeInPlist, programInPlist } from "./agent-plist.js";
 import {
   type InstallOptions,
-  mark,
   ServiceError,
   type ServiceManager,
   type ServicePlan,
   type ServiceStatus,
 } from "./manager.js";
+import { assertRemovable, assertReplaceable, notInstalled, refused } from "./ours.js";
 import type { ProgramResult, RunProgram } from "./programs.js";
 import { wrongPrograms } from "./wrong-programs.js";
 
@@ -44,11 +44,7 @@ export class Launchd implements ServiceManager {
   async install(plan: ServicePlan, { force, start }: InstallOptions): Promise<readonly string[]> {
     await this.#assertThere();
     const text = await this.#text();
-    if (text !== undefined && !force && homeInPlist(text) !== plan.home) {
-      const other = homeInPlist(text);
-      const whose = other === undefined ? "was not written by maxclaw" : `runs the gateway of ${other}`;
-      throw refused(`${this.file} ${whose}. Choose another name with --name, or replace it with --force.`);
-    }
+    if (!force) assertReplaceable({ file: this.file, text, home: text && homeInPlist(text) }, plan.home);
     await mkdir(dirname(this.file), { recursive: true });
     await replaceFile(this.file, agentPlist(this.#label, plan), { mode: 0o644 });
     await this.#launchctl(["bootout", this.#target]);
@@ -59,9 +55,7 @@ export class Launchd implements ServiceManager {
   async uninstall(): Promise<void> {
     await this.#assertThere();
     const text = await this.#text();
-    if (text === undefined) throw this.#notInstalled();
-    if (!text.includes(mark))
-      throw refused(`${this.file} was not written by maxclaw, so it is not removed. Remove it yourself.`);
+    assertRemovable({ file: this.file, text });
     await this.#launchctl(["bootout", this.#target]);
     await rm(this.file, { force: true });
   }
@@ -126,7 +120,7 @@ export class Launchd implements ServiceManager {
 
   async #assertInstalled(): Promise<void> {
     await this.#assertThere();
-    if ((await this.#text()) === undefined) throw this.#notInstalled();
+    if ((await this.#text()) === undefined) throw notInstalled(this.file);
   }
 
   async #assertThere(): Promise<void> {
@@ -153,12 +147,4 @@ export class Launchd implements ServiceManager {
   async #text(): Promise<string | undefined> {
     return await readFile(this.file, "utf8").catch(() => undefined);
   }
-
-  #notInstalled(): ServiceError {
-    return refused(`The service is not installed: there is no ${this.file}. Install it with: maxclaw service install`);
-  }
-}
-
-function refused(message: string): ServiceError {
-  return new ServiceError(message, { kind: "refused" });
 }

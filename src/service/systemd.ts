@@ -3,13 +3,13 @@ import { dirname, join } from "node:path";
 import { replaceFile } from "../util/files/replace-file.js";
 import {
   type InstallOptions,
-  mark,
   ServiceError,
   type ServiceManager,
   type ServicePlan,
   type ServiceScope,
   type ServiceStatus,
 } from "./manager.js";
+import { assertRemovable, assertReplaceable, notInstalled, refused } from "./ours.js";
 import type { ProgramResult, RunProgram } from "./programs.js";
 import { finalExitCodes, homeIn, programIn, startBurst, unitText } from "./unit.js";
 import { wrongPrograms } from "./wrong-programs.js";
@@ -57,7 +57,8 @@ export class Systemd implements ServiceManager {
 
   async install(plan: ServicePlan, { force, start }: InstallOptions): Promise<readonly string[]> {
     await this.#assertThere();
-    await this.#assertOurs(plan.home, force);
+    const text = await this.#text();
+    if (!force) assertReplaceable({ file: this.file, text, home: text && homeIn(text) }, plan.home);
     const canNotify = (await this.#run("systemd-notify", ["--version"]))?.code === 0;
     await mkdir(dirname(this.file), { recursive: true });
     await replaceFile(this.file, unitText(plan, { scope: this.scope, canNotify }), { mode: 0o644 });
@@ -73,9 +74,7 @@ export class Systemd implements ServiceManager {
   async uninstall(): Promise<void> {
     await this.#assertThere();
     const text = await this.#text();
-    if (text === undefined) throw notInstalled(this.file);
-    if (!text.includes(mark))
-      throw refused(`${this.file} was not written by maxclaw, so it is not removed. Remove it yourself.`);
+    assertRemovable({ file: this.file, text });
     await this.#control(["disable", "--now", this.#unit]);
     await rm(this.file, { force: true });
     await this.#control(["daemon-reload"]);
@@ -167,15 +166,6 @@ export class Systemd implements ServiceManager {
     ];
   }
 
-  async #assertOurs(home: string, force: boolean): Promise<void> {
-    const text = await this.#text();
-    if (text === undefined || force) return;
-    const other = homeIn(text);
-    if (other === home) return;
-    const whose = other === undefined ? "was not written by maxclaw" : `runs the gateway of ${other}`;
-    throw refused(`${this.file} ${whose}. Choose another name with --name, or replace it with --force.`);
-  }
-
   async #assertThere(): Promise<void> {
     const asked = await this.#run("systemctl", [...this.#whose(), "show", "--property=Version"]);
     if (asked?.code === 0) return;
@@ -236,12 +226,4 @@ function saidBy({ stderr, stdout, code }: ProgramResult): string {
   const [line = ""] = `${stderr.trim()}\n${stdout.trim()}`.trim().split("\n");
   const said = line === "" ? `it ended with ${code ?? "a signal"}` : line;
   return /[.!?]$/.test(said) ? said : `${said}.`;
-}
-
-function notInstalled(file: string): ServiceError {
-  return refused(`The service is not installed: there is no ${file}. Install it with: maxclaw service install`);
-}
-
-function refused(message: string): ServiceError {
-  return new ServiceError(message, { kind: "refused" });
 }
