@@ -3,7 +3,7 @@ import { editFileTool } from "./files/edit-file.js";
 import { globTool } from "./files/glob.js";
 import { grepTool } from "./files/grep.js";
 import { listDirTool } from "./files/list-dir.js";
-import { readFileTool } from "./files/read-file.js";
+import { createReadFile } from "./files/read-file.js";
 import { writeFileTool } from "./files/write-file.js";
 import { askHumanTool } from "./human/ask-human.js";
 import { planTool } from "./plan/plan.js";
@@ -11,17 +11,20 @@ import { readSkillTool } from "./skills/read-skill.js";
 import { spawnTool } from "./spawn/spawn.js";
 import type { Tool } from "./tool.js";
 
-/** The tools that every gateway has. */
-export const builtinTools: readonly Tool[] = [
+/** The tools that every gateway has. `home`: where packages may have been added. */
+export const createBuiltinTools = (home?: string): readonly Tool[] => [
   askHumanTool,
   editFileTool,
   globTool,
   grepTool,
   listDirTool,
   planTool,
-  readFileTool,
+  createReadFile(home),
   readSkillTool,
   sendFileTool,
   spawnTool,
   writeFileTool,
 ];
+
+/** Without what a home may add to them. */
+export const builtinTools = createBuiltinTools();
