@@ -8,7 +8,7 @@ import { rolldown } from "rolldown";
 import { bundledPackages } from "./bundle/bundled-packages.mjs";
 import { cycloneDx } from "./bundle/cyclonedx.mjs";
 import { licenceTexts } from "./bundle/licences.mjs";
-import { filesByUrl, ourMaps } from "./bundle/plugins.mjs";
+import { filesByUrl, ourMaps, ownPlaces } from "./bundle/plugins.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const compiled = join(root, "dist", "src");
@@ -55,7 +55,9 @@ async function write(input, dir, more = {}) {
     platform: "node",
     external: [/^node:/, ...tried],
     onLog: (level, log, report) => (level === "warn" ? warn(log, report) : undefined),
-    plugins: [filesByUrl(compiled), ourMaps(compiled)],
+    // CommonJS knows these; what they name is looked at by `ownPlaces`.
+    transform: { define: { __filename: "import.meta.filename", __dirname: "import.meta.dirname" } },
+    plugins: [filesByUrl(compiled), ownPlaces(), ourMaps(compiled)],
     ...more,
   });
   const { output } = await bundle.write({

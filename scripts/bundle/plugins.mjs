@@ -18,6 +18,33 @@ export function filesByUrl(compiled) {
   };
 }
 
+/** Libraries that ask where they are, and why that is fine in a bundle. Any other one may look for files that are not there. */
+const knownPlaces = {
+  pino: "only for writing in another thread, which we do not do",
+  "thread-stream": "the same",
+  "@discordjs/ws": "only for shards in other threads, which we do not have",
+  "write-file-atomic": "only for a name that nobody else has",
+  undici: "only to leave itself out of stack traces",
+};
+
+export function ownPlaces() {
+  return {
+    name: "own-places",
+    transform(code, id) {
+      const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1];
+      if (name === undefined || Object.hasOwn(knownPlaces, name)) return null;
+      const said = code.replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
+      const found = /\b__dirname\b|\b__filename\b|\brequire\.resolve\b|\bimport\.meta\b|\bcreateRequire\(/.exec(
+        said,
+      )?.[0];
+      if (found === undefined) return null;
+      throw new Error(
+        `${id} uses ${found}: look whether it finds its files in a bundle, then name it in scripts/bundle`,
+      );
+    },
+  };
+}
+
 /** The compiler's maps lead on to the sources. Of libraries there are none: their own names are in the bundle. */
 export function ourMaps(compiled) {
   return {

@@ -105,8 +105,10 @@ export function findPlaces(
     for (const segment of text === "" ? [] : text.split(",")) {
       advance(state, segment);
       const [column = 0, source = 0, sourceLine = 0, sourceColumn = 0] = state;
-      const place = { source: sources[source] ?? "", line: sourceLine + 1, column: sourceColumn + 1 };
-      for (const one of here) if (column <= one.column) found[one.index] = segment.length > 1 ? place : undefined;
+      const name = sources[source] ?? "";
+      const place = { source: name, line: sourceLine + 1, column: sourceColumn + 1 };
+      for (const one of here)
+        if (column <= one.column) found[one.index] = segment.length > 1 && name !== "" ? place : undefined;
     }
   }
   return found;
