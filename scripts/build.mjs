@@ -72,6 +72,9 @@ function buildProgram() {
   const sources = [...filesBelow("src"), ...filesBelow("test"), ...filesBelow("scripts")];
   const stamp = fingerprint([...sources, "tsconfig.json", "package-lock.json"]);
   if (isStamped(".program-stamp", stamp)) return;
+  // The first time it takes long enough to wonder.
+  if (!existsSync(join(dist, ".tsbuildinfo")))
+    console.error("Building maxclaw, which takes some seconds the first time …");
   rmSync(join(dist, ".program-stamp"), { force: true });
   settleOutputs(sources);
   run("tsc", ["-p", "tsconfig.json"]);

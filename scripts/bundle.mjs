@@ -8,6 +8,7 @@ import { rolldown } from "rolldown";
 import { bundledPackages } from "./bundle/bundled-packages.mjs";
 import { cycloneDx } from "./bundle/cyclonedx.mjs";
 import { licenceTexts } from "./bundle/licences.mjs";
+import { piecesOf } from "./bundle/pieces.mjs";
 import { filesByUrl, ourMaps, ownPlaces } from "./bundle/plugins.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -45,10 +46,10 @@ const tried = ["zlib-sync", "bufferutil", "utf-8-validate"];
 /** Everything else that is imported and found nowhere is a mistake. */
 function warn(warning, report) {
   if (warning.code === "UNRESOLVED_IMPORT" || warning.code === "MISSING_EXPORT") throw new Error(warning.message);
-  if (!["EVAL", "CIRCULAR_DEPENDENCY"].includes(warning.code)) report("warn", warning);
+  if (!["EVAL", "CIRCULAR_DEPENDENCY", "INEFFECTIVE_DYNAMIC_IMPORT"].includes(warning.code)) report("warn", warning);
 }
 
-async function write(input, dir, more = {}) {
+async function write(input, dir, { groups, ...more } = {}) {
   const bundle = await rolldown({
     cwd: root,
     input,
@@ -57,6 +58,7 @@ async function write(input, dir, more = {}) {
     onLog: (level, log, report) => (level === "warn" ? warn(log, report) : undefined),
     // CommonJS knows these; what they name is looked at by `ownPlaces`.
     transform: { define: { __filename: "import.meta.filename", __dirname: "import.meta.dirname" } },
+    resolve: { alias: { "whatwg-url": join(root, "scripts/bundle/system-url.mjs") } },
     plugins: [filesByUrl(compiled), ownPlaces(), ourMaps(compiled)],
     ...more,
   });
@@ -69,6 +71,7 @@ async function write(input, dir, more = {}) {
     // Names stay as they are, for stack traces.
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
     keepNames: true,
+    ...(groups === undefined ? {} : { codeSplitting: { groups } }),
   });
   await bundle.close();
   return output;
@@ -76,7 +79,7 @@ async function write(input, dir, more = {}) {
 
 async function make(dir) {
   const output = [
-    ...(await write(ours, dir)),
+    ...(await write(ours, dir, { groups: piecesOf(compiled) })),
     ...(await write({ client: join(compiled, "client", "client.js") }, dir, { platform: "browser" })),
   ];
   const packages = bundledPackages(root, output);

@@ -33,7 +33,7 @@ export function ownPlaces() {
     transform(code, id) {
       const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1];
       if (name === undefined || Object.hasOwn(knownPlaces, name)) return null;
-      const said = code.replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
+      const said = code.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
       const found = /\b__dirname\b|\b__filename\b|\brequire\.resolve\b|\bimport\.meta\b|\bcreateRequire\(/.exec(
         said,
       )?.[0];

@@ -337,7 +337,7 @@ test("tools, storage, reactors, machines, engine and clock can be given", async 
 });
 
 test("its package exports what a program builds on, with types", async () => {
-  // test/e2e/cli/installed.test.ts runs it.
+  // test/e2e/package/install.test.ts runs it.
   const about = JSON.parse(await readFile(projectFile("package.json"), "utf8"));
   assert.equal(about.exports["."].default, "./dist/bundle/index.js");
   const types = await readFile(projectFile(about.exports["."].types), "utf8");

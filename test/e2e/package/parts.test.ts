@@ -1,21 +1,36 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { lockFor, readLock } from "../../../src/packages/lock.js";
+import { makePdf } from "../../support/documents.js";
 import { until } from "../../support/engine/engine-kit.js";
+import { mountSmallDisk } from "../../support/engine/small-disk.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
+import { articlePage, startSite } from "../../support/fakes/web-site.js";
+import { projectFile } from "../../support/project.js";
 import { finish } from "../../support/worlds/cli.js";
+import { openAIConfig } from "../../support/worlds/gateway.js";
 import { type Installed, installProgram } from "../../support/worlds/installed.js";
+import { browserArgs, withoutChromium, withoutSmallDisk } from "../../support/worlds/needs.js";
 
-/** Small ones, in the place of what the options have. */
-const names = ["ms", "playwright-core", "p-queue", "eventemitter3", "p-timeout"];
+/** All that the parts need which are added here, as far as it is for this machine. */
+function packagesOfParts(): readonly string[] {
+  const { lock } = lockFor(["playwright-core", "pdfjs-dist"], readLock());
+  const { packages } = lock as { readonly packages: Readonly<Record<string, unknown>> };
+  return Object.keys(packages).flatMap((place) =>
+    place !== "" && existsSync(projectFile(place)) ? [place.slice("node_modules/".length)] : [],
+  );
+}
 
 describe("maxclaw add, in the installed package", { timeout: 240_000 }, () => {
   let installed: Installed;
   let home = "";
 
   before(async () => {
-    installed = await installProgram(names);
+    installed = await installProgram(packagesOfParts());
     home = join(installed.folder, "home");
     await mkdir(home, { mode: 0o700 });
     await lockToRegistry();
@@ -81,6 +96,20 @@ describe("maxclaw add, in the installed package", { timeout: 240_000 }, () => {
     await failing(/The package registry could not be reached/, { npm_config_registry: "http://127.0.0.1:9/" });
   });
 
+  it("changes nothing when the disk is full, or when the home cannot be written", {
+    skip: withoutSmallDisk(),
+  }, async () => {
+    using disk = mountSmallDisk("4m");
+    const full = await maxclaw(["add", "browser"], { MAXCLAW_HOME: disk.folder });
+    assert.equal(full.code, 1);
+    assert.match(full.stderr, /The disk is full\. Nothing was changed\. Free some space/);
+    assert.deepEqual(await readdir(join(disk.folder, "packages")), []);
+    execFileSync("mount", ["-o", "remount,ro", disk.folder]);
+    const closed = await maxclaw(["add", "browser"], { MAXCLAW_HOME: disk.folder });
+    assert.equal(closed.code, 1);
+    assert.match(closed.stderr, /packages cannot be written \(EROFS\)\. Nothing was changed\./);
+  });
+
   it("installs the exact version, which the status names and the gateway finds, and removes it again", async () => {
     const added = await maxclaw(["add", "browser"]);
     assert.deepEqual([added.code, added.stdout], [0, "browser is installed.\n"], added.stderr);
@@ -98,6 +127,45 @@ describe("maxclaw add, in the installed package", { timeout: 240_000 }, () => {
     assert.deepEqual([removed.code, removed.stdout, removed.stderr], [0, "browser is removed.\n", ""]);
     assert.deepEqual(JSON.parse(await kept()), ["", []]);
     assert.doesNotMatch((await maxclaw(["status"])).stdout, /Added:/);
+  });
+
+  it("gives the gateway a browser and a reader of PDF files", { skip: withoutChromium() }, async () => {
+    await using site = await startSite((_request, response) => {
+      response.setHeader("content-type", "text/html; charset=utf-8");
+      response.end(articlePage("Tides", "<p>The sea comes and goes.</p>"));
+    });
+    const calls = [
+      { id: "call_pdf", name: "read_file", input: { path: "letter.pdf" } },
+      { id: "call_browser", name: "browser", input: { action: "navigate", url: site.url } },
+    ];
+    await using model = await startFakeOpenAI({
+      answer: ({ bodyText }) => {
+        const next = calls.find(({ id }) => !bodyText.includes(`"tool_call_id":"${id}"`));
+        return next === undefined ? { text: "all tried" } : { toolCalls: [next] };
+      },
+    });
+    const tools = { web: { fetch: { allow: [site.host] } }, browser: { args: [...browserArgs] } };
+    const read = async (at: string): Promise<string> => {
+      const folder = join(at, "workspace", ".sessions", "cli_default");
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(at, "config.json"), JSON.stringify(openAIConfig(model.apiBase, { tools })));
+      await writeFile(join(folder, "letter.pdf"), makePdf(["BT /F1 12 Tf 72 720 Td (A letter about tides) Tj ET"]));
+      const { stdout, stderr } = await maxclaw(["agent", "-m", "read it"], { MAXCLAW_HOME: at });
+      assert.match(stdout, /all tried/, stderr);
+      return model.requests.at(-1)?.bodyText ?? "";
+    };
+    const without = await read(join(installed.folder, "home-without"));
+    assert.match(without, /the reader of PDF files is not installed here\. Install it with: maxclaw add pdf/);
+    for (const part of ["pdf", "browser"]) {
+      const { code, stderr } = await maxclaw(["add", part]);
+      assert.equal(code, 0, stderr);
+    }
+    const withParts = await read(home);
+    assert.match(withParts, /A letter about tides/);
+    assert.match(withParts, /The sea comes and goes/);
+    assert.equal((await maxclaw(["remove", "pdf"])).code, 0);
+    assert.deepEqual([(await listed("pdf")).state, (await listed("browser")).state], ["absent", "added"]);
+    await maxclaw(["remove", "browser"]);
   });
 
   it("refuses a second change at the same time, and goes on after one that was killed", async () => {

@@ -5,6 +5,7 @@ import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
+import { projectFile } from "../../support/project.js";
 import { type Installed, installProgram, sizeOfInstall } from "../../support/worlds/installed.js";
 
 const run = promisify(execFile);
@@ -105,6 +106,21 @@ describe("the package, installed into an empty folder", { timeout: 240_000 }, ()
       env: installed.env,
     });
     assert.deepEqual(JSON.parse(stdout), ["0.1.0", "function", "ChannelError", true]);
+    const types = ["--types", "node", "--typeRoots", projectFile("node_modules/@types")];
+    const strict = [
+      "--noEmit",
+      "--strict",
+      "--target",
+      "es2022",
+      "--lib",
+      "es2023,esnext.disposable",
+      "--module",
+      "nodenext",
+    ];
+    const tsc = projectFile("node_modules/.bin/tsc");
+    await run(tsc, [...strict, ...types, "library.mts"], { cwd: installed.project }).catch((error) =>
+      assert.fail(String(error.stdout)),
+    );
   });
 
   it("shows the lines of the sources in a stack trace", async () => {
