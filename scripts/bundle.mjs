@@ -101,15 +101,15 @@ async function writeOptionalLock(path) {
 }
 
 const stamp = fingerprint();
-const stampFile = join(target, ".stamp");
-if (!existsSync(stampFile) || readFileSync(stampFile, "utf8") !== stamp) {
+const stampFile = join(root, "dist", ".bundle-stamp");
+if (!existsSync(join(target, "start.js")) || !existsSync(stampFile) || readFileSync(stampFile, "utf8") !== stamp) {
   const made = `${target}.${process.pid}`;
   rmSync(made, { recursive: true, force: true });
   mkdirSync(made, { recursive: true });
   const output = await make(made);
-  writeFileSync(join(made, ".stamp"), stamp);
   rmSync(target, { recursive: true, force: true });
   renameSync(made, target);
+  writeFileSync(stampFile, stamp);
   const bytes = output.reduce((sum, { code = "" }) => sum + code.length, 0);
   console.log(
     `Bundled ${output.filter(({ type }) => type === "chunk").length} files, ${(bytes / 1e6).toFixed(1)} MB, in ${relative(root, target)}.`,
