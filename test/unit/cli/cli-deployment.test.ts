@@ -52,10 +52,12 @@ describe("the container image", () => {
     assert.ok(lines.some((line) => line.startsWith("#") && line.includes("MAXCLAW_TOKEN")));
   });
 
-  it("copies all that the package holds", async () => {
+  it("holds the package as it is packed, and nothing else of the sources", async () => {
     const text = await readFile(projectFile("Dockerfile"), "utf8");
-    const { files } = JSON.parse(await readFile(projectFile("package.json"), "utf8"));
-    for (const file of files) assert.ok(text.includes(`/app/${file} `), file);
+    const [build = "", image = ""] = text.split(/^FROM /m).slice(1);
+    assert.match(build, /^RUN npm install --global --prefix \/opt\/maxclaw "\.\/\$\(npm pack --silent\)"$/m);
+    assert.deepEqual(image.match(/^COPY .*$/gm), ["COPY --from=build /opt/maxclaw /opt/maxclaw"]);
+    assert.match(image, /ln -s \/opt\/maxclaw\/bin\/maxclaw \/usr\/local\/bin\/maxclaw/);
   });
 
   it("is asked for its health with a command that works", async () => {
