@@ -4,8 +4,8 @@ import { deepFreeze } from "../files.js";
 import type { Operation } from "../journal/operations.js";
 import { type LoggedEvent, toLogged } from "./known-ids.js";
 
-const keptEvents = 200;
-const keptBytes = 256 * 1024;
+const keptEvents = 50;
+const keptBytes = 32 * 1024;
 
 /** An event in memory. */
 interface TailEntry {
