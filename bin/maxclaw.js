@@ -1,4 +1,10 @@
 #!/usr/bin/env node
-import { main } from "../dist/src/cli/main.js";
+import { setFlagsFromString } from "node:v8";
+
+// V8 lets the heap grow with the memory of the machine, to several times what is alive: the gateway is to stay small
+// also on a large one. Both are looked at with each collection, so that they can be set before anything is loaded.
+setFlagsFromString("--heap-growing-percent=40");
+setFlagsFromString("--semi-space-growth-factor=1");
+const { main } = await import("../dist/src/cli/main.js");
 
 await main(process.argv.slice(2));

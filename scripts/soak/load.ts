@@ -48,6 +48,18 @@ export async function peakMegabytes(pid: number | undefined): Promise<number> {
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1000;
 }
 
+/** The processor time that the program has taken since it began. */
+export async function processorMs(pid: number | undefined): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  // Behind the name, which may hold anything: the state, and ten fields later the two times in hundredths of a second.
+  const [user = 0, system = 0] = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .slice(11, 13)
+    .map(Number);
+  return (user + system) * 10;
+}
+
 /** How much the memory grows in a minute over the last two thirds of the samples: the slope of the line through them. */
 export function slopePerMinute(samples: readonly Sample[]): number {
   const last = samples.slice(Math.floor(samples.length / 3));

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { startFakeModel } from "../bench/fake-model.js";
 import { type Subject, type SubjectName, startSubject } from "../bench/subject.js";
-import { type Load, peakMegabytes, type Sample, slopePerMinute, soak } from "./load.js";
+import { type Load, peakMegabytes, processorMs, type Sample, slopePerMinute, soak } from "./load.js";
 import { type Result, toText, writeDown } from "./report.js";
 
 /** `npm run soak`: the gateway and the bare bot under the same load for a while, and what their memory does meanwhile. */
@@ -46,11 +46,13 @@ async function measure(name: SubjectName): Promise<Result> {
   await using subject = await startSubject(name, model, undefined, {}, [...values.node, ...probe]);
   await new Promise((resolve) => setTimeout(resolve, 2000));
   const idleMb = await subject.rssMegabytes();
+  const before = await processorMs(subject.pid);
   const samples = await soak(subject, load);
+  const cpuMs = ((await processorMs(subject.pid)) - before) / load.messages;
   show(name, samples);
   const peakMb = await peakMegabytes(subject.pid);
   const { heapUsed, rss } = await collected(subject, name);
-  return { name, idleMb, peakMb, slope: slopePerMinute(samples), heapMb: heapUsed / 1e6, restMb: rss / 1e6 };
+  return { name, idleMb, peakMb, slope: slopePerMinute(samples), heapMb: heapUsed / 1e6, restMb: rss / 1e6, cpuMs };
 }
 
 async function collected({ child }: Subject, name: SubjectName): Promise<NodeJS.MemoryUsage> {

@@ -10,6 +10,8 @@ export interface Result {
   readonly heapMb: number;
   /** Resident after it. */
   readonly restMb: number;
+  /** Processor time for each message. */
+  readonly cpuMs: number;
 }
 
 const begin = "<!-- soak: begin (npm run soak -- --write) -->";
@@ -19,11 +21,12 @@ const end = "<!-- soak: end -->";
 export function toText({ perSecond, messages, chats }: Load, results: readonly Result[]): string {
   const date = new Date().toISOString().slice(0, 10);
   const head = `${date}, Node ${process.version.slice(1)}: ${messages} messages, ${perSecond} a second, over ${chats} chats that grow.`;
-  const rows = results.map(({ name, idleMb, peakMb, slope, heapMb, restMb }) => [
+  const rows = results.map(({ name, idleMb, peakMb, slope, heapMb, restMb, cpuMs }) => [
     name === "bare" ? "bare bot" : name,
     ...[idleMb, peakMb].map((mb) => mb.toFixed(0)),
     slope.toFixed(1),
     ...[heapMb, restMb].map((mb) => mb.toFixed(0)),
+    cpuMs.toFixed(1),
   ]);
   const columns = [
     "",
@@ -32,6 +35,7 @@ export function toText({ perSecond, messages, chats }: Load, results: readonly R
     "growth per minute, last two thirds",
     "live heap at the end",
     "resident at the end",
+    "CPU per message, ms",
   ];
   return [head, "", ...[columns, columns.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`)].join("\n");
 }

@@ -14,15 +14,9 @@ import { takeOverDocument } from "./document/take-over-document.js";
 import type { SessionFiles } from "./file-names.js";
 import { readPlanFile, writePlanFile } from "./history/plan-file.js";
 import { SessionList, type SessionPage, type SessionsWanted } from "./list/session-list.js";
-import {
-  apply,
-  type MutableSession,
-  newSession,
-  type ResidentSession,
-  toStored,
-} from "./resident-session.js";
-import { ResidentSessions } from "./resident-sessions.js";
 import { removeFolders } from "./remove-folders.js";
+import { apply, type MutableSession, newSession, type ResidentSession, toStored } from "./resident-session.js";
+import { ResidentSessions } from "./resident-sessions.js";
 import { LostEvents, restoreMessages } from "./restore-messages.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
 import { SessionRepository, type StoredSession } from "./session-repository.js";
