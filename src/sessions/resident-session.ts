@@ -52,6 +52,12 @@ export interface MutableSession extends ResidentSession {
   changed: boolean;
   /** Its document waits to be written: what happens meanwhile will be in it. */
   isQueued: boolean;
+  /** An older history was taken over. */
+  hasImport: boolean;
+  hasToolRun: boolean;
+  /** The file of its folds shows it up to here; 0 when there is none. */
+  foldedSeq: number;
+  lastEventId: string;
   /** About how much memory it takes. */
   bytes: number;
   readonly pace: DocumentPace;
@@ -76,6 +82,10 @@ export function newSession(key: string): MutableSession {
     early: [],
     changed: false,
     isQueued: false,
+    hasImport: false,
+    hasToolRun: false,
+    foldedSeq: 0,
+    lastEventId: "",
     bytes: restBytes,
     pace: new DocumentPace(),
     usedAt: Date.now(),
@@ -99,6 +109,9 @@ const keptTexts: ReadonlySet<string> = new Set([
 /** Takes one stored event into everything that is kept of the session. */
 export function apply(session: MutableSession, event: StoredEvent): void {
   if (session.firstSequence === 0) session.firstSequence = event.seq;
+  session.lastEventId = event.event_id;
+  session.hasImport ||= event.type === "session_history_changed" && event.payload.kind === "import";
+  session.hasToolRun ||= event.type === "tool_execution_start";
   if (keptTexts.has(event.type)) session.bytes += entryBytes + sizeOf(event.payload);
   session.history.apply(event);
   session.document.apply(event);

@@ -3,28 +3,26 @@ import { join } from "node:path";
 import type { Engine } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
 import { typesWhere } from "../events/catalogue.js";
-import { draft, type GatewayEvent, isStored } from "../events/event.js";
+import { type GatewayEvent, isStored } from "../events/event.js";
 import type { PlanState } from "../events/plan.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import { readDocument } from "./document/document-file.js";
 import { DocumentKeeper } from "./document/document-keeper.js";
 import { openStaleNotes, type StaleNotes } from "./document/stale-notes.js";
-import { takeOverDocument } from "./document/take-over-document.js";
 import type { SessionFiles } from "./file-names.js";
-import { readPlanFile, writePlanFile } from "./history/plan-file.js";
+import { writePlanFile } from "./history/plan-file.js";
 import { SessionList, type SessionPage, type SessionsWanted } from "./list/session-list.js";
+import { keepFolds, type LoadPorts, loadSession } from "./load-session.js";
 import { removeFolders } from "./remove-folders.js";
 import { apply, type MutableSession, newSession, type ResidentSession, toStored } from "./resident-session.js";
 import { ResidentSessions } from "./resident-sessions.js";
-import { LostEvents, restoreMessages } from "./restore-messages.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
 import { SessionRepository, type StoredSession } from "./session-repository.js";
 import { createFileStorage } from "./storage/file.js";
 import { createStorageMark } from "./storage/mark.js";
 import type { StorageDriver } from "./storage/storage.js";
 
-const pageSize = 1000;
 /** Those that a log may keep, also where the configuration leaves details out of it. */
 const keptTypes = typesWhere(({ stored }) => stored);
 const quietMs = 1000;
@@ -69,13 +67,13 @@ export class SessionStore implements AsyncDisposable {
   #isFresh = false;
   readonly #freshenTimer: NodeJS.Timeout;
   readonly #unsubscribe: () => void;
-  readonly #now: () => Date;
+  readonly #loading: LoadPorts;
 
   constructor(options: SessionStoreOptions) {
     this.#options = options;
     this.#sessions = new ResidentSessions(options);
-    this.#now = options.now ?? (() => new Date());
-    const { files, engine, log } = options;
+    const { files, engine, log, now = () => new Date() } = options;
+    this.#loading = { files, engine, log, now };
     this.#storage = options.storage ?? createFileStorage(files, log);
     this.#repository = new SessionRepository(this.#storage, files);
     this.#list = new SessionList(this.#repository, this.#sessions, (key) => this.#deletions.has(key));
@@ -113,7 +111,7 @@ export class SessionStore implements AsyncDisposable {
       return known.session;
     }
     const session = newSession(key);
-    const ready = this.#load(session);
+    const ready = loadSession(this.#loading, session);
     this.#sessions.add({ session, ready });
     try {
       await ready;
@@ -121,6 +119,8 @@ export class SessionStore implements AsyncDisposable {
       this.#sessions.delete(key);
       throw error;
     }
+    // Reading a long log takes its time: only from here on is it at rest.
+    session.usedAt = Date.now();
     this.#evict();
     return session;
   }
@@ -243,41 +243,6 @@ export class SessionStore implements AsyncDisposable {
     });
   }
 
-  async #load(session: MutableSession): Promise<void> {
-    const { engine } = this.#options;
-    let hasImport = false;
-    let hasToolRun = false;
-    let afterSeq = 0;
-    const lost = new LostEvents();
-    for (;;) {
-      const page = await engine.events(session.key, { afterSeq, limit: pageSize });
-      for (const event of page.events) {
-        lost.see(event);
-        hasImport ||= event.type === "session_history_changed" && event.payload.kind === "import";
-        hasToolRun ||= event.type === "tool_execution_start";
-        apply(session, event);
-      }
-      afterSeq = page.events.at(-1)?.seq ?? afterSeq;
-      if (!page.hasMore) break;
-    }
-    // What a deletion that was cut off left behind is none of the next life's.
-    if (session.document.lastSequence === 0 && (await engine.lastSequence(session.key)) > 0)
-      await removeFolders(this.#options.files, session.key);
-    for (const event of session.early ?? []) if (event.seq > session.document.lastSequence) lost.see(event);
-    const messages = (): readonly DocumentMessage[] => session.document.toDocument().messages;
-    const lastSequence = Math.max(session.document.lastSequence, session.early?.at(-1)?.seq ?? 0);
-    if (!hasImport || lost.gaps.length > 0) {
-      const reading = await readDocument(this.#options.files.documentPath(session.key));
-      await restoreMessages(this.#options, { key: session.key, lastSequence, messages }, lost, reading);
-      const stored = { key: session.key, lastSequence: session.document.lastSequence };
-      if (!hasImport) await takeOverDocument(this.#options, stored, this.#now(), reading);
-    }
-    // Later one that a tool has written would pass for it.
-    if (!hasToolRun) await this.#takeOverPlan(session);
-    for (const event of session.early ?? []) if (event.seq > session.document.lastSequence) apply(session, event);
-    session.early = undefined;
-  }
-
   #onEvent(event: GatewayEvent): void {
     const session = this.#sessions.find(event.session_key)?.session;
     if (session === undefined) return;
@@ -321,6 +286,7 @@ export class SessionStore implements AsyncDisposable {
       isTaken = true;
       session.isQueued = false;
       await this.#writePlan(session);
+      await keepFolds(this.#loading, session);
       session.changed = false;
       onBoundary?.("document:before-write");
       const stored = toStored(session);
@@ -343,25 +309,13 @@ export class SessionStore implements AsyncDisposable {
     const { current, isTold } = session.plan;
     if (!isTold || (this.#plans.has(session) && this.#plans.get(session) === current)) return;
     try {
-      await writePlanFile(this.#options.files.kept(session.key), current, this.#now());
+      await writePlanFile(this.#options.files.kept(session.key), current, this.#loading.now());
       this.#plans.set(session, current);
     } catch (error) {
       this.#options.log.warn(`plan.json of ${session.key} could not be written: ${messageOf(error)}`, {
         session: session.key,
       });
     }
-  }
-
-  /** A plan that the Go maxclaw left behind, where the log tells of none. */
-  async #takeOverPlan({ key, plan }: MutableSession): Promise<void> {
-    if (plan.isTold) return;
-    const { engine, files, log } = this.#options;
-    const found = await readPlanFile(files.folder(key));
-    if (found.status !== "ok") return;
-    await engine.append(key, [draft("plan_updated", { plan: found.plan, change: "created" }, { source: "gateway" })], {
-      durable: true,
-    });
-    log.info(`Imported the plan “${found.plan.goal}”`, { session: key });
   }
 
   /** Once every document shows its log there is nothing to look after at the next start. */

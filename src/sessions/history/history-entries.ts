@@ -97,7 +97,7 @@ export function differentWriters(writers: readonly Writer[]): readonly Writer[] 
 
 /** What of a message goes to models. */
 export function forUser(parts: readonly ContentPart[]): UserContent {
-  return parts.filter((part): part is TextPart | ImagePart => part.type === "text" || part.type === "image");
+  return parts.filter((part): part is TextPart | ImagePart => part.type === "text" || part.type === "image").slice();
 }
 
 /** A name that a model made up must not make every later request fail: providers check it against this pattern. */

@@ -46,6 +46,8 @@ export type CompactionStrategy = (typeof compactionStrategies)[number];
 const restOfResult = 600;
 const longResult = 1000;
 const untouchedAnswers = 2;
+/** Of answers without calls, which never get one. */
+const noResults: Map<string, ToolResultPart> = new Map();
 /** More messages do not wait in one session. */
 const maxSenders = 1000;
 
@@ -54,7 +56,7 @@ const maxSenders = 1000;
  * results, {@link toMessages} gives a list in which each call has exactly one result, directly behind it.
  */
 export class History {
-  readonly #entries: (UserEntry | AssistantEntry)[] = [];
+  #entries: (UserEntry | AssistantEntry)[] = [];
   #tokens = 0;
   #calibration: Calibration | undefined;
   /** The newest fresh start. */
@@ -63,12 +65,39 @@ export class History {
   #hasFiles = false;
   readonly #addresses = new KnownAddresses();
   /** Senders of messages whose turn has not begun, by message id. */
-  readonly #senders = new Map<string, Writer>();
+  #senders = new Map<string, Writer>();
   #thoughts: { readonly messageId: string; readonly content: readonly ContentPart[] } | undefined;
 
   /** The next answer with its thinking, where the log is to hold it without. */
   keepThoughts(messageId: string, content: readonly ContentPart[]): void {
     this.#thoughts = { messageId, content };
+  }
+
+  /** All of it between two turns, for a file: without thinking, which is not given back any more. */
+  get folded() {
+    return {
+      entries: this.#entries.map((entry) =>
+        entry.role === "assistant" ? { ...entry, content: entry.rested.content } : entry,
+      ),
+      tokens: this.#tokens,
+      calibration: this.#calibration,
+      freshSince: this.#freshSince,
+      hasImages: this.#hasImages,
+      hasFiles: this.#hasFiles,
+      addresses: this.#addresses.folded,
+      senders: this.#senders,
+    };
+  }
+
+  restore(state: History["folded"]): void {
+    this.#entries = state.entries;
+    this.#tokens = state.tokens;
+    this.#calibration = state.calibration;
+    this.#freshSince = state.freshSince;
+    this.#hasImages = state.hasImages;
+    this.#hasFiles = state.hasFiles;
+    this.#addresses.restore(state.addresses);
+    this.#senders = state.senders;
   }
 
   apply(event: StoredEvent): void {
@@ -239,7 +268,13 @@ export class History {
       content.push(call);
       calls.push(call);
     }
-    const rested = { role: "assistant" as const, content: content.filter((part) => part.type !== "thinking") };
+    const hasThinking = content.some(({ type }) => type === "thinking");
+    // Copies have no room to grow: there are many of these.
+    const own = content.slice();
+    const rested = {
+      role: "assistant" as const,
+      content: hasThinking ? own.filter((part) => part.type !== "thinking") : own,
+    };
     const tokens = tokensOf(content);
     this.#tokens += tokens;
     this.#entries.push({
@@ -247,9 +282,9 @@ export class History {
       seq,
       turnId,
       model,
-      content,
-      calls,
-      results: new Map(),
+      content: own,
+      calls: calls.slice(),
+      results: calls.length === 0 ? noResults : new Map(),
       rested,
       tokens,
       outside: outside === undefined ? [] : [outside],

@@ -6,6 +6,15 @@ export class PlanTrail {
   #states: { readonly seq: number; readonly state: PlanState | undefined }[] = [];
   #isTold = false;
 
+  get folded() {
+    return { states: this.#states, isTold: this.#isTold };
+  }
+
+  restore({ states, isTold }: PlanTrail["folded"]): void {
+    this.#states = states;
+    this.#isTold = isTold;
+  }
+
   get current(): PlanState | undefined {
     return this.#states.at(-1)?.state;
   }
