@@ -201,7 +201,7 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   "@modelcontextprotocol/client": ["mcp/**"],
   "@modelcontextprotocol/server": ["mcp/**"],
   grammy: ["channels/telegram/**"],
-  json5: ["migrate/json5"],
+  json5: ["migrate/openclaw/json5"],
   imapflow: ["channels/email/**"],
   mailparser: ["channels/email/**"],
   nodemailer: ["channels/email/**"],
@@ -423,6 +423,19 @@ describe("the source code", () => {
       long.map((file) => `${file.path}: ${file.lines}`),
       [],
     );
+  });
+
+  test("has no folder with more files than one sees at a glance", () => {
+    const counts = new Map<string, number>();
+    for (const { path } of [
+      ...sources,
+      ...readSources(projectFile("test")).map(({ path }) => ({ path: `test/${path}` })),
+    ]) {
+      const folder = path.slice(0, path.lastIndexOf("/"));
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    const crowded = [...counts].filter(([, count]) => count > 16).map(([folder, count]) => `${folder}: ${count} files`);
+    assert.deepEqual(crowded, []);
   });
 
   test("has no barrels", () => {

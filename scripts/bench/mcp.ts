@@ -1,4 +1,4 @@
-import { badServer } from "../../test/support/worlds/mcp.js";
+import { badServer } from "../../test/support/worlds/tools/mcp.js";
 import type { FakeModel } from "./fake-model.js";
 import { median } from "./measure.js";
 import { startSubject } from "./subject.js";

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeHistory } from "../../test/support/engine/made-history.js";
+import { makeHistory } from "../../test/support/engine/histories/made-history.js";
 import type { FakeModel } from "./fake-model.js";
 import { median } from "./measure.js";
 import { startSubject } from "./subject.js";

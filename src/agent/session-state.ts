@@ -1,5 +1,5 @@
 import type { EventDraft } from "../events/event.js";
-import { isClosed } from "../events/session-state.js";
+import { isClosed } from "../events/folds/session-state.js";
 import type { TurnLog } from "./turn/turn-log.js";
 
 /** A turn begins: nothing, where the session is at work already, or is over. */

@@ -2,7 +2,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { replaceFile } from "../util/files/replace-file.js";
-import { findJsonFault } from "./json-fault.js";
+import { findJsonFault } from "./faults/json-fault.js";
 import { isObject } from "./substitute.js";
 
 /** One key of a config file; without a value it is taken away. */

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { isPlatformName, whatLacks } from "../channels/platforms.js";
 import { isLoopback } from "../util/loopback.js";
+import { isSecretKey } from "./faults/wording.js";
 import { expandTilde } from "./home.js";
 import type { Config, McpServerConfig } from "./schema.js";
 import { type OffSection, type Settled, settle } from "./settle.js";
 import { isObject, type JsonObject, substitute } from "./substitute.js";
-import { isSecretKey } from "./wording.js";
 
 export interface Surroundings {
   readonly home: string;

@@ -2,9 +2,9 @@ import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { extname, join } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
+import { type Fault, findJsonFault, findLineAndColumn } from "./faults/json-fault.js";
 import { modeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
-import { type Fault, findJsonFault, findLineAndColumn } from "./json-fault.js";
 import { isObject, type JsonObject } from "./substitute.js";
 
 export interface LoadedConfig extends Interpreted {

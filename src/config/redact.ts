@@ -1,6 +1,6 @@
 import { extname } from "node:path";
+import { isSecretKey } from "./faults/wording.js";
 import { isObject } from "./substitute.js";
-import { isSecretKey } from "./wording.js";
 
 /** A config file without its secrets. */
 export interface RedactedConfig {

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { z } from "zod";
+import { plain, suggest } from "./faults/suggest.js";
+import { describe, expectation, titled } from "./faults/wording.js";
 import { absentChannels, configSchema, silentKeys } from "./schema.js";
 import { configKeys, keysAt } from "./shape.js";
 import { isObject, type JsonObject } from "./substitute.js";
-import { plain, suggest } from "./suggest.js";
-import { describe, expectation, titled } from "./wording.js";
 
 /** A part of the config that does not run, because it is written wrongly. */
 export interface OffSection {

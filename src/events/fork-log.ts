@@ -1,7 +1,7 @@
 import { newId } from "../util/ids.js";
 import type { Payload } from "./catalogue.js";
 import { draft, type EventDraft, type StoredEvent, toSameDraft } from "./event.js";
-import { readOpenEnds } from "./open-ends.js";
+import { readOpenEnds } from "./folds/open-ends.js";
 
 /** Fields of payloads that hold ids of ours. Ids that a provider gave stay: they stand in what the model sees. */
 const idFields = [

@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { openclawConfigs } from "./openclaw/read.js";
 import { isFile, isFolder, namesIn } from "./read-files.js";
-import { openclawConfigs } from "./read-openclaw.js";
 import type { SourceKind } from "./source.js";
 
 export interface Candidate {

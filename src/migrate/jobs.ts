@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "./json5.js";
+import { isObject, type JsonObject } from "./openclaw/json5.js";
 import { at, objectAt, textAt, toTime } from "./read-files.js";
 import type { Problem } from "./source.js";
 

@@ -9,7 +9,7 @@ import { createSessionFiles } from "../sessions/file-names.js";
 import { isTemplate } from "../templates/workspace.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { filesBelow, isSameFile } from "./compare.js";
-import { isObject } from "./json5.js";
+import { isObject } from "./openclaw/json5.js";
 import type { FoundNote, FoundSetting, Problem, Source } from "./source.js";
 import { pageKey } from "./transcript.js";
 

@@ -1,5 +1,5 @@
 import { presets } from "../providers/catalogue/presets.js";
-import type { JsonObject } from "./json5.js";
+import type { JsonObject } from "./openclaw/json5.js";
 
 /** What others call a provider that we know under another name. */
 const ourNames: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expandTilde } from "../config/home.js";
 import { messageOf } from "../errors.js";
-import { isObject, type JsonObject, parseJson5 } from "./json5.js";
+import { isObject, type JsonObject, parseJson5 } from "./openclaw/json5.js";
 import type { Problem } from "./source.js";
 
 export async function isFolder(path: string): Promise<boolean> {

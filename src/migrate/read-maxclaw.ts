@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../errors.js";
 import { gatewayLogName } from "../sessions/file-names.js";
-import { isObject, type JsonObject } from "./json5.js";
+import { isObject, type JsonObject } from "./openclaw/json5.js";
 import { findNotes, findWorkspace, isFile, namesIn, objectAt, readObject, textAt } from "./read-files.js";
 import { channelSetting, commonSettings, providerSettings } from "./settings.js";
 import type { FoundSession, Problem, Source } from "./source.js";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { messageOf } from "../errors.js";
 import { toGoJobs } from "./jobs.js";
-import { isObject, type JsonObject } from "./json5.js";
+import { isObject, type JsonObject } from "./openclaw/json5.js";
 import { providerName } from "./provider-names.js";
 import {
   findNotes,

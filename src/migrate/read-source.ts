@@ -1,7 +1,7 @@
 import type { Candidate } from "./detect.js";
+import { readOpenclaw } from "./openclaw/read.js";
 import { readMaxclaw } from "./read-maxclaw.js";
 import { readNanobot } from "./read-nanobot.js";
-import { readOpenclaw } from "./read-openclaw.js";
 import type { Source } from "./source.js";
 
 /** Reads an old home. What is broken in it is among the problems; nothing is changed. */

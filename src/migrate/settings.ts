@@ -1,5 +1,5 @@
 import { absentChannels } from "../config/schema.js";
-import { isObject, type JsonObject } from "./json5.js";
+import { isObject, type JsonObject } from "./openclaw/json5.js";
 import { providerName, withAddress } from "./provider-names.js";
 import { at, objectAt, textAt } from "./read-files.js";
 import type { FoundSetting, Problem } from "./source.js";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "./json5.js";
+import type { JsonObject } from "./openclaw/json5.js";
 
 /** Whose home it is. */
 export type SourceKind = "maxclaw" | "nanobot" | "openclaw";

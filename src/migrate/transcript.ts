@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { isObject, type JsonObject } from "./json5.js";
+import { isObject, type JsonObject } from "./openclaw/json5.js";
 import type { JsonLines } from "./read-files.js";
 import { toTime } from "./read-files.js";
 import type { FoundSession } from "./source.js";

@@ -4,7 +4,7 @@ import type { Engine } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
 import { typesWhere } from "../events/catalogue.js";
 import { type GatewayEvent, isStored } from "../events/event.js";
-import type { PlanState } from "../events/plan.js";
+import type { PlanState } from "../events/folds/plan.js";
 import type { EventConsumer } from "../events/system-bus.js";
 import type { Logger } from "../log.js";
 import { readDocument } from "./document/document-file.js";

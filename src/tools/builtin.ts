@@ -1,9 +1,9 @@
 import { sendFileTool } from "./chat/send-file.js";
 import { editFileTool } from "./files/edit-file.js";
-import { globTool } from "./files/glob.js";
-import { grepTool } from "./files/grep.js";
 import { listDirTool } from "./files/list-dir.js";
 import { readFileTool } from "./files/read-file.js";
+import { globTool } from "./files/search/glob.js";
+import { grepTool } from "./files/search/grep.js";
 import { writeFileTool } from "./files/write-file.js";
 import { askHumanTool } from "./human/ask-human.js";
 import { planTool } from "./plan/plan.js";

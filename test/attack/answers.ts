@@ -1,6 +1,6 @@
 import type { Call } from "./calls.js";
-import type { Needed } from "./oracle.js";
-import type { Person } from "./people.js";
+import type { Needed } from "./judge/oracle.js";
+import type { Person } from "./world/people.js";
 
 /** What somebody has answered to the question about a call, whether or not the gateway took it. */
 export interface GivenAnswer {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Call } from "./calls.js";
-import type { Canary } from "./canaries.js";
-import type { AttackWorld } from "./world.js";
+import type { Canary } from "./world/canaries.js";
+import type { AttackWorld } from "./world/world.js";
 
 /** Programs that do what a file says, and what is typed into one that runs. */
 const runsFile =

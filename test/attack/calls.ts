@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Canary } from "./canaries.js";
-import type { Chat, Person } from "./people.js";
+import type { Canary } from "./world/canaries.js";
+import type { Chat, Person } from "./world/people.js";
 
 /** A tool call as the worst model makes it. */
 export interface CallSpec {

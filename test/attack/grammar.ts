@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type CallSpec, newMark } from "./calls.js";
-import type { AttackWorld } from "./world.js";
+import type { AttackWorld } from "./world/world.js";
 import type { Asked } from "./worst-model.js";
 
 export type Random = () => number;

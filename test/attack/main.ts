@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { projectFile } from "../support/project.js";
-import type { Mode } from "./oracle.js";
-import { putBetweenMarks, storyOf, sumOf, toolTable, toTable } from "./report.js";
+import type { Mode } from "./judge/oracle.js";
+import { putBetweenMarks, storyOf, sumOf, toolTable, toTable } from "./judge/report.js";
 import { jobOf, randomJobs, runAll } from "./run.js";
 import { scenarios } from "./scenarios/all.js";
 

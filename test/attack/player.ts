@@ -1,8 +1,8 @@
 import type { Call, CallSpec } from "./calls.js";
-import type { WaitingQuestion } from "./gateway-process.js";
-import { neededFor } from "./oracle.js";
-import { type Chat, groupId, type Person, telegramIds } from "./people.js";
-import type { AttackWorld } from "./world.js";
+import { neededFor } from "./judge/oracle.js";
+import type { WaitingQuestion } from "./world/gateway-process.js";
+import { type Chat, groupId, type Person, telegramIds } from "./world/people.js";
+import type { AttackWorld } from "./world/world.js";
 import { type Asked, tooLong } from "./worst-model.js";
 
 /** What the model does in one step of a turn: calls, or nothing where the conversation is to be summarised first. */

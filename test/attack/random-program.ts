@@ -1,9 +1,9 @@
 import { createRandom } from "../support/random.js";
 import type { CallSpec } from "./calls.js";
 import { chance, pick, type Random, someCalls, someWords } from "./grammar.js";
-import { type Chat, letIn, type Person } from "./people.js";
 import type { Answerer, Player, Round, Saying } from "./player.js";
-import type { AttackWorld } from "./world.js";
+import { type Chat, letIn, type Person } from "./world/people.js";
+import type { AttackWorld } from "./world/world.js";
 
 const commands = [
   "/new",

@@ -1,9 +1,9 @@
-import type { Mode } from "./oracle.js";
+import type { Mode } from "./judge/oracle.js";
+import { type Outcome, randomGroup } from "./judge/report.js";
 import { GatewayLost, Player } from "./player.js";
 import { RandomProgram } from "./random-program.js";
-import { type Outcome, randomGroup } from "./report.js";
 import type { Scenario } from "./scenarios/scenario.js";
-import { AttackWorld, type WorldOptions } from "./world.js";
+import { AttackWorld, type WorldOptions } from "./world/world.js";
 
 const usual: WorldOptions = { mode: "ask", sandbox: "auto" };
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Canaries } from "./canaries.js";
-import { letIn } from "./people.js";
+import type { Canaries } from "./world/canaries.js";
+import { letIn } from "./world/people.js";
 
 /** What the attacked home begins with. */
 export interface Seeds {

@@ -2,7 +2,7 @@
 // server once, and a person who logs in with `maxclaw mcp login` whenever the gateway says so.
 import { z } from "zod";
 import { until } from "../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../support/fakes/models/fake-openai.js";
 import { spawnMaxclaw } from "../support/worlds/daemon.js";
 import { openAIConfig, startGateway, type TestGateway } from "../support/worlds/gateway.js";
 

@@ -7,16 +7,16 @@ import { z } from "zod";
 import { keptFolderOf } from "../../src/policy/places/zones.js";
 import { defineTool } from "../../src/tools/tool.js";
 import { gate, until } from "../support/engine/engine-kit.js";
-import { startFakeTranscription } from "../support/fakes/fake-transcription.js";
-import type { ChannelHarness } from "../support/worlds/channel-harness.js";
-import { assertSound } from "../support/worlds/gateway.js";
+import { startFakeTranscription } from "../support/fakes/models/fake-transcription.js";
+import type { ChannelHarness } from "../support/worlds/channels/channel-harness.js";
 import {
   echo,
   type HarnessWorld,
   type HarnessWorldOptions,
   openHarnessWorld,
   wordsOf,
-} from "../support/worlds/harness-world.js";
+} from "../support/worlds/channels/harness-world.js";
+import { assertSound } from "../support/worlds/gateway.js";
 
 const pixel = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==",

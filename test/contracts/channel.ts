@@ -11,7 +11,7 @@ import {
   reply,
   startChannel,
   textsOf,
-} from "../support/worlds/channel-kit.js";
+} from "../support/worlds/channels/channel-kit.js";
 
 /** A platform on loopback, as the contract needs it. */
 export interface FarSide extends AsyncDisposable {

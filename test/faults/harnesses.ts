@@ -1,9 +1,9 @@
-import { withoutMailServer } from "../support/fakes/mail-server.js";
-import type { ChannelHarness } from "../support/worlds/channel-harness.js";
-import { openDiscordHarness } from "../support/worlds/discord-harness.js";
-import { createEmailHarnesses } from "../support/worlds/email-harness.js";
-import { openTelegramHarness } from "../support/worlds/telegram-harness.js";
-import { openWebSocketHarness } from "../support/worlds/websocket-harness.js";
+import { withoutMailServer } from "../support/fakes/mail/mail-server.js";
+import type { ChannelHarness } from "../support/worlds/channels/channel-harness.js";
+import { openDiscordHarness } from "../support/worlds/channels/discord-harness.js";
+import { createEmailHarnesses } from "../support/worlds/channels/email-harness.js";
+import { openTelegramHarness } from "../support/worlds/channels/telegram-harness.js";
+import { openWebSocketHarness } from "../support/worlds/channels/websocket-harness.js";
 
 const email = createEmailHarnesses();
 

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { until } from "../support/engine/engine-kit.js";
-import type { ChannelHarness, SendFault } from "../support/worlds/channel-harness.js";
-import { type HarnessWorld, type HarnessWorldOptions, openHarnessWorld } from "../support/worlds/harness-world.js";
+import type { ChannelHarness, SendFault } from "../support/worlds/channels/channel-harness.js";
+import {
+  type HarnessWorld,
+  type HarnessWorldOptions,
+  openHarnessWorld,
+} from "../support/worlds/channels/harness-world.js";
 
 /** What one way to fail has cost on one channel. */
 export interface FaultRow {

@@ -1,6 +1,6 @@
 import type { StoredEvent } from "../../src/events/event.js";
 import type { LookAtChat } from "./protocol.js";
-import type { ToolRun } from "./tools.js";
+import type { ToolRun } from "./world/tools.js";
 
 /** All that is known of one chat from outside and from the engine. */
 export interface ChatEvidence {

@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { projectFile } from "../support/project.js";
 import { createRandom } from "../support/random.js";
-import { Nursery } from "./child-process.js";
 import { combine } from "./counts.js";
 import { allPoints, type Point } from "./points.js";
 import { type Marks, putBetweenMarks, scenarioMarks, sweepMarks, toTable } from "./report.js";
@@ -11,7 +10,8 @@ import { scenarios } from "./scenarios/all.js";
 import { runScenario, type ScenarioRow } from "./scenarios/run.js";
 import { toScenarioTable } from "./scenarios/table.js";
 import { loadEngine, poison, type Row, Sweep, type SweepEngine } from "./sweep.js";
-import { doors } from "./world.js";
+import { Nursery } from "./world/child-process.js";
+import { doors } from "./world/world.js";
 
 // `npm run sweep`: kills a gateway at every point, there at each passing, and at random moments, then brings about each
 // scenario; prints what it cost. `--point <name>` or `--scenario <name>` takes one of them, `--scenario all` those alone.

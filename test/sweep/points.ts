@@ -1,7 +1,7 @@
 import { until } from "../support/engine/engine-kit.js";
 import type { EngineUnderTest } from "./embedded.js";
-import { toolPoints } from "./tools.js";
-import type { World } from "./world.js";
+import { toolPoints } from "./world/tools.js";
+import type { World } from "./world/world.js";
 
 /** A place where a process is killed, and how to bring it there. */
 export type Point = {

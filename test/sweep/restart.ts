@@ -1,8 +1,8 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gate, until } from "../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../support/fakes/models/fake-openai.js";
 import { startDaemon } from "../support/worlds/daemon.js";
 import { openAIConfig, tempHome } from "../support/worlds/gateway.js";
 

@@ -1,12 +1,12 @@
 import { gate, until } from "../support/engine/engine-kit.js";
-import type { Nursery } from "./child-process.js";
 import { type Counts, combine, countsOf, noCounts } from "./counts.js";
 import { checkDocuments } from "./documents.js";
 import type { EngineUnderTest } from "./embedded.js";
 import { findBroken } from "./invariants.js";
 import type { Point } from "./points.js";
 import type { Kill } from "./protocol.js";
-import { type ChatName, chatNames, World } from "./world.js";
+import type { Nursery } from "./world/child-process.js";
+import { type ChatName, chatNames, World } from "./world/world.js";
 
 /** One kill to be tried. */
 export interface Job {

@@ -1,8 +1,8 @@
 import type { InboundMessage } from "../../bus/messages.js";
 import type { ToolUsePart } from "../../events/content.js";
 import type { EventDraft } from "../../events/event.js";
+import type { PlanState, PlanUpdate } from "../../events/folds/plan.js";
 import type { Machines } from "../../events/machines/run-machines.js";
-import type { PlanState, PlanUpdate } from "../../events/plan.js";
 import type { Tool, ToolContext, ToolResult } from "../../tools/tool.js";
 import { newId } from "../../util/ids.js";
 import { namesOf } from "../../util/text/untrusted.js";
@@ -11,7 +11,7 @@ import { planResult, progressLine, summaryLine } from "../plan/text.js";
 import type { AgentPorts } from "../ports.js";
 import type { HumanInput } from "../questions/human-input.js";
 import { askForTool } from "../questions/tool-questions.js";
-import type { Interruption } from "../turn/interruption.js";
+import type { Interruption } from "../turn/ending/interruption.js";
 import { queuedReplies } from "../turn/own-words.js";
 import type { PendingCall } from "../turn/resume.js";
 import type { TurnLog } from "../turn/turn-log.js";

@@ -1,6 +1,6 @@
 import type { InboundMessage } from "../../bus/messages.js";
-import { isActive, type PlanState, type PlanUpdate } from "../../events/plan.js";
-import { isClosed } from "../../events/session-state.js";
+import { isActive, type PlanState, type PlanUpdate } from "../../events/folds/plan.js";
+import { isClosed } from "../../events/folds/session-state.js";
 import type { ResidentSession } from "../../sessions/resident-session.js";
 import { beginExecution, finishStep, type PlanChanged, resume, rollBack } from "../plan/changes.js";
 import { planText } from "../plan/text.js";

@@ -1,6 +1,6 @@
 import type { InboundMessage } from "../../bus/messages.js";
 import type { EventDraft } from "../../events/event.js";
-import { isClosed } from "../../events/session-state.js";
+import { isClosed } from "../../events/folds/session-state.js";
 import type { ResidentSession } from "../../sessions/resident-session.js";
 import { overSentence } from "../model/sentences.js";
 import type { ChatPorts } from "../ports.js";

@@ -1,4 +1,11 @@
-import { isActive, isOver, type Plan, type PlanState, type PlanStep, type PlanUpdate } from "../../events/plan.js";
+import {
+  isActive,
+  isOver,
+  type Plan,
+  type PlanState,
+  type PlanStep,
+  type PlanUpdate,
+} from "../../events/folds/plan.js";
 import type { PlanAdjustment, PlanRequest } from "../../tools/tool.js";
 import { cutText } from "../../util/text/cut-text.js";
 

@@ -1,4 +1,4 @@
-import { isOver, type Plan, type PlanStep, type PlanUpdate } from "../../events/plan.js";
+import { isOver, type Plan, type PlanStep, type PlanUpdate } from "../../events/folds/plan.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { currentStep } from "./changes.js";
 

@@ -1,13 +1,13 @@
 import type { Exceeded } from "../../budgets/limits.js";
 import type { InboundMessage } from "../../bus/messages.js";
-import { isClosed } from "../../events/session-state.js";
+import { isClosed } from "../../events/folds/session-state.js";
 import type { ChosenModel } from "../../providers/provider.js";
 import type { ContextFiles } from "../model/context.js";
 import type { SkillSelection } from "../ports.js";
 import { toFreshStart } from "../session-state.js";
 import { beginAttempt } from "./attempt.js";
+import type { LoopEnd } from "./ending/loop-end.js";
 import type { LiveTurn } from "./live-turn.js";
-import type { LoopEnd } from "./loop-end.js";
 import { addedMessages, firstMessage } from "./user-message.js";
 
 /** What shapes a turn's answers beside the session. */

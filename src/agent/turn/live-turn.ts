@@ -4,7 +4,7 @@ import { endsPlan } from "../commands/plan.js";
 import { payerOf } from "../model/payer.js";
 import { HumanInput } from "../questions/human-input.js";
 import { openTurnLog } from "./attempt.js";
-import { type Interrupt, Interruption } from "./interruption.js";
+import { type Interrupt, Interruption } from "./ending/interruption.js";
 import { Mailbox } from "./mailbox.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
 import type { TurnScope } from "./scope.js";

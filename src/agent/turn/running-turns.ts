@@ -1,4 +1,4 @@
-import type { Interrupt, StopMode } from "./interruption.js";
+import type { Interrupt, StopMode } from "./ending/interruption.js";
 
 interface RunningTurn {
   readonly turnId: string;

@@ -6,8 +6,8 @@ import { type RequestSources, toModelRequest } from "../model/request.js";
 import { openRoom, type RoomKeeper } from "../model/room.js";
 import type { TurnContext } from "./begin.js";
 import { minimumCost, usedBy } from "./budget.js";
+import { type Answered, interruptedEnd, type LoopEnd } from "./ending/loop-end.js";
 import type { LiveTurn } from "./live-turn.js";
-import { type Answered, interruptedEnd, type LoopEnd } from "./loop-end.js";
 
 /** The models that the turn may ask, or its end where there are none. */
 export async function chooseModels(turn: LiveTurn): Promise<ModelChain | LoopEnd> {

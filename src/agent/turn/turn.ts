@@ -4,9 +4,9 @@ import { DoomLoop } from "../calls/doom-loop.js";
 import { othersFor } from "../calls/provenance.js";
 import { runToolCalls, type ToolCallScope } from "../calls/tool-calls.js";
 import { beginIteration, beginTurn, dropTurn, hasBegun, refuseTurn, withEdits } from "./begin.js";
-import { endTurn } from "./end.js";
+import { endTurn } from "./ending/end.js";
+import { type Answered, finalEnd, interruptedEnd, type LoopEnd, limitEnd } from "./ending/loop-end.js";
 import { type LiveTurn, openLiveTurn } from "./live-turn.js";
-import { type Answered, finalEnd, interruptedEnd, type LoopEnd, limitEnd } from "./loop-end.js";
 import type { TurnScope } from "./scope.js";
 import { chooseModels, TurnModel } from "./turn-model.js";
 

@@ -1,7 +1,7 @@
 import type { InboundMessage } from "../../bus/messages.js";
 import type { ContentPart } from "../../events/content.js";
 import type { EventDraft } from "../../events/event.js";
-import { isActive, type Plan } from "../../events/plan.js";
+import { isActive, type Plan } from "../../events/folds/plan.js";
 import { fenceUntrusted } from "../../util/text/untrusted.js";
 import { addressesOf, judgeQuote, roleOf } from "../calls/provenance.js";
 import { skillsMatched } from "../calls/skill-events.js";

@@ -1,5 +1,5 @@
 import type { Engine } from "../../engine/engine.js";
-import type { StreamSnapshots } from "../../events/stream-snapshots.js";
+import type { StreamSnapshots } from "../../events/folds/stream-snapshots.js";
 import type { EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
 import type { SessionStore } from "../../sessions/session-store.js";

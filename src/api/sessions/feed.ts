@@ -1,7 +1,7 @@
 import { messageOf } from "../../errors.js";
 import { type EventType, specOf, typesWhere } from "../../events/catalogue.js";
 import { type GatewayEvent, isStored, type StoredEvent } from "../../events/event.js";
-import type { StreamSnapshots } from "../../events/stream-snapshots.js";
+import type { StreamSnapshots } from "../../events/folds/stream-snapshots.js";
 import type { EventConsumer } from "../../events/system-bus.js";
 import { type Logger, silentLog } from "../../log.js";
 import { sleep } from "../../util/async/sleep.js";

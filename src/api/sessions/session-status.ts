@@ -1,6 +1,6 @@
 import type { RunningTurns } from "../../agent/turn/running-turns.js";
 import type { Engine } from "../../engine/engine.js";
-import type { StreamSnapshots } from "../../events/stream-snapshots.js";
+import type { StreamSnapshots } from "../../events/folds/stream-snapshots.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import type { SessionStatus, SessionsApi } from "./sessions-api.js";
 

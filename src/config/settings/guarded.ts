@@ -1,9 +1,9 @@
 import { guardedChannelKeys } from "../../channels/platforms.js";
 import { RequestError } from "../../errors.js";
 import type { ConfigEdit } from "../edit.js";
+import { plain } from "../faults/suggest.js";
+import { isSecretKey } from "../faults/wording.js";
 import { isObject, type JsonObject } from "../substitute.js";
-import { plain } from "../suggest.js";
-import { isSecretKey } from "../wording.js";
 import { applied } from "./edits.js";
 import { inside, isSame } from "./hide.js";
 

@@ -1,5 +1,5 @@
+import { isSecretKey } from "../faults/wording.js";
 import { isObject } from "../substitute.js";
-import { isSecretKey } from "../wording.js";
 
 /** Stands in the place of a secret. Whoever sends it back leaves the secret as it is. */
 export const hidden = "********";

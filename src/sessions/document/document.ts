@@ -1,7 +1,7 @@
 import type { Payload } from "../../events/catalogue.js";
 import type { ContentPart, Usage } from "../../events/content.js";
 import type { EventOf, StoredEvent } from "../../events/event.js";
-import { stateAfter } from "../../events/session-state.js";
+import { stateAfter } from "../../events/folds/session-state.js";
 import { namesOf } from "../../util/text/untrusted.js";
 import { restoredOutside } from "../history/history-entries.js";
 import { holdsText } from "../history/same-text.js";

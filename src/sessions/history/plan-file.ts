@@ -2,7 +2,7 @@ import { lstat, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
-import { isOver, type Plan, type PlanState, type PlanStep } from "../../events/plan.js";
+import { isOver, type Plan, type PlanState, type PlanStep } from "../../events/folds/plan.js";
 import { readNoted } from "../../util/files/noted-file.js";
 import { codeOf, PathChangedError, resolveReal } from "../../util/files/real-path.js";
 import { writeReal } from "../../util/files/write-real.js";

@@ -1,5 +1,5 @@
 import type { StoredEvent } from "../../events/event.js";
-import { type PlanState, planAfter } from "../../events/plan.js";
+import { type PlanState, planAfter } from "../../events/folds/plan.js";
 
 /** A session's plan, now and as far back as an undo reaches. A fold over the session's events. */
 export class PlanTrail {

@@ -4,7 +4,7 @@ import { receivedFilesOf } from "../files/received.js";
 import { keepWhole } from "../overflow.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
 import { bareSights, groundOf } from "./bare-sights.js";
-import type { Sandbox } from "./find-sandbox.js";
+import type { Sandbox } from "./sandbox/find.js";
 import type { Finished } from "./terminal.js";
 import type { Terminals } from "./terminals.js";
 

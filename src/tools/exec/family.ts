@@ -4,10 +4,10 @@ import { createZones } from "../../policy/places/zones.js";
 import type { EnvironmentChange, Environments, SessionTurn, ToolFamily } from "../family.js";
 import type { FolderLimits } from "../folder-usage.js";
 import { execTool } from "./exec.js";
-import { createSandbox } from "./find-sandbox.js";
 import { createLimits, type Limits } from "./limits.js";
 import { processTool } from "./process.js";
-import type { SandboxState } from "./sandbox.js";
+import { createSandbox } from "./sandbox/find.js";
+import type { SandboxState } from "./sandbox/sandbox.js";
 import { Terminals } from "./terminals.js";
 
 /** Long enough after the start to be in nobody's way, and soon enough for whoever asks for the status. */

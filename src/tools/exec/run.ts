@@ -9,7 +9,7 @@ import type { ToolRun } from "../tool.js";
 import { openLeash, runVariable } from "./leash.js";
 import type { Limits } from "./limits.js";
 import { Output } from "./output.js";
-import { argsFd, type Confinement, filterFd, type Launch, type TempFolders } from "./sandbox.js";
+import { argsFd, type Confinement, filterFd, type Launch, type TempFolders } from "./sandbox/sandbox.js";
 import { leftFd, parseLeft, shellCommand, startFd } from "./shell.js";
 import type { View } from "./view/view.js";
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { runVariable } from "./leash.js";
 import { maxTasks } from "./limits.js";
-import { argsFd, filterFd } from "./sandbox.js";
+import { argsFd, filterFd } from "./sandbox/sandbox.js";
 
 /** Where the shell tells what it leaves behind, and where it reads what it starts from. */
 export const leftFd = 3;

@@ -7,7 +7,7 @@ import type { ToolContext } from "../tool.js";
 import type { Limits } from "./limits.js";
 import { Quota, type QuotaLimits, type QuotaStart } from "./quota.js";
 import { type Run, sightsOf, startRun } from "./run.js";
-import type { Confinement, TempFolders } from "./sandbox.js";
+import type { Confinement, TempFolders } from "./sandbox/sandbox.js";
 import { firstEnvironment } from "./shell.js";
 import type { Surveyor } from "./view/survey.js";
 import { makeOwnFolder, type ViewOptions } from "./view/view.js";

@@ -6,10 +6,10 @@ import { createMessageBus, type MessageBus } from "../../bus/message-bus.js";
 import { type OpenedHome, openHome } from "../../engine/embedded/open-home.js";
 import type { Engine } from "../../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../../errors.js";
-import type { EventDraft } from "../../events/event.js";
+import type { EventDraft, GatewayEvent } from "../../events/event.js";
+import { openStreamSnapshots, type StreamSnapshots } from "../../events/folds/stream-snapshots.js";
 import { systemKey } from "../../events/session-key.js";
 import { SessionLives } from "../../events/session-lives.js";
-import { openStreamSnapshots, type StreamSnapshots } from "../../events/stream-snapshots.js";
 import { createSystemBus, type EventConsumer } from "../../events/system-bus.js";
 import type { Logger } from "../../log.js";
 import { shownSequence } from "../../sessions/document/document-file.js";
@@ -56,16 +56,9 @@ export interface Core {
 }
 
 export async function openCore(options: GatewayOptions, releases: Releases): Promise<Core> {
-  const {
-    home,
-    config: { config },
-    log,
-    onBoundary,
-    now,
-    openEngine,
-  } = options;
-  const { workspace } = config.agents.defaults;
-  const sessionsDir = join(workspace, ".sessions");
+  const { home, config: loaded, log, onBoundary, now } = options;
+  const { config } = loaded;
+  const sessionsDir = join(config.agents.defaults.workspace, ".sessions");
   await makeFolder(home);
   await makeFolder(sessionsDir);
   const bus = createSystemBus({ log });
@@ -73,26 +66,9 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   const events = bus.asConsumer();
   const files = createSessionFiles(sessionsDir);
   const instanceId = newId("gw");
-  const gatewayLog = join(home, gatewayLogName);
-  const opened = releases.use(
-    await openHome({
-      home,
-      sessionsDir,
-      ownKey: gatewayKey,
-      openEngine,
-      onLocked: () => assertRestored(home),
-      instanceId,
-      log,
-      publish: (event) => bus.emit(event),
-      ...(onBoundary === undefined ? {} : { onBoundary }),
-      ...(now === undefined ? {} : { now }),
-      sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
-      sessionLogs: () => [gatewayLog, ...logsIn(sessionsDir)],
-      logsMark: logsMarkPath(sessionsDir),
-      shownSeq: (key) => (key === gatewayKey ? 0 : shownSequence(files.documentPath(key))),
-    }),
-  );
-  const { engine, assertHeld, recentSessions, holdFiles } = opened;
+  const publish = (event: GatewayEvent): void => bus.emit(event);
+  const opened = releases.use(await lockAndOpen(options, { sessionsDir, files, instanceId, publish }));
+  const { engine, assertHeld, recentSessions, holdFiles, setAddress } = opened;
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
   const { problem, ...storage } =
     options.added?.storage === undefined ? await openStorage(config.storage) : ownStorage(options.added.storage, log);
@@ -128,13 +104,41 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     snapshots,
     messages: createMessageBus(engine),
     instanceId,
-    setAddress: opened.setAddress,
+    setAddress,
     holdFiles,
     tell: (event) =>
       void engine.append(gatewayKey, [event], { durable: false }).catch((error: unknown) => {
         log.warn(`The gateway's own log was not written: ${messageOf(error)}`);
       }),
   };
+}
+
+interface HomeParts {
+  readonly sessionsDir: string;
+  readonly files: SessionFiles;
+  readonly instanceId: string;
+  readonly publish: (event: GatewayEvent) => void;
+}
+
+/** The engine, once no other gateway works in these folders. @throws {EngineError} */
+async function lockAndOpen(options: GatewayOptions, parts: HomeParts): Promise<OpenedHome> {
+  const { home, log, onBoundary, now, openEngine } = options;
+  const { files, ...given } = parts;
+  const gatewayLog = join(home, gatewayLogName);
+  return await openHome({
+    home,
+    ...given,
+    ownKey: gatewayKey,
+    openEngine,
+    onLocked: () => assertRestored(home),
+    log,
+    ...(onBoundary === undefined ? {} : { onBoundary }),
+    ...(now === undefined ? {} : { now }),
+    sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
+    sessionLogs: () => [gatewayLog, ...logsIn(parts.sessionsDir)],
+    logsMark: logsMarkPath(parts.sessionsDir),
+    shownSeq: (key) => (key === gatewayKey ? 0 : shownSequence(files.documentPath(key))),
+  });
 }
 
 function assertRestored(home: string): void {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { suggest } from "../../config/faults/suggest.js";
 import type { Config } from "../../config/schema.js";
-import { suggest } from "../../config/suggest.js";
 import { messageOf } from "../../errors.js";
 import { createMemoryStorage } from "../../sessions/storage/memory.js";
 import type { StorageDriver } from "../../sessions/storage/storage.js";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { until } from "../../support/engine/engine-kit.js";
 import { newMark } from "../calls.js";
-import { telegramIds } from "../people.js";
 import { ownerAllows } from "../player.js";
+import { telegramIds } from "../world/people.js";
 import { exec, fetchPage, read, type Scenario } from "./scenario.js";
 
 export const doorScenarios: readonly Scenario[] = [
@@ -68,7 +68,7 @@ export const doorScenarios: readonly Scenario[] = [
         dying: {
           command: process.execPath,
           args: [
-            join(import.meta.dirname, "../mcp-child.js"),
+            join(import.meta.dirname, "../world/mcp-child.js"),
             join(root, "mcp-calls.jsonl"),
             join(root, "mcp-says.txt"),
             "die",

@@ -1,6 +1,6 @@
 import type { CallSpec } from "../calls.js";
 import type { Player } from "../player.js";
-import type { WorldOptions } from "../world.js";
+import type { WorldOptions } from "../world/world.js";
 
 /** One attack that somebody thought of. What it may not bring about the judge of its world knows. */
 export interface Scenario {

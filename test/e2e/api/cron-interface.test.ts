@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { openCli } from "../../support/worlds/cli.js";
 import { startCliGateway, withModel } from "../../support/worlds/cli-gateway.js";
 import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";

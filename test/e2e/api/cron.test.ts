@@ -3,9 +3,9 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { callThenDone } from "../../support/worlds/chat-world.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
+import { callThenDone } from "../../support/worlds/channels/chat-world.js";
 import { assertSound, openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 

@@ -14,9 +14,9 @@ import type { Machine } from "../../../src/events/machines/input.js";
 import { internalTypes } from "../../../src/events/sets.js";
 import type { Reactor } from "../../../src/reactors/reactor.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { recordEvents } from "../../support/engine/event-recorder.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { recordEvents } from "../../support/engine/histories/event-recorder.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { articlePage, startSite } from "../../support/fakes/web-site.js";
 import { assertEvents, type EventRules } from "../../support/rules/event-rules.js";
 import { madeTypes } from "../../support/rules/event-sources.js";
@@ -28,10 +28,10 @@ import {
   type TestGatewayOptions,
   tempHome,
 } from "../../support/worlds/gateway.js";
-import { hangingTool } from "../../support/worlds/hanging-tool.js";
-import { openSocket } from "../../support/worlds/http-clients.js";
+import { openSocket } from "../../support/worlds/http/http-clients.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 import { browserArgs, withoutChromium, withoutSmallDisk } from "../../support/worlds/needs.js";
+import { hangingTool } from "../../support/worlds/tools/hanging-tool.js";
 
 /** Everything that the gateways of this file have told, by type. */
 const told = new Map<EventType, GatewayEvent[]>();

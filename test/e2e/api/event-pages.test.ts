@@ -6,9 +6,9 @@ import { ClientError, createClient } from "../../../src/client/node.js";
 import type { GatewayEvent, StoredEvent } from "../../../src/events/event.js";
 import { until } from "../../support/fakes/web-frames.js";
 import { startGateway, startWithModel, type TestGatewayOptions } from "../../support/worlds/gateway.js";
-import { hangingTool } from "../../support/worlds/hanging-tool.js";
-import { refusedUpgrade } from "../../support/worlds/http-clients.js";
+import { refusedUpgrade } from "../../support/worlds/http/http-clients.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
+import { hangingTool } from "../../support/worlds/tools/hanging-tool.js";
 
 const key = "webui:replay";
 

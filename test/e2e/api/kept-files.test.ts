@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { startDaemon } from "../../support/worlds/daemon.js";
 import { openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
 

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { StoredEvent } from "../../../src/events/event.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { createSnapshots } from "../../support/rules/snapshots.js";
-import { callThenDone, lastResult, resultsIn, startWorld } from "../../support/worlds/chat-world.js";
+import { callThenDone, lastResult, resultsIn, startWorld } from "../../support/worlds/channels/chat-world.js";
 import { assertSound, openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
 
 const artifacts = (events: readonly StoredEvent[]) =>

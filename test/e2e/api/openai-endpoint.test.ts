@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import OpenAI, { type APIError } from "openai";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { openAIConfig, startGateway, startWithModel } from "../../support/worlds/gateway.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { loadConfig } from "../../../src/config/load.js";
 import type { StoredEvent } from "../../../src/events/event.js";
-import { sessionStates } from "../../../src/events/session-state.js";
+import { sessionStates } from "../../../src/events/folds/session-state.js";
 import { openGateway } from "../../../src/gateway.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
 import { assertSound, startGateway, startWithModel } from "../../support/worlds/gateway.js";
-import { openSocket } from "../../support/worlds/http-clients.js";
-import { postJson } from "../../support/worlds/http-server.js";
+import { openSocket } from "../../support/worlds/http/http-clients.js";
+import { postJson } from "../../support/worlds/http/http-server.js";
 
 /** A gateway whose model hangs on "hold" until its gate opens, fails on "fail", and else says "ok". */
 async function start(more: Record<string, unknown> = {}) {

@@ -5,13 +5,13 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startFakeDiscord } from "../../support/fakes/fake-discord.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { withoutMailServer } from "../../support/fakes/mail-server.js";
-import { createEmailHarnesses } from "../../support/worlds/email-harness.js";
+import { withoutMailServer } from "../../support/fakes/mail/mail-server.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
+import { createEmailHarnesses } from "../../support/worlds/channels/email-harness.js";
 import { openAIConfig, startGateway, type TestGateway } from "../../support/worlds/gateway.js";
-import { openSocket } from "../../support/worlds/http-clients.js";
-import { until } from "../../support/worlds/http-server.js";
+import { openSocket } from "../../support/worlds/http/http-clients.js";
+import { until } from "../../support/worlds/http/http-server.js";
 
 const stars = "********";
 const secrets = {

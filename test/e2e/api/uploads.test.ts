@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { ClientError } from "../../../src/client/client-error.js";
 import { createClient } from "../../../src/client/node.js";
 import { makePdf } from "../../support/documents.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
 
 const key = "webui:test";

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
 import { sendCall } from "../../support/fakes/fake-discord.js";
-import { callThenDone } from "../../support/worlds/chat-world.js";
+import { callThenDone } from "../../support/worlds/channels/chat-world.js";
+import { ann, bob, openDiscordWorld } from "../../support/worlds/channels/discord-world.js";
+import { echo, wordsOf } from "../../support/worlds/channels/harness-world.js";
 import { startDaemon } from "../../support/worlds/daemon.js";
-import { ann, bob, openDiscordWorld } from "../../support/worlds/discord-world.js";
 import { startGateway } from "../../support/worlds/gateway.js";
-import { echo, wordsOf } from "../../support/worlds/harness-world.js";
 import type { RecordedRequest } from "../../support/worlds/model-script.js";
 
 test("a server's channel is answered when the bot is mentioned or replied to, and other talk is never stored", async () => {

@@ -3,11 +3,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { sameDns } from "../../support/fakes/fake-dns.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { withoutMailServer } from "../../support/fakes/mail-server.js";
+import { sameDns } from "../../support/fakes/mail/fake-dns.js";
+import { withoutMailServer } from "../../support/fakes/mail/mail-server.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
+import { createEmailHarnesses } from "../../support/worlds/channels/email-harness.js";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
-import { createEmailHarnesses } from "../../support/worlds/email-harness.js";
 import { openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
 
 const skip = withoutMailServer();

@@ -7,9 +7,9 @@ import type { Channel, Publish } from "../../../src/channels/channel.js";
 import { loadConfig } from "../../../src/config/load.js";
 import { openGateway } from "../../../src/gateway.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { keepLog } from "../../support/log.js";
-import { lastResult, resultsIn } from "../../support/worlds/chat-world.js";
+import { lastResult, resultsIn } from "../../support/worlds/channels/chat-world.js";
 import { openAIConfig, tempHome } from "../../support/worlds/gateway.js";
 
 /** A platform whose chats take files of 100 bytes. */

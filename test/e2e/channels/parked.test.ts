@@ -3,11 +3,11 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
+import { echo } from "../../support/worlds/channels/harness-world.js";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { openAIConfig, tempHome } from "../../support/worlds/gateway.js";
-import { echo } from "../../support/worlds/harness-world.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 
 async function openWorld(answer: AnswerScript) {

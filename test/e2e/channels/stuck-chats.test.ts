@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { group, startWorld } from "../../support/worlds/chat-world.js";
+import { group, startWorld } from "../../support/worlds/channels/chat-world.js";
 import { runMaxclaw } from "../../support/worlds/daemon.js";
 
 const asks = { toolCalls: [{ id: "ask", name: "ask_human", input: { question: "Which one?" } }] };

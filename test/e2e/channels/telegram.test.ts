@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { StoredEvent } from "../../../src/events/event.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { assertSound, openAIConfig, startGateway, type TestGateway } from "../../support/worlds/gateway.js";
 import type { AnswerScript, RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 

@@ -3,11 +3,11 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { GatewayEvent } from "../../../src/events/event.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { until } from "../../support/fakes/web-frames.js";
 import { runMaxclaw, spawnMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { openAIConfig, tempHome } from "../../support/worlds/gateway.js";
-import { postJson } from "../../support/worlds/http-server.js";
+import { postJson } from "../../support/worlds/http/http-server.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 
 const key = "webui:attach";

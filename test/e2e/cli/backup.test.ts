@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { LedgerEntry } from "../../../src/engine/engine.js";
 import type { StoredEvent } from "../../../src/events/event.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { type Daemon, runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { openAIConfig, tempHome } from "../../support/worlds/gateway.js";
 

@@ -4,10 +4,10 @@ import { test } from "node:test";
 import { chat } from "../../../src/cli/chat/agent-chat.js";
 import { createApiClient } from "../../../src/cli/gateway/api-client.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { lastResult } from "../../support/worlds/chat-world.js";
+import { lastResult } from "../../support/worlds/channels/chat-world.js";
 import { startWithModel } from "../../support/worlds/gateway.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
-import { cast, startOne } from "../../support/worlds/sub-agents.js";
+import { cast, startOne } from "../../support/worlds/tools/sub-agents.js";
 
 const key = "cli:default";
 

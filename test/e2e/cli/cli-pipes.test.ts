@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { sendSlowJson } from "../../../src/http/exchange.js";
 import { tempFolder } from "../../support/engine/engine-kit.js";
-import { madeKey, makeHistory } from "../../support/engine/made-history.js";
+import { madeKey, makeHistory } from "../../support/engine/histories/made-history.js";
 import { projectFile } from "../../support/project.js";
 
 /** Takes a piece, waits, takes the next one. */

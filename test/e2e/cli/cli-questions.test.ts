@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { callThenDone } from "../../support/worlds/chat-world.js";
+import { callThenDone } from "../../support/worlds/channels/chat-world.js";
 import { openCli } from "../../support/worlds/cli.js";
 import { startCliGateway, withModel } from "../../support/worlds/cli-gateway.js";
 

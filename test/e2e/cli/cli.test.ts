@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { finish, openCli, outputOf } from "../../support/worlds/cli.js";
 import { startCliGateway, withModel } from "../../support/worlds/cli-gateway.js";
 import { openAIConfig } from "../../support/worlds/gateway.js";

@@ -3,10 +3,10 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { openAIConfig, tempHome } from "../../support/worlds/gateway.js";
-import { postJson } from "../../support/worlds/http-server.js";
+import { postJson } from "../../support/worlds/http/http-server.js";
 
 test("status without a gateway names what waits, and what would keep the gateway from starting", async () => {
   const held = gate();

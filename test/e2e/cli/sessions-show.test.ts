@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createClient } from "../../../src/client/node.js";
 import type { DocumentMessage } from "../../../src/sessions/session.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { openCli } from "../../support/worlds/cli.js";
 import { startCliGateway, withModel } from "../../support/worlds/cli-gateway.js";
 import { runMaxclaw } from "../../support/worlds/daemon.js";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { z } from "zod";
 import { defineTool } from "../../../src/tools/tool.js";
 import { gate } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { assertSound, openAIConfig, startGateway } from "../../support/worlds/gateway.js";
 
 test("calls that only read are told each as it ends, and the model reads them in the order in which it made them", async () => {

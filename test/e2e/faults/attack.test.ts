@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { storyOf } from "../../attack/report.js";
+import { storyOf } from "../../attack/judge/report.js";
 import { type Job, jobOf, randomJobs, run } from "../../attack/run.js";
 import { scenarios } from "../../attack/scenarios/all.js";
 import { withoutSandbox } from "../../support/worlds/needs.js";

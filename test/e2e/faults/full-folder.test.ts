@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { callThenDone, startWorld } from "../../support/worlds/chat-world.js";
+import { callThenDone, startWorld } from "../../support/worlds/channels/chat-world.js";
 
 const oneMegabyte = { tools: { exec: { maxFolderMegabytes: 1 } } };
 

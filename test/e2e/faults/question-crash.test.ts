@@ -4,10 +4,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { createSnapshots } from "../../support/rules/snapshots.js";
-import { answeredIn, askedIn, callThenDone, isAsked, lastResult } from "../../support/worlds/chat-world.js";
+import { answeredIn, askedIn, callThenDone, isAsked, lastResult } from "../../support/worlds/channels/chat-world.js";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { assertSound, openAIConfig, startGateway, type TestGateway, tempHome } from "../../support/worlds/gateway.js";
 

@@ -3,12 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { createSnapshots } from "../../support/rules/snapshots.js";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { assertSound, openAIConfig, startGateway, type TestGateway, tempHome } from "../../support/worlds/gateway.js";
-import { cast, changesIn, children, eventsOf, resultsOf, startOne } from "../../support/worlds/sub-agents.js";
+import { cast, changesIn, children, eventsOf, resultsOf, startOne } from "../../support/worlds/tools/sub-agents.js";
 
 const key = "webui:test";
 

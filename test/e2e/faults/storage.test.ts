@@ -9,7 +9,7 @@ import { loadDriver } from "../../../src/sessions/storage/packages.js";
 import type { StorageDriver } from "../../../src/sessions/storage/storage.js";
 import { createUnstorage } from "../../../src/sessions/storage/unstorage.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import {
   type ServerName,
   type StorageServer,

@@ -3,14 +3,14 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { createSnapshots } from "../../support/rules/snapshots.js";
+import { ann, bob, openDiscordWorld } from "../../support/worlds/channels/discord-world.js";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
-import { ann, bob, openDiscordWorld } from "../../support/worlds/discord-world.js";
 import { assertSound, openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
-import { cast, eventsOf, startOne } from "../../support/worlds/sub-agents.js";
+import { cast, eventsOf, startOne } from "../../support/worlds/tools/sub-agents.js";
 
 const token = "4242:heart-secret";
 const noon = Date.parse("2026-11-21T12:00:00Z");

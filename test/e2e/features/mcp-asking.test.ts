@@ -3,9 +3,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { compiledFile } from "../../support/project.js";
-import { callThenDone, lastResult, startWorld } from "../../support/worlds/chat-world.js";
+import { callThenDone, lastResult, startWorld } from "../../support/worlds/channels/chat-world.js";
 import { startDaemon } from "../../support/worlds/daemon.js";
 import { openAIConfig, tempHome } from "../../support/worlds/gateway.js";
 
@@ -14,7 +14,7 @@ const schema = JSON.stringify({ type: "object", properties: { size: { type: "int
 const ask = callThenDone(tool, { message: "Which *size*?", schema });
 
 function shop(trace = ""): Record<string, unknown> {
-  const args = [compiledFile("test/support/fakes/mcp-new-server.js"), "stdio"];
+  const args = [compiledFile("test/support/fakes/mcp/mcp-new-server.js"), "stdio"];
   return {
     tools: { mcpServers: { shop: { command: process.execPath, args, env: trace === "" ? {} : { TRACE: trace } } } },
     policy: { rules: [{ tool, verdict: "allow" }] },

@@ -5,13 +5,13 @@ import { describe, it } from "node:test";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOAuth } from "../../support/fakes/fake-oauth.js";
+import { startFakeOAuth } from "../../support/fakes/mcp/fake-oauth.js";
 import { projectFile } from "../../support/project.js";
 import { finish, openCli, outputOf } from "../../support/worlds/cli.js";
 import { startCliGateway, withModel } from "../../support/worlds/cli-gateway.js";
-import { badServer, openTestServers, referenceServer, settingsOf } from "../../support/worlds/mcp.js";
 import type { RecordedRequest } from "../../support/worlds/model-script.js";
-import { createToolPlace } from "../../support/worlds/tool-context.js";
+import { badServer, openTestServers, referenceServer, settingsOf } from "../../support/worlds/tools/mcp.js";
+import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 describe("maxclaw mcp", () => {
   it("adds, lists, tests and removes servers in the config", async () => {

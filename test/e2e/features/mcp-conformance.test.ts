@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
-import { startBridge } from "../../support/fakes/mcp-bridge.js";
+import { startBridge } from "../../support/fakes/mcp/mcp-bridge.js";
 import { compiledFile, projectFile } from "../../support/project.js";
 import { openCli } from "../../support/worlds/cli.js";
 

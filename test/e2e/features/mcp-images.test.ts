@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { startGateway } from "../../support/worlds/gateway.js";
-import { badServer, referenceServer } from "../../support/worlds/mcp.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
+import { badServer, referenceServer } from "../../support/worlds/tools/mcp.js";
 
 /** Every object in a request that looks like an image part of either wire. */
 function imagesIn({ body }: RecordedRequest): readonly { readonly type: string; readonly data: string }[] {

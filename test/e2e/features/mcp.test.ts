@@ -7,12 +7,12 @@ import { findTurn } from "../../../src/replay/find-turn.js";
 import { readRecordedTurn } from "../../../src/replay/recorded-turn.js";
 import { replayTurn, seqOffset } from "../../../src/replay/replay-turn.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { callThenDone, lastResult, resultsIn } from "../../support/worlds/chat-world.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
+import { callThenDone, lastResult, resultsIn } from "../../support/worlds/channels/chat-world.js";
 import { startDaemon } from "../../support/worlds/daemon.js";
 import { type ModelGateway, openAIConfig, startWithModel, tempHome } from "../../support/worlds/gateway.js";
-import { badServer, isAlive, referenceServer } from "../../support/worlds/mcp.js";
 import type { AnswerScript, RecordedRequest } from "../../support/worlds/model-script.js";
+import { badServer, isAlive, referenceServer } from "../../support/worlds/tools/mcp.js";
 
 function start(answer: AnswerScript, mcp: object, config: Record<string, unknown> = {}): Promise<ModelGateway> {
   return startWithModel(answer, { tools: mcp, ...config });

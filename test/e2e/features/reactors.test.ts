@@ -6,8 +6,8 @@ import type { Config } from "../../../src/config/schema.js";
 import { openGateway } from "../../../src/gateway.js";
 import type { Reactor } from "../../../src/reactors/reactor.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { keepLog } from "../../support/log.js";
 import { openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
 
@@ -106,9 +106,10 @@ test("the log names each part as it starts, in order, and as it stops, in revers
   const { log } = gateway;
   const started = named(log, "started");
   assert.deepEqual(started, [
-    "locks of the home and the workspace",
     "event bus",
+    "locks of the home and the workspace",
     "engine",
+    "own log",
     "sessions",
     "reactor log",
     "reactor typing",

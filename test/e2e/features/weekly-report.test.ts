@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { makePdf } from "../../support/documents.js";
-import { lastResult, startWorld } from "../../support/worlds/chat-world.js";
+import { lastResult, startWorld } from "../../support/worlds/channels/chat-world.js";
 import { assertSound } from "../../support/worlds/gateway.js";
 
 const page = (text: string): string => `BT /F1 12 Tf 72 720 Td (${text}) Tj ET`;

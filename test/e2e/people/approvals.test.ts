@@ -9,7 +9,7 @@ import { silentLog } from "../../../src/log.js";
 import { createSessionFiles } from "../../../src/sessions/file-names.js";
 import { defineTool, type Tool } from "../../../src/tools/tool.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import {
   answeredIn,
   askedIn,
@@ -17,9 +17,9 @@ import {
   callThenDone,
   lastResult,
   startWorld,
-} from "../../support/worlds/chat-world.js";
+} from "../../support/worlds/channels/chat-world.js";
 import { assertSound, openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
-import { openSocket } from "../../support/worlds/http-clients.js";
+import { openSocket } from "../../support/worlds/http/http-clients.js";
 
 const letter = { content: "Dear ```\nfriend\n```," };
 

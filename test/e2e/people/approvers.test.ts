@@ -14,9 +14,9 @@ import {
   lastResult,
   resultsIn,
   startWorld,
-} from "../../support/worlds/chat-world.js";
+} from "../../support/worlds/channels/chat-world.js";
 import { assertSound } from "../../support/worlds/gateway.js";
-import { openSocket } from "../../support/worlds/http-clients.js";
+import { openSocket } from "../../support/worlds/http/http-clients.js";
 
 const needsOwner = "An owner of this assistant must allow this.";
 

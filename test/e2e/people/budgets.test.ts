@@ -9,9 +9,9 @@ import { draft, type StoredEvent } from "../../../src/events/event.js";
 import { silentLog } from "../../../src/log.js";
 import { createSessionFiles } from "../../../src/sessions/file-names.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { createSnapshots } from "../../support/rules/snapshots.js";
 import {
   assertSound,

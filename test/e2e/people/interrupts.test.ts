@@ -6,12 +6,12 @@ import { test } from "node:test";
 import { z } from "zod";
 import { defineTool } from "../../../src/tools/tool.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { createSnapshots } from "../../support/rules/snapshots.js";
-import { group, resultsIn, startWorld } from "../../support/worlds/chat-world.js";
+import { group, resultsIn, startWorld } from "../../support/worlds/channels/chat-world.js";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { assertSound, openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
-import { openSocket } from "../../support/worlds/http-clients.js";
+import { openSocket } from "../../support/worlds/http/http-clients.js";
 
 const hanging = { text: ["half an answer"], hang: "middle" } as const;
 

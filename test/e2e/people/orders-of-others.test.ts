@@ -7,9 +7,9 @@ import type { Channel, Publish, PublishOutcome } from "../../../src/channels/cha
 import { loadConfig } from "../../../src/config/load.js";
 import { openGateway } from "../../../src/gateway.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { keepLog } from "../../support/log.js";
-import { callThenDone } from "../../support/worlds/chat-world.js";
+import { callThenDone } from "../../support/worlds/channels/chat-world.js";
 import { openAIConfig, tempHome } from "../../support/worlds/gateway.js";
 
 /** A platform whose person 1 is an owner, and which tells of text that others have written. */

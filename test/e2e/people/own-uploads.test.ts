@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { askedIn, type ChatWorld, lastResult, resultsIn, startWorld } from "../../support/worlds/chat-world.js";
+import {
+  askedIn,
+  type ChatWorld,
+  lastResult,
+  resultsIn,
+  startWorld,
+} from "../../support/worlds/channels/chat-world.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 import { withoutSandbox } from "../../support/worlds/needs.js";
 

@@ -9,7 +9,7 @@ import { Releases } from "../../../src/util/async/releases.js";
 import { openReadership } from "../../../src/wiring/assistant/readers.js";
 import { openCore } from "../../../src/wiring/core/core.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import {
   askedIn,
   type ChatWorld,
@@ -18,7 +18,7 @@ import {
   lastResult,
   resultsIn,
   startWorld,
-} from "../../support/worlds/chat-world.js";
+} from "../../support/worlds/channels/chat-world.js";
 import { openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 

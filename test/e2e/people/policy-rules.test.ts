@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { PolicyRule } from "../../../src/policy/rules.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { articlePage, startSite } from "../../support/fakes/web-site.js";
-import { callThenDone } from "../../support/worlds/chat-world.js";
+import { callThenDone } from "../../support/worlds/channels/chat-world.js";
 import { openAIConfig, startGateway, tempHome } from "../../support/worlds/gateway.js";
-import { badServer } from "../../support/worlds/mcp.js";
+import { badServer } from "../../support/worlds/tools/mcp.js";
 
 type Verdict = "runs" | "asks" | `denied by ${number}`;
 type Row = readonly [tool: string, input: Readonly<Record<string, unknown>>, expected: Verdict];

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as later } from "node:timers/promises";
 import { createSessionFiles } from "../../../src/sessions/file-names.js";
-import { createSandbox } from "../../../src/tools/exec/find-sandbox.js";
 import { createLimits } from "../../../src/tools/exec/limits.js";
+import { createSandbox } from "../../../src/tools/exec/sandbox/find.js";
 import { type ModelCall, type ScriptedWorld, startScripted } from "../../support/worlds/scripted-person.js";
 
 const signal = new AbortController().signal;

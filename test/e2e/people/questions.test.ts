@@ -15,7 +15,7 @@ import {
   lastResult,
   resultsIn,
   startWorld,
-} from "../../support/worlds/chat-world.js";
+} from "../../support/worlds/channels/chat-world.js";
 import { assertSound, causesOf } from "../../support/worlds/gateway.js";
 
 const drinks = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
 import { articlePage, startSite, type WebSite } from "../../support/fakes/web-site.js";
-import { askedIn, type ChatWorld, resultsIn, startWorld } from "../../support/worlds/chat-world.js";
+import { askedIn, type ChatWorld, resultsIn, startWorld } from "../../support/worlds/channels/chat-world.js";
 
 const secret = "s3cr3t-of-the-owner";
 

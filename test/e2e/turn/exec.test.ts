@@ -6,13 +6,13 @@ import { describe, test } from "node:test";
 import { z } from "zod";
 import { createLimits } from "../../../src/tools/exec/limits.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
-import { callThenDone, lastResult, resultsIn, startWorld } from "../../support/worlds/chat-world.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
+import { callThenDone, lastResult, resultsIn, startWorld } from "../../support/worlds/channels/chat-world.js";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
-import { processesOf, untilGone } from "../../support/worlds/exec-place.js";
 import { assertSound, openAIConfig, startGateway, type TestGateway, tempHome } from "../../support/worlds/gateway.js";
 import type { AnswerScript, FakeModelServer } from "../../support/worlds/model-script.js";
 import { withoutSandbox } from "../../support/worlds/needs.js";
+import { processesOf, untilGone } from "../../support/worlds/tools/exec-place.js";
 
 const closed = withoutSandbox();
 const folder = "workspace/.sessions/webui_test";

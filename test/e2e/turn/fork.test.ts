@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { StoredEvent } from "../../../src/events/event.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
 import { assertSound, startWithModel } from "../../support/worlds/gateway.js";
-import { postJson } from "../../support/worlds/http-server.js";
+import { postJson } from "../../support/worlds/http/http-server.js";
 
 const twoCalls = {
   text: "Let me look.",

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { z } from "zod";
 import { defineTool } from "../../../src/tools/tool.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { lastResult, startWorld } from "../../support/worlds/chat-world.js";
+import { lastResult, startWorld } from "../../support/worlds/channels/chat-world.js";
 import { assertSound } from "../../support/worlds/gateway.js";
 import {
   cast,
@@ -16,7 +16,7 @@ import {
   resultsOf,
   spawn,
   startOne,
-} from "../../support/worlds/sub-agents.js";
+} from "../../support/worlds/tools/sub-agents.js";
 
 test("a sub-agent works by itself, and its result reaches the chat through the parent's reply alone", async () => {
   const held = gate();

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { readSources } from "../../support/rules/source-code.js";
 import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
-import { badServer } from "../../support/worlds/mcp.js";
+import { badServer } from "../../support/worlds/tools/mcp.js";
 
 /** Everything that adds a tool is switched on here. */
 const everything = { tools: { mcpServers: { many: badServer("many") } } };

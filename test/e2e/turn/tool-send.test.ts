@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { z } from "zod";
 import { defineTool } from "../../../src/tools/tool.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { callThenDone, startWorld } from "../../support/worlds/chat-world.js";
+import { callThenDone, startWorld } from "../../support/worlds/channels/chat-world.js";
 
 test("a call that runs again after a restart shows what it had sent only once, and then the rest", async () => {
   let runs = 0;

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import type { StoredEvent } from "../../../src/events/event.js";
 import type { Tool } from "../../../src/tools/tool.js";
 import { gate } from "../../support/engine/engine-kit.js";
-import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { assertSound, openAIConfig, startGateway, startWithModel } from "../../support/worlds/gateway.js";
-import { hangingTool } from "../../support/worlds/hanging-tool.js";
+import { hangingTool } from "../../support/worlds/tools/hanging-tool.js";
 
 const look = (id: string) => ({ toolCalls: [{ id, name: "list_dir", input: { path: "." } }] });
 const limitOf = (maxToolIterations: number) => ({

@@ -9,8 +9,8 @@ import type { Engine } from "../../../src/engine/engine.js";
 import type { StoredEvent } from "../../../src/events/event.js";
 import type { Tool } from "../../../src/tools/tool.js";
 import { gate } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { createSnapshots } from "../../support/rules/snapshots.js";
 import {
   assertSound,
@@ -20,8 +20,8 @@ import {
   type TestGateway,
   tempHome,
 } from "../../support/worlds/gateway.js";
-import { callingTool, hangingTool } from "../../support/worlds/hanging-tool.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
+import { callingTool, hangingTool } from "../../support/worlds/tools/hanging-tool.js";
 
 /** How many results of tools the model has seen. */
 function resultsIn(request: RecordedRequest): number {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gate } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { assertSound, openAIConfig, startGateway, startWithModel } from "../../support/worlds/gateway.js";
-import { hangingTool } from "../../support/worlds/hanging-tool.js";
+import { hangingTool } from "../../support/worlds/tools/hanging-tool.js";
 
 const callSlow = { toolCalls: [{ id: "one", name: "slow", input: {} }] };
 

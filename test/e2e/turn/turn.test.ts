@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { assertSound, causesOf, openAIConfig, startGateway, startWithModel } from "../../support/worlds/gateway.js";
 import type { RecordedRequest } from "../../support/worlds/model-script.js";
 

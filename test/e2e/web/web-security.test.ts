@@ -5,9 +5,9 @@ import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openChromium, pageTest, withPage } from "../../support/worlds/chromium.js";
+import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
+import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
-import { type Backend, startBackend } from "../../support/worlds/web-gateway.js";
 
 /** One red dot. */
 const png = Buffer.from(

@@ -3,11 +3,11 @@ import { after, before, describe } from "node:test";
 import type { Browser } from "playwright-core";
 import { until } from "../../support/engine/engine-kit.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { openChromium, pageTest } from "../../support/worlds/chromium.js";
+import { openHarnessWorld } from "../../support/worlds/channels/harness-world.js";
+import { openWebSocketHarness } from "../../support/worlds/channels/websocket-harness.js";
 import { startGateway } from "../../support/worlds/gateway.js";
-import { openHarnessWorld } from "../../support/worlds/harness-world.js";
+import { openChromium, pageTest } from "../../support/worlds/http/chromium.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
-import { openWebSocketHarness } from "../../support/worlds/websocket-harness.js";
 
 describe("channels on the web page", { timeout: 60_000, skip: withoutChromium() }, () => {
   let browser: Browser;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { articlePage, startSite } from "../../support/fakes/web-site.js";
 import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
 import type { RecordedRequest } from "../../support/worlds/model-script.js";

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { makePdf } from "../../support/documents.js";
-import { openChromium, pageTest, withPage } from "../../support/worlds/chromium.js";
+import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
+import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
-import { type Backend, startBackend } from "../../support/worlds/web-gateway.js";
 
 const pdf = makePdf(["BT /F1 12 Tf 72 720 Td (The harvest was good.) Tj ET"]);
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, BrowserContextOptions, Page, WebSocketRoute } from "playwright-core";
-import { openChromium, pageTest, withPage } from "../../support/worlds/chromium.js";
+import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
+import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
-import { type Backend, startBackend } from "../../support/worlds/web-gateway.js";
 
 const history = 2000;
 

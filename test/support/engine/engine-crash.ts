@@ -18,7 +18,7 @@ import {
   until,
 } from "./engine-kit.js";
 
-const child = fileURLToPath(new URL("./engine-crash-child.js", import.meta.url));
+const child = fileURLToPath(new URL("./children/engine-crash-child.js", import.meta.url));
 const sessions = ["telegram:0", "telegram:1", "telegram:2", "telegram:3"];
 
 export interface Crash {

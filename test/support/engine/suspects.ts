@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { allEvents } from "./engine-crash.js";
 import { openIn, titlesOf } from "./engine-kit.js";
 
-const child = fileURLToPath(new URL("./suspects-child.js", import.meta.url));
+const child = fileURLToPath(new URL("./children/suspects-child.js", import.meta.url));
 
 export interface Life {
   readonly signal: string | null;

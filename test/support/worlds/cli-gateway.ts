@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startFakeOpenAI } from "../fakes/fake-openai.js";
+import { startFakeOpenAI } from "../fakes/models/fake-openai.js";
 import { type CliSandbox, finish, outputOf } from "./cli.js";
 import { openAIConfig } from "./gateway.js";
 import type { AnswerScript, FakeModelServer } from "./model-script.js";

@@ -1,6 +1,6 @@
-import { startFakeOpenAI } from "../fakes/fake-openai.js";
+import { startFakeOpenAI } from "../fakes/models/fake-openai.js";
 import { articlePage, startSite, type WebSite } from "../fakes/web-site.js";
-import { askedIn, resultsIn } from "./chat-world.js";
+import { askedIn, resultsIn } from "./channels/chat-world.js";
 import { openAIConfig, startGateway, type TestGateway } from "./gateway.js";
 import type { RecordedRequest, ScriptedAnswer } from "./model-script.js";
 

@@ -6,15 +6,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { StoredEvent } from "../../../src/events/event.js";
 import { verifyEvents } from "../../../src/offline/events.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
 import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { openAIConfig } from "../../support/worlds/gateway.js";
 import type { AnswerScript, FakeModelServer } from "../../support/worlds/model-script.js";
-import type { Nursery, SweepChild } from "../child-process.js";
 import { acceptedIn, type ChatEvidence, type Evidence } from "../evidence.js";
 import { checkFound } from "../found.js";
 import { findBrokenMessages } from "../invariants.js";
 import type { Kill } from "../protocol.js";
+import type { Nursery, SweepChild } from "../world/child-process.js";
 import { type CrowdKind, crowdAnswer, crowdText } from "./crowd-model.js";
 
 export interface CrowdOptions {

@@ -1,5 +1,5 @@
 import { createRandom } from "../../support/random.js";
-import type { Nursery } from "../child-process.js";
+import type { Nursery } from "../world/child-process.js";
 import type { Cost, Scenario } from "./scenario.js";
 
 export interface ScenarioRow {

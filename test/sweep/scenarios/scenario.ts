@@ -1,6 +1,6 @@
-import type { Nursery } from "../child-process.js";
 import { countsOf } from "../counts.js";
 import type { Evidence } from "../evidence.js";
+import type { Nursery } from "../world/child-process.js";
 import { lastLines } from "./crowd.js";
 
 /** What people live through with a gateway that a program can bring about: runnable by name, with a seed. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { textForChat } from "../../../src/agent/turn/silence.js";
+import { textForChat } from "../../../src/agent/turn/ending/silence.js";
 import { createBudgets } from "../../../src/budgets/budgets.js";
 import { createCalendar } from "../../../src/budgets/calendar.js";
 import { findExceeded } from "../../../src/budgets/limits.js";

@@ -9,7 +9,7 @@ import type { Job, JobOwner } from "../../../src/schedule/job.js";
 import { createScheduler } from "../../../src/schedule/scheduler.js";
 import { createTimes } from "../../../src/schedule/times.js";
 import { tempFolder, until } from "../../support/engine/engine-kit.js";
-import { shareRecords } from "../../support/engine/shared-records.js";
+import { shareRecords } from "../../support/engine/histories/shared-records.js";
 
 const hour = 3_600_000;
 const owner: JobOwner = { channel: "telegram", chatId: "7", senderId: "7", sessionKey: "telegram:7" };

@@ -10,7 +10,7 @@ import { SessionLives } from "../../../src/events/session-lives.js";
 import { silentLog } from "../../../src/log.js";
 import { openIn, tempFolder, titled, until } from "../../support/engine/engine-kit.js";
 import { fillUp, makeRoom, smallDisk } from "../../support/engine/small-disk.js";
-import { reply } from "../../support/worlds/channel-kit.js";
+import { reply } from "../../support/worlds/channels/channel-kit.js";
 import { withoutSmallDisk } from "../../support/worlds/needs.js";
 
 const skip = withoutSmallDisk();

@@ -9,7 +9,7 @@ import type { Engine } from "../../../src/engine/engine.js";
 import { ChannelError } from "../../../src/errors.js";
 import { gate, openIn, tempFolder, titled, until } from "../../support/engine/engine-kit.js";
 import { keepLog } from "../../support/log.js";
-import { reply } from "../../support/worlds/channel-kit.js";
+import { reply } from "../../support/worlds/channels/channel-kit.js";
 
 type Send = (message: OutboundMessage, signal: AbortSignal, nth: number) => Promise<void>;
 

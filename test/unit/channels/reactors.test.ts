@@ -6,7 +6,7 @@ import { createSystemBus } from "../../../src/events/system-bus.js";
 import { silentLog } from "../../../src/log.js";
 import { createLogReactor } from "../../../src/reactors/log-events.js";
 import { createMetricsReactor } from "../../../src/reactors/metrics.js";
-import { makeEvent } from "../../support/engine/events.js";
+import { makeEvent } from "../../support/engine/histories/events.js";
 import { keepLog } from "../../support/log.js";
 
 const usage = { input_tokens: 100, output_tokens: 20, cache_read_tokens: 300, cache_write_tokens: 4 };

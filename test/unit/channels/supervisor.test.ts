@@ -4,7 +4,7 @@ import type { Channel } from "../../../src/channels/channel.js";
 import { type ConnectionDetail, superviseChannel } from "../../../src/channels/supervisor.js";
 import { ChannelError } from "../../../src/errors.js";
 import { keepLog } from "../../support/log.js";
-import { accepted } from "../../support/worlds/channel-kit.js";
+import { accepted } from "../../support/worlds/channels/channel-kit.js";
 
 type Run = (onConnected: () => void, signal: AbortSignal) => Promise<void>;
 

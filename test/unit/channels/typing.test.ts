@@ -5,7 +5,7 @@ import type { GatewayEvent } from "../../../src/events/event.js";
 import { createSystemBus } from "../../../src/events/system-bus.js";
 import { silentLog } from "../../../src/log.js";
 import { createTypingReactor, type TypingSign } from "../../../src/reactors/typing.js";
-import { makeEvent } from "../../support/engine/events.js";
+import { makeEvent } from "../../support/engine/histories/events.js";
 import { keepLog } from "../../support/log.js";
 
 const session = "telegram:42";

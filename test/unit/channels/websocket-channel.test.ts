@@ -7,7 +7,7 @@ import { Clients } from "../../../src/channels/websocket/clients.js";
 import { createWebSocketChannel, type WebSocketOptions } from "../../../src/channels/websocket/websocket.js";
 import { silentLog } from "../../../src/log.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channel-kit.js";
+import { failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channels/channel-kit.js";
 
 async function open(options: Partial<WebSocketOptions> = {}, gateway = recordPublish()) {
   let port = 0;

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { AttachScreen } from "../../../src/cli/chat/attach-screen.js";
 import { noUsage } from "../../../src/events/content.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
-import { createMemoryGateway } from "../../support/worlds/http-api.js";
+import { createMemoryGateway } from "../../support/worlds/http/http-api.js";
 
 const key = "webui:1";
 

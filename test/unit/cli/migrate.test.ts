@@ -7,7 +7,7 @@ import { blankConfig } from "../../../src/config/blank.js";
 import { loadConfig } from "../../../src/config/load.js";
 import { acquireLock } from "../../../src/engine/embedded/locking/lock.js";
 import { silentLog } from "../../../src/log.js";
-import { parseJson5 } from "../../../src/migrate/json5.js";
+import { parseJson5 } from "../../../src/migrate/openclaw/json5.js";
 import { type MigratedHome, migrate } from "../../../src/offline/migrate.js";
 import { workspaceTemplates } from "../../../src/templates/workspace.js";
 import { tempHome } from "../../support/worlds/gateway.js";

@@ -11,7 +11,14 @@ import { silentLog } from "../../../src/log.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
 import { type FakeDiscord, sendCall, startFakeDiscord } from "../../support/fakes/fake-discord.js";
 import { keepLog } from "../../support/log.js";
-import { accepted, failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channel-kit.js";
+import {
+  accepted,
+  failureOf,
+  never,
+  recordPublish,
+  reply,
+  startChannel,
+} from "../../support/worlds/channels/channel-kit.js";
 
 const ann = { id: "100000000000000042", username: "ann" };
 const bob = { id: "100000000000000043", username: "bob", global_name: "Bob B." };

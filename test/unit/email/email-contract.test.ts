@@ -4,9 +4,9 @@ import { createEmailChannel } from "../../../src/channels/email/email.js";
 import { accountOf } from "../../../src/channels/email/options.js";
 import { silentLog } from "../../../src/log.js";
 import { testChannelContract } from "../../contracts/channel.js";
-import { openMailProxy } from "../../support/fakes/mail-proxy.js";
-import { type MailServer, startMailServer, withoutMailServer } from "../../support/fakes/mail-server.js";
-import { createRecords, emailOptions, openMailbox, signed, writeMail } from "../../support/worlds/mail-kit.js";
+import { openMailProxy } from "../../support/fakes/mail/mail-proxy.js";
+import { type MailServer, startMailServer, withoutMailServer } from "../../support/fakes/mail/mail-server.js";
+import { createRecords, emailOptions, openMailbox, signed, writeMail } from "../../support/worlds/channels/mail-kit.js";
 
 const missing = withoutMailServer();
 const shared: { server?: MailServer; count: number } = { count: 0 };

@@ -6,7 +6,7 @@ import { readContent } from "../../../src/channels/email/receiving/content.js";
 import { createKnownMails } from "../../../src/channels/email/receiving/known.js";
 import { keepLog } from "../../support/log.js";
 import { createRandom } from "../../support/random.js";
-import { createRecords, emailOptionsFor, nestedForwards, writeMail } from "../../support/worlds/mail-kit.js";
+import { createRecords, emailOptionsFor, nestedForwards, writeMail } from "../../support/worlds/channels/mail-kit.js";
 
 const never = new AbortController().signal;
 const bot = "helper@maxclaw.test";

@@ -9,7 +9,7 @@ import { splitText } from "../../../src/channels/email/text/quotes.js";
 import { Said, saidIn } from "../../../src/channels/email/text/said.js";
 import { keepLog } from "../../support/log.js";
 import { forwardHeads, forwardPages, htmlReplies, interleaving } from "../../support/rules/mail-shapes.js";
-import { createRecords, emailOptionsFor, writeMail } from "../../support/worlds/mail-kit.js";
+import { createRecords, emailOptionsFor, writeMail } from "../../support/worlds/channels/mail-kit.js";
 
 const never = new AbortController().signal;
 const bot = "helper@maxclaw.test";

@@ -5,10 +5,15 @@ import { createEmailChannel } from "../../../src/channels/email/email.js";
 import { accountOf, type EmailOptions } from "../../../src/channels/email/options.js";
 import { ChannelError } from "../../../src/errors.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { openMailProxy } from "../../support/fakes/mail-proxy.js";
-import { type MailServer, mailDomain, startMailServer, withoutMailServer } from "../../support/fakes/mail-server.js";
+import { openMailProxy } from "../../support/fakes/mail/mail-proxy.js";
+import {
+  type MailServer,
+  mailDomain,
+  startMailServer,
+  withoutMailServer,
+} from "../../support/fakes/mail/mail-server.js";
 import { keepLog } from "../../support/log.js";
-import { accepted, never, recordPublish, reply, startChannel } from "../../support/worlds/channel-kit.js";
+import { accepted, never, recordPublish, reply, startChannel } from "../../support/worlds/channels/channel-kit.js";
 import {
   createRecords,
   emailOptions,
@@ -18,7 +23,7 @@ import {
   type TestMail,
   testResolver,
   writeMail,
-} from "../../support/worlds/mail-kit.js";
+} from "../../support/worlds/channels/mail-kit.js";
 
 const skip = withoutMailServer();
 const shared: { server?: MailServer; count: number } = { count: 0 };

@@ -3,9 +3,14 @@ import { after, before, test } from "node:test";
 import { createEmailChannel } from "../../../src/channels/email/email.js";
 import { accountOf, type EmailOptions } from "../../../src/channels/email/options.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { type MailServer, mailDomain, startMailServer, withoutMailServer } from "../../support/fakes/mail-server.js";
+import {
+  type MailServer,
+  mailDomain,
+  startMailServer,
+  withoutMailServer,
+} from "../../support/fakes/mail/mail-server.js";
 import { keepLog } from "../../support/log.js";
-import { accepted, recordPublish, startChannel } from "../../support/worlds/channel-kit.js";
+import { accepted, recordPublish, startChannel } from "../../support/worlds/channels/channel-kit.js";
 import {
   createRecords,
   emailOptions,
@@ -14,7 +19,7 @@ import {
   signed,
   type TestMail,
   writeMail,
-} from "../../support/worlds/mail-kit.js";
+} from "../../support/worlds/channels/mail-kit.js";
 
 const skip = withoutMailServer();
 const shared: { server?: MailServer; count: number } = { count: 0 };

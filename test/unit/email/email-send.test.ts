@@ -6,10 +6,10 @@ import type { ReceivedMessage } from "../../../src/channels/channel.js";
 import { createEmailChannel } from "../../../src/channels/email/email.js";
 import { accountOf, type EmailOptions } from "../../../src/channels/email/options.js";
 import { tempFolder, until } from "../../support/engine/engine-kit.js";
-import { type MailProxy, openMailProxy } from "../../support/fakes/mail-proxy.js";
-import { type MailServer, startMailServer, withoutMailServer } from "../../support/fakes/mail-server.js";
+import { type MailProxy, openMailProxy } from "../../support/fakes/mail/mail-proxy.js";
+import { type MailServer, startMailServer, withoutMailServer } from "../../support/fakes/mail/mail-server.js";
 import { keepLog } from "../../support/log.js";
-import { failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channel-kit.js";
+import { failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channels/channel-kit.js";
 import {
   createRecords,
   emailOptions,
@@ -18,7 +18,7 @@ import {
   signed,
   type TestMail,
   writeMail,
-} from "../../support/worlds/mail-kit.js";
+} from "../../support/worlds/channels/mail-kit.js";
 
 const skip = withoutMailServer();
 const shared: { server?: MailServer; count: number } = { count: 0 };

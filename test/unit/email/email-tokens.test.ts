@@ -9,10 +9,10 @@ import { createTokens } from "../../../src/channels/email/auth/tokens.js";
 import { createEmailChannel } from "../../../src/channels/email/email.js";
 import { ChannelError } from "../../../src/errors.js";
 import { tempFolder, until } from "../../support/engine/engine-kit.js";
-import { type MailServer, startMailServer, withoutMailServer } from "../../support/fakes/mail-server.js";
+import { type MailServer, startMailServer, withoutMailServer } from "../../support/fakes/mail/mail-server.js";
 import { keepLog } from "../../support/log.js";
-import { failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channel-kit.js";
-import { emailOptions, mailsOf } from "../../support/worlds/mail-kit.js";
+import { failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channels/channel-kit.js";
+import { emailOptions, mailsOf } from "../../support/worlds/channels/mail-kit.js";
 
 type Answer = readonly [status: number, body: unknown];
 

@@ -9,7 +9,7 @@ import { processStart } from "../../../src/engine/embedded/locking/process-start
 import { silentLog } from "../../../src/log.js";
 import { recordingLog, tempFolder, until } from "../../support/engine/engine-kit.js";
 
-const child = fileURLToPath(new URL("../../support/engine/engine-lock-child.js", import.meta.url));
+const child = fileURLToPath(new URL("../../support/engine/children/engine-lock-child.js", import.meta.url));
 
 interface Contender {
   readonly process: ChildProcess;

@@ -8,7 +8,7 @@ import { waitingTable, waitingTypes } from "../../../scripts/events-waiting.js";
 import { agentStates, catalogue, type EventType, specOf } from "../../../src/events/catalogue.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
 import { deltaTypes, hitlTypes, internalTypes, terminalTypes } from "../../../src/events/sets.js";
-import { makeEvent } from "../../support/engine/events.js";
+import { makeEvent } from "../../support/engine/histories/events.js";
 
 /** What was agreed with the people who read events: layer, kept in the log, goes to. Named one by one on purpose. */
 const agreed: Readonly<Record<EventType, string>> = {

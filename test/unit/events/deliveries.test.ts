@@ -5,8 +5,8 @@ import { waitForTurn } from "../../../src/api/sessions/wait-for-turn.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
 import type { EventConsumer } from "../../../src/events/system-bus.js";
 import { tempFolder } from "../../support/engine/engine-kit.js";
-import { openStore } from "../../support/engine/session-store.js";
-import { createMemoryGateway } from "../../support/worlds/http-api.js";
+import { openStore } from "../../support/engine/histories/session-store.js";
+import { createMemoryGateway } from "../../support/worlds/http/http-api.js";
 
 const key = "webui:1";
 

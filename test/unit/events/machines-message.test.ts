@@ -17,7 +17,7 @@ import {
   thinking,
   toolFinished,
   turnStarted,
-} from "../../support/engine/machines.js";
+} from "../../support/engine/histories/machines.js";
 
 const run = (inputs: readonly MachineInput[]): readonly MachineOutput[] => runMachine(messageAssembler, inputs).outputs;
 const answer = (...chunks: AnswerChunk[]): readonly MachineOutput[] => run([turnStarted, ...round(1, chunks)]);

@@ -25,7 +25,7 @@ import {
   toolFinished,
   toolStarted,
   turnStarted,
-} from "../../support/engine/machines.js";
+} from "../../support/engine/histories/machines.js";
 import { fuzzOptions } from "../../support/fuzz.js";
 
 const runs = 200;

@@ -20,7 +20,7 @@ import {
   toolFinished,
   toolStarted,
   turnStarted,
-} from "../../support/engine/machines.js";
+} from "../../support/engine/histories/machines.js";
 
 const oneCall = [call("a"), json("a", "{}"), end("tool_use")];
 const twoCalls = [call("a"), call("b"), end("tool_use")];

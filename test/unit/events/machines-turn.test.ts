@@ -17,7 +17,7 @@ import {
   text,
   toolFinished,
   turnStarted,
-} from "../../support/engine/machines.js";
+} from "../../support/engine/histories/machines.js";
 
 const priced = (iteration: number, usage: Usage): readonly MachineInput[] => [
   { kind: "iteration_started", iteration, maxIterations: 20, model: "m" },

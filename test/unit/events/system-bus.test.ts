@@ -4,7 +4,7 @@ import { RequestError } from "../../../src/errors.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
 import { createSystemBus, type SystemBus } from "../../../src/events/system-bus.js";
 import { silentLog } from "../../../src/log.js";
-import { makeEvent } from "../../support/engine/events.js";
+import { makeEvent } from "../../support/engine/histories/events.js";
 import { keepLog } from "../../support/log.js";
 
 const delta = (text: string): GatewayEvent => makeEvent("text_delta", { message_id: "msg_1", text });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EngineError, RequestError } from "../../../src/errors.js";
 import { keepLog } from "../../support/log.js";
-import { openTestServer, postJson, rawRequest } from "../../support/worlds/http-server.js";
+import { openTestServer, postJson, rawRequest } from "../../support/worlds/http/http-server.js";
 
 // What the assertions below read is what they check.
 type Json = Record<string, unknown>;

@@ -5,9 +5,9 @@ import { WebSocket } from "ws";
 import { ConfigError } from "../../../src/errors.js";
 import { openHttpServer } from "../../../src/http/server.js";
 import { silentLog } from "../../../src/log.js";
-import { createMemoryGateway } from "../../support/worlds/http-api.js";
-import { refusedUpgrade } from "../../support/worlds/http-clients.js";
-import { openTestServer, postJson, rawRequest, rawSocket } from "../../support/worlds/http-server.js";
+import { createMemoryGateway } from "../../support/worlds/http/http-api.js";
+import { refusedUpgrade } from "../../support/worlds/http/http-clients.js";
+import { openTestServer, postJson, rawRequest, rawSocket } from "../../support/worlds/http/http-server.js";
 
 const errorOf = (text: string): { error: string; code: string } => JSON.parse(text);
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTestServer, rawRequest, rawSocket, type TestServer } from "../../support/worlds/http-server.js";
+import { openTestServer, rawRequest, rawSocket, type TestServer } from "../../support/worlds/http/http-server.js";
 
 /** What each answer says to browsers, whatever it answers. */
 function assertGuarded(headers: Headers, what: string): void {

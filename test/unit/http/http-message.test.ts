@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { RequestError } from "../../../src/errors.js";
 import { noUsage } from "../../../src/events/content.js";
 import type { AnswerFrame } from "../../../src/http/answer-projection.js";
-import { runSteps } from "../../support/worlds/http-api.js";
-import { readSse, type SseMessage } from "../../support/worlds/http-clients.js";
-import { openTestServer, postJson, until } from "../../support/worlds/http-server.js";
+import { runSteps } from "../../support/worlds/http/http-api.js";
+import { readSse, type SseMessage } from "../../support/worlds/http/http-clients.js";
+import { openTestServer, postJson, until } from "../../support/worlds/http/http-server.js";
 
 const key = "webui:1";
 const framesOf = (messages: readonly SseMessage[]): readonly AnswerFrame[] =>

@@ -3,7 +3,7 @@ import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openTestServer, rawRequest } from "../../support/worlds/http-server.js";
+import { openTestServer, rawRequest } from "../../support/worlds/http/http-server.js";
 
 test("the page comes with its type, a strict policy and an ETag; hashed assets are kept for ever", async () => {
   await using served = await openTestServer();

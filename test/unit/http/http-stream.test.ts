@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
 import type { GatewayEvent } from "../../../src/events/event.js";
-import { runSteps } from "../../support/worlds/http-api.js";
-import { digest, openSocket, readSse, type SseMessage } from "../../support/worlds/http-clients.js";
-import { openTestServer, until } from "../../support/worlds/http-server.js";
+import { runSteps } from "../../support/worlds/http/http-api.js";
+import { digest, openSocket, readSse, type SseMessage } from "../../support/worlds/http/http-clients.js";
+import { openTestServer, until } from "../../support/worlds/http/http-server.js";
 
 const key = "webui:1";
 const eventsOf = (messages: readonly SseMessage[]): readonly GatewayEvent[] =>

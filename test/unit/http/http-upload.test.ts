@@ -9,7 +9,7 @@ import type { HttpOptions } from "../../../src/http/options.js";
 import { createUploads, type Uploads } from "../../../src/inbound/uploads.js";
 import { silentLog } from "../../../src/log.js";
 import { fillUp, smallDisk } from "../../support/engine/small-disk.js";
-import { openTestServer, rawRequest, type TestServer } from "../../support/worlds/http-server.js";
+import { openTestServer, rawRequest, type TestServer } from "../../support/worlds/http/http-server.js";
 import { withoutSmallDisk } from "../../support/worlds/needs.js";
 
 const answerShape = z.object({

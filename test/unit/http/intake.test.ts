@@ -18,7 +18,7 @@ import { createPolicy } from "../../../src/policy/policy.js";
 import { createRateLimiter, type RateLimits } from "../../../src/policy/rate-limits.js";
 import { gate, logPath, openIn, tempFolder } from "../../support/engine/engine-kit.js";
 import { keepLog } from "../../support/log.js";
-import { never } from "../../support/worlds/channel-kit.js";
+import { never } from "../../support/worlds/channels/channel-kit.js";
 
 async function openIntake(
   t: TestContext,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestError } from "../../../src/errors.js";
-import { openSocket, refusedUpgrade } from "../../support/worlds/http-clients.js";
-import { openTestServer, until } from "../../support/worlds/http-server.js";
+import { openSocket, refusedUpgrade } from "../../support/worlds/http/http-clients.js";
+import { openTestServer, until } from "../../support/worlds/http/http-server.js";
 
 const key = "webui:1";
 

@@ -6,8 +6,8 @@ import { after, before, describe, it } from "node:test";
 import type { ToolAnswer, ToolContext, ToolQuestion } from "../../../src/tools/tool.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { compiledFile } from "../../support/project.js";
-import { type OpenedServers, openTestServers, referenceServer, settingsOf } from "../../support/worlds/mcp.js";
-import { createToolPlace, type ToolPlace } from "../../support/worlds/tool-context.js";
+import { type OpenedServers, openTestServers, referenceServer, settingsOf } from "../../support/worlds/tools/mcp.js";
+import { createToolPlace, type ToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 let home = "";
 let trace = "";
@@ -34,7 +34,10 @@ function person(...answers: string[]) {
 }
 
 async function open(callMs = 5000): Promise<OpenedServers> {
-  const command = { command: process.execPath, args: [compiledFile("test/support/fakes/mcp-new-server.js"), "stdio"] };
+  const command = {
+    command: process.execPath,
+    args: [compiledFile("test/support/fakes/mcp/mcp-new-server.js"), "stdio"],
+  };
   const opened = await openTestServers([settingsOf("new", { ...command, env: { TRACE: trace }, callMs })], home);
   await opened.waitFor("new", "connected");
   return opened;

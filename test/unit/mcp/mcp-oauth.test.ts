@@ -3,10 +3,10 @@ import { describe, it } from "node:test";
 import { logIn } from "../../../src/mcp/auth/login.js";
 import { createLoginStore } from "../../../src/mcp/auth/oauth.js";
 import type { McpServerSettings } from "../../../src/mcp/settings.js";
-import { startFakeOAuth } from "../../support/fakes/fake-oauth.js";
+import { startFakeOAuth } from "../../support/fakes/mcp/fake-oauth.js";
 import { tempHome } from "../../support/worlds/gateway.js";
-import { openTestServers, settingsOf } from "../../support/worlds/mcp.js";
-import { createToolPlace } from "../../support/worlds/tool-context.js";
+import { openTestServers, settingsOf } from "../../support/worlds/tools/mcp.js";
+import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 const noAbort = new AbortController().signal;
 

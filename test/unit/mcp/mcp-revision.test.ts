@@ -10,8 +10,8 @@ import { tryServer } from "../../../src/mcp/try-server.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { freePort } from "../../support/fakes/free-port.js";
 import { compiledFile, projectFile } from "../../support/project.js";
-import { badServer, type OpenedServers, openTestServers, settingsOf } from "../../support/worlds/mcp.js";
-import { createToolPlace, type ToolPlace } from "../../support/worlds/tool-context.js";
+import { badServer, type OpenedServers, openTestServers, settingsOf } from "../../support/worlds/tools/mcp.js";
+import { createToolPlace, type ToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 let home = "";
 let trace = "";
@@ -31,7 +31,7 @@ const traced = async (): Promise<string> => await readFile(trace, "utf8").catch(
 function newServer(...args: string[]) {
   return {
     command: process.execPath,
-    args: [compiledFile("test/support/fakes/mcp-new-server.js"), ...args],
+    args: [compiledFile("test/support/fakes/mcp/mcp-new-server.js"), ...args],
     env: { TRACE: trace },
   };
 }

@@ -10,7 +10,8 @@ import { inputOf } from "../../../src/mcp/tools/check-input.js";
 import { tryServer } from "../../../src/mcp/try-server.js";
 import type { ToolResult } from "../../../src/tools/tool.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { startBridge } from "../../support/fakes/mcp-bridge.js";
+import { startBridge } from "../../support/fakes/mcp/mcp-bridge.js";
+import { withoutPython } from "../../support/worlds/needs.js";
 import {
   badServer,
   isAlive,
@@ -19,9 +20,8 @@ import {
   referenceServer,
   settingsOf,
   startEverything,
-} from "../../support/worlds/mcp.js";
-import { withoutPython } from "../../support/worlds/needs.js";
-import { createToolPlace, type ToolPlace } from "../../support/worlds/tool-context.js";
+} from "../../support/worlds/tools/mcp.js";
+import { createToolPlace, type ToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 /** Says where it is. What it imports is looked up as Python does. */
 const pythonServer = `

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { logIn } from "../../../src/mcp/auth/login.js";
 import { createLoginStore } from "../../../src/mcp/auth/oauth.js";
-import { type FakeOAuthOptions, startFakeOAuth } from "../../support/fakes/fake-oauth.js";
+import { type FakeOAuthOptions, startFakeOAuth } from "../../support/fakes/mcp/fake-oauth.js";
 import { tempHome } from "../../support/worlds/gateway.js";
-import { openTestServers, settingsOf } from "../../support/worlds/mcp.js";
-import { createToolPlace } from "../../support/worlds/tool-context.js";
+import { openTestServers, settingsOf } from "../../support/worlds/tools/mcp.js";
+import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 const noAbort = new AbortController().signal;
 

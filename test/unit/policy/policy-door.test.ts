@@ -4,7 +4,7 @@ import { z } from "zod";
 import { createToolRegistry } from "../../../src/tools/registry.js";
 import { defineTool, type ToolAccess } from "../../../src/tools/tool.js";
 import { readSources } from "../../support/rules/source-code.js";
-import { createToolPlace } from "../../support/worlds/tool-context.js";
+import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 const sources = readSources("src");
 

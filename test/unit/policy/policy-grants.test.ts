@@ -7,7 +7,7 @@ import { test } from "node:test";
 import type { BoundFile, ToolAccess, ToolUse } from "../../../src/policy/access.js";
 import { filesOfCommand } from "../../../src/policy/commands/command-files.js";
 import { createGrants, type Grants, scopeOf } from "../../../src/policy/grants.js";
-import { shareRecords } from "../../support/engine/shared-records.js";
+import { shareRecords } from "../../support/engine/histories/shared-records.js";
 
 async function newGrants(stored: Readonly<Record<string, unknown>> = {}): Promise<Grants> {
   const records = shareRecords().node();

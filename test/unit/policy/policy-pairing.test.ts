@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPairing, type PairingRecords } from "../../../src/policy/pairing.js";
-import { shareRecords } from "../../support/engine/shared-records.js";
+import { shareRecords } from "../../support/engine/histories/shared-records.js";
 
 const minute = 60_000;
 

@@ -11,7 +11,7 @@ import { writeFileTool } from "../../../src/tools/files/write-file.js";
 import type { Tool } from "../../../src/tools/tool.js";
 import { openReal, PathChangedError, resolveReal } from "../../../src/util/files/real-path.js";
 import { writeReal } from "../../../src/util/files/write-real.js";
-import { createToolPlace, type ToolPlace } from "../../support/worlds/tool-context.js";
+import { createToolPlace, type ToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 const secret = "the secret text";
 

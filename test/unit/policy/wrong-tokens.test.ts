@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WrongTokens } from "../../../src/util/wrong-tokens.js";
-import { refusedUpgrade } from "../../support/worlds/http-clients.js";
-import { openTestServer, rawRequest } from "../../support/worlds/http-server.js";
+import { refusedUpgrade } from "../../support/worlds/http/http-clients.js";
+import { openTestServer, rawRequest } from "../../support/worlds/http/http-server.js";
 
 const never = new AbortController().signal;
 const strong = "a-token-of-more-than-twenty-characters";

@@ -10,7 +10,7 @@ import type { ModelRequest } from "../../../src/providers/provider.js";
 import { History } from "../../../src/sessions/history/history.js";
 import { builtinTools } from "../../../src/tools/builtin.js";
 import { createToolRegistry } from "../../../src/tools/registry.js";
-import { anyHistory, logOf, wordsGone } from "../../support/engine/random-histories.js";
+import { anyHistory, logOf, wordsGone } from "../../support/engine/histories/random-histories.js";
 import { fuzzOptions } from "../../support/fuzz.js";
 import { anthropicProblems } from "../../support/rules/anthropic-rules.js";
 import { openAIProblems } from "../../support/rules/openai-rules.js";

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { createAnthropicProvider } from "../../../src/providers/anthropic/anthropic.js";
 import type { ModelMessage, ModelRequest } from "../../../src/providers/provider.js";
 import { collect, hello, open, providerContract, testKey } from "../../contracts/provider.js";
-import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
+import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 
 const wire = { create: createAnthropicProvider, startFake: startFakeAnthropic };

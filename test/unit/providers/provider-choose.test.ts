@@ -12,8 +12,8 @@ import {
   toUsable,
 } from "../../../src/providers/catalogue/presets.js";
 import { collect, noAbort } from "../../contracts/provider.js";
-import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 
 const key = (name: string, models: ProviderSettings["models"] = []): ProviderSettings => ({
   apiKey: `key-${name}`,

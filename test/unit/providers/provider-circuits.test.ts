@@ -4,7 +4,7 @@ import { type CircuitChange, createCircuits } from "../../../src/providers/circu
 import { createOpenAIProvider } from "../../../src/providers/openai/openai.js";
 import type { ModelRequest, Provider } from "../../../src/providers/provider.js";
 import { collect, failureOf, hello } from "../../contracts/provider.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import type { AnswerScript } from "../../support/worlds/model-script.js";
 
 /** A guarded provider before a fake server, with a clock that stands still until it is moved. */

@@ -10,8 +10,8 @@ import {
   toUsable,
 } from "../../../src/providers/catalogue/presets.js";
 import { collect, hello } from "../../contracts/provider.js";
-import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { projectFile } from "../../support/project.js";
 
 const settings = (apiKey: string, apiBase?: string): ProviderSettings => ({ apiKey, apiBase, models: [] });

@@ -7,7 +7,7 @@ import { createOpenAIProvider } from "../../../src/providers/openai/openai.js";
 import { createToolCallReader } from "../../../src/providers/openai/tool-calls.js";
 import type { ModelMessage, Thinking } from "../../../src/providers/provider.js";
 import { collect, hello, open, providerContract, testKey } from "../../contracts/provider.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 
 const wire = { create: createOpenAIProvider, startFake: startFakeOpenAI };
 

@@ -4,8 +4,8 @@ import { createAnthropicProvider } from "../../../src/providers/anthropic/anthro
 import { createOpenAIProvider } from "../../../src/providers/openai/openai.js";
 import type { ModelMessage, Provider, ProviderChunk } from "../../../src/providers/provider.js";
 import { collect, failureOf, hello, testKey } from "../../contracts/provider.js";
-import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { type AnswerShape, answerShapes, frames } from "../../support/rules/answer-shapes.js";
 import { errorShapes } from "../../support/rules/error-shapes.js";
 import type { AnswerScript, RecordedRequest } from "../../support/worlds/model-script.js";

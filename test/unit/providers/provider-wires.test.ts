@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { createAnthropicProvider } from "../../../src/providers/anthropic/anthropic.js";
 import { createOpenAIProvider } from "../../../src/providers/openai/openai.js";
 import { collect } from "../../contracts/provider.js";
-import { startFakeAnthropic } from "../../support/fakes/fake-anthropic.js";
-import { startFakeOpenAI } from "../../support/fakes/fake-openai.js";
+import { startFakeAnthropic } from "../../support/fakes/models/fake-anthropic.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { fuzzOptions } from "../../support/fuzz.js";
 import type { ScriptedAnswer } from "../../support/worlds/model-script.js";
 

@@ -13,7 +13,7 @@ import {
   rollBack,
 } from "../../../src/agent/plan/changes.js";
 import type { StoredEvent } from "../../../src/events/event.js";
-import { isActive, isOver, type PlanState, type PlanUpdate } from "../../../src/events/plan.js";
+import { isActive, isOver, type PlanState, type PlanUpdate } from "../../../src/events/folds/plan.js";
 import { readPlanFile, writePlanFile } from "../../../src/sessions/history/plan-file.js";
 import { PlanTrail } from "../../../src/sessions/history/plan-trail.js";
 import type { PlanRequest } from "../../../src/tools/tool.js";

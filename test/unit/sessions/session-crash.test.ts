@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { queued, tempFolder } from "../../support/engine/engine-kit.js";
-import { type OpenedStore, openStore } from "../../support/engine/session-store.js";
+import { type OpenedStore, openStore } from "../../support/engine/histories/session-store.js";
 
-const child = fileURLToPath(new URL("../../support/engine/session-crash-child.js", import.meta.url));
+const child = fileURLToPath(new URL("../../support/engine/children/session-crash-child.js", import.meta.url));
 const key = "webui:one";
 
 /** A home with two sessions at rest; one has a file in its folder, and one that is kept. */

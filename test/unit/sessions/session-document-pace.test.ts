@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { createMemoryStorage } from "../../../src/sessions/storage/memory.js";
 import type { StorageDriver } from "../../../src/sessions/storage/storage.js";
 import { queued, tempFolder, until } from "../../support/engine/engine-kit.js";
-import { openStore } from "../../support/engine/session-store.js";
+import { openStore } from "../../support/engine/histories/session-store.js";
 
 const key = "webui:long";
 const text = "A sentence that somebody may say in a chat. ".repeat(12);

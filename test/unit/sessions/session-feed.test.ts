@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { type FeedSources, openSessionFeed } from "../../../src/api/sessions/feed.js";
 import { noUsage } from "../../../src/events/content.js";
 import type { GatewayEvent, StoredEvent } from "../../../src/events/event.js";
-import { openStreamSnapshots } from "../../../src/events/stream-snapshots.js";
+import { openStreamSnapshots } from "../../../src/events/folds/stream-snapshots.js";
 import { keepLog } from "../../support/log.js";
-import { createMemoryGateway, type MemoryGateway } from "../../support/worlds/http-api.js";
-import { digest } from "../../support/worlds/http-clients.js";
-import { until } from "../../support/worlds/http-server.js";
+import { createMemoryGateway, type MemoryGateway } from "../../support/worlds/http/http-api.js";
+import { digest } from "../../support/worlds/http/http-clients.js";
+import { until } from "../../support/worlds/http/http-server.js";
 
 const key = "webui:1";
 

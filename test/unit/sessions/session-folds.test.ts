@@ -10,10 +10,10 @@ import { foldsOf, restoreFolds, type SessionFolds } from "../../../src/sessions/
 import { apply, newSession } from "../../../src/sessions/resident-session.js";
 import { newId } from "../../../src/util/ids.js";
 import { tempFolder } from "../../support/engine/engine-kit.js";
+import { madeKey, makeHistory } from "../../support/engine/histories/made-history.js";
+import { anyHistory, logOf } from "../../support/engine/histories/random-histories.js";
+import { type OpenedStore, openStore } from "../../support/engine/histories/session-store.js";
 import { liveBytes } from "../../support/engine/live-bytes.js";
-import { madeKey, makeHistory } from "../../support/engine/made-history.js";
-import { anyHistory, logOf } from "../../support/engine/random-histories.js";
-import { type OpenedStore, openStore } from "../../support/engine/session-store.js";
 import { watchReads } from "../../support/rules/watch-reads.js";
 import { withoutProc } from "../../support/worlds/needs.js";
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { RunningTurns } from "../../../src/agent/turn/running-turns.js";
 import { createLifecycle } from "../../../src/api/sessions/lifecycle.js";
 import { tempFolder, titled } from "../../support/engine/engine-kit.js";
-import { openStore } from "../../support/engine/session-store.js";
+import { openStore } from "../../support/engine/histories/session-store.js";
 
 test("a log that is too long for one transaction is not copied, and it is said up to where it can be", async (t) => {
   await using opened = await openStore(tempFolder(t));

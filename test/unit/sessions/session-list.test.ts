@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { join } from "node:path";
 import { test } from "node:test";
 import { queued, tempFolder, titled, until } from "../../support/engine/engine-kit.js";
-import { openStore } from "../../support/engine/session-store.js";
+import { openStore } from "../../support/engine/histories/session-store.js";
 
 function write(home: string, name: string, document: unknown): void {
   mkdirSync(join(home, "sessions"), { recursive: true });

@@ -10,8 +10,8 @@ import { createMemoryStorage } from "../../../src/sessions/storage/memory.js";
 import type { StorageDriver } from "../../../src/sessions/storage/storage.js";
 import { newId } from "../../../src/util/ids.js";
 import { queued, tempFolder, until } from "../../support/engine/engine-kit.js";
+import { openStore } from "../../support/engine/histories/session-store.js";
 import { liveBytes } from "../../support/engine/live-bytes.js";
-import { openStore } from "../../support/engine/session-store.js";
 import { watchReads } from "../../support/rules/watch-reads.js";
 import { withoutProc } from "../../support/worlds/needs.js";
 

@@ -6,7 +6,7 @@ import { EngineError } from "../../../src/errors.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
 import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
 import { keepLog } from "../../support/log.js";
-import { accepted, recordPublish, startChannel } from "../../support/worlds/channel-kit.js";
+import { accepted, recordPublish, startChannel } from "../../support/worlds/channels/channel-kit.js";
 
 const token = "4242:parked-secret";
 

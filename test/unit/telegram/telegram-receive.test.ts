@@ -8,7 +8,7 @@ import { ChannelError, EngineError } from "../../../src/errors.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
 import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
 import { keepLog } from "../../support/log.js";
-import { accepted, recordPublish, startChannel, textsOf } from "../../support/worlds/channel-kit.js";
+import { accepted, recordPublish, startChannel, textsOf } from "../../support/worlds/channels/channel-kit.js";
 
 const token = "4242:receive-secret";
 const bot = { id: 4242, username: "maxclaw_test_bot" };

@@ -6,7 +6,7 @@ import { createTelegramChannel } from "../../../src/channels/telegram/telegram.j
 import { silentLog } from "../../../src/log.js";
 import { tempFolder, until } from "../../support/engine/engine-kit.js";
 import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { failureOf, never, reply, textsOf } from "../../support/worlds/channel-kit.js";
+import { failureOf, never, reply, textsOf } from "../../support/worlds/channels/channel-kit.js";
 
 const token = "4242:send-secret";
 const unparsable = {

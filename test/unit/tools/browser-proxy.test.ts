@@ -7,7 +7,7 @@ import { createAddressPolicy } from "../../../src/policy/places/addresses.js";
 import { openEgressProxy } from "../../../src/tools/browser/proxy.js";
 import { createEgress, type LookUp } from "../../../src/tools/web/egress.js";
 import { webFetchTool } from "../../../src/tools/web/web-fetch.js";
-import { createToolPlace } from "../../support/worlds/tool-context.js";
+import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 /** A server that answers everything with these bytes. */
 async function startRaw(answer: string, whenAnswered: (socket: Socket) => void = (socket) => socket.end()) {

@@ -13,12 +13,12 @@ import {
 import { createServer } from "node:net";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { createBubblewrap, readableIn } from "../../../src/tools/exec/bubblewrap.js";
 import { createLimits } from "../../../src/tools/exec/limits.js";
+import { createBubblewrap, readableIn } from "../../../src/tools/exec/sandbox/bubblewrap.js";
 import { readNoted } from "../../../src/util/files/noted-file.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { createExecPlace, type ExecPlace, type RunOptions, untilGone } from "../../support/worlds/exec-place.js";
 import { withoutSandbox } from "../../support/worlds/needs.js";
+import { createExecPlace, type ExecPlace, type RunOptions, untilGone } from "../../support/worlds/tools/exec-place.js";
 
 /** Whatever a command is, it must not be in what it says. */
 const secrets = /(gateway|twin|env|upload|other|log|outside|environment)-secret/;

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { createSeatbelt, seatbeltProfile } from "../../../src/tools/exec/seatbelt.js";
+import { createSeatbelt, seatbeltProfile } from "../../../src/tools/exec/sandbox/seatbelt.js";
 import { countProcesses, shellCommand } from "../../../src/tools/exec/shell.js";
 import type { Survey } from "../../../src/tools/exec/view/survey.js";
 import type { View } from "../../../src/tools/exec/view/view.js";
 import { readSeatbelt } from "../../support/rules/seatbelt-rules.js";
-import { createExecPlace, untilGone } from "../../support/worlds/exec-place.js";
 import { withoutSandbox } from "../../support/worlds/needs.js";
+import { createExecPlace, untilGone } from "../../support/worlds/tools/exec-place.js";
 
 const home = "/Users/ann/.maxclaw";
 const workspace = `${home}/workspace`;

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
-import type { Confinement } from "../../../src/tools/exec/sandbox.js";
+import type { Confinement } from "../../../src/tools/exec/sandbox/sandbox.js";
 import { shellCommand } from "../../../src/tools/exec/shell.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { createExecPlace, processesOf, type RunOptions, untilGone } from "../../support/worlds/exec-place.js";
 import { withoutSandbox, withoutSmallDisk } from "../../support/worlds/needs.js";
+import { createExecPlace, processesOf, type RunOptions, untilGone } from "../../support/worlds/tools/exec-place.js";
 
 /** A command that runs for ever, with a name that no other test has. */
 const nap = (id: number): string => `sleep ${process.pid}${id}`;

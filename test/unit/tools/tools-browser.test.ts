@@ -20,7 +20,7 @@ import { webFetchTool } from "../../../src/tools/web/web-fetch.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { startSite, type WebSite } from "../../support/fakes/web-site.js";
 import { browserArgs, findChromium, withoutChromium } from "../../support/worlds/needs.js";
-import { type ContextOptions, createToolPlace, type ToolPlace } from "../../support/worlds/tool-context.js";
+import { type ContextOptions, createToolPlace, type ToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 interface Setup extends AsyncDisposable {
   readonly place: ToolPlace;
@@ -441,7 +441,7 @@ test("no browser outlives a process that is killed", {
   skip: skip || (!existsSync("/proc/self") && "needs /proc"),
 }, async () => {
   const profile = mkdtempSync(path.join(tmpdir(), "maxclaw-profile-"));
-  const script = fileURLToPath(new URL("../../support/worlds/browser-child.js", import.meta.url));
+  const script = fileURLToPath(new URL("../../support/worlds/http/browser-child.js", import.meta.url));
   const child = spawn(process.execPath, [script, profile], { stdio: ["ignore", "pipe", "inherit"] });
   try {
     await once(child.stdout, "data");

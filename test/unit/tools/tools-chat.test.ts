@@ -5,7 +5,7 @@ import { sendFileTool } from "../../../src/tools/chat/send-file.js";
 import { memorySearchTool } from "../../../src/tools/memory/memory-search.js";
 import { spawnTool } from "../../../src/tools/spawn/spawn.js";
 import type { ToolContext } from "../../../src/tools/tool.js";
-import { createToolPlace } from "../../support/worlds/tool-context.js";
+import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 type Sent = Parameters<ToolContext["send"]>[0];
 

@@ -9,7 +9,7 @@ import { listDirTool } from "../../../src/tools/files/list-dir.js";
 import { readFileTool } from "../../../src/tools/files/read-file.js";
 import { writeFileTool } from "../../../src/tools/files/write-file.js";
 import { makeDocx } from "../../support/documents.js";
-import { createToolPlace } from "../../support/worlds/tool-context.js";
+import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 const own = "ws/.sessions/telegram_42";
 

@@ -4,13 +4,13 @@ import { test } from "node:test";
 import { receivedName } from "../../../src/inbound/received-files.js";
 import { sendFileTool } from "../../../src/tools/chat/send-file.js";
 import { editFileTool } from "../../../src/tools/files/edit-file.js";
-import { globTool } from "../../../src/tools/files/glob.js";
-import { grepTool } from "../../../src/tools/files/grep.js";
 import { readFileTool } from "../../../src/tools/files/read-file.js";
+import { globTool } from "../../../src/tools/files/search/glob.js";
+import { grepTool } from "../../../src/tools/files/search/grep.js";
 import { writeFileTool } from "../../../src/tools/files/write-file.js";
-import { createExecPlace } from "../../support/worlds/exec-place.js";
 import { withoutSandbox } from "../../support/worlds/needs.js";
-import { createToolPlace, type ToolPlace } from "../../support/worlds/tool-context.js";
+import { createExecPlace } from "../../support/worlds/tools/exec-place.js";
+import { createToolPlace, type ToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 const kept = "ws/.sessions/.kept/telegram_42/received";
 

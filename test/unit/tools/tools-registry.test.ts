@@ -9,7 +9,7 @@ import { builtinTools } from "../../../src/tools/builtin.js";
 import { createToolRegistry } from "../../../src/tools/registry.js";
 import { readSkillTool } from "../../../src/tools/skills/read-skill.js";
 import { defineTool, type Tool, type ToolResult } from "../../../src/tools/tool.js";
-import { createToolPlace } from "../../support/worlds/tool-context.js";
+import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 function toolThat(run: Tool["run"], input: z.ZodType = z.object({ n: z.int().optional() }), name = "probe"): Tool {
   return defineTool({ name, description: "", input, effect: "read", risk: "none", origin: "builtin", run });

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { globTool } from "../../../src/tools/files/glob.js";
-import { createGlob } from "../../../src/tools/files/glob-pattern.js";
-import { grepTool } from "../../../src/tools/files/grep.js";
+import { globTool } from "../../../src/tools/files/search/glob.js";
+import { createGlob } from "../../../src/tools/files/search/glob-pattern.js";
+import { grepTool } from "../../../src/tools/files/search/grep.js";
 import { toInputSchema } from "../../../src/tools/schema.js";
-import { createToolPlace } from "../../support/worlds/tool-context.js";
+import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 const own = "ws/.sessions/telegram_42";
 

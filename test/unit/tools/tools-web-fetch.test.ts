@@ -11,7 +11,7 @@ import { webSearchTool } from "../../../src/tools/web/web-search.js";
 import { makeDocx } from "../../support/documents.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { articlePage, startSite } from "../../support/fakes/web-site.js";
-import { type ContextOptions, createToolPlace } from "../../support/worlds/tool-context.js";
+import { type ContextOptions, createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 interface Setup extends ContextOptions {
   readonly allow?: readonly string[];

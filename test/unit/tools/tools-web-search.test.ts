@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { ToolResult } from "../../../src/tools/tool.js";
 import { type WebSearchOptions, webSearchTool } from "../../../src/tools/web/web-search.js";
 import { startSite, type WebSite } from "../../support/fakes/web-site.js";
-import { createToolPlace } from "../../support/worlds/tool-context.js";
+import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 async function search(site: WebSite, options: Partial<WebSearchOptions>, input: object = {}): Promise<ToolResult> {
   using place = createToolPlace();

@@ -103,7 +103,7 @@ test("a process whose disk does not sync any more ends with code 74, says why, a
   skip,
 }, async (t) => {
   const home = folderOf(t);
-  const child = fileURLToPath(new URL("../../support/engine/engine-fatal-child.js", import.meta.url));
+  const child = fileURLToPath(new URL("../../support/engine/children/engine-fatal-child.js", import.meta.url));
   const { status, stdout, stderr } = spawnSync(process.execPath, [child, home], { encoding: "utf8", timeout: 30_000 });
   assert.equal(status, 74, stderr);
   assert.match(stderr, /the process stops.*could not be synced.*EIO/);

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { readLedger } from "../../../src/engine/embedded/inspect/ledger.js";
 import { createSessionFiles } from "../../../src/sessions/file-names.js";
 import { inbound, openIn, queued, tempFolder, titled } from "../../support/engine/engine-kit.js";
-import { madeKey, makeHistory } from "../../support/engine/made-history.js";
+import { madeKey, makeHistory } from "../../support/engine/histories/made-history.js";
 import { memoryFolder } from "../../support/engine/torture.js";
 import { tortureFactor } from "../../support/engine/torture-options.js";
 import { watchReads } from "../../support/rules/watch-reads.js";

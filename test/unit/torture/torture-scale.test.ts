@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { madeKey, makeHistory } from "../../support/engine/made-history.js";
+import { madeKey, makeHistory } from "../../support/engine/histories/made-history.js";
 import { memoryFolder } from "../../support/engine/torture.js";
 import { type Reads, watchReads } from "../../support/rules/watch-reads.js";
 import { startGateway } from "../../support/worlds/gateway.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createSessionFiles } from "../../../src/sessions/file-names.js";
 import { queued, tempFolder } from "../../support/engine/engine-kit.js";
-import { type OpenedStore, openStore } from "../../support/engine/session-store.js";
+import { type OpenedStore, openStore } from "../../support/engine/histories/session-store.js";
 
 const key = "webui:one";
 

@@ -4,9 +4,9 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync
 import path from "node:path";
 import { test } from "node:test";
 import { editFileTool } from "../../../src/tools/files/edit-file.js";
-import { grepTool } from "../../../src/tools/files/grep.js";
 import { listDirTool } from "../../../src/tools/files/list-dir.js";
 import { readFileTool } from "../../../src/tools/files/read-file.js";
+import { grepTool } from "../../../src/tools/files/search/grep.js";
 import { writeFileTool } from "../../../src/tools/files/write-file.js";
 import { HeldFolder, removeFolder } from "../../../src/util/files/held-folder.js";
 import { openNoted } from "../../../src/util/files/noted-file.js";
@@ -18,7 +18,7 @@ import {
   type Way,
 } from "../../../src/util/files/real-path.js";
 import { writeReal } from "../../../src/util/files/write-real.js";
-import { createToolPlace } from "../../support/worlds/tool-context.js";
+import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
 const ways: readonly Way[] = ["handles", "checks"];
 

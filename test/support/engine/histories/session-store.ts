@@ -1,0 +1,48 @@
+import { join } from "node:path";
+import type { EmbeddedEngine } from "../../../../src/engine/embedded/embedded-engine.js";
+import { openEmbeddedEngine } from "../../../../src/engine/embedded/open.js";
+import { createSystemBus } from "../../../../src/events/system-bus.js";
+import { createSessionFiles, type SessionFiles } from "../../../../src/sessions/file-names.js";
+import { SessionStore, type SessionStoreOptions } from "../../../../src/sessions/session-store.js";
+import { keepLog } from "../../log.js";
+
+export interface OpenedStore extends AsyncDisposable {
+  readonly store: SessionStore;
+  readonly engine: EmbeddedEngine;
+  readonly files: SessionFiles;
+  readonly log: ReturnType<typeof keepLog>;
+}
+
+/** A session store over a real engine, with its documents in `<home>/sessions`. */
+export async function openStore(home: string, options: Partial<SessionStoreOptions> = {}): Promise<OpenedStore> {
+  const log = keepLog();
+  const bus = createSystemBus({ log });
+  const files = createSessionFiles(join(home, "sessions"));
+  const engine = await openEmbeddedEngine({
+    home,
+    sessionLogPath: (key) => files.logPath(key),
+    publish: (event) => bus.emit(event),
+    instanceId: "gw_test",
+    log,
+  });
+  const store = new SessionStore({
+    engine,
+    bus: bus.asConsumer(),
+    files,
+    log,
+    recentSessions: () => engine.recentSessions(),
+    quietMs: 5,
+    ...options,
+  });
+  return {
+    store,
+    engine,
+    files,
+    log,
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      await engine[Symbol.asyncDispose]();
+      bus.destroy();
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import { createAddressPolicy } from "../../../../src/policy/places/addresses.js";
+import { Browsers } from "../../../../src/tools/browser/browsers.js";
+import { createEgress } from "../../../../src/tools/web/egress.js";
+import { browserArgs, findChromium } from "../needs.js";
+
+// Opens a browser with the profile that its argument names, says so, and stays until it is killed.
+const [, , profile = ""] = process.argv;
+const browsers = new Browsers({
+  executablePath: findChromium() ?? "",
+  args: browserArgs,
+  egress: createEgress(createAddressPolicy([])),
+  profileOf: () => profile,
+  idleMs: 60_000,
+  max: 1,
+  onChange: () => {},
+});
+const held = await browsers.hold("a");
+await held.context.newPage();
+process.stdout.write("open\n");
+setInterval(() => {}, 1000);

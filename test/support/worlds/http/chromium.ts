@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { findChromium } from "../needs.js";
+
+/** The system's Chromium without a window, kept from calling anybody but the test's own server. */
+export async function openChromium(): Promise<Browser & AsyncDisposable> {
+  const browser = await chromium.launch({
+    executablePath: findChromium() ?? "chromium",
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--disable-quic",
+    ],
+  });
+  return Object.assign(browser, { [Symbol.asyncDispose]: () => browser.close() });
+}
+
+/** A test in the browser. A busy CI machine gets a second try, and the report says so. */
+export function pageTest(name: string, run: () => Promise<void>): void {
+  it(name, async (t) => {
+    try {
+      await run();
+    } catch (error) {
+      if (process.env.CI === undefined) throw error;
+      t.diagnostic(`second try after: ${String(error)}`);
+      await run();
+    }
+  });
+}
+
+interface PageOptions {
+  readonly context?: BrowserContextOptions | undefined;
+  /** How long the scenario waits for anything. Default 20 s. */
+  readonly limitMs?: number | undefined;
+  /** Typed in where the page asks for it. */
+  readonly token?: string | undefined;
+  /** What the browser itself says of a refused request that the scenario is about. */
+  readonly expected?: RegExp | undefined;
+  /** Called before the page is opened. */
+  readonly onPage?: ((page: Page) => unknown) | undefined;
+}
+
+/** Runs a scenario on a fresh page and fails when the browser complained about anything. */
+export async function withPage(
+  browser: Browser,
+  url: string,
+  scenario: (page: Page) => Promise<void>,
+  { context, limitMs = 20_000, token, expected, onPage }: PageOptions = {},
+): Promise<void> {
+  const opened = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...context });
+  const complaints: string[] = [];
+  try {
+    const page = await opened.newPage();
+    page.setDefaultTimeout(limitMs);
+    page.on("console", (message) => {
+      const isComplaint = message.type() === "error" || message.type() === "warning";
+      if (isComplaint && expected?.test(message.text()) !== true) complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    await onPage?.(page);
+    await page.goto(url);
+    if (token !== undefined) {
+      await page.getByRole("textbox", { name: "Token" }).fill(token);
+      await page.getByRole("button", { name: "Connect" }).click();
+    }
+    await scenario(page);
+  } finally {
+    await opened.close();
+  }
+  assert.deepEqual(complaints, [], "the browser's console stays empty");
+}

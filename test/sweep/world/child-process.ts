@@ -1,0 +1,136 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { LedgerEntry } from "../../../src/engine/engine.js";
+import type { Kill, Look, Opening, Order, Said } from "../protocol.js";
+
+const childPath = fileURLToPath(new URL("./child.js", import.meta.url));
+
+/** Children that have loaded their modules already, so that a life can begin at once where one has just ended. */
+export class Nursery implements AsyncDisposable {
+  #next = new SweepChild();
+
+  take(): SweepChild {
+    const child = this.#next;
+    this.#next = new SweepChild();
+    return child;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#next.kill();
+  }
+}
+
+/** The parent's side of one child. A question to a child that has died is answered with `undefined`. */
+export class SweepChild {
+  readonly #child: ChildProcess;
+  readonly #questions = new Map<number, { resolve: (answer: unknown) => void; reject: (error: Error) => void }>();
+  #onFound: ((found: Extract<Said, { said: "found" }>) => void) | undefined;
+  #lastId = 0;
+  #stderr = "";
+  /** Resolves once its modules are loaded. */
+  readonly loaded: Promise<void>;
+  /** The signal or exit code that ended it. */
+  readonly ended: Promise<string>;
+  #hasEnded = false;
+
+  constructor() {
+    this.#child = fork(childPath, { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr += text;
+    });
+    let onLoaded = (): void => {};
+    this.loaded = new Promise((resolve) => {
+      onLoaded = resolve;
+    });
+    this.#child.on("message", (said: Said) => {
+      if (said.said === "loaded") onLoaded();
+      else if (said.said === "found") this.#onFound?.(said);
+      else if (said.said === "answer") this.#take(said.id)?.resolve(said.answer);
+      else this.#take(said.id)?.reject(new Error(said.why));
+    });
+    this.ended = new Promise((resolve) => {
+      this.#child.once("close", (code, signal) => {
+        this.#hasEnded = true;
+        onLoaded();
+        for (const id of [...this.#questions.keys()]) this.#take(id)?.resolve(undefined);
+        resolve(signal ?? `${code} ${this.#stderr}`);
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /**
+   * Opens the gateway. `onFound` is shown what the engine holds before anything works with it. Undefined when the child
+   * died on the way.
+   */
+  async open(
+    opening: Opening,
+    onFound: (look: Look, instanceId: string) => void,
+  ): Promise<{ readonly address: string } | undefined> {
+    await this.loaded;
+    this.#onFound = ({ look, instanceId }) => {
+      onFound(look, instanceId);
+      this.#send({ order: "goOn" });
+    };
+    return await this.#ask<{ readonly address: string }>({ id: 0, order: "open", opening });
+  }
+
+  arm(kill: Kill): Promise<unknown> {
+    return this.#ask({ id: 0, order: "kill", kill });
+  }
+
+  look(): Promise<Look | undefined> {
+    return this.#ask<Look>({ id: 0, order: "look" });
+  }
+
+  /** Pieces of work in the queues, and sub-agents that have not ended. */
+  work(): Promise<number | undefined> {
+    return this.#ask<number>({ id: 0, order: "work" });
+  }
+
+  passings(): Promise<Readonly<Record<string, number>> | undefined> {
+    return this.#ask<Readonly<Record<string, number>>>({ id: 0, order: "passings" });
+  }
+
+  ledger(): Promise<readonly LedgerEntry[] | undefined> {
+    return this.#ask<readonly LedgerEntry[]>({ id: 0, order: "ledger" });
+  }
+
+  stop(graceMs: number): Promise<unknown> {
+    return this.#ask({ id: 0, order: "stop", graceMs });
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.ended;
+  }
+
+  // What the child answers is written beside what is asked, in one protocol.
+  #ask<T>(order: Exclude<Order, { order: "goOn" }>): Promise<T | undefined> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve, reject) => {
+      if (this.#hasEnded) return resolve(undefined);
+      this.#questions.set(id, { resolve: (answer) => resolve(answer as T | undefined), reject });
+      this.#send({ ...order, id });
+    });
+  }
+
+  /** A child that is gone says nothing; its end answers what was asked. */
+  #send(order: Order): void {
+    if (this.#child.connected) this.#child.send(order, () => {});
+  }
+
+  #take(id: number): { resolve: (answer: unknown) => void; reject: (error: Error) => void } | undefined {
+    const question = this.#questions.get(id);
+    this.#questions.delete(id);
+    return question;
+  }
+}
