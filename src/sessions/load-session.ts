@@ -6,6 +6,7 @@ import { readDocument, shownSequence } from "./document/document-file.js";
 import { takeOverDocument } from "./document/take-over-document.js";
 import type { SessionFiles } from "./file-names.js";
 import { readFolds, writeFolds } from "./folds/fold-file.js";
+import type { PackedSessions } from "./folds/packed-sessions.js";
 import { foldsOf, restoreFolds } from "./folds/session-folds.js";
 import { readPlanFile } from "./history/plan-file.js";
 import { removeFolders } from "./remove-folders.js";
@@ -23,6 +24,7 @@ export interface LoadPorts {
   readonly files: SessionFiles;
   readonly log: Logger;
   readonly now: () => Date;
+  readonly packed: PackedSessions;
 }
 
 /** Brings a session to where its log is. A Go maxclaw's document becomes the log's first event. */
@@ -65,16 +67,17 @@ export async function keepFolds({ files, log }: LoadPorts, session: MutableSessi
 }
 
 /** The first events to apply: those behind the folds, where there are some and the log still holds the event they end with. */
-async function openPage({ engine, files }: LoadPorts, session: MutableSession): ReturnType<Engine["events"]> {
+async function openPage({ engine, files, packed }: LoadPorts, session: MutableSession): ReturnType<Engine["events"]> {
   const { key } = session;
-  const found = await readFolds(files.kept(key), key);
+  const found = packed.take(key) ?? (await readFolds(files.kept(key), key));
   if (found === undefined) return await engine.events(key, { afterSeq: 0, limit: pageSize });
   const { seq, eventId } = found.place;
   const { events, hasMore } = await engine.events(key, { afterSeq: seq - 1, limit: pageSize });
   const [last, ...later] = events;
   if (last?.seq !== seq || last.event_id !== eventId) return await engine.events(key, { afterSeq: 0, limit: pageSize });
   restoreFolds(session, found.folds);
-  session.foldedSeq = seq;
+  session.foldedSeq = found.foldedSeq;
+  session.isCompared = true;
   session.lastEventId = eventId;
   return { events: later, hasMore };
 }
@@ -86,7 +89,7 @@ async function compareDocument(ports: LoadPorts, session: MutableSession, lost: 
   const lastSequence = Math.max(session.document.lastSequence, session.early?.at(-1)?.seq ?? 0);
   if (session.hasImport && lost.gaps.length === 0) return;
   // It was compared when the folds were made, and is still one that we have written.
-  const shown = session.foldedSeq > 0 && lost.gaps.length === 0 ? shownSequence(path) : 0;
+  const shown = session.isCompared && lost.gaps.length === 0 ? shownSequence(path) : 0;
   if (shown > 0 && shown <= lastSequence) return;
   const reading = await readDocument(path);
   await restoreMessages(ports, { key: session.key, lastSequence, messages }, lost, reading);

@@ -58,6 +58,8 @@ export interface MutableSession extends ResidentSession {
   /** The file of its folds shows it up to here; 0 when there is none. */
   foldedSeq: number;
   lastEventId: string;
+  /** Its document was compared with its log when its folds were made. */
+  isCompared: boolean;
   /** About how much memory it takes. */
   bytes: number;
   readonly pace: DocumentPace;
@@ -86,6 +88,7 @@ export function newSession(key: string): MutableSession {
     hasToolRun: false,
     foldedSeq: 0,
     lastEventId: "",
+    isCompared: false,
     bytes: restBytes,
     pace: new DocumentPace(),
     usedAt: Date.now(),

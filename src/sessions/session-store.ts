@@ -11,6 +11,7 @@ import { readDocument } from "./document/document-file.js";
 import { DocumentKeeper } from "./document/document-keeper.js";
 import { openStaleNotes, type StaleNotes } from "./document/stale-notes.js";
 import type { SessionFiles } from "./file-names.js";
+import { PackedSessions } from "./folds/packed-sessions.js";
 import { writePlanFile } from "./history/plan-file.js";
 import { SessionList, type SessionPage, type SessionsWanted } from "./list/session-list.js";
 import { keepFolds, type LoadPorts, loadSession } from "./load-session.js";
@@ -41,7 +42,7 @@ export interface SessionStoreOptions {
   readonly quietMs?: number;
   /** Sessions at rest leave memory beyond this number. Default 1000. */
   readonly maxResident?: number;
-  /** And beyond so many bytes, by estimate. Default 16 MB. */
+  /** And beyond so many bytes, by estimate. Default 8 MB. */
   readonly maxResidentBytes?: number;
   readonly now?: () => Date;
   /** Throws when another process may write the documents too. */
@@ -73,7 +74,7 @@ export class SessionStore implements AsyncDisposable {
     this.#options = options;
     this.#sessions = new ResidentSessions(options);
     const { files, engine, log, now = () => new Date() } = options;
-    this.#loading = { files, engine, log, now };
+    this.#loading = { files, engine, log, now, packed: new PackedSessions() };
     this.#storage = options.storage ?? createFileStorage(files, log);
     this.#repository = new SessionRepository(this.#storage, files);
     this.#list = new SessionList(this.#repository, this.#sessions, (key) => this.#deletions.has(key));
@@ -236,6 +237,7 @@ export class SessionStore implements AsyncDisposable {
     }
     clearTimeout(known?.session.timer);
     this.#sessions.delete(key);
+    this.#loading.packed.forget(key);
     await this.#documents.write(key, () => undefined);
     await removeFolders(files, key).catch((error: unknown) => {
       // The next life of the session begins with another try.
@@ -343,6 +345,7 @@ export class SessionStore implements AsyncDisposable {
     for (const session of this.#sessions.evict()) {
       clearTimeout(session.timer);
       if (session.changed) this.#write(session);
+      this.#loading.packed.keep(session);
     }
   }
 }

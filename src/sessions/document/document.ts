@@ -9,7 +9,7 @@ import { OpenTurn } from "../open-turn.js";
 import type { DocumentMessage, SessionDocument, SessionMetadata } from "../session.js";
 import { DocumentUsage, type TurnEnded } from "./document-usage.js";
 
-interface Line {
+export interface Line {
   readonly message: DocumentMessage;
   /** The event that put it where it is: a person's message moves there when its turn takes it. */
   readonly seq: number;

@@ -30,6 +30,13 @@ export interface FoldPlace {
   readonly eventId: string;
 }
 
+export interface FoundFolds {
+  readonly place: FoldPlace;
+  readonly folds: SessionFolds;
+  /** Up to here they are in a file. */
+  readonly foldedSeq: number;
+}
+
 /**
  * What a long session's log has come to, beside what else is kept of the session, so that opening it does not read all of
  * the log. The log stays the truth: a file that is damaged, of another program version or of another history counts for
@@ -51,10 +58,7 @@ export async function writeFolds(folder: string, place: FoldPlace, folds: Sessio
 }
 
 /** Undefined when there are none, or none that this program has written as a whole. */
-export async function readFolds(
-  folder: string,
-  key: string,
-): Promise<{ readonly place: FoldPlace; readonly folds: SessionFolds } | undefined> {
+export async function readFolds(folder: string, key: string): Promise<FoundFolds | undefined> {
   const file = await readFile(join(folder, foldName), { flag: readOnly }).catch(() => undefined);
   if (file === undefined) return undefined;
   const end = file.indexOf(lf);
@@ -64,7 +68,7 @@ export async function readFolds(
     if (version !== readVersion() || place.key !== key) return undefined;
     if (bytes !== body.length || checksum !== crc32(body)) return undefined;
     // Whole, and written by this version of the program: it is what `foldsOf` gave.
-    return { place, folds: deserialize(body) as SessionFolds };
+    return { place, folds: deserialize(body) as SessionFolds, foldedSeq: place.seq };
   } catch {
     return undefined;
   }

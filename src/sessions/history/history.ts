@@ -1,12 +1,11 @@
 import type { Payload } from "../../events/catalogue.js";
-import type { ContentPart, TextPart, ThinkingPart, ToolResultPart, ToolUsePart, Usage } from "../../events/content.js";
+import type { ContentPart, TextPart, ToolResultPart, Usage } from "../../events/content.js";
 import { tokensOf, tokensOfResult } from "../../events/content-tokens.js";
 import type { StoredEvent } from "../../events/event.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { KnownAddresses } from "../known-addresses.js";
 import {
   type AssistantEntry,
-  acceptableName,
   differentWriters,
   forUser,
   type HistoryMessage,
@@ -14,6 +13,7 @@ import {
   restoredOutside,
   resultOf,
   summaryText,
+  toAssistantEntry,
   tokensOfResults,
   type UserContent,
   type UserEntry,
@@ -46,8 +46,6 @@ export type CompactionStrategy = (typeof compactionStrategies)[number];
 const restOfResult = 600;
 const longResult = 1000;
 const untouchedAnswers = 2;
-/** Of answers without calls, which never get one. */
-const noResults: Map<string, ToolResultPart> = new Map();
 /** More messages do not wait in one session. */
 const maxSenders = 1000;
 
@@ -145,7 +143,6 @@ export class History {
         this.#compress(event.payload);
         return;
       default:
-        return;
     }
   }
 
@@ -253,42 +250,10 @@ export class History {
     return this.#thoughts?.messageId === message_id ? this.#thoughts.content : content;
   }
 
-  #addAssistant(
-    seq: number,
-    turnId: string | undefined,
-    { content: parts, model }: { readonly content: readonly ContentPart[]; readonly model: string },
-    outside?: string,
-  ): void {
-    const content: (TextPart | ThinkingPart | ToolUsePart)[] = [];
-    const calls: ToolUsePart[] = [];
-    for (const part of parts) {
-      if (part.type === "thinking" || (part.type === "text" && part.text !== "")) content.push(part);
-      if (part.type !== "tool_use" || calls.some((call) => call.id === part.id)) continue;
-      const call = { ...part, name: acceptableName(part.name) };
-      content.push(call);
-      calls.push(call);
-    }
-    const hasThinking = content.some(({ type }) => type === "thinking");
-    // Copies have no room to grow: there are many of these.
-    const own = content.slice();
-    const rested = {
-      role: "assistant" as const,
-      content: hasThinking ? own.filter((part) => part.type !== "thinking") : own,
-    };
-    const tokens = tokensOf(content);
-    this.#tokens += tokens;
-    this.#entries.push({
-      role: "assistant",
-      seq,
-      turnId,
-      model,
-      content: own,
-      calls: calls.slice(),
-      results: calls.length === 0 ? noResults : new Map(),
-      rested,
-      tokens,
-      outside: outside === undefined ? [] : [outside],
-    });
+  #addAssistant(...answer: Parameters<typeof toAssistantEntry>): void {
+    const entry = toAssistantEntry(...answer);
+    this.#tokens += entry.tokens;
+    this.#entries.push(entry);
   }
 
   #addUser(

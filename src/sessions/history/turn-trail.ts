@@ -15,7 +15,7 @@ export interface SeenTurn {
   readonly usedTools: boolean;
 }
 
-interface Question {
+export interface Question {
   readonly asker: NonNullable<SeenTurn["asker"]>;
   readonly text: string;
 }

@@ -2,7 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { replaceFile } from "../../util/files/replace-file.js";
 import { eachIndexLine, type LineHead, lineText } from "./index-file.js";
 import { LinePlaces } from "./line-places.js";
-import type { LoadedIndex } from "./load-index.js";
+import type { LoadedIndex } from "./loaded-index.js";
 
 /** Writes the index file anew: a line for each session. Only a piece of it is in memory at a time. */
 export async function rewriteIndex(path: string, loaded: LoadedIndex): Promise<void> {

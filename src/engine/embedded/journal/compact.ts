@@ -1,5 +1,4 @@
 import type { StoredEvent } from "../../../events/event.js";
-import type { Operation } from "./operations.js";
 
 /** A text of at least this length stands once in a line; where it comes again, its number stands. */
 const leastLength = 6;
@@ -25,6 +24,12 @@ const version = "1.0";
 /** In the place of an optional field that is not there. */
 const nothing = 0;
 
+/** An operation; `event` where it is one that stores an event. */
+interface Written {
+  readonly o: string;
+  readonly event?: StoredEvent;
+}
+
 interface Field {
   readonly name: string;
   readonly isOptional?: true;
@@ -37,7 +42,7 @@ class NotCompact extends Error {}
  * Operations as they are written: an event is a list of its values, since the names of its fields would take more room
  * than they do, and each longer text stands once. `fromCompact` gives the same operations, field by field in their order.
  */
-export function toCompact(operations: readonly Operation[]): readonly unknown[] {
+export function toCompact(operations: readonly Written[]): readonly unknown[] {
   const texts = new Map<string, string>();
   const shorten = (value: unknown): unknown => {
     if (typeof value === "string") return shortText(value, texts);
@@ -47,7 +52,7 @@ export function toCompact(operations: readonly Operation[]): readonly unknown[] 
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shorten(inner)]));
   };
   return operations.map((operation) => {
-    const event = operation.o === "event" ? eventValues(operation.event) : undefined;
+    const event = operation.event === undefined ? undefined : eventValues(operation.event);
     return event === undefined ? shorten(operation) : [eventKind, ...event.map(shorten)];
   });
 }
