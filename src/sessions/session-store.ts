@@ -42,7 +42,7 @@ export interface SessionStoreOptions {
   readonly quietMs?: number;
   /** Sessions at rest leave memory beyond this number. Default 1000. */
   readonly maxResident?: number;
-  /** And beyond so many bytes, by estimate. Default 8 MB. */
+  /** And beyond so many bytes, by estimate. Default 32 MB. */
   readonly maxResidentBytes?: number;
   readonly now?: () => Date;
   /** Throws when another process may write the documents too. */
