@@ -5,8 +5,10 @@ import { headOf } from "./list/index-file.js";
 import { isSessionLine, type SessionLine } from "./list/session-line.js";
 import { SessionRows } from "./list/session-rows.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
+import { FileStorage } from "./storage/file.js";
 import { kindPrefixes, recordKey } from "./storage/keys.js";
 import type { StorageDriver } from "./storage/storage.js";
+import type { StorageIndex } from "./storage/storage-index.js";
 
 const shownHead = z.object({ metadata: z.object({ lastSequence: z.number().optional() }).optional() });
 const storedMessages = z.object({
@@ -26,6 +28,7 @@ export interface StoredSession {
  */
 export class SessionRepository {
   readonly #driver: StorageDriver;
+  readonly #index: StorageIndex | undefined;
   readonly #files: SessionFiles;
   /** The sessions that were loaded, and those written since the start. */
   #rows = new SessionRows();
@@ -37,6 +40,7 @@ export class SessionRepository {
 
   constructor(driver: StorageDriver, files: SessionFiles) {
     this.#driver = driver;
+    this.#index = driver instanceof FileStorage ? driver.index : undefined;
     this.#files = files;
   }
 
@@ -119,7 +123,7 @@ export class SessionRepository {
   /** The lines of these sessions; of those that are gone there is none. @throws {StorageError} */
   async lines(keys: readonly string[]): Promise<ReadonlyMap<string, SessionLine>> {
     const found =
-      this.#driver.index === undefined
+      this.#index === undefined
         ? keys.map((key) => this.#lines.get(key))
         : await this.#driver.getMany(keys.map((key) => recordKey("line", key)));
     return new Map(found.flatMap((line) => (isSessionLine(line) ? [[line.key, line]] : [])));
@@ -132,12 +136,12 @@ export class SessionRepository {
 
   /** The files of the logs that no line belongs to, where the storage keeps an index. @throws {StorageError} */
   async strayLogs(): Promise<readonly string[] | undefined> {
-    return await this.#driver.index?.strayLogs();
+    return await this.#index?.strayLogs();
   }
 
   async #load(): Promise<void> {
-    if (this.#driver.index !== undefined) {
-      this.#rows = await this.#driver.index.rows();
+    if (this.#index !== undefined) {
+      this.#rows = await this.#index.rows();
       return;
     }
     const fresh = new Set<string>();
@@ -150,6 +154,6 @@ export class SessionRepository {
 
   #note(line: SessionLine): void {
     this.#rows.set(headOf(line));
-    if (this.#driver.index === undefined) this.#lines.set(line.key, line);
+    if (this.#index === undefined) this.#lines.set(line.key, line);
   }
 }

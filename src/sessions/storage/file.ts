@@ -8,7 +8,8 @@ import { SessionIndex } from "../list/session-index.js";
 import { sessionLine } from "../list/session-line.js";
 import type { SessionRows } from "../list/session-rows.js";
 import { isKindInScan, parseRecordKey, type RecordKind, recordKey, recordKinds } from "./keys.js";
-import type { Change, StorageDriver, StorageIndex } from "./storage.js";
+import type { Change, StorageDriver } from "./storage.js";
+import type { StorageIndex } from "./storage-index.js";
 
 type Parts = Map<RecordKind, object | undefined>;
 
@@ -20,7 +21,8 @@ export function createFileStorage(files: SessionFiles, log: Logger): StorageDriv
   return new FileStorage(files, log);
 }
 
-class FileStorage implements StorageDriver {
+/** The only storage whose lines need not be kept in memory: it can always be asked for them. */
+export class FileStorage implements StorageDriver {
   readonly name = "file";
   readonly index: StorageIndex = {
     rows: () => this.#rows(),

@@ -1,13 +1,3 @@
-import type { SessionRows } from "../list/session-rows.js";
-
-/** An index of its own that a storage keeps: it tells which sessions there are without reading their lines. */
-export interface StorageIndex {
-  /** Every session that has a line. Kept up to date by the storage. */
-  rows(): Promise<SessionRows>;
-  /** The files of the session logs that no line belonged to when the index was read. */
-  strayLogs(): Promise<readonly string[]>;
-}
-
 /** One record to store, or to delete where there is no value. */
 export interface Change {
   readonly key: string;
@@ -29,9 +19,6 @@ export interface Change {
 export interface StorageDriver extends AsyncDisposable {
   /** As in the config, e.g. `redis`. */
   readonly name: string;
-
-  /** None: the lines are asked for, and kept in memory. */
-  readonly index?: StorageIndex;
 
   /** The record as it was stored, not to be changed by the caller; undefined when there is none. */
   get(key: string): Promise<object | undefined>;
