@@ -1,4 +1,7 @@
 // The program as a package has it.
-import { start } from "../../dist/bundle/start.js";
+import { keepHeapSmall } from "../../bin/small-heap.js";
+
+keepHeapSmall();
+const { start } = await import("../../dist/bundle/start.js");
 
 await start(process.argv.slice(2));

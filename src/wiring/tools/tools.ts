@@ -122,8 +122,7 @@ function knownChats({ engine, sessions }: Core, { platforms: { channels }, peopl
     isOwner,
     channels,
     clientChannels,
-    chatsOf: async (channel) =>
-      (await sessions.list()).flatMap(({ key }) => (channelOf(key) === channel ? [chatOf(key)] : [])),
+    chatsOf: async (channel) => (await sessions.keys((key) => channelOf(key) === channel)).map(chatOf),
     keepSaid: ({ channel, chatId, thread }, said) =>
       keepSaid({ engine, sessions }, sessionKeyOf(channel, chatId, thread), said),
   });
