@@ -156,8 +156,30 @@ const table: readonly Row[] = [
       "client/**",
       "gateway",
       "replay/*",
+      "service/*",
+      "doctor/**",
     ],
     types: ["events/**", "engine/engine"],
+  },
+  // The system's own manager of services, which starts the gateway.
+  { files: "service/**", may: base },
+  // Looks at everything from outside, and changes nothing.
+  {
+    files: "doctor/**",
+    may: [
+      ...base,
+      "log/mask",
+      "config/*",
+      "offline/*",
+      "service/*",
+      "channels/platforms",
+      "providers/catalogue/*",
+      "tools/exec/sandbox/find",
+      "tools/browser/find-chromium",
+      "tools/installed",
+      "mcp/settings",
+      "mcp/try-server",
+    ],
   },
   { files: "client/**", may: ["util/text/visible", "util/async/backoff"], types: ["events/**"] },
   {
@@ -374,7 +396,8 @@ describe("the source code", () => {
     assert.deepEqual(importers(/^channels\/(?!formatting\/)[^/]+\//), ["channels/platforms.ts"]);
     assert.deepEqual(
       importers(/^tools\/[^/]+\//).filter((path) => !path.startsWith("tools/")),
-      ["wiring/runtime.ts", "wiring/tools/tools.ts"],
+      // The doctor only tries what two of them need of the machine.
+      ["doctor/tool-programs.ts", "wiring/runtime.ts", "wiring/tools/tools.ts"],
     );
   });
 
