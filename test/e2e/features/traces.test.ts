@@ -119,3 +119,16 @@ test("a collector that hangs delays neither the answer nor the stop beyond its l
   assert.ok(performance.now() - begunAt < 9000);
   assert.deepEqual([spans.length, requests], [0, 1]);
 });
+
+test("the variables of OpenTelemetry alone switch traces on", async () => {
+  await using collector = await startFakeCollector();
+  await using model = await startFakeOpenAI({ answer: { text: "hi" } });
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: "mine" };
+  await using gateway = await startGateway({ config: openAIConfig(model.apiBase), env });
+  await gateway.ask("hello");
+  await gateway.gateway.drain(2000);
+  await gateway.gateway[Symbol.asyncDispose]();
+  assert.deepEqual(collector.problems, []);
+  assert.equal(collector.exports[0]?.resource["service.name"], "mine");
+  assert.ok(collector.taken().some(({ name }) => name === "invoke_agent maxclaw"));
+});
