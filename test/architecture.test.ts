@@ -76,6 +76,7 @@ const table: readonly Row[] = [
   { files: "mcp/**", may: [...base, "log/mask", "policy/**", "tools/tool", "tools/nearest", "tools/keep-file"] },
   { files: "schedule/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   { files: "reactors/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
+  { files: "telemetry/**", may: [...base, "events/**"] },
   {
     files: "agent/**",
     may: [...base, "events/**", "bus/message-bus"],
