@@ -69,18 +69,20 @@ export async function acquireLock(path: string, log: Logger, options: LockOption
 }
 
 /**
- * Takes all of these locks, or none of them.
+ * Takes all of these locks, or none of them. In their order: of two processes that want the same ones at the same time
+ * one gets the first, and the other one holds none.
  *
  * @throws {EngineError} as {@link acquireLock}
  */
 export async function acquireLocks(paths: readonly string[], log: Logger): Promise<readonly Lock[]> {
-  // Together: each may have to wait for a lease to end.
-  const outcomes = await Promise.allSettled(paths.map((path) => acquireLock(path, log)));
-  const failed = outcomes.find((outcome) => outcome.status === "rejected");
-  const locks = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
-  if (failed === undefined) return locks;
-  for (const lock of locks) lock.release();
-  throw failed.reason;
+  const locks: Lock[] = [];
+  try {
+    for (const path of paths) locks.push(await acquireLock(path, log));
+    return locks;
+  } catch (error) {
+    for (const lock of locks) lock.release();
+    throw error;
+  }
 }
 
 /** Who holds the lock; undefined when nobody who is alive does. Who cannot be asked counts as alive. */
