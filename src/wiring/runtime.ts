@@ -10,6 +10,7 @@ import { openReactors } from "./background/reactors.js";
 import { type OpenedSchedule, openSchedule } from "./background/schedule.js";
 import { openTasks } from "./background/tasks.js";
 import { type Core, openCore } from "./core/core.js";
+import { followConfig, openLiveConfig } from "./live/live.js";
 import { openOperations } from "./operations/operations.js";
 import { openStatus } from "./operations/status.js";
 import { type GatewayOptions, isWorking } from "./options.js";
@@ -58,7 +59,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
 async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoor | undefined): Promise<Runtime> {
   const options = given.config.config.extensions.length === 0 ? given : await withExtensions(given, releases);
   const core = await openCore(options, releases);
-  const assistant = await openAssistant(options, core);
+  const assistant = await openAssistant(options, core, openLiveConfig(options));
   const scheduled = await openSchedule(options, core, releases);
   const { schedule } = scheduled;
   const tools = openTools(options, core, assistant, schedule, releases);
@@ -85,6 +86,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const commands = chatCommands(core, assistant, api, schedule);
   const hands = { tools: tools.tools, source: mcp.tools, commands, artifacts, tasks };
   const lanes = new Lanes(options, core, assistant, status, hands);
+  await followConfig(options, assistant.live, releases);
   status.status.enter("ready");
   // Whoever waits for the gateway hears of it first.
   setImmediate(mcp.start);

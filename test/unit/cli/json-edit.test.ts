@@ -4,6 +4,7 @@ import fc from "fast-check";
 import JSON5 from "json5";
 import { withValue } from "../../../src/config/document/json-edit.js";
 import { readJson } from "../../../src/config/document/json-walk.js";
+import { fuzzOptions } from "../../support/fuzz.js";
 
 const key = fc.constantFrom("a", "b", "c", "long key", "$id", "ü", '"', "'", "__proto__");
 const plain = fc.oneof(fc.string(), fc.integer(), fc.double({ noNaN: true }), fc.boolean(), fc.constant(null));
@@ -74,10 +75,10 @@ const commentsOf = (text: string): string[] =>
     .comments.map(({ start, end }) => /#\d+#/.exec(text.slice(start, end))?.[0] ?? "")
     .sort();
 
-test("what people write is read as the JSON5 library reads it", () => {
+test("what people write is read as the JSON5 library reads it", (t) => {
   fc.assert(
     fc.property(config, (text) => assert.deepEqual(treeOf(text).root.value, JSON5.parse(text))),
-    { numRuns: 500 },
+    fuzzOptions(t, 500),
   );
   const marks = fc.array(
     fc.constantFrom("{", "}", "[", "]", ",", ":", '"', "'", "a", "1", "-", ".", "//", "/*", "*/", "\n", "\\", "true"),
@@ -95,11 +96,11 @@ test("what people write is read as the JSON5 library reads it", () => {
       if (expected === undefined) assert.ok("fault" in found, text);
       else assert.deepEqual("fault" in found ? found.fault : found.root.value, expected.value);
     }),
-    { numRuns: 1000 },
+    fuzzOptions(t, 1000),
   );
 });
 
-test("any change keeps every comment and every other value", () => {
+test("any change keeps every comment and every other value", (t) => {
   const value = fc.option(fc.jsonValue({ maxDepth: 3 }), { nil: undefined });
   fc.assert(
     fc.property(config, fc.array(key, { minLength: 1, maxLength: 3 }), value, (text, path, wanted) => {
@@ -110,11 +111,11 @@ test("any change keeps every comment and every other value", () => {
       assert.deepEqual(JSON5.parse(changed), expected.root, changed);
       assert.deepEqual(commentsOf(changed), commentsOf(text), changed);
     }),
-    { numRuns: 1000 },
+    fuzzOptions(t, 1000),
   );
 });
 
-test("a change of plain JSON leaves plain JSON", () => {
+test("a change of plain JSON leaves plain JSON", (t) => {
   const object = fc.dictionary(key, fc.jsonValue({ maxDepth: 3 }), { noNullPrototype: true });
   fc.assert(
     fc.property(
@@ -132,7 +133,7 @@ test("a change of plain JSON leaves plain JSON", () => {
         JSON.parse(withValue(added, path, undefined));
       },
     ),
-    { numRuns: 300 },
+    fuzzOptions(t, 300),
   );
 });
 
