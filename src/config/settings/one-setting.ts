@@ -106,9 +106,26 @@ async function addedProblems(raw: JsonObject, edit: ConfigEdit, around: Around):
   return after.problems.filter((problem) => !before.problems.includes(problem));
 }
 
+/** As people write it: below conversions, which take more than they should, stands what is meant. */
+const asWritten: z.core.ToJSONSchemaParams = {
+  io: "input",
+  unrepresentable: "any",
+  override({ zodSchema, jsonSchema }) {
+    if (
+      zodSchema instanceof z.ZodPipe &&
+      zodSchema.in instanceof z.ZodTransform &&
+      zodSchema.out instanceof z.ZodType
+    ) {
+      const { $schema: _, ...meant } = z.toJSONSchema(zodSchema.out, asWritten);
+      Object.assign(jsonSchema, meant);
+    }
+    if (zodSchema instanceof z.ZodDefault) jsonSchema.default ??= Reflect.get(zodSchema.def, "defaultValue");
+  },
+};
+
 /** For editors: what a config file can hold, without any default that could be a secret. */
 export function jsonSchemaOf(schema: z.ZodType): JsonObject {
-  const found: JsonObject = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const found: JsonObject = z.toJSONSchema(schema, asWritten);
   const properties = isObject(found.properties) ? found.properties : {};
   const cleaned = withoutDefaults({ ...found, properties: { $schema: { type: "string" }, ...properties } }, false);
   return isObject(cleaned) ? cleaned : {};

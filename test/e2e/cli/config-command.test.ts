@@ -40,7 +40,7 @@ test("config get, set and unset work on single keys, keep comments, and refuse w
   const wrong = await said("set", "agents.defaults.modle", "x");
   assert.deepEqual(
     [wrong.code, wrong.stderr],
-    [78, 'The config has no key "agents.defaults.modle". Did you mean "agents.defaults.model"?'],
+    [78, 'maxclaw: The config has no key "agents.defaults.modle". Did you mean "agents.defaults.model"?'],
   );
   for (const [key, value, why] of [
     ["agents.defaults.maxTokens", "many", /agents.defaults.maxTokens: expected a number, got a text/],
@@ -95,7 +95,12 @@ test("config schema is a JSON schema without defaults of secrets, and the file m
   const schema = JSON.parse(stdout);
   assert.equal(schema.type, "object");
   assert.equal(schema.properties.$schema.type, "string");
-  assert.equal(schema.properties.gateway.properties.port.default, 18890);
+  assert.deepEqual(schema.properties.gateway.properties.port, {
+    default: 18890,
+    type: "integer",
+    minimum: 0,
+    maximum: 65535,
+  });
   assert.equal(schema.properties.gateway.properties.token.default, undefined);
   assert.equal((await cli.run(["config", "check"])).code, 0);
 });
