@@ -9,19 +9,12 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
-RUN npm run build && npm prune --omit=dev
+RUN npm install --global --prefix /opt/maxclaw "./$(npm pack --silent)"
 
 FROM node:24-slim
 ENV NODE_ENV=production MAXCLAW_HOME=/data
-WORKDIR /app
-COPY --from=build /app/package.json /app/config.example.json /app/SECURITY.md /app/LICENSE ./
-COPY --from=build /app/node_modules ./node_modules
-COPY --from=build /app/bin ./bin
-COPY --from=build /app/dist/src ./dist/src
-COPY --from=build /app/dist/web ./dist/web
-COPY --from=build /app/skills ./skills
-COPY --from=build /app/examples ./examples
-RUN ln -s /app/bin/maxclaw.js /usr/local/bin/maxclaw && mkdir -m 0700 /data && chown node:node /data
+COPY --from=build /opt/maxclaw /opt/maxclaw
+RUN ln -s /opt/maxclaw/bin/maxclaw /usr/local/bin/maxclaw && mkdir -m 0700 /data && chown node:node /data
 USER node
 VOLUME /data
 EXPOSE 18890

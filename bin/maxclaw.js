@@ -1,4 +1,9 @@
 #!/usr/bin/env node
-import { main } from "../dist/src/cli/main.js";
+// In a checkout what the compiler has made of the sources; in a package the bundle of it.
+import { existsSync } from "node:fs";
 
-await main(process.argv.slice(2));
+const built = new URL("../dist/", import.meta.url);
+const compiled = new URL("src/cli/start.js", built);
+const { start } = await import(existsSync(compiled) ? compiled : new URL("bundle/start.js", built));
+
+await start(process.argv.slice(2));

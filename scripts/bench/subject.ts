@@ -67,7 +67,7 @@ async function spawnGateway(
     ...more,
   };
   await writeFile(join(home, "config.json"), JSON.stringify(config), { mode: 0o600 });
-  return spawn(process.execPath, [join(root, "bin/maxclaw.js"), "gateway", "-p", "0"], {
+  return spawn(process.execPath, [join(root, "scripts/bench/bundled.mjs"), "gateway", "-p", "0"], {
     env: { ...process.env, MAXCLAW_HOME: home },
     stdio: ["ignore", "pipe", "ignore"],
   });

@@ -1,7 +1,15 @@
 import { ConfigError, messageOf } from "../errors.js";
 
 /** What scripts and service managers see. */
-export const exitCodes = { ok: 0, failure: 1, usage: 2, unchecked: 3, damaged: 65, config: 78 } as const;
+export const exitCodes = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  unchecked: 3,
+  damaged: 65,
+  unavailable: 69,
+  config: 78,
+} as const;
 
 /** A command that failed in a way it has words for. */
 export class CommandError extends Error {

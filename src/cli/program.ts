@@ -1,14 +1,18 @@
 import { Command } from "commander";
 import { readVersion } from "../util/version.js";
+import { addPackagesCommands } from "./commands/care/add.js";
 import { addBackupCommand } from "./commands/care/backup.js";
 import { addConfigCommand } from "./commands/care/config.js";
 import { addDoctorCommand } from "./commands/care/doctor.js";
 import { addEventsCommand } from "./commands/care/events.js";
 import { addLedgerCommand } from "./commands/care/ledger.js";
+import { addLogsCommand } from "./commands/care/logs.js";
 import { addMigrateCommand } from "./commands/care/migrate.js";
 import { addRepairCommands } from "./commands/care/repair.js";
 import { addReplayCommand } from "./commands/care/replay.js";
 import { addRestoreCommand } from "./commands/care/restore.js";
+import { addSecurityCommand } from "./commands/care/security.js";
+import { addServiceCommand } from "./commands/care/service.js";
 import { addChannelsCommand } from "./commands/channels.js";
 import { addCronCommand } from "./commands/cron.js";
 import { addDeadCommand } from "./commands/dead.js";
@@ -56,12 +60,16 @@ export function createProgram(): Command {
   addLedgerCommand(program);
   addDeadCommand(program, version);
   addEventsCommand(program);
-  addDoctorCommand(program);
+  addServiceCommand(program);
+  addLogsCommand(program);
+  addDoctorCommand(program, version);
+  addSecurityCommand(program, version);
   addRepairCommands(program);
   addReplayCommand(program);
   addBackupCommand(program, version);
   addRestoreCommand(program);
   addMigrateCommand(program);
+  addPackagesCommands(program);
   program
     .command("version")
     .description("Show the version")

@@ -10,6 +10,8 @@ export interface StatusApi {
   isReady(): boolean;
   /** One sentence why it is not ready; undefined when it is. */
   whyNotReady(): string | undefined;
+  /** One sentence why only a new start can help; undefined while it can go on by itself, as when a disk is full. */
+  whyStuck(): string | undefined;
   /** What the last days have used, today included. */
   usage(days: number): UsageReport;
   ledger(): Promise<readonly LedgerEntry[]>;

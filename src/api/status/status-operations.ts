@@ -31,6 +31,7 @@ export function createStatusOperations(ports: StatusOperationPorts): StatusApi {
     status: ports.status,
     isReady: () => whyNotReady() === undefined,
     whyNotReady,
+    whyStuck: ports.diskProblem,
     usage: (days) => ports.budgets.report(days),
     ledger: () => engine.ledger(),
     ...(ports.holdFiles === undefined ? {} : { holdFiles: ports.holdFiles }),

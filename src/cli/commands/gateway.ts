@@ -38,7 +38,7 @@ function parseGrace(text: string): number {
 
 async function runGateway(context: CommandContext, flags: GatewayFlags, version: string): Promise<void> {
   const { home, loaded } = context;
-  const [{ join }, { createLog }, { loadGateway }, { stopSignals }, { print, printNote }, { listenHost }] =
+  const [{ join }, { createLog }, { loadGateway }, { stopSignals }, { print, printNote }, { listenHost }, news] =
     await Promise.all([
       import("node:path"),
       import("../../pino-log.js"),
@@ -46,8 +46,10 @@ async function runGateway(context: CommandContext, flags: GatewayFlags, version:
       import("../gateway/signals.js"),
       import("../text/output.js"),
       import("../../config/interpret.js"),
+      import("../gateway/service-news.js"),
     ]);
   const { gateway: settings, log: logSettings } = loaded.config;
+  const socket = news.takeServiceSocket(process.env);
   const file = join(home, "logs", "gateway.log");
   const log = createLog({ level: logSettings.level, file, stderr: true, secrets: loaded.secrets });
   const onFault = (error: unknown): void => {
@@ -65,14 +67,17 @@ async function runGateway(context: CommandContext, flags: GatewayFlags, version:
 
   const gateway = await open();
   print(`READY:127.0.0.1:${gateway.address.slice(gateway.address.lastIndexOf(":") + 1)}`);
+  const notifier = socket && (await news.startServiceNews(socket, gateway.api, log));
   const { model, provider, problems } = await gateway.api.status();
   printNote(`Web page: ${gateway.pageUrl}`);
   printNote(`Model:    ${model} (${provider})`);
   for (const problem of problems) log.warn(problem);
 
   log.info("stopping", { signal: await stopped });
+  void notifier?.stopping();
   await gateway.drain(flags.grace * 1000);
   await gateway[Symbol.asyncDispose]();
+  await notifier?.[Symbol.asyncDispose]();
   log.info("stopped");
   log.flush();
 
@@ -91,7 +96,12 @@ async function runGateway(context: CommandContext, flags: GatewayFlags, version:
       });
     } catch (error) {
       const { explainStart } = await import("../gateway/start-failure.js");
-      throw explainStart(error, flags.port ?? settings.port);
+      const explained = explainStart(error, flags.port ?? settings.port);
+      // stderr gets it as the last word of the command; a service may have no stderr that is kept.
+      createLog({ level: "error", file, stderr: false, secrets: loaded.secrets }).error("the gateway did not start", {
+        error: explained,
+      });
+      throw explained;
     }
   }
 }

@@ -72,6 +72,8 @@ const privateNames: ReadonlySet<string> = new Set([
   "logs",
   "terminals",
   "mcp",
+  "packages",
+  "cache",
 ]);
 
 export function createZones(folders: GatewayFolders): Zones {

@@ -16,13 +16,14 @@ const listing = z.object({
 });
 
 /**
- * The models that a provider offers to this key.
+ * The models that a provider offers to this key. `onAnswer` sees the status and the headers of whatever it answers.
  *
  * @throws {Error} with one sentence: what the provider said, without the key
  */
 export async function listModels(
   address: ModelsAddress,
   signal: AbortSignal,
+  onAnswer?: (response: Response) => void,
 ): Promise<readonly { readonly id: string; readonly name: string }[]> {
   const { apiKey } = address;
   const isAnthropic = address.apiFormat === "anthropic";
@@ -37,6 +38,7 @@ export async function listModels(
   let text: string;
   try {
     response = await fetch(url, { headers, signal: scope.signal, redirect: "error" });
+    onAnswer?.(response);
     text = await boundedText(response);
   } catch (cause) {
     const why = scope.signal.aborted ? `no answer within ${limitMs / 1000} s` : reasonOf(cause);

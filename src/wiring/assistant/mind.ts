@@ -1,4 +1,4 @@
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { type Budgets, createBudgets } from "../../budgets/budgets.js";
 import { createCalendar } from "../../budgets/calendar.js";
 import { usageKind } from "../../budgets/counters.js";
@@ -18,13 +18,13 @@ import { isTemplate } from "../../templates/workspace.js";
 import { abortable } from "../../util/async/abortable.js";
 import { shared } from "../../util/async/shared.js";
 import { ownTimeZone } from "../../util/local-time.js";
+import { ownPackage } from "../../util/package-folder.js";
 import type { Core } from "../core/core.js";
 import { budgetsThrough, modelsThrough, skillsThrough } from "../live/through.js";
 import type { GatewayOptions } from "../options.js";
 
 /** Shorter than anybody needs to save a file and send a message. */
 const sharedMs = 50;
-const bundledSkills = fileURLToPath(new URL("../../../../skills", import.meta.url));
 
 /** What the assistant thinks with, and what it knows. */
 export interface Mind {
@@ -67,7 +67,10 @@ async function openBudgets({ log, now = Date.now }: GatewayOptions, core: Core, 
 function openSkills(live: LiveConfig): SkillSource {
   const open = ({ agents, skills }: Config): SkillSource => {
     const { workspace, enableGlobalSkills } = agents.defaults;
-    return createSkillSource(createSkills({ workspace, bundled: bundledSkills, enableGlobalSkills }), skills.default);
+    return createSkillSource(
+      createSkills({ workspace, bundled: join(ownPackage().folder, "skills"), enableGlobalSkills }),
+      skills.default,
+    );
   };
   let inForce = open(live.running);
   live.own({

@@ -65,3 +65,13 @@ export function withoutPython(): string | false {
     return "needs python3";
   }
 }
+
+/** For the `skip` of a test that runs a program of the system. */
+export function withoutProgram(name: string): string | false {
+  try {
+    execFileSync(name, ["--version"], { stdio: "pipe" });
+    return false;
+  } catch {
+    return `needs ${name}`;
+  }
+}

@@ -35,6 +35,7 @@ export function addBackupCommand(program: Command, version: string): void {
           signal,
         ),
       );
+      await rememberBackup(context.home, target);
       if (problem !== undefined) printNote(`maxclaw: ${problem}`);
       if (flags.json) {
         const { files, ...about } = manifest;
@@ -42,6 +43,17 @@ export function addBackupCommand(program: Command, version: string): void {
       }
       printBackup(target, manifest);
     });
+}
+
+/** So that `maxclaw doctor` knows how old the newest one is. A home that cannot be written to has its backup all the same. */
+async function rememberBackup(home: string, file: string): Promise<void> {
+  const [{ writeFile }, { join }, { lastBackupName }] = await Promise.all([
+    import("node:fs/promises"),
+    import("node:path"),
+    import("../../../doctor/checks/home/backups.js"),
+  ]);
+  const text = JSON.stringify({ at: new Date().toISOString(), file });
+  await writeFile(join(home, lastBackupName), `${text}\n`, { mode: 0o600 }).catch(() => undefined);
 }
 
 function printBackup(target: string, { files, leftOut, hasSecrets, placeholders, isLive }: Manifest): void {

@@ -26,6 +26,7 @@ export function memoryStatus(isReady: () => boolean): StatusApi {
       rssBytes: 1,
     }),
     isReady,
+    whyStuck: () => undefined,
     whyNotReady: () => (isReady() ? undefined : "The gateway is draining."),
     metrics: () => "maxclaw_turns_total 1\n",
     usage: () => ({

@@ -1,0 +1,83 @@
+import { homedir, userInfo } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import type { GatewayView, World } from "../../doctor/check.js";
+import { ProviderAnswers } from "../../doctor/provider-answers.js";
+import { messageOf } from "../../errors.js";
+import { examineFiles } from "../../offline/doctor.js";
+import { holderOf } from "../../offline/running-gateway.js";
+import { openManager, withRuntimeFolder } from "../../service/open-manager.js";
+import { createRunProgram } from "../../service/programs.js";
+import { linked } from "../../util/async/linked.js";
+import { within } from "../../util/async/within.js";
+import type { CommandContext } from "../context.js";
+import { connectRunning } from "../gateway/connect.js";
+import { withFiles } from "../gateway/with-files.js";
+
+const answerMs = 10_000;
+const status = z.object({ version: z.string(), pid: z.number(), problems: z.array(z.string()) });
+const pending = z.object({ restart: z.array(z.string()) });
+
+/** What the checks look at, from here. */
+export async function openWorld(
+  context: CommandContext,
+  { version, asksModel }: { readonly version: string; readonly asksModel: boolean },
+): Promise<World> {
+  const { home, loaded } = context;
+  const now = Date.now;
+  const { env } = process;
+  return {
+    ...{ home, version, loaded, env, now, asksModel },
+    gateway: await viewGateway(context),
+    examine: (signal) =>
+      withFiles(context, async (files, held) => {
+        using either = linked(held);
+        signal.addEventListener("abort", () => either.abort(signal.reason), { once: true });
+        return await examineFiles(files, either.signal);
+      }),
+    providers: new ProviderAnswers(loaded.config.providers, now),
+    service: (signal) => viewService(home, signal),
+    backupFolders: [home, join(home, "backups"), env.HOME ?? homedir(), process.cwd()],
+  };
+}
+
+async function viewGateway(context: CommandContext): Promise<GatewayView> {
+  try {
+    return await within(askGateway(context), {
+      ms: answerMs,
+      late: () => new Error(`The gateway that runs does not answer within ${answerMs / 1000} s`),
+    });
+  } catch (error) {
+    return { state: "silent", why: messageOf(error) };
+  }
+}
+
+async function askGateway(context: CommandContext): Promise<GatewayView> {
+  const client = await connectRunning(context);
+  if (client === undefined) {
+    const holder = await holderOf(context.home);
+    if (holder === undefined) return { state: "none" };
+    return { state: "silent", why: `A maxclaw without HTTP (pid ${holder.pid}) uses ${context.home}` };
+  }
+  const now = status.parse(await client.get("/api/status"));
+  // An older one, or one that has no file, does not say.
+  const waiting = await client.get("/api/config/pending").then(
+    (answer) => pending.safeParse(answer).data?.restart,
+    () => undefined,
+  );
+  return { state: "running", address: client.address, ...now, pending: waiting };
+}
+
+async function viewService(home: string, signal: AbortSignal): ReturnType<World["service"]> {
+  const { uid, username: user } = userInfo();
+  const run = createRunProgram(withRuntimeFolder(process.env, uid), signal);
+  const { env } = process;
+  for (const scope of process.platform === "darwin" ? (["user"] as const) : (["user", "system"] as const)) {
+    if (!["linux", "darwin"].includes(process.platform)) return undefined;
+    const manager = openManager({ scope, name: "maxclaw", run, env, homedir: env.HOME ?? homedir(), user, uid });
+    if ((await manager.installedHome().catch(() => undefined)) !== home) continue;
+    const { lines, problems } = await manager.status();
+    return { line: lines[0] ?? manager.file, problems };
+  }
+  return undefined;
+}

@@ -1,0 +1,80 @@
+import type { Check } from "../../doctor/check.js";
+import { type Result, runChecks, scoreOf } from "../../doctor/examine.js";
+import { openContext } from "../context.js";
+import { exitCodes } from "../exit.js";
+import { harmless, print, printJson } from "../text/output.js";
+
+export interface ExamineFlags {
+  readonly config?: string;
+  readonly json?: true;
+  readonly fix?: true;
+  readonly model?: true;
+  readonly offline?: true;
+}
+
+/** `maxclaw doctor`. */
+export async function examine(flags: ExamineFlags, version: string): Promise<void> {
+  const { healthChecks, securityChecks } = await import("../../doctor/all-checks.js");
+  const { health, security } = await look(flags, version, { health: healthChecks, security: securityChecks });
+  const all = [...health, ...security];
+  const score = scoreOf(security);
+  if (all.some(({ level }) => level === "fail")) process.exitCode = exitCodes.failure;
+  if (flags.json)
+    return printJson({
+      ok: process.exitCode === undefined,
+      version,
+      findings: health,
+      security: { score, findings: security },
+    });
+  for (const one of health) show(one);
+  print(`\nSecurity: ${score} of 100`);
+  for (const one of security) show(one);
+  print(`\n${summary(all)}`);
+}
+
+/** `maxclaw security`. */
+export async function examineSecurity(flags: ExamineFlags, version: string): Promise<void> {
+  const { securityChecks } = await import("../../doctor/all-checks.js");
+  const { security } = await look(flags, version, { health: [], security: securityChecks });
+  const score = scoreOf(security);
+  if (security.some(({ level }) => level === "fail")) process.exitCode = exitCodes.failure;
+  if (flags.json) return printJson({ ok: process.exitCode === undefined, version, score, findings: security });
+  for (const one of security) show(one);
+  print(`\nSecurity: ${score} of 100. ${summary(security)}`);
+}
+
+async function look(
+  { config, fix, model, offline }: ExamineFlags,
+  version: string,
+  checks: { readonly health: readonly Check[]; readonly security: readonly Check[] },
+): Promise<{ readonly health: readonly Result[]; readonly security: readonly Result[] }> {
+  const { openWorld } = await import("./doctor-world.js");
+  const world = await openWorld(await openContext(config), { version, asksModel: model === true });
+  const signal = new AbortController().signal;
+  const options = { fix: fix === true, signal };
+  const chosen = (all: readonly Check[]): readonly Check[] =>
+    all.filter(({ isLive }) => isLive !== true || offline !== true);
+  const [health, security] = await Promise.all([
+    runChecks(chosen(checks.health), world, options),
+    runChecks(chosen(checks.security), world, options),
+  ]);
+  return { health, security };
+}
+
+function show({ check, level, found, todo, fixed }: Result): void {
+  const label = level === "ok" && fixed !== undefined ? "done" : level;
+  print(harmless(`${label.padEnd(4)}  ${check.padEnd(11)}  ${found}`.replaceAll(/\s*\n\s*/g, " ")));
+  const gap = " ".repeat(19);
+  if (fixed !== undefined) print(harmless(`${gap}Done: ${fixed}`));
+  if (todo !== undefined) print(harmless(`${gap}To do: ${todo}`));
+}
+
+function summary(all: readonly Result[]): string {
+  const count = (level: Result["level"]): number => all.filter((one) => one.level === level).length;
+  const [fails, warnings] = [count("fail"), count("warn")];
+  if (fails === 0 && warnings === 0) return "All is well.";
+  const words = [fails === 0 ? [] : [`${fails} to put right`], warnings === 0 ? [] : [`${warnings} to look at`]].flat();
+  const fixable = all.filter(({ isFixable }) => isFixable === true).length;
+  const hint = fixable === 0 ? "" : ` ${fixable} of them by itself: --fix.`;
+  return `${words.join(", ")}.${hint}`;
+}

@@ -1,0 +1,91 @@
+import { mkdtemp, open, rm, stat, statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { messageOf } from "../../../errors.js";
+import type { Check, Finding } from "../../check.js";
+
+const megabyte = 1024 ** 2;
+const tries = 5;
+
+/** Room, and how long the disk takes to keep something: each message waits for that. */
+export const diskCheck: Check = {
+  name: "disk",
+  async run({ home, loaded }) {
+    const { workspace } = loaded.config.agents.defaults;
+    const places = new Map<number, string>();
+    for (const folder of [home, workspace]) {
+      const there = await nearest(folder);
+      const { dev } = await stat(there);
+      if (!places.has(dev)) places.set(dev, there);
+    }
+    const found = await Promise.all([...places.values()].map(roomIn));
+    const isThere = (await nearest(home)) === home;
+    return [...found.flat(), ...(isThere ? await syncTime(home) : [])];
+  },
+};
+
+async function roomIn(folder: string): Promise<readonly Finding[]> {
+  const { bavail, bsize, files, ffree } = await statfs(folder);
+  const free = bavail * bsize;
+  const found = `${Math.floor(free / megabyte)} MB are free for ${folder}`;
+  const todo = "Free some space. While the disk is full the gateway takes no messages";
+  const level = free < 100 * megabyte ? "fail" : free < 1024 * megabyte ? "warn" : "ok";
+  const room: Finding = level === "ok" ? { level, found } : { level, found: `Only ${found}`, todo };
+  // Some file systems count no files.
+  if (files > 0 && ffree < 1000)
+    return [
+      room,
+      {
+        level: "fail",
+        found: `Only ${ffree} more files can be made for ${folder}`,
+        todo: "Remove files that nobody needs",
+      },
+    ];
+  return [room];
+}
+
+/** The one thing that a look writes: a few bytes, which are removed at once. */
+async function syncTime(home: string): Promise<readonly Finding[]> {
+  let folder: string;
+  try {
+    folder = await mkdtemp(join(home, ".doctor-"));
+  } catch (error) {
+    return [{ level: "warn", found: `How long the disk takes was not measured: ${messageOf(error)}` }];
+  }
+  try {
+    const file = await open(join(folder, "probe"), "w", 0o600);
+    const times: number[] = [];
+    try {
+      for (let left = tries; left > 0; left -= 1) {
+        const from = performance.now();
+        await file.write("x".repeat(512));
+        await file.datasync();
+        times.push(performance.now() - from);
+      }
+    } finally {
+      await file.close();
+    }
+    const ms = times.sort((a, b) => a - b)[Math.floor(tries / 2)] ?? 0;
+    const found = `The disk keeps a message in ${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+    if (ms < 200) return [{ level: "ok", found }];
+    return [
+      {
+        level: ms < 2000 ? "warn" : "fail",
+        found: `${found}, which is slow`,
+        todo: "Put the home on a faster disk, not on a network one",
+      },
+    ];
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The folder itself, or the one above that is there. */
+async function nearest(folder: string): Promise<string> {
+  for (let at = folder; ; at = dirname(at)) {
+    const isThere = await stat(at).then(
+      () => true,
+      () => false,
+    );
+    if (isThere || at === dirname(at)) return at;
+  }
+}

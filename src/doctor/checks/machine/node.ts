@@ -1,0 +1,27 @@
+import type { Check, Finding } from "../../check.js";
+
+/** The last day with security fixes, by nodejs.org/about/previous-releases. Odd ones have none for long. */
+const ends: Readonly<Record<number, string>> = {
+  20: "2026-04-30",
+  22: "2027-04-30",
+  24: "2028-04-30",
+  26: "2029-04-30",
+};
+const floor = [20, 19] as const;
+
+export const nodeCheck: Check = {
+  name: "Node",
+  run: async ({ now }) => [nodeFinding(process.versions.node, now())],
+};
+
+export function nodeFinding(version: string, now: number): Finding {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const found = `Node ${version} on ${process.platform} ${process.arch}`;
+  const todo = "Install Node 24 (LTS) or newer, then: maxclaw service install, if it runs as a service";
+  if (major < floor[0] || (major === floor[0] && minor < floor[1]))
+    return { level: "fail", found: `${found} is too old: maxclaw needs ${floor.join(".")}`, todo };
+  const end = ends[major];
+  if (end !== undefined && now > Date.parse(end))
+    return { level: "warn", found: `${found} has had no security fixes since ${end}`, todo };
+  return { level: "ok", found };
+}

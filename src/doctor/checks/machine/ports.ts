@@ -1,0 +1,61 @@
+import { createServer } from "node:net";
+import type { Check, Finding, World } from "../../check.js";
+
+interface Port {
+  /** As the config names it. */
+  readonly key: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The ports of the config are free, or our gateway has them. */
+export const portsCheck: Check = {
+  name: "ports",
+  async run(world) {
+    const { gateway } = world;
+    // Whoever runs has them already, or has said that it does not.
+    if (gateway.state === "running") return [{ level: "ok", found: `The gateway listens on ${gateway.address}` }];
+    if (gateway.state === "silent") return [];
+    const found = await Promise.all(portsOf(world).map(tryPort));
+    return found.flat();
+  },
+};
+
+function portsOf({ loaded }: World): readonly Port[] {
+  const { gateway, channels } = loaded.config;
+  const { telegram, websocket } = channels;
+  return [
+    { key: "gateway.port", host: gateway.token === undefined ? "127.0.0.1" : gateway.host, port: gateway.port },
+    ...(websocket?.enabled === true
+      ? [{ key: "channels.websocket.port", host: websocket.host, port: websocket.port }]
+      : []),
+    ...(telegram?.enabled === true && telegram.webhook.url !== undefined
+      ? [{ key: "channels.telegram.webhook.port", host: telegram.webhook.host, port: telegram.webhook.port }]
+      : []),
+  ].filter(({ port }) => port !== 0);
+}
+
+async function tryPort({ key, host, port }: Port): Promise<readonly Finding[]> {
+  const code = await new Promise<string | undefined>((resolve) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "unknown"));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+  const where = `${host}:${port} (${key})`;
+  switch (code) {
+    case undefined:
+      return [{ level: "ok", found: `${where} is free` }];
+    case "EADDRINUSE":
+      return [
+        {
+          level: "fail",
+          found: `${where} is taken by another program`,
+          todo: `Choose another ${key}, or stop that program`,
+        },
+      ];
+    case "EACCES":
+      return [{ level: "fail", found: `${where} may not be used by this account`, todo: `Choose a ${key} above 1023` }];
+    default:
+      return [{ level: "fail", found: `${where} cannot be listened on (${code})`, todo: `Correct the host of ${key}` }];
+  }
+}

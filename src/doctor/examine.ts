@@ -1,0 +1,73 @@
+import { messageOf } from "../errors.js";
+import { createMask } from "../log/mask.js";
+import { linked } from "../util/async/linked.js";
+import { within } from "../util/async/within.js";
+import type { Check, Finding, Fix, Level, World } from "./check.js";
+
+/** A finding as people and scripts see it: without secrets. */
+export interface Result {
+  readonly check: string;
+  readonly level: Level;
+  readonly found: string;
+  readonly todo?: string;
+  /** `--fix` can put it right. */
+  readonly isFixable?: true;
+  /** What was done about it, or why it could not be. */
+  readonly fixed?: string;
+}
+
+const usualLimitMs = 20_000;
+
+/** Runs all checks at once. Each ends within its limit, and whatever goes wrong in it is its finding. */
+export async function runChecks(
+  checks: readonly Check[],
+  world: World,
+  { fix, signal }: { readonly fix: boolean; readonly signal: AbortSignal },
+): Promise<readonly Result[]> {
+  const mask = createMask(world.loaded.secrets);
+  const found = await Promise.all(checks.map(async (check) => ({ check, findings: await look(check, world, signal) })));
+  const results: Result[] = [];
+  // One after the other: what one has mended, the next one may need.
+  for (const { check, findings } of found)
+    for (const { level, found: text, todo, fix: cure } of findings) {
+      const fixed = fix && cure !== undefined && level !== "ok" ? await mend(cure) : undefined;
+      results.push({
+        check: check.name,
+        level: fixed?.isDone === true ? "ok" : level,
+        found: mask(text),
+        ...(todo === undefined || fixed?.isDone === true ? {} : { todo: mask(todo) }),
+        ...(cure !== undefined && level !== "ok" && fixed === undefined ? { isFixable: true } : {}),
+        ...(fixed === undefined ? {} : { fixed: mask(fixed.text) }),
+      });
+    }
+  return results;
+}
+
+async function look(check: Check, world: World, parent: AbortSignal): Promise<readonly Finding[]> {
+  const ms = check.limitMs ?? usualLimitMs;
+  using scope = linked(parent);
+  const late = (): Error => new Error(`no answer within ${ms / 1000} s`);
+  try {
+    return await within(check.run(world, scope.signal), { ms, signal: parent, late });
+  } catch (error) {
+    parent.throwIfAborted();
+    return [{ level: "fail", found: `This could not be checked: ${messageOf(error)}` }];
+  } finally {
+    scope.abort();
+  }
+}
+
+async function mend({ does, apply }: Fix): Promise<{ readonly isDone: boolean; readonly text: string }> {
+  try {
+    await apply();
+    return { isDone: true, text: does };
+  } catch (error) {
+    return { isDone: false, text: `${does} failed: ${messageOf(error)}` };
+  }
+}
+
+/** From 100 down: 20 for each failure, 5 for each warning, never below 0. */
+export function scoreOf(results: readonly Pick<Result, "level">[]): number {
+  const count = (level: Level): number => results.filter((one) => one.level === level).length;
+  return Math.max(0, 100 - 20 * count("fail") - 5 * count("warn"));
+}

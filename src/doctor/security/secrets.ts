@@ -1,0 +1,38 @@
+import { readFile } from "node:fs/promises";
+import { openKey } from "../../providers/catalogue/presets.js";
+import type { Check, Finding } from "../check.js";
+
+/** Where keys and tokens are kept, and how they travel. */
+export const secretsCheck: Check = {
+  name: "secrets",
+  async run({ loaded, home }) {
+    const { path, secrets, config } = loaded;
+    const found: Finding[] = [];
+    const text = path === undefined ? "" : await readFile(path, "utf8").catch(() => "");
+    const inFile = secrets.filter((secret) => text.includes(JSON.stringify(secret).slice(1, -1))).length;
+    if (inFile > 0)
+      found.push({
+        level: "warn",
+        found: `${path} holds ${inFile === 1 ? "a secret" : `${inFile} secrets`}, which are shown to whoever sees the file`,
+        todo: `Write them as \${NAME}, and their values into ${home}/secrets.json`,
+      });
+    for (const [name, settings] of Object.entries(config.providers)) {
+      const open = openKey(name, settings);
+      if (open !== undefined) found.push({ level: "fail", found: open });
+    }
+    for (const [name, { url, headers }] of Object.entries(config.tools.mcpServers))
+      if (url !== undefined && isOpenWay(url) && Object.keys(headers).length > 0)
+        found.push({
+          level: "fail",
+          found: `tools.mcpServers.${name} sends its headers over http://, where everybody on the way can read them`,
+          todo: "Use https://",
+        });
+    return found.length > 0 ? found : [{ level: "ok", found: "No secret is in the config file" }];
+  },
+};
+
+function isOpenWay(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return protocol === "http:" && !/^(localhost|127\.|\[::1\]$)/.test(hostname);
+}
