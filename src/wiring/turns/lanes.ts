@@ -111,13 +111,16 @@ function openAgentOf(
   { status }: OpenedStatus,
   hands: Hands,
 ): ReturnType<typeof createAgent> {
-  const { agents, memory, events } = options.config.config;
+  const { agents, events } = options.config.config;
+  const { live } = assistant;
   const { maxToolIterations, quietMs, quietAfter } = agents.defaults;
   return createAgent(agentPorts(options, core, assistant, status, hands), {
     maxIterations: maxToolIterations,
     maxModelAttempts: 3,
     retryDelayMs: options.pauses?.modelRetryMs ?? 1000,
-    titles: memory.titles !== "off",
+    get titles() {
+      return live.running.memory.titles !== "off";
+    },
     quiet: { ms: quietMs, after: quietAfter },
     clock: createClock(assistant.mind.budgets.calendar.timeZone),
     ...events,

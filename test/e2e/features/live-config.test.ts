@@ -140,6 +140,23 @@ test("a budget and a rule of the file count from the next message on", async () 
   assert.equal((await place.gateway.ask("hello")).response, "test-model answers");
 });
 
+test("titles are given as the file says now", async () => {
+  await using place = await start();
+  const titleOf = async (key: string) => {
+    await place.gateway.ask("What is a title?", { key });
+    const { sessions } = await place.api.listSessions({ limit: 10, offset: 0 });
+    return sessions.find((one) => one.key === key)?.title;
+  };
+  assert.equal(await titleOf("webui:first"), "What is a title?");
+  await place.write({ memory: { titles: "off" } });
+  await soon(
+    () => place.gateway.log.lines.some((line) => JSON.stringify(line).includes("memory.titles")),
+    "the change",
+  );
+  assert.equal(await titleOf("webui:second"), undefined);
+  assert.deepEqual((await place.status()).config?.restart, []);
+});
+
 test("a channel that is switched off stops, and goes on once it is switched on again", async () => {
   await using place = await start();
   await soon(async () => (await place.status()).channels[0]?.state === "connected", "the channel");
