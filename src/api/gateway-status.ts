@@ -41,6 +41,17 @@ export interface GatewayStatus {
   readonly channels: readonly ChannelStatus[];
   /** What is wrong or off, each as one sentence: config sections, channels that do not exist yet, a full disk. */
   readonly problems: readonly string[];
+  /** What the config file says and the gateway does not do yet; `problems` says the same in words. */
+  readonly config?:
+    | {
+        /** Absent where there is no file. */
+        readonly path?: string | undefined;
+        /** Settings that count from the next start on, e.g. `channels.telegram.token`. */
+        readonly restart: readonly string[];
+        /** Why the file as it is now is not used, while the gateway goes on with what it had. */
+        readonly problem?: string | undefined;
+      }
+    | undefined;
   /** Tools that are not offered, and what to install for them. */
   readonly missing: readonly string[];
   /** Of commands. */

@@ -69,9 +69,12 @@ export async function deliverOutbound(options: DeliveryOptions, signal: AbortSig
   };
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });
-  const queues = new Map(
-    [...options.channels.keys()].map((name) => [name, new PQueue({ concurrency: options.parallel ?? 32 })]),
-  );
+  const queues = new Map<string, PQueue>();
+  const queueOf = (channel: string): PQueue => {
+    const queue = queues.get(channel) ?? new PQueue({ concurrency: options.parallel ?? 32 });
+    queues.set(channel, queue);
+    return queue;
+  };
   try {
     // The attempts are counted here, because those that showed nothing are not limited by their number alone.
     const limits = { parallel: lanesAtWork };
@@ -80,10 +83,9 @@ export async function deliverOutbound(options: DeliveryOptions, signal: AbortSig
       limits,
       async (delivery) => {
         const { channel } = delivery.work.body;
-        const queue = queues.get(channel);
         const sender = options.channels.get(channel);
-        if (queue === undefined || sender === undefined) return await keepForChannel(delivery, signal);
-        await queue.add(() =>
+        if (sender === undefined) return await keepForChannel(delivery, signal);
+        await queueOf(channel).add(() =>
           signal.aborted ? delivery.release() : deliverInLife(delivery, sender, options, sending.signal),
         );
       },

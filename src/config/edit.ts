@@ -3,7 +3,8 @@ import { dirname, extname } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { isMissing } from "../util/error-code.js";
 import { replaceFile } from "../util/files/replace-file.js";
-import { findJsonFault } from "./faults/json-fault.js";
+import { NotAnObject, withValue } from "./document/json-edit.js";
+import { readJson } from "./document/json-walk.js";
 import { isObject } from "./substitute.js";
 
 /** One key of a config file; without a value it is taken away. */
@@ -14,7 +15,7 @@ export interface ConfigEdit {
 
 /**
  * Changes single keys of a config file, or makes the file. Everything else keeps its value and its order, variables such
- * as `${NAME}` and the comments of YAML included. The new file replaces the old one as a whole, readable by its owner only.
+ * as `${NAME}` and comments included. The new file replaces the old one as a whole, readable by its owner only.
  *
  * @throws {ConfigError} when the file cannot be understood, or not be written again without loss; it is left alone then
  */
@@ -44,38 +45,25 @@ async function readText(file: string): Promise<string | undefined> {
 }
 
 function parseJson(file: string, text: string): object {
-  const fault = findJsonFault(text);
-  if (fault !== undefined)
-    throw new ConfigError(
-      `${file} cannot be read, line ${fault.line}, column ${fault.column}: ${fault.message}. It was left unchanged.`,
-    );
-  const root: unknown = JSON.parse(text);
-  if (!isObject(root)) throw new ConfigError(`${file} is not an object. It was left unchanged.`);
-  return root;
+  const tree = readJson(text);
+  if ("fault" in tree) {
+    const { line, column, message } = tree.fault;
+    throw new ConfigError(`${file} cannot be read, line ${line}, column ${column}: ${message}. It was left unchanged.`);
+  }
+  const { value } = tree.root;
+  if (!isObject(value)) throw new ConfigError(`${file} is not an object. It was left unchanged.`);
+  return value;
 }
 
 function editJson(file: string, text: string, edits: readonly ConfigEdit[]): string {
-  const root = parseJson(file, text);
-  const lost = numberThatWouldChange(text);
-  if (lost !== undefined)
-    throw new ConfigError(`${file} holds the number ${lost}, which is too long to be kept. Put it in quotes first.`);
-  for (const { path, value } of edits) {
-    const parents = path.slice(0, -1);
-    const key = path.at(-1) ?? "";
-    let parent = root;
-    for (const [depth, name] of parents.entries()) {
-      const inner = Reflect.get(parent, name) ?? {};
-      if (!isObject(inner))
-        throw new ConfigError(
-          `${file}: ${parents.slice(0, depth + 1).join(".")} is not an object. It was left unchanged.`,
-        );
-      Reflect.set(parent, name, inner);
-      parent = inner;
-    }
-    if (value === undefined) Reflect.deleteProperty(parent, key);
-    else Reflect.set(parent, key, value);
+  parseJson(file, text);
+  try {
+    const changed = edits.reduce((now, { path, value }) => withValue(now, path, value), text);
+    return changed.endsWith("\n") ? changed : `${changed}\n`;
+  } catch (error) {
+    if (!(error instanceof NotAnObject)) throw error;
+    throw new ConfigError(`${file}: ${error.message}. It was left unchanged.`, { cause: error });
   }
-  return `${JSON.stringify(root, undefined, 2)}\n`;
 }
 
 async function editYaml(file: string, text: string, edits: readonly ConfigEdit[]): Promise<string> {
@@ -97,10 +85,4 @@ async function editYaml(file: string, text: string, edits: readonly ConfigEdit[]
 
 function at(root: unknown, path: readonly string[]): unknown {
   return path.reduce((value, key) => (isObject(value) ? value[key] : undefined), root);
-}
-
-/** Ids of more than 15 digits come back from JSON as other ones. */
-function numberThatWouldChange(text: string): string | undefined {
-  const outside = text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
-  return (outside.match(/-?\d{16,}/g) ?? []).find((digits) => String(Number(digits)) !== digits);
 }

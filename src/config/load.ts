@@ -3,7 +3,8 @@ import { homedir } from "node:os";
 import { extname, join } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { isMissing } from "../util/error-code.js";
-import { type Fault, findJsonFault, findLineAndColumn } from "./faults/json-fault.js";
+import { readJson } from "./document/json-walk.js";
+import { type Fault, findLineAndColumn } from "./faults/fault.js";
 import { findModeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
 import { isObject, type JsonObject } from "./substitute.js";
@@ -102,7 +103,8 @@ function parseJson(text: string): Parsed {
   try {
     return { value: JSON.parse(text) };
   } catch {
-    return { fault: findJsonFault(text) ?? { line: 1, column: 1, message: "this is not JSON" } };
+    const tree = readJson(text);
+    return "fault" in tree ? tree : { value: tree.root.value };
   }
 }
 

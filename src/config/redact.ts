@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import { readJson } from "./document/json-walk.js";
 import { isSecretKey } from "./faults/wording.js";
 import { isObject } from "./substitute.js";
 
@@ -33,16 +34,14 @@ export async function redactConfig(path: string, text: string): Promise<Redacted
     for (const keys of secretsIn(value)) document.setIn(keys, nameFor(keys));
     return { text: document.toString(), placeholders };
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ""));
-  } catch {
-    return undefined;
-  }
+  const tree = readJson(text.replace(/^\uFEFF/, ""));
+  if ("fault" in tree) return undefined;
+  const { value } = tree.root;
   const secrets = [...secretsIn(value)];
   for (const keys of secrets) put(value, keys, nameFor(keys));
-  // As it is, comments and spaces of its writer included, where nothing has to be replaced.
-  return { text: secrets.length === 0 ? text : `${JSON.stringify(value, undefined, 2)}\n`, placeholders };
+  // As it is where nothing has to be replaced; but nobody can tell what a comment holds.
+  const isKept = secrets.length === 0 && tree.comments.length === 0;
+  return { text: isKept ? text : `${JSON.stringify(value, undefined, 2)}\n`, placeholders };
 }
 
 /** Where secrets stand that are written out. */

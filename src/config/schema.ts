@@ -277,6 +277,8 @@ export const absentChannels: readonly string[] = [
 
 /** Keys that the Go maxclaw wrote into every file and that steer nothing here: dropped without a word. */
 export const silentKeys: Readonly<Record<string, readonly string[]>> = {
+  // Where an editor finds what may stand here.
+  "": ["$schema"],
   events: ["ringSize"],
   "tools.web.fetch": [
     "nodePath",

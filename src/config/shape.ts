@@ -3,6 +3,12 @@ import { configSchema } from "./schema.js";
 
 /** The keys that may stand at a path of the config; undefined where names are free or nothing may be nested. */
 export function keysAt(path: readonly PropertyKey[]): readonly string[] | undefined {
+  const found = schemaAt(path);
+  return found instanceof z.ZodObject ? Object.keys(found.shape) : undefined;
+}
+
+/** What may stand at a path of the config; undefined where nothing may. `isBare`: below defaults and conversions. */
+export function schemaAt(path: readonly PropertyKey[], isBare = true): unknown {
   let schema: unknown = configSchema;
   for (const key of path) {
     const inner = unwrapped(schema);
@@ -11,8 +17,7 @@ export function keysAt(path: readonly PropertyKey[]): readonly string[] | undefi
     else if (inner instanceof z.ZodArray) schema = inner.element;
     else return undefined;
   }
-  const found = unwrapped(schema);
-  return found instanceof z.ZodObject ? Object.keys(found.shape) : undefined;
+  return isBare ? unwrapped(schema) : schema;
 }
 
 /** Every key that holds a value, as `a.b`, with `*` for free names and `[]` for the entries of a list. */

@@ -25,7 +25,7 @@ const minuteMs = 60_000;
 /** Past that those who have been silent for a minute are forgotten. */
 const manyRows = 5000;
 
-export function createRateLimiter(limits: RateLimits, options: { readonly now: () => number }): RateLimiter {
+export function createRateLimiter(limits: () => RateLimits, options: { readonly now: () => number }): RateLimiter {
   const { now } = options;
   const rows = new Map<string, Row>();
 
@@ -40,14 +40,14 @@ export function createRateLimiter(limits: RateLimits, options: { readonly now: (
   };
 
   const waitOf = ({ times }: Row, limit: number): number => {
-    const [oldest] = times;
-    if (limit === 0 || oldest === undefined || times.length < limit) return 0;
+    const oldest = limit === 0 ? undefined : times.at(-limit);
+    if (oldest === undefined) return 0;
     return Math.max(0, oldest + minuteMs - now());
   };
 
   const both = (sender: string, chat: string): readonly (readonly [Row, number])[] => [
-    [rowOf(`sender ${sender}`), limits.sender],
-    [rowOf(`chat ${chat}`), limits.chat],
+    [rowOf(`sender ${sender}`), limits().sender],
+    [rowOf(`chat ${chat}`), limits().chat],
   ];
 
   return {
@@ -61,7 +61,7 @@ export function createRateLimiter(limits: RateLimits, options: { readonly now: (
       for (const [row, limit] of both(sender, chat)) {
         if (limit === 0) continue;
         row.times.push(now());
-        if (row.times.length > limit) row.times.shift();
+        row.times.splice(0, row.times.length - limit);
         row.wasTold = false;
       }
       return undefined;

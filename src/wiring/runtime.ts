@@ -11,6 +11,7 @@ import { type OpenedSchedule, openSchedule } from "./background/schedule.js";
 import { openTasks } from "./background/tasks.js";
 import { openTelemetry } from "./background/telemetry.js";
 import { type Core, openCore } from "./core/core.js";
+import { followConfig, openLiveConfig } from "./live/live.js";
 import { openOperations } from "./operations/operations.js";
 import { openStatus } from "./operations/status.js";
 import { type GatewayOptions, isWorking } from "./options.js";
@@ -59,7 +60,7 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
 async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoor | undefined): Promise<Runtime> {
   const options = given.config.config.extensions.length === 0 ? given : await withExtensions(given, releases);
   const core = await openCore(options, releases);
-  const assistant = await openAssistant(options, core);
+  const assistant = await openAssistant(options, core, openLiveConfig(options));
   const scheduled = await openSchedule(options, core, releases);
   const { schedule } = scheduled;
   const tools = openTools(options, core, assistant, schedule, releases);
@@ -87,6 +88,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const commands = chatCommands(core, assistant, api, schedule);
   const hands = { tools: tools.tools, source: mcp.tools, commands, artifacts, tasks, onModelAnswered };
   const lanes = new Lanes(options, core, assistant, status, hands);
+  await followConfig(options, assistant.live, releases);
   status.status.enter("ready");
   // Whoever waits for the gateway hears of it first.
   setImmediate(mcp.start);

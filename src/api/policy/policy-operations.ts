@@ -9,7 +9,7 @@ export interface PolicyPorts {
   readonly questions: OpenQuestions;
   readonly answers: Answers;
   readonly grants: Grants;
-  readonly policyConfig: Pick<PolicyView, "executionMode" | "rules">;
+  readonly policyConfig: () => Pick<PolicyView, "executionMode" | "rules">;
 }
 
 const statusOf: Readonly<Record<Extract<AnswerOutcome, { status: "refused" }>["code"], number>> = {
@@ -47,7 +47,7 @@ export function createPolicyOperations(
       throw new RequestError(outcome.reason, { status: statusOf[outcome.code], code: outcome.code });
     },
 
-    policy: () => ({ ...policyConfig, grants: grants.list() }),
+    policy: () => ({ ...policyConfig(), grants: grants.list() }),
 
     async revokeGrant(id) {
       const revoked = await grants.revoke(id);

@@ -15,8 +15,18 @@ export class ChannelStates {
 
   /** `off`: channels that are switched on and cannot be used, each with why. */
   constructor(off: ReadonlyMap<string, string>, logEvent: (event: EventDraft) => void) {
-    for (const [name, reason] of off) this.#states.set(name, { name, state: "off", reason });
+    for (const [name, reason] of off) this.turnOff(name, reason);
     this.#logEvent = logEvent;
+  }
+
+  /** It is switched on and cannot be used. */
+  turnOff(name: string, reason: string): void {
+    this.#states.set(name, { name, state: "off", reason });
+  }
+
+  /** It is switched off. */
+  forget(name: string): void {
+    this.#states.delete(name);
   }
 
   list(): readonly ChannelStatus[] {

@@ -3,7 +3,7 @@ import type { Pairing } from "../../policy/pairing.js";
 /** What is asked about guests and the files that shape the assistant. */
 export interface GuestPorts {
   /** Sections of the config. */
-  readonly channels: Readonly<Record<string, ChannelSection | undefined>>;
+  readonly channels: () => Readonly<Record<string, ChannelSection | undefined>>;
   readonly heartbeat: { readonly enabled: boolean; readonly chat?: string | undefined };
   readonly pairing: Pick<Pairing, "list">;
   readonly contextFiles: { load(): Promise<ShapingFiles> };
@@ -56,7 +56,7 @@ const missingGuestsFile =
 function hasGuests({ channels, pairing, isOwner }: GuestPorts): boolean {
   const isGuest = (channel: string, sender: string): boolean => !isOwner(channel, sender);
   if (pairing.list().paired.some(({ channel, senderId }) => isGuest(channel, senderId))) return true;
-  return Object.entries(channels).some(([name, channel]) => {
+  return Object.entries(channels()).some(([name, channel]) => {
     if (channel === undefined || !channel.enabled) return false;
     const { allowGroups = [], allowFrom } = channel;
     return allowGroups.length > 0 || allowFrom.some((sender) => isGuest(name, sender));

@@ -21,6 +21,7 @@ export interface StatusPorts {
   readonly channels: { list(): readonly ChannelStatus[] };
   readonly chats: ChatsAtWork;
   readonly sandbox: () => GatewayStatus["sandbox"];
+  readonly config: () => GatewayStatus["config"];
   /** What each part says is wrong with it, as sentences. */
   readonly problems: readonly (() => readonly string[])[];
   /** What is wrong with where session documents are. */
@@ -52,7 +53,7 @@ export class Status {
   }
 
   async read(): Promise<GatewayStatus> {
-    const { facts, engine, models, channels, chats, sandbox } = this.#ports;
+    const { facts, engine, models, channels, chats, sandbox, config } = this.#ports;
     const now = engine.status();
     const { inboundWaiting, outboundWaiting, deadLetters, syncs } = now;
     const providerReason = models.providerReason();
@@ -66,6 +67,7 @@ export class Status {
       channels: channels.list(),
       problems: await this.#problems(now),
       sandbox: sandbox(),
+      config: config(),
       inboundWaiting,
       outboundWaiting,
       deadLetters,

@@ -6,21 +6,22 @@ import { InOrder } from "../../util/async/in-order.js";
 import { isMissing } from "../../util/error-code.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 import { type ConfigEdit, editConfig, readRaw } from "../edit.js";
+import type { LiveConfig } from "../live/live-config.js";
 import { configOf, type LoadedConfig, loadConfig } from "../load.js";
-import { type Config, configSchema } from "../schema.js";
+import { configSchema } from "../schema.js";
 import { findingIn } from "../settle.js";
 import { isObject, type JsonObject } from "../substitute.js";
 import { applied, editsFor } from "./edits.js";
 import { assertMayChange, assertSecretsStay } from "./guarded.js";
-import { inside, isSame, withoutSecrets } from "./hide.js";
+import { inside, withoutSecrets } from "./hide.js";
 
 export interface SettingsFileOptions {
   readonly home: string;
   /** The file of the gateway that runs; undefined where there was none. */
   readonly path: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What the gateway runs with. */
-  readonly running: Config;
+  /** What the gateway does with the file; looked at again, so that what was just written counts. */
+  readonly live: Pick<LiveConfig, "running" | "look">;
 }
 
 export interface ShownSettings {
@@ -36,6 +37,12 @@ export interface ShownSettings {
 export interface ChangedSettings extends ShownSettings {
   /** Where the file is as it was before; absent where nothing changed or there was none. */
   readonly backup?: string | undefined;
+}
+
+interface Looked {
+  readonly shown: ShownSettings;
+  readonly raw: JsonObject;
+  readonly whole: JsonObject;
 }
 
 /** The config file, as people read and change it while the gateway runs. Changes are made one after the other. */
@@ -69,6 +76,11 @@ export class SettingsFile {
   /** The file as it is written, secrets included: for the gateway alone. */
   async raw(): Promise<JsonObject> {
     return (await this.#look()).raw;
+  }
+
+  /** The file over the defaults, secrets included: for who may read the file itself. */
+  async whole(): Promise<JsonObject> {
+    return (await this.#look()).whole;
   }
 
   /** @throws {RequestError} 409 when the file cannot be read */
@@ -108,7 +120,7 @@ export class SettingsFile {
 
   /** Refuses what would be a problem from then on. */
   async #check(raw: JsonObject, edits: readonly ConfigEdit[]): Promise<void> {
-    assertMayChange(edits, this.#options.running.gateway.token !== undefined, this.path);
+    assertMayChange(edits, this.#options.live.running.gateway.token !== undefined, this.path);
     assertSecretsStay(raw, edits);
     const { home, env } = this.#options;
     const before = await configOf(raw, { home, env });
@@ -117,7 +129,7 @@ export class SettingsFile {
     if (added.length > 0) throw refused(`Nothing was changed. ${added.map(findingIn).join(". ")}.`, 400, "bad_request");
   }
 
-  async #look(): Promise<{ readonly shown: ShownSettings; readonly raw: JsonObject }> {
+  async #look(): Promise<Looked> {
     const { config, problems, secrets } = await this.load();
     const root = await readRaw(this.path, []);
     const raw = isObject(root) ? root : {};
@@ -125,9 +137,9 @@ export class SettingsFile {
     const { workspace } = config.agents.defaults;
     const whole = over(over(defaults, { agents: { defaults: { workspace } } }), raw);
     const shown = withoutSecrets(whole, secrets);
-    const restart = [...differences(this.#options.running, config)];
+    const { restart } = await this.#options.live.look();
     const revision = createHash("sha256").update(JSON.stringify(raw)).digest("hex").slice(0, 32);
-    return { raw, shown: { config: isObject(shown) ? shown : {}, revision, restart, problems } };
+    return { raw, whole, shown: { config: isObject(shown) ? shown : {}, revision, restart, problems } };
   }
 
   /** One copy, of the last state: with it a change can be taken back. */
@@ -152,17 +164,6 @@ function over(below: JsonObject, above: JsonObject): JsonObject {
     if (value !== null) merged[key] = isObject(under) && isObject(value) ? over(under, value) : value;
   }
   return merged;
-}
-
-/** The names of settings that differ; of lists and texts as a whole. */
-function* differences(one: unknown, other: unknown, path = ""): Generator<string> {
-  if (isSame(one, other)) return;
-  if (!isObject(one) || !isObject(other)) {
-    yield path;
-    return;
-  }
-  for (const key of new Set([...Object.keys(one), ...Object.keys(other)]))
-    yield* differences(inside(one, key), inside(other, key), path === "" ? key : `${path}.${key}`);
 }
 
 function refused(message: string, status: number, code: string): RequestError {

@@ -1,3 +1,4 @@
+import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Core } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 import { type Channels, openChannels } from "./channels.js";
@@ -13,12 +14,14 @@ export interface Assistant {
   readonly platforms: Channels;
   readonly readers: Readership;
   readonly mind: Mind;
+  /** What all of it is configured with. */
+  readonly live: LiveConfig;
 }
 
-export async function openAssistant(options: GatewayOptions, core: Core): Promise<Assistant> {
-  const people = await openPeople(options, core);
-  const inbound = openInbound(options, core, people);
+export async function openAssistant(options: GatewayOptions, core: Core, live: LiveConfig): Promise<Assistant> {
+  const people = await openPeople(options, core, live);
+  const inbound = openInbound(options, core, people, live);
   const platforms = await openChannels(options, core, inbound.intake);
   const readers = await openReadership(options, core, platforms.channels.keys(), people.isOwner);
-  return { people, inbound, platforms, readers, mind: await openMind(options, core) };
+  return { people, inbound, platforms, readers, mind: await openMind(options, core, live), live };
 }

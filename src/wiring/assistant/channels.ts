@@ -1,8 +1,11 @@
 import { commands } from "../../agent/commands/chat-command.js";
+import type { ChannelStates } from "../../api/status/channel-states.js";
 import { createPreviews, type Previews } from "../../bus/previews.js";
 import type { Shape } from "../../bus/replies.js";
 import type { Channel, OwnChannelContext, ReceivedMessage } from "../../channels/channel.js";
-import { openPlatform, platformNames, shapeOf } from "../../channels/platforms.js";
+import type { PlatformScope } from "../../channels/platform.js";
+import { openPlatform, type PlatformName, platformNames, shapeOf } from "../../channels/platforms.js";
+import type { Config } from "../../config/schema.js";
 import { draft } from "../../events/event.js";
 import type { Intake } from "../../inbound/intake.js";
 import type { Core } from "../core/core.js";
@@ -20,26 +23,35 @@ export interface Channels {
   /** Why channels that the config switches on are off. */
   readonly off: ReadonlyMap<string, string>;
   /** What people should know of channels, as sentences. */
-  readonly problems: readonly string[];
+  readonly problems: () => readonly string[];
+  /** Opens the channels that these sections switch on, and ends those that they switch off. */
+  follow(sections: Config["channels"], connections: ComingAndGoing, states: ChannelStates): Promise<void>;
+}
+
+/** Of a channel's connection. */
+interface ComingAndGoing {
+  begin(channel: Channel): void;
+  end(name: string): Promise<void>;
 }
 
 /** The channels of extensions and of the config. A platform's code is loaded only when its channel is on. */
 export async function openChannels(options: GatewayOptions, core: Core, intake: Intake): Promise<Channels> {
-  const { config, home, log } = options;
+  const { config, log } = options;
   const records = new OpeningRecords(core.engine);
   const forChannel = contextsOf(options, core, intake, records);
   const channels = new Map(addedChannels(options, core, intake, forChannel).map((channel) => [channel.name, channel]));
   const off = new Map<string, string>();
-  const problems: string[] = [];
-  for (const name of platformNames) {
-    const scope = { context: forChannel(name), home, commands: commandMenu, log };
-    const opened = await openPlatform(name, config.config.channels, scope);
+  const problems = new Map<string, readonly string[]>();
+  const added = new Set(channels.keys());
+  const open = async (name: PlatformName, sections: Config["channels"]): Promise<void> => {
+    const opened = await openPlatform(name, sections, scopeOf(options, forChannel(name)));
     if (opened?.channel !== undefined) channels.set(name, opened.channel);
     if (opened?.off !== undefined) off.set(name, opened.off);
-    problems.push(...(opened?.problems ?? []));
+    problems.set(name, opened?.problems ?? []);
     for (const setting of opened?.noted ?? [])
       core.logEvent(draft("settings_changed", { scope: "gateway", ...setting }, { source: "gateway" }));
-  }
+  };
+  for (const name of platformNames) await open(name, config.config.channels);
   const shapes = await loadShapes(channels);
   await records.opened();
   const previews = createPreviews({
@@ -50,7 +62,28 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
     log,
   });
   core.lives.onLeave("previews", (key) => previews.forgetSession(key));
-  return { channels, shapes, previews, off, problems };
+  const follow: Channels["follow"] = async (sections, connections, states) => {
+    for (const name of platformNames.filter((each) => !added.has(each))) {
+      const isWanted = sections[name] !== undefined;
+      if (isWanted === (channels.has(name) || off.has(name))) continue;
+      if (isWanted) {
+        await open(name, sections);
+        await records.opened();
+        const channel = channels.get(name);
+        if (channel !== undefined) connections.begin(channel);
+        else states.turnOff(name, off.get(name) ?? "it cannot be used");
+      } else {
+        await connections.end(name);
+        states.forget(name);
+        for (const known of [channels, off, problems]) known.delete(name);
+      }
+    }
+  };
+  return { channels, shapes, previews, off, problems: () => [...problems.values()].flat(), follow };
+}
+
+function scopeOf({ home, log }: GatewayOptions, context: OwnChannelContext): PlatformScope {
+  return { context, home, commands: commandMenu, log };
 }
 
 type ContextOf = (name: string) => OwnChannelContext;

@@ -4,6 +4,7 @@ import { asksToStop } from "../../agent/questions/interrupt-phrases.js";
 import { OpenQuestions } from "../../agent/questions/open-questions.js";
 import { RunningTurns } from "../../agent/turn/running-turns.js";
 import type { Attachment } from "../../bus/messages.js";
+import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { saveSecrets } from "../../config/secrets-file.js";
 import { type Answers, createAnswers } from "../../inbound/answers.js";
@@ -11,7 +12,7 @@ import { Intake } from "../../inbound/intake.js";
 import { ReceivedFiles } from "../../inbound/received-files.js";
 import { StuckChats } from "../../inbound/stuck-chats.js";
 import { receivedFiles } from "../../policy/locations/zones.js";
-import { createRateLimiter } from "../../policy/rate-limits.js";
+import { createRateLimiter, type RateLimits } from "../../policy/rate-limits.js";
 import type { Core } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 import type { People } from "./people.js";
@@ -25,9 +26,13 @@ export interface Inbound {
   readonly stuck: StuckChats;
 }
 
-export function openInbound(options: GatewayOptions, core: Core, { policy, pairing }: People): Inbound {
+export function openInbound(
+  options: GatewayOptions,
+  core: Core,
+  { policy, pairing }: People,
+  live: LiveConfig,
+): Inbound {
   const { home, log, now = Date.now } = options;
-  const { inbound } = options.config.config;
   const questions = new OpenQuestions();
   const answers = createAnswers({
     questions,
@@ -38,7 +43,8 @@ export function openInbound(options: GatewayOptions, core: Core, { policy, pairi
     },
   });
   const stuck = new StuckChats(now);
-  const rates = createRateLimiter({ sender: inbound.senderPerMinute, chat: inbound.chatPerMinute }, { now });
+  const rates = createRateLimiter(() => ratesOf(live.running), { now });
+  live.own({ sections: ["inbound.senderPerMinute", "inbound.chatPerMinute"], apply() {} });
   const intake = new Intake({
     people: { policy, pairing, rates },
     store: {
@@ -57,6 +63,10 @@ export function openInbound(options: GatewayOptions, core: Core, { policy, pairi
     log,
   });
   return { intake, questions, answers, running: new RunningTurns(), stuck };
+}
+
+function ratesOf({ inbound }: Config): RateLimits {
+  return { sender: inbound.senderPerMinute, chat: inbound.chatPerMinute };
 }
 
 function filesOf({ config: { config }, log }: GatewayOptions, { files, provenance, whyFull }: Core) {

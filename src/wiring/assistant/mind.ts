@@ -3,6 +3,8 @@ import { type Budgets, createBudgets } from "../../budgets/budgets.js";
 import { createCalendar } from "../../budgets/calendar.js";
 import { usageKind } from "../../budgets/counters.js";
 import { counts } from "../../budgets/limits.js";
+import type { LiveConfig } from "../../config/live/live-config.js";
+import type { Config } from "../../config/schema.js";
 import { draft, type EventDraft } from "../../events/event.js";
 import { type ChatMemory, createChatMemory } from "../../memory/chat-memory.js";
 import { type ContextFileLoader, createContextFiles } from "../../memory/files.js";
@@ -18,6 +20,7 @@ import { shared } from "../../util/async/shared.js";
 import { ownTimeZone } from "../../util/local-time.js";
 import { ownPackage } from "../../util/package-folder.js";
 import type { Core } from "../core/core.js";
+import { budgetsThrough, modelsThrough, skillsThrough } from "../live/through.js";
 import type { GatewayOptions } from "../options.js";
 
 /** Shorter than anybody needs to save a file and send a message. */
@@ -33,26 +36,50 @@ export interface Mind {
   readonly chatMemory: ChatMemory;
 }
 
-export async function openMind(options: GatewayOptions, core: Core): Promise<Mind> {
-  const { log, now = Date.now } = options;
-  const { config } = options.config;
-  const { workspace, enableGlobalSkills, timezone } = config.agents.defaults;
+export async function openMind(options: GatewayOptions, core: Core, live: LiveConfig): Promise<Mind> {
+  const { workspace } = options.config.config.agents.defaults;
   const loader = createContextFiles(workspace, { isTemplate });
-  const skills = createSkills({ workspace, bundled: join(ownPackage().folder, "skills"), enableGlobalSkills });
   return {
-    models: openModels(options, core, now),
-    budgets: createBudgets({
-      limits: config.budgets,
-      jobs: { [heartbeatJob]: config.heartbeat.budget },
-      records: await core.engine.records.open(usageKind),
-      calendar: createCalendar(timezone ?? ownTimeZone()),
-      log,
-      now,
-    }),
-    skills: createSkillSource(skills, config.skills.default),
+    models: openModels(options, core, live),
+    budgets: await openBudgets(options, core, live),
+    skills: openSkills(live),
     contextFiles: { load: shared(() => loader.load(), sharedMs) },
     chatMemory: createChatMemory(core.files.kept, core.provenance.markForeign),
   };
+}
+
+/** Counters are records: whoever reads them next goes on from there. */
+async function openBudgets({ log, now = Date.now }: GatewayOptions, core: Core, live: LiveConfig): Promise<Budgets> {
+  const records = await core.engine.records.open(usageKind);
+  const calendar = createCalendar(live.running.agents.defaults.timezone ?? ownTimeZone());
+  const open = ({ budgets: limits, heartbeat }: Config): Budgets =>
+    createBudgets({ limits, jobs: { [heartbeatJob]: heartbeat.budget }, records, calendar, log, now });
+  let inForce = open(live.running);
+  live.own({
+    sections: ["budgets", "heartbeat.budget"],
+    apply(next) {
+      inForce = open(next);
+    },
+  });
+  return budgetsThrough(() => inForce);
+}
+
+function openSkills(live: LiveConfig): SkillSource {
+  const open = ({ agents, skills }: Config): SkillSource => {
+    const { workspace, enableGlobalSkills } = agents.defaults;
+    return createSkillSource(
+      createSkills({ workspace, bundled: join(ownPackage().folder, "skills"), enableGlobalSkills }),
+      skills.default,
+    );
+  };
+  let inForce = open(live.running);
+  live.own({
+    sections: ["skills", "agents.defaults.enableGlobalSkills"],
+    apply(next) {
+      inForce = open(next);
+    },
+  });
+  return skillsThrough(() => inForce);
 }
 
 /** One that somebody else has written and that does not listen to the signal holds up neither a stop nor a chat. */
@@ -63,20 +90,31 @@ function endingWithSignal(provider: Provider): Provider {
   };
 }
 
-function openModels({ config: { config }, added, log }: GatewayOptions, core: Core, now: () => number): Models {
-  return createModels({
-    providers: config.providers,
-    own: added?.providers?.map(endingWithSignal),
-    defaults: config.agents.defaults,
-    prices: config.prices,
-    needsPrices: counts(config.budgets, "usd"),
-    circuits: createCircuits({ now, onChange: (change) => core.logEvent(circuitEvent(change)) }),
-    onConnection: ({ name, ...change }) =>
-      core.logEvent(
-        draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),
-      ),
-    log,
+function openModels({ added, log, now = Date.now }: GatewayOptions, core: Core, live: LiveConfig): Models {
+  const circuits = createCircuits({ now, onChange: (change) => core.logEvent(circuitEvent(change)) });
+  const open = ({ providers, agents, prices, budgets }: Config): Models =>
+    createModels({
+      providers,
+      own: added?.providers?.map(endingWithSignal),
+      defaults: agents.defaults,
+      prices,
+      needsPrices: counts(budgets, "usd"),
+      circuits,
+      onConnection: ({ name, ...change }) =>
+        core.logEvent(
+          draft("connection_state_changed", { peer: "provider", name, ...change }, { source: `provider:${name}` }),
+        ),
+      log,
+    });
+  let inForce = open(live.running);
+  const settings = ["model", "fallbacks", "thinking", "maxTokens", "contextWindow", "temperature"];
+  live.own({
+    sections: ["providers", "prices", "budgets", ...settings.map((name) => `agents.defaults.${name}`)],
+    apply(next) {
+      inForce = open(next);
+    },
   });
+  return modelsThrough(() => inForce);
 }
 
 const circuitStates = { closed: "connected", open: "disconnected", half_open: "reconnecting" } as const;

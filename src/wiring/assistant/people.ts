@@ -1,7 +1,10 @@
+import type { LiveConfig } from "../../config/live/live-config.js";
+import type { Config } from "../../config/schema.js";
 import { createGrants, type Grants } from "../../policy/grants.js";
 import { createPairing, type Pairing } from "../../policy/pairing.js";
 import { createPolicy, type Policy } from "../../policy/policy.js";
 import type { Core } from "../core/core.js";
+import { policyThrough } from "../live/through.js";
 import type { GatewayOptions } from "../options.js";
 
 /** Who may talk, who may have what done, and what they have allowed for always. */
@@ -12,20 +15,17 @@ export interface People {
   readonly isOwner: (channel: string, senderId: string) => boolean;
 }
 
-export async function openPeople(options: GatewayOptions, core: Core): Promise<People> {
+export async function openPeople(options: GatewayOptions, core: Core, live: LiveConfig): Promise<People> {
   const { home, now = Date.now } = options;
-  const { config } = options.config;
-  const { workspace, executionMode } = config.agents.defaults;
   const grants = createGrants(await core.engine.records.open("allow_always"), { now });
-  const policy = createPolicy({
-    executionMode,
-    workspace,
-    home,
-    restrictToWorkspace: config.tools.restrictToWorkspace,
-    owners: config.owners,
-    channels: Object.fromEntries(Object.entries(config.channels).filter(([, channel]) => channel !== undefined)),
-    rules: config.policy.rules,
-    grants,
+  let inForce = policyOf(live.running, home, grants);
+  const policy = policyThrough(() => inForce);
+  live.own({
+    sections: ["policy.rules", "channels.*.allowFrom", "channels.*.allowGroups"],
+    places: ["channels.*"],
+    apply(next) {
+      inForce = policyOf(next, home, grants);
+    },
   });
   return {
     policy,
@@ -36,4 +36,18 @@ export async function openPeople(options: GatewayOptions, core: Core): Promise<P
       return decision.allowed && decision.role === "owner";
     },
   };
+}
+
+function policyOf(config: Config, home: string, grants: Grants): Policy {
+  const { workspace, executionMode } = config.agents.defaults;
+  return createPolicy({
+    executionMode,
+    workspace,
+    home,
+    restrictToWorkspace: config.tools.restrictToWorkspace,
+    owners: config.owners,
+    channels: Object.fromEntries(Object.entries(config.channels).filter(([, channel]) => channel !== undefined)),
+    rules: config.policy.rules,
+    grants,
+  });
 }

@@ -1,10 +1,11 @@
 import { summariseDay } from "../../agent/model/day-summary.js";
 import { startTitles } from "../../agent/model/titles.js";
+import type { Config } from "../../config/schema.js";
 import { draft } from "../../events/event.js";
 import { runDailySummaries } from "../../memory/daily-summary.js";
 import { forgetWithChats } from "../../memory/forget-chats.js";
 import { readOwnersDay } from "../../memory/owners-day.js";
-import type { Releases } from "../../util/async/releases.js";
+import { Releases } from "../../util/async/releases.js";
 import type { Assistant } from "../assistant/assistant.js";
 import { type Core, gatewayKey } from "../core/core.js";
 import { type GatewayOptions, isWorking } from "../options.js";
@@ -16,27 +17,45 @@ export async function startMemory(
   assistant: Assistant,
   releases: Releases,
 ): Promise<void> {
-  const { log } = options;
-  const { memory } = options.config.config;
-  const { readers, mind } = assistant;
-  const { chatMemory, models, budgets } = mind;
-  const { events, engine, sessions, lives } = core;
-  forgetWithChats({ lives, sessions, whoseOf: readers.ofSession, chatMemory });
+  const { readers, mind, live } = assistant;
+  forgetWithChats({
+    lives: core.lives,
+    sessions: core.sessions,
+    whoseOf: readers.ofSession,
+    chatMemory: mind.chatMemory,
+  });
   if (!isWorking(options)) return;
-  if (memory.titles === "model") {
-    const budget = budgets.background;
-    releases.use(startTitles({ bus: events, engine, sessions, lives, chooseModel: models.choose, budget, log }));
-  }
-  if (memory.dailySummary !== "off") await startDailySummaries(options, core, assistant, releases);
+  const start = async (memory: Config["memory"]): Promise<Releases> => {
+    const parts = new Releases(options.log);
+    if (memory.titles === "model") parts.use(openTitles(options, core, assistant));
+    if (memory.dailySummary !== "off") await startDailySummaries(options, core, assistant, memory, parts);
+    return parts;
+  };
+  let atWork = await start(live.running.memory);
+  releases.defer(() => atWork[Symbol.asyncDispose]());
+  live.own({
+    sections: ["memory"],
+    async apply({ memory }) {
+      await atWork[Symbol.asyncDispose]();
+      atWork = await start(memory);
+    },
+  });
+}
+
+function openTitles({ log }: GatewayOptions, core: Core, { mind: { models, budgets } }: Assistant): AsyncDisposable {
+  const { events, engine, sessions, lives } = core;
+  const { background: budget } = budgets;
+  return startTitles({ bus: events, engine, sessions, lives, chooseModel: models.choose, budget, log });
 }
 
 async function startDailySummaries(
   options: GatewayOptions,
   core: Core,
   assistant: Assistant,
+  memory: Config["memory"],
   releases: Releases,
 ): Promise<void> {
-  const { agents, memory } = options.config.config;
+  const { agents } = options.config.config;
   const { readers } = assistant;
   const { models, budgets } = assistant.mind;
   const records = await core.engine.records.open("daily_summary");

@@ -62,7 +62,7 @@ export async function openOperations(
       grants: people.grants,
       questions: inbound.questions,
       answers: inbound.answers,
-      policyConfig: { executionMode, rules: config.policy.rules.map(definedOnly) },
+      policyConfig: () => ({ executionMode, rules: assistant.live.running.policy.rules.map(definedOnly) }),
     },
     intake: inbound.intake,
     files: { uploads: openUploads(options, core), artifacts },
@@ -86,7 +86,7 @@ export async function openOperations(
     },
   });
   handleCommands(core.commands, operations);
-  const settings = createSettings(options, operations);
+  const settings = createSettings(options, operations, assistant.live);
   const api = {
     ...operations,
     ...commandsOver(core.commands),

@@ -9,6 +9,7 @@ import type {
   SettingsApi,
 } from "../../api/settings/settings-api.js";
 import { platformNames } from "../../channels/platforms.js";
+import type { LiveConfig } from "../../config/live/live-config.js";
 import { configOf } from "../../config/load.js";
 import { absentChannels } from "../../config/schema.js";
 import { applied, editsFor } from "../../config/settings/edits.js";
@@ -31,10 +32,10 @@ const maxSessions = 1000;
 type Gateway = Pick<GatewayApi, "status" | "listSessions" | "listQuestions" | "cron">;
 
 /** The settings of the gateway, as a page shows and changes them; undefined where they do not come from a file. */
-export function createSettings(options: GatewayOptions, gateway: Gateway): SettingsApi | undefined {
+export function createSettings(options: GatewayOptions, gateway: Gateway, live: LiveConfig): SettingsApi | undefined {
   const { home, log, config: running, env } = options;
   if (env === undefined) return undefined;
-  const file = new SettingsFile({ home, path: running.path, env, running: running.config });
+  const file = new SettingsFile({ home, path: running.path, env, live });
   const files = new WorkspaceFiles(running.config.agents.defaults.workspace);
   const notifications = new Notifications({
     questions: () => gateway.listQuestions(),

@@ -22,7 +22,7 @@ export function openStatus(
 ): OpenedStatus {
   const { home, version, config: loaded, now = Date.now } = options;
   const { workspace, executionMode } = loaded.config.agents.defaults;
-  const { inbound, mind, people, platforms } = assistant;
+  const { inbound, mind, people, platforms, live } = assistant;
   const { restrictToWorkspace } = loaded.config.tools;
   const { missing } = tools;
   const channels = new ChannelStates(new Map([...switchedOff(options), ...platforms.off]), core.logEvent);
@@ -33,11 +33,12 @@ export function openStatus(
     channels,
     chats: inbound,
     sandbox: tools.sandbox,
+    config: () => live.state,
     problems: [
-      () => loaded.problems.filter(isUnmended),
-      () => platforms.problems,
+      () => live.problems().filter(isUnmended),
+      platforms.problems,
       () => people.policy.problems,
-      guestProblems(options, assistant),
+      guestProblems(assistant),
       () => mind.skills.problems(),
       () => mind.models.problems(),
       () => tools.problems,
@@ -56,10 +57,10 @@ function switchedOff({ config: { off } }: GatewayOptions): ReadonlyMap<string, s
   return new Map(named.flatMap(([name, reason]) => (name === undefined ? [] : [[name, reason] as const])));
 }
 
-function guestProblems({ config: { config } }: GatewayOptions, { people, mind, readers }: Assistant) {
+function guestProblems({ people, mind, readers, live }: Assistant) {
   return createGuestProblems({
-    channels: config.channels,
-    heartbeat: config.heartbeat,
+    channels: () => live.running.channels,
+    heartbeat: live.running.heartbeat,
     pairing: people.pairing,
     contextFiles: mind.contextFiles,
     isOwner: people.isOwner,

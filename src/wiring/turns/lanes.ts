@@ -1,7 +1,6 @@
 import { createAgent } from "../../agent/agent.js";
 import { createClock } from "../../agent/model/context.js";
 import { deliverOutbound } from "../../bus/delivery.js";
-import { superviseChannel } from "../../channels/supervisor.js";
 import type { Handler } from "../../engine/engine.js";
 import { sleep } from "../../util/async/sleep.js";
 import type { Assistant } from "../assistant/assistant.js";
@@ -9,8 +8,8 @@ import type { Core } from "../core/core.js";
 import type { OpenedStatus } from "../operations/status.js";
 import { type GatewayOptions, isWorking } from "../options.js";
 import { agentPorts, type Hands } from "./agent-ports.js";
+import { Connections } from "./connections.js";
 import { type Part, startPart } from "./part.js";
-import { underLease } from "./under-lease.js";
 
 const turnsParallel = 64;
 const maxAttempts = 3;
@@ -28,7 +27,7 @@ export class Lanes {
   readonly #sending = new AbortController();
   readonly #replies: Part;
   readonly #turns: Part;
-  readonly #connections: readonly Part[];
+  readonly #connections: Connections | undefined;
   #graceEnd = 0;
   #drained: Promise<void> | undefined;
 
@@ -47,7 +46,7 @@ export class Lanes {
     this.#turns = startPart(log, "turns", !signal.aborted, () =>
       core.messages.consumeInbound({ parallel: turnsParallel, maxAttempts }, agent, signal),
     );
-    this.#connections = isConnected ? this.#connect(options) : [];
+    this.#connections = isConnected ? this.#connect(options) : undefined;
   }
 
   /** Takes nothing new and lets turns and replies finish for `graceMs`; what is left goes on at the next start. */
@@ -66,25 +65,17 @@ export class Lanes {
     );
   }
 
-  #connect({ log }: GatewayOptions): readonly Part[] {
-    const { intake } = this.#assistant.inbound;
+  #connect({ log }: GatewayOptions): Connections {
+    const { platforms, inbound, live } = this.#assistant;
+    const { channels: states } = this.#status;
     const { signal } = this.#receiving;
-    const states = this.#status.channels;
-    return [...this.#assistant.platforms.channels.values()].map((channel) => {
-      const { name } = channel;
-      return startPart(log, `channel ${name}`, true, () => {
-        states.begin(name);
-        const receive = (own: AbortSignal): Promise<void> =>
-          superviseChannel(
-            channel,
-            (received) => intake.receive(name, received, signal),
-            { log, onState: (to, detail) => states.enter(name, to, detail) },
-            own,
-          );
-        // Two that poll one account would take each other's messages.
-        return underLease(this.#core.engine, `channel:${name}`, receive, { signal, log });
-      });
+    const connections = new Connections({ engine: this.#core.engine, intake: inbound.intake, states, log, signal });
+    for (const channel of platforms.channels.values()) connections.begin(channel);
+    live.own({
+      places: ["channels.*"],
+      apply: (next) => platforms.follow(next.channels, connections, states),
     });
+    return connections;
   }
 
   #graceMs(): number {
@@ -101,7 +92,7 @@ export class Lanes {
     this.#receiving.abort(why);
     this.#working.abort(why);
     const cut = setTimeout(() => inbound.running.shutDown(), totalMs);
-    for (const connection of this.#connections.toReversed()) await connection.stopped();
+    await this.#connections?.stopped();
     await this.#turns.stopped();
     clearTimeout(cut);
     if (!this.#sending.signal.aborted)
@@ -120,13 +111,16 @@ function openAgentOf(
   { status }: OpenedStatus,
   hands: Hands,
 ): ReturnType<typeof createAgent> {
-  const { agents, memory, events } = options.config.config;
+  const { agents, events } = options.config.config;
+  const { live } = assistant;
   const { maxToolIterations, quietMs, quietAfter } = agents.defaults;
   return createAgent(agentPorts(options, core, assistant, status, hands), {
     maxIterations: maxToolIterations,
     maxModelAttempts: 3,
     retryDelayMs: options.pauses?.modelRetryMs ?? 1000,
-    titles: memory.titles !== "off",
+    get titles() {
+      return live.running.memory.titles !== "off";
+    },
     quiet: { ms: quietMs, after: quietAfter },
     clock: createClock(assistant.mind.budgets.calendar.timeZone),
     ...events,

@@ -96,11 +96,13 @@ test("a change is written with a copy of the file before, keeps all else, and na
   const before = await readFile(place.path, "utf8");
   const { answer: shown, etag } = await place.get("/api/config");
   shown.agents.defaults.temperature = 0.2;
+  shown.tools.exec.timeout = 61;
   shown.providers.groq = { apiBase: "https://other.test/v1", apiKey: "sk-groq-0123456789" };
   shown.tools.mcpServers.notes.args.push("--quiet");
   const { answer, status } = await place.put("/api/config", shown, { "if-match": etag });
   assert.equal(status, 200);
-  assert.deepEqual(answer.restart, ["agents.defaults.temperature", "providers.groq"]);
+  assert.deepEqual(answer.restart, ["tools.exec.timeout"], "the rest is in force");
+  assert.equal((await place.gateway.gateway.api.status()).config?.restart.join(), "tools.exec.timeout");
   assert.deepEqual((await place.get("/api/config/pending")).answer.restart, answer.restart);
   const stored = await place.stored();
   assert.deepEqual(stored, {

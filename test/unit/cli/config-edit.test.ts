@@ -30,7 +30,7 @@ test("one key changes; order, variables and what nobody knows stay, and only the
   assert.deepEqual(Object.keys(root), ["zeta", "tools", "alpha"]);
   assert.equal(root.zeta, "\u0024{KEY}");
   assert.deepEqual(root.tools, { web: { x: 1 }, mcpServers: { old: { command: "o" }, new: { command: "run" } } });
-  assert.match(await readFile(path, "utf8"), /^\{\n {2}"zeta"/);
+  assert.match(await readFile(path, "utf8"), /^\{"zeta":.*"alpha":\[1,2\]\}\n$/s, "its layout stays, too");
   assert.equal((await stat(path)).mode & 0o777, 0o600);
   await editConfig(path, [{ path: ["tools", "mcpServers", "old"] }]);
   assert.equal(await readRaw(path, ["tools", "mcpServers", "old"]), undefined);
@@ -52,10 +52,48 @@ test("comments and order of YAML stay", async () => {
   );
 });
 
+const commented = [
+  "{",
+  "  // who answers",
+  '  "agents": { "defaults": { "model": "a/b" /* the good one */ } }, // keep',
+  "  'owners': [",
+  "    12345678901234567890, // me",
+  '    "telegram:2",',
+  "  ],",
+  "  /* nothing else */",
+  "  tools: { exec: { timeout: 0x10, }, },",
+  "}",
+  "// the end",
+  "",
+].join("\n");
+
+test("comments, trailing commas, long numbers and the layout of JSON stay", async () => {
+  const path = await file("commented.json", commented);
+  await editConfig(path, [{ path: ["agents", "defaults", "model"], value: "c/d" }]);
+  assert.equal(await readFile(path, "utf8"), commented.replace("a/b", "c/d"));
+  await editConfig(path, [{ path: ["skills", "default"], value: "all" }]);
+  const added = commented
+    .replace("a/b", "c/d")
+    .replace("timeout: 0x10, }, },\n", 'timeout: 0x10, }, },\n  "skills": {\n    "default": "all"\n  },\n');
+  assert.equal(await readFile(path, "utf8"), added);
+  await editConfig(path, [{ path: ["skills"] }, { path: ["owners"], value: [12345678901234567890n.toString()] }]);
+  const text = await readFile(path, "utf8");
+  for (const comment of [
+    "// who answers",
+    "/* the good one */",
+    "// keep",
+    "// me",
+    "/* nothing else */",
+    "// the end",
+  ])
+    assert.ok(text.includes(comment), comment);
+  assert.deepEqual(await readRaw(path, ["owners"]), ["12345678901234567890"]);
+  assert.deepEqual(await readRaw(path, ["tools"]), { exec: { timeout: 16 } });
+});
+
 for (const [what, text] of [
-  ["is damaged", '{"a": 1,}'],
+  ["is damaged", '{"a": 1'],
   ["is not an object", "[1]"],
-  ["holds a number that would change", '{"owners": [12345678901234567890]}'],
   ["has something else at that place", '{"tools": "none"}'],
 ] as const)
   test(`a file that ${what} is left as it is`, async () => {

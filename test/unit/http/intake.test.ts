@@ -58,7 +58,7 @@ async function openIntake(
   const sessions = { exists: async () => false, open: () => Promise.reject(new Error("no session")) };
   const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
   const intake = new Intake({
-    people: { policy, pairing, rates: createRateLimiter(perMinute, { now: Date.now }) },
+    people: { policy, pairing, rates: createRateLimiter(() => perMinute, { now: Date.now }) },
     store: {
       bus,
       lives: new SessionLives(log),

@@ -1,0 +1,132 @@
+import { join } from "node:path";
+import type { Command } from "commander";
+import type { JsonObject } from "../../../config/substitute.js";
+import { type CommandContext, openContext } from "../../context.js";
+import { CommandError, exitCodes } from "../../exit.js";
+import { harmless, print, printJson, printNote } from "../../text/output.js";
+
+interface Flags {
+  readonly config?: string;
+}
+
+export function addConfigCommand(program: Command): void {
+  const config = program.command("config").description("Read, change and check the config file");
+  const file = "-c, --config <file>";
+  config
+    .command("get")
+    .description("Show a setting, or all of them, with what counts by default; secrets are stars")
+    .argument("[key]", 'e.g. gateway.port, or prices["gpt-4.1"]')
+    .option("--show-secrets", "show them as they are in the file")
+    .option(file, "look at this file")
+    .action(getSetting);
+  config
+    .command("set")
+    .description("Change a setting; comments and all else in the file stay")
+    .argument("<key>", "e.g. agents.defaults.model")
+    .argument("<value>", "a text, or JSON")
+    .option(file, "change this file")
+    .action(changeSetting);
+  config
+    .command("unset")
+    .description("Take a setting out of the file, so that its default counts")
+    .argument("<key>", "e.g. agents.defaults.model")
+    .option(file, "change this file")
+    .action((key: string, flags: Flags) => changeSetting(key, undefined, flags));
+  config
+    .command("check")
+    .description("Say what is wrong in the file; exit code 1 if something is")
+    .option(file, "check this file")
+    .action(checkConfig);
+  config
+    .command("schema")
+    .description("Show what a config can hold, as a JSON schema for editors")
+    .action(async () => {
+      const [{ jsonSchemaOf }, { configSchema }] = await Promise.all([
+        import("../../../config/settings/one-setting.js"),
+        import("../../../config/schema.js"),
+      ]);
+      printJson(jsonSchemaOf(configSchema));
+    });
+  config
+    .command("path")
+    .description("Show where the config file is, or would be")
+    .action(async () => print(pathOf(await openContext())));
+}
+
+function pathOf({ home, loaded }: CommandContext): string {
+  return loaded.path ?? join(home, "config.json");
+}
+
+/** Nothing is done where the file cannot be read. */
+async function openSettings({ home, loaded }: CommandContext) {
+  const { SettingsFile } = await import("../../../config/settings/settings-file.js");
+  const live = { running: loaded.config, look: async () => ({ restart: [] }) };
+  return new SettingsFile({ home, path: loaded.path, env: process.env, live });
+}
+
+async function getSetting(key: string | undefined, flags: Flags & { readonly showSecrets?: true }): Promise<void> {
+  const context = await openContext(flags.config);
+  const [{ settingPath }, { inside }] = await Promise.all([
+    import("../../../config/settings/one-setting.js"),
+    import("../../../config/settings/hide.js"),
+  ]);
+  const file = await openSettings(context);
+  const root = await (flags.showSecrets ? file.whole() : file.read().then(({ config }) => config)).catch(refused);
+  const path = key === undefined ? [] : settingPath(key, root);
+  const value = path.reduce<unknown>((inner, part) => inside(inner, part), root);
+  if (value === undefined) throw new CommandError(`${key} is not set.`);
+  if (typeof value === "string") print(harmless(value));
+  else printJson(value);
+}
+
+async function changeSetting(key: string, typed: string | undefined, flags: Flags): Promise<void> {
+  const context = await openContext(flags.config);
+  const path = pathOf(context);
+  const { home } = context;
+  const around = { home, env: process.env };
+  const [{ assertMayGo, settingFrom, settingPath }, { editConfig, readRaw }] = await Promise.all([
+    import("../../../config/settings/one-setting.js"),
+    import("../../../config/edit.js"),
+  ]);
+  const raw = await (await openSettings(context)).raw().catch(refused);
+  const place = settingPath(key, raw);
+  if (typed === undefined) {
+    if ((await readRaw(path, place)) === undefined) throw new CommandError(`${key} is not set in ${path}.`);
+    await assertMayGo(raw, place, around);
+    await editConfig(path, [{ path: place }]);
+  } else await editConfig(path, [await settingFrom(raw, place, typed, around)]);
+  print(`${place.join(".")} was ${typed === undefined ? "taken out of" : "set in"} ${path}.`);
+  await tellWhatRuns(context, path, place.join("."));
+}
+
+/** Whether the gateway that runs has taken a change over. */
+async function tellWhatRuns(context: CommandContext, file: string, key: string): Promise<void> {
+  const { connectRunning } = await import("../../gateway/connect.js");
+  const client = await connectRunning(context);
+  if (client === undefined) return printNote("No gateway is running: it counts from the next start on.");
+  const { restart } = toObject(await client.get("/api/config/pending"));
+  const { path, problem } = toObject(toObject(await client.get("/api/status")).config);
+  if (path !== file) return printNote(`The running gateway uses another file: ${String(path ?? "none")}.`);
+  if (typeof problem === "string") return printNote(problem);
+  const isBelow = (one: string, other: string): boolean => one === other || one.startsWith(`${other}.`);
+  const due = Array.isArray(restart) ? restart.map(String).filter((one) => isBelow(one, key) || isBelow(key, one)) : [];
+  if (due.length === 0) printNote("The running gateway has taken it over.");
+  else printNote(`Restart the gateway for ${due.join(", ")} to count.`);
+}
+
+async function checkConfig(flags: Flags): Promise<void> {
+  const { loaded } = await openContext(flags.config);
+  for (const problem of loaded.problems) print(harmless(problem));
+  if (loaded.problems.length > 0)
+    process.exitCode = loaded.unparsable === undefined ? exitCodes.failure : exitCodes.config;
+  else
+    print(`${loaded.path ?? "No config file: the defaults"}${loaded.path === undefined ? " count." : " is in order."}`);
+}
+
+function refused(error: unknown): never {
+  throw error instanceof Error ? new CommandError(error.message, exitCodes.config) : error;
+}
+
+function toObject(value: unknown): JsonObject {
+  return typeof value === "object" && value !== null ? Object.fromEntries(Object.entries(value)) : {};
+}

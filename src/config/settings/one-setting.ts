@@ -1,0 +1,139 @@
+import { z } from "zod";
+import { ConfigError } from "../../errors.js";
+import type { ConfigEdit } from "../edit.js";
+import { plain, suggest } from "../faults/suggest.js";
+import { describe, expectation, isSecretKey } from "../faults/wording.js";
+import { configOf } from "../load.js";
+import { findingIn } from "../settle.js";
+import { keysAt, schemaAt } from "../shape.js";
+import { isObject, type JsonObject } from "../substitute.js";
+import { applied } from "./edits.js";
+import { inside } from "./hide.js";
+
+interface Around {
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The path of a setting as people name it: `gateway.port`, `prices["gpt-4.1"].input`. Keys are spelled as in the file, else
+ * as the config spells them.
+ *
+ * @throws {ConfigError} for a key that the config does not have, with the one that was probably meant
+ */
+export function settingPath(name: string, raw: JsonObject): readonly string[] {
+  const parts = [...name.matchAll(/\["([^"]+)"\]|([^.[\]"]+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
+  if (parts.length === 0) throw new ConfigError(`"${name}" is not a key. A key looks like gateway.port.`);
+  const known: string[] = [];
+  const written: string[] = [];
+  let there: unknown = raw;
+  for (const part of parts) {
+    const keys = keysAt(known);
+    const key =
+      keys === undefined ? part : (keys.find((each) => plain(each) === plain(part)) ?? unknownKey(known, part, keys));
+    if (keys === undefined && schemaAt([...known, part]) === undefined)
+      throw new ConfigError(`${known.join(".")} holds one value: it has no key "${part}".`);
+    const own = isObject(there) ? Object.keys(there) : [];
+    const spelled =
+      own.find((each) => each === key) ?? own.find((each) => keys !== undefined && plain(each) === plain(key));
+    known.push(key);
+    written.push(spelled ?? key);
+    there = inside(there, spelled ?? key);
+  }
+  return written;
+}
+
+function unknownKey(known: readonly string[], part: string, keys: readonly string[]): string {
+  if (known.length === 0 && part === "$schema") return part;
+  const near = suggest(part, keys);
+  const hint = near === undefined ? `It can be: ${keys.join(", ")}.` : `Did you mean "${[...known, near].join(".")}"?`;
+  throw new ConfigError(`The config has no key "${[...known, part].join(".")}". ${hint}`);
+}
+
+/**
+ * The change that sets a key to what somebody has typed: JSON where the key takes that, else the text as it is.
+ *
+ * @throws {ConfigError} when the config would be invalid with it
+ */
+export async function settingFrom(
+  raw: JsonObject,
+  path: readonly string[],
+  typed: string,
+  around: Around,
+): Promise<ConfigEdit> {
+  const [first, ...others] = candidates(typed);
+  for (const value of [first, ...others]) {
+    if (faultOf(path, value) === undefined && (await addedProblems(raw, { path, value }, around)).length === 0)
+      return { path, value };
+  }
+  const findings = (await addedProblems(raw, { path, value: first }, around)).map(findingIn);
+  const sentences = findings.length > 0 ? findings : [faultOf(path, first) ?? "it would be invalid"];
+  throw new ConfigError(`Nothing was changed. ${sentences.join(". ")}.`);
+}
+
+/** @throws {ConfigError} when the config would be invalid without it */
+export async function assertMayGo(raw: JsonObject, path: readonly string[], around: Around): Promise<void> {
+  const found = await addedProblems(raw, { path }, around);
+  if (found.length > 0) throw new ConfigError(`Nothing was changed. ${found.map(findingIn).join(". ")}.`);
+}
+
+/** A number that would be written in another way is a text, such as an id. */
+function candidates(typed: string): readonly [unknown, ...unknown[]] {
+  try {
+    const value: unknown = JSON.parse(typed);
+    return typeof value === "number" && String(value) !== typed ? [typed, value] : [value, typed];
+  } catch {
+    return [typed];
+  }
+}
+
+/** Sections that are switched off are not checked with the whole. */
+function faultOf(path: readonly string[], value: unknown): string | undefined {
+  if (typeof value === "string" && value.includes("${")) return undefined;
+  const schema = schemaAt(path, false);
+  if (!(schema instanceof z.ZodType)) return undefined;
+  const [issue] = schema.safeParse(value).error?.issues ?? [];
+  if (issue === undefined) return undefined;
+  const key = [...path, ...issue.path].join(".");
+  if (issue.code === "unrecognized_keys") return `unknown key "${key}.${issue.keys.join(", ")}"`;
+  const found = issue.path.reduce<unknown>((inner, part) => inside(inner, String(part)), value);
+  return `${key}: expected ${expectation(issue)}, got ${describe(found, key)}`;
+}
+
+async function addedProblems(raw: JsonObject, edit: ConfigEdit, around: Around): Promise<readonly string[]> {
+  const before = await configOf(raw, around);
+  const after = await configOf(applied(raw, [edit]), around);
+  return after.problems.filter((problem) => !before.problems.includes(problem));
+}
+
+/** As people write it: below conversions, which take more than they should, stands what is meant. */
+const asWritten: z.core.ToJSONSchemaParams = {
+  io: "input",
+  unrepresentable: "any",
+  override({ zodSchema, jsonSchema }) {
+    if (
+      zodSchema instanceof z.ZodPipe &&
+      zodSchema.in instanceof z.ZodTransform &&
+      zodSchema.out instanceof z.ZodType
+    ) {
+      const { $schema: _, ...meant } = z.toJSONSchema(zodSchema.out, asWritten);
+      Object.assign(jsonSchema, meant);
+    }
+    if (zodSchema instanceof z.ZodDefault) jsonSchema.default ??= Reflect.get(zodSchema.def, "defaultValue");
+  },
+};
+
+/** For editors: what a config file can hold, without any default that could be a secret. */
+export function jsonSchemaOf(schema: z.ZodType): JsonObject {
+  const found: JsonObject = z.toJSONSchema(schema, asWritten);
+  const properties = isObject(found.properties) ? found.properties : {};
+  const cleaned = withoutDefaults({ ...found, properties: { $schema: { type: "string" }, ...properties } }, false);
+  return isObject(cleaned) ? cleaned : {};
+}
+
+function withoutDefaults(value: unknown, isSecret: boolean): unknown {
+  if (Array.isArray(value)) return value.map((entry) => withoutDefaults(entry, isSecret));
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).filter(([key]) => !(isSecret && key === "default"));
+  return Object.fromEntries(entries.map(([key, entry]) => [key, withoutDefaults(entry, isSecretKey(key))]));
+}

@@ -1,0 +1,33 @@
+import { dirname, join } from "node:path";
+import { ConfigWatch } from "../../config/live/config-watch.js";
+import { LiveConfig } from "../../config/live/live-config.js";
+import { loadConfig } from "../../config/load.js";
+import type { Releases } from "../../util/async/releases.js";
+import type { GatewayOptions } from "../options.js";
+
+/** The config of a gateway; without `env` it is not one of a file, and stays as it is. */
+export function openLiveConfig({ config, home, env, log }: GatewayOptions): LiveConfig {
+  if (env === undefined) return new LiveConfig({ opened: config, log });
+  const { path } = config;
+  // One of the home may go, or be made; another one that somebody has named must be there.
+  const configPath = path === undefined || dirname(path) === home ? undefined : path;
+  return new LiveConfig({ opened: config, load: () => loadConfig({ home, configPath, env }), log });
+}
+
+/** From now on changes of the file are taken over. */
+export async function followConfig(
+  { config, home, env, log }: GatewayOptions,
+  live: LiveConfig,
+  releases: Releases,
+): Promise<void> {
+  if (env === undefined) return;
+  const path = config.path ?? join(home, "config.json");
+  const files = [path, join(home, "config.json"), join(home, "config.yaml"), join(home, "secrets.json")];
+  const onChange = async (): Promise<void> => {
+    await live.look();
+  };
+  releases.use(await ConfigWatch.open({ files: [...new Set(files)], onChange }));
+  log.debug("started: config");
+  // It may have changed while the gateway started.
+  await live.look();
+}

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
+import { type CliSandbox, openCli, outputOf } from "../../support/worlds/cli.js";
+
+const text = `{
+  // the model that answers
+  "agents": { "defaults": { "model": "openai/one" } },
+  "providers": { "openai": { "apiKey": "sk-live-0123456789", "apiBase": "http://127.0.0.1:9/v1" } },
+  "prices": { "gpt-4.1": { "input": 2, "output": 8 } },
+  "gateway": { "port": 0 },
+}
+`;
+
+async function homeWith(cli: CliSandbox, content: string): Promise<string> {
+  await mkdir(cli.home, { recursive: true, mode: 0o700 });
+  const path = join(cli.home, "config.json");
+  await writeFile(path, content, { mode: 0o600 });
+  return path;
+}
+
+test("config get, set and unset work on single keys, keep comments, and refuse what would be wrong", async () => {
+  await using cli = await openCli();
+  const path = await homeWith(cli, text);
+  const said = async (...args: string[]) => {
+    const { code, stdout, stderr } = await cli.run(["config", ...args]);
+    return { code, stdout: stdout.trim(), stderr: stderr.trim() };
+  };
+  assert.equal((await said("path")).stdout, path);
+  assert.equal((await said("get", "agents.defaults.model")).stdout, "openai/one");
+  assert.equal((await said("get", "agents.defaults.maxTokens")).stdout, "8192", "what counts by default");
+  assert.equal((await said("get", 'prices["gpt-4.1"].output')).stdout, "8");
+  assert.ok(!(await said("get")).stdout.includes("sk-live"));
+  assert.equal((await said("get", "providers.openai.apiKey")).stdout, "********");
+  assert.equal((await said("get", "providers.openai.api_key", "--show-secrets")).stdout, "sk-live-0123456789");
+  assert.equal((await said("get", "agents.defaults.timezone")).code, 1);
+
+  const wrong = await said("set", "agents.defaults.modle", "x");
+  assert.deepEqual(
+    [wrong.code, wrong.stderr],
+    [78, 'maxclaw: The config has no key "agents.defaults.modle". Did you mean "agents.defaults.model"?'],
+  );
+  for (const [key, value, why] of [
+    ["agents.defaults.maxTokens", "many", /agents.defaults.maxTokens: expected a number, got a text/],
+    ["agents.defaults.executionMode", "atuo", /expected one of safe, ask, auto/],
+    ["channels.telegram.allowFrom", "5", /channels.telegram.allowFrom: expected a list, got 5/],
+    ["gateway", '{"prot": 1}', /unknown key "gateway.prot"/],
+    ["gateway.port.x", "1", /holds one value/],
+  ] as const) {
+    const { code, stderr } = await said("set", key, value);
+    assert.equal(code, 78, key);
+    assert.match(stderr, why);
+  }
+  assert.equal(await readFile(path, "utf8"), text, "nothing was written");
+
+  assert.equal(
+    (await said("set", "agents.defaults.model", "openai/two")).stderr,
+    "No gateway is running: it counts from the next start on.",
+  );
+  assert.equal((await said("set", "owners", '["telegram:42"]')).code, 0);
+  assert.equal((await said("set", "gateway.token", "1234567890123456789")).code, 0);
+  assert.equal((await said("unset", "prices")).code, 0);
+  assert.equal((await said("unset", "prices")).code, 1, "it is not there any more");
+  const changed = text
+    .replace("openai/one", "openai/two")
+    .replace(/\n {2}"prices".*/, "")
+    .replace('"port": 0 }', '"port": 0, "token": "1234567890123456789" }')
+    .replace("},\n}", '},\n  "owners": [\n    "telegram:42"\n  ],\n}');
+  assert.equal(await readFile(path, "utf8"), changed);
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  assert.match((await said("check")).stdout, /config.json is in order/);
+});
+
+test("config check says what is wrong, and a file that cannot be read is left alone by all of them", async () => {
+  await using cli = await openCli();
+  const path = await homeWith(cli, '{"agnets": {}}');
+  const { code, stdout } = await cli.run(["config", "check"]);
+  assert.deepEqual([code, stdout], [1, 'unknown key "agnets" is ignored; did you mean "agents"?\n']);
+  await writeFile(path, "{");
+  assert.equal((await cli.run(["config", "check"])).code, 78);
+  for (const args of [["get"], ["set", "gateway.port", "1"], ["unset", "gateway.port"]]) {
+    const { code: failed, stderr } = await cli.run(["config", ...args]);
+    assert.equal(failed, 78);
+    assert.match(stderr, /line 1, column 2/);
+  }
+  assert.equal(await readFile(path, "utf8"), "{");
+});
+
+test("config schema is a JSON schema without defaults of secrets, and the file may name it", async () => {
+  await using cli = await openCli();
+  await homeWith(cli, '{"$schema": "./schema.json"}');
+  const { stdout } = await cli.run(["config", "schema"]);
+  const schema = JSON.parse(stdout);
+  assert.equal(schema.type, "object");
+  assert.equal(schema.properties.$schema.type, "string");
+  assert.deepEqual(schema.properties.gateway.properties.port, {
+    default: 18890,
+    type: "integer",
+    minimum: 0,
+    maximum: 65535,
+  });
+  assert.equal(schema.properties.gateway.properties.token.default, undefined);
+  assert.equal((await cli.run(["config", "check"])).code, 0);
+});
+
+test("set says whether the running gateway has taken it over; models and channels are listed", async () => {
+  await using cli = await openCli();
+  await using model = await startFakeOpenAI({ answer: { text: "hello" } });
+  await homeWith(cli, text.replace("http://127.0.0.1:9/v1", model.apiBase));
+  const child = cli.start(["gateway"]);
+  await outputOf(child.stdout, /READY:/);
+  const taken = await cli.run(["config", "set", "agents.defaults.model", "openai/two"]);
+  assert.equal(taken.stderr, "The running gateway has taken it over.\n");
+  assert.equal(JSON.parse((await cli.run(["status", "--json"])).stdout).model, "openai/two");
+  const due = await cli.run(["config", "set", "gateway.port", "4711"]);
+  assert.equal(due.stderr, "Restart the gateway for gateway.port to count.\n");
+  assert.match((await cli.run(["status"])).stdout, /Restart the gateway: the config has changed at gateway.port./);
+  assert.match((await cli.run(["channels"])).stdout, /No channel is switched on/);
+  const models = await cli.run(["models", "--provider", "openai"]);
+  assert.match(models.stderr + models.stdout, /^openai[:/]/);
+});
