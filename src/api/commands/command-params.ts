@@ -6,8 +6,8 @@ import { maxTitleChars } from "../sessions/beginning.js";
 
 const maxSequence = Number.MAX_SAFE_INTEGER;
 
-/** As long as a session key may be. */
-const sessionKey = z.string().min(1).max(512);
+/** Those of sub-agents are longer than what a client may begin. */
+const sessionKey = z.string().min(1).max(2048);
 /** What is longer is cut between characters. */
 const title = z.string().transform((text) => cutText(text.trim(), maxTitleChars));
 

@@ -162,7 +162,7 @@ describe("a command that clients give", () => {
     const { gateway, url } = served;
     const calls = recordCalls(served);
     const client = await openSocket(url);
-    const long = "x".repeat(513);
+    const long = "x".repeat(2049);
     const wrong: readonly {
       readonly command: CommandName;
       readonly payload: object;
