@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { main } from "../dist/src/cli/main.js";
+import { launch } from "../dist/src/cli/launch.js";
 
-await main(process.argv.slice(2));
+await launch(process.argv.slice(2));

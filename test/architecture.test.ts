@@ -137,6 +137,8 @@ const table: readonly Row[] = [
     ],
   },
   { files: "http/**", may: [...base, "api/**", "config/**", "events/content"], types: ["events/**"] },
+  // The version that an update has chosen.
+  { files: "cli/launch", may: [...base, "config/home", "update/current", "cli/main"], computed: true },
   {
     files: "cli/**",
     may: [
@@ -156,10 +158,13 @@ const table: readonly Row[] = [
       "gateway",
       "replay/*",
       "service/*",
+      "update/*",
       "doctor/**",
     ],
     types: ["events/**", "engine/engine"],
   },
+  // Other versions of this program, beside the one that runs.
+  { files: "update/**", may: base },
   // The system's own manager of services, which starts the gateway.
   { files: "service/**", may: base },
   // Looks at everything from outside, and changes nothing.

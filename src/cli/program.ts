@@ -11,6 +11,7 @@ import { addReplayCommand } from "./commands/care/replay.js";
 import { addRestoreCommand } from "./commands/care/restore.js";
 import { addSecurityCommand } from "./commands/care/security.js";
 import { addServiceCommand } from "./commands/care/service.js";
+import { addUpdateCommand } from "./commands/care/update.js";
 import { addCronCommand } from "./commands/cron.js";
 import { addDeadCommand } from "./commands/dead.js";
 import { addGatewayCommand } from "./commands/gateway.js";
@@ -62,6 +63,7 @@ export function createProgram(): Command {
   addBackupCommand(program, version);
   addRestoreCommand(program);
   addMigrateCommand(program);
+  addUpdateCommand(program, version);
   program
     .command("version")
     .description("Show the version")
