@@ -1,4 +1,11 @@
 #!/usr/bin/env node
-import { launch } from "../dist/src/cli/launch.js";
+import { existsSync } from "node:fs";
+import { keepHeapSmall } from "./small-heap.js";
 
-await launch(process.argv.slice(2));
+keepHeapSmall();
+// In a checkout what the compiler has made of the sources; in a package the bundle of it.
+const built = new URL("../dist/", import.meta.url);
+const compiled = new URL("src/cli/start.js", built);
+const { start } = await import(existsSync(compiled) ? compiled : new URL("bundle/start.js", built));
+
+await start(process.argv.slice(2));

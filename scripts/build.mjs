@@ -72,21 +72,40 @@ function buildProgram() {
   const sources = [...filesBelow("src"), ...filesBelow("test"), ...filesBelow("scripts")];
   const stamp = fingerprint([...sources, "tsconfig.json", "package-lock.json"]);
   if (isStamped(".program-stamp", stamp)) return;
+  // The first time it takes long enough to wonder.
+  if (!existsSync(join(dist, ".tsbuildinfo")))
+    console.error("Building maxclaw, which takes some seconds the first time …");
   rmSync(join(dist, ".program-stamp"), { force: true });
   settleOutputs(sources);
   run("tsc", ["-p", "tsconfig.json"]);
   writeFileSync(join(dist, ".program-stamp"), stamp);
 }
 
+/** What the package exports. */
+const exported = ["index", "client/client", "client/node"];
+
+/** The compiler writes the types of all that these files import. Kept are those that the types themselves mention. */
+function removeUnseenTypes() {
+  const seen = new Set();
+  const waiting = exported.map((name) => join(dist, "src", `${name}.d.ts`));
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (seen.has(file)) continue;
+    seen.add(file);
+    const mentioned = readFileSync(file, "utf8").matchAll(/(?:\bfrom |\bimport\(|\bimport )"(\.[^"]+)\.js"/g);
+    for (const [, specifier] of mentioned) waiting.push(join(dirname(file), `${specifier}.d.ts`));
+  }
+  for (const file of filesBelow(join("dist", "src")))
+    if (file.endsWith(".d.ts") && !seen.has(join(root, file))) rmSync(join(root, file));
+}
+
 function buildTypes() {
   const sources = filesBelow("src").filter((file) => !isOfPage(file));
   const stamp = fingerprint([...sources, "tsconfig.types.json", "tsconfig.json", "package-lock.json"]);
-  const isThere = ["index", "client/client", "client/node"].every((name) =>
-    existsSync(join(dist, "src", `${name}.d.ts`)),
-  );
+  const isThere = exported.every((name) => existsSync(join(dist, "src", `${name}.d.ts`)));
   if (isStamped(".types-stamp", stamp) && isThere) return;
   rmSync(join(dist, ".types-stamp"), { force: true });
   run("tsc", ["-p", "tsconfig.types.json"]);
+  removeUnseenTypes();
   writeFileSync(join(dist, ".types-stamp"), stamp);
 }
 

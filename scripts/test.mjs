@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** The test files that take longest, longest first: they begin first, so that no core is idle while the last one runs. */
-const longest = ["sweep-scenarios", "sweep", "attack", "mcp-conformance", "web"];
+const longest = ["sweep-scenarios", "sweep", "attack", "smoke", "parts", "mcp-conformance", "web"];
 /** One more than there are cores: many tests wait for clocks and processes. */
 const atOnce = Math.min(8, availableParallelism() + 1);
 
@@ -98,6 +98,8 @@ const checks = async () => {
 };
 const [isBuilt] = await Promise.all([step("types and build", process.execPath, ["scripts/build.mjs"]), checks()]);
 if (!isBuilt) process.exit(1);
+// Several tests run it; only one may make it.
+if (!(await step("bundle", process.execPath, ["scripts/bundle.mjs"]))) process.exit(1);
 
 const files = testFiles(isFast);
 const { code, summary } = await runTests(files);

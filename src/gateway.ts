@@ -1,8 +1,9 @@
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { GatewayApi } from "./api/gateway-api.js";
 import type { Payload } from "./events/catalogue.js";
 import { draft } from "./events/event.js";
 import { openAgent } from "./library/agent.js";
+import { ownPackage } from "./util/package-folder.js";
 import type { GatewayOptions, Listen } from "./wiring/options.js";
 import type { DoorPorts } from "./wiring/runtime.js";
 
@@ -17,8 +18,6 @@ export interface Gateway extends AsyncDisposable {
 }
 
 type ConnectionState = Payload<"connection_state_changed">["to"];
-
-const webRoot = fileURLToPath(new URL("../web", import.meta.url));
 
 /**
  * Opens an agent with the config's channels, and an HTTP server in front of it.
@@ -52,7 +51,7 @@ async function openHttp(
       port: listen.port ?? gateway.port,
       token: gateway.token,
       allowedOrigins: gateway.allowedOrigins,
-      webRoot,
+      webRoot: join(ownPackage().folder, "dist", "web"),
       onClient: (name) => {
         const change = (from: ConnectionState, to: ConnectionState): void =>
           logEvent(draft("connection_state_changed", { peer: "client", name, from, to }, { source: "client" }));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
+import { packageOptions } from "../src/util/packages/options.js";
 import { projectFile } from "./support/project.js";
 import {
   cyclesIn,
@@ -34,6 +35,8 @@ const base = ["errors", "log", "util/**"] as const;
 const table: readonly Row[] = [
   { files: "errors", may: [] },
   { files: "log", may: [] },
+  // What is added to a home is only known there.
+  { files: "util/packages/*", may: ["errors", "log", "util/**"], computed: true },
   { files: "util/**", may: ["errors", "log"] },
   { files: "log/**", may: base },
   { files: "pino-log", may: [...base, "log/**"] },
@@ -41,8 +44,6 @@ const table: readonly Row[] = [
   { files: "policy/**", may: base, types: ["events/**", "bus/messages"] },
   { files: "engine/**", may: [...base, "events/**"], types: ["bus/messages"] },
   { files: "bus/**", may: [...base, "events/**"], types: ["engine/engine"] },
-  // The config names a driver, and unstorage and db0 the packages that it needs.
-  { files: "sessions/storage/packages", may: base, computed: true },
   { files: "sessions/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "labels/**", may: [...base, "policy/locations/zones"] },
   { files: "memory/**", may: [...base, "events/**"], types: ["engine/engine"] },
@@ -75,6 +76,7 @@ const table: readonly Row[] = [
   { files: "mcp/**", may: [...base, "log/mask", "policy/**", "tools/tool", "tools/nearest", "tools/keep-file"] },
   { files: "schedule/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
   { files: "reactors/**", may: [...base, "events/**"], types: ["bus/messages", "engine/engine"] },
+  { files: "telemetry/**", may: [...base, "events/**"] },
   {
     files: "agent/**",
     may: [...base, "events/**", "bus/message-bus"],
@@ -100,6 +102,8 @@ const table: readonly Row[] = [
   },
   // What works on the files of a gateway that does not run, and finds one that does.
   { files: "backup/**", may: base },
+  // Installs into a home what is not part of the program.
+  { files: "packages/**", may: base },
   {
     files: "migrate/**",
     may: [...base, "config/*", "providers/catalogue/presets", "sessions/file-names", "templates/workspace"],
@@ -138,7 +142,7 @@ const table: readonly Row[] = [
   },
   { files: "http/**", may: [...base, "api/**", "config/**", "events/content"], types: ["events/**"] },
   // The version that an update has chosen.
-  { files: "cli/launch", may: [...base, "config/home", "update/current", "cli/main"], computed: true },
+  { files: "cli/start", may: [...base, "config/home", "update/current", "cli/*"], computed: true },
   {
     files: "cli/**",
     may: [
@@ -151,6 +155,7 @@ const table: readonly Row[] = [
       "mcp/*",
       "mcp/auth/login",
       "mcp/auth/oauth",
+      "packages/*",
       "pino-log",
       "providers/catalogue/presets",
       "templates/**",
@@ -180,7 +185,6 @@ const table: readonly Row[] = [
       "providers/catalogue/*",
       "tools/exec/sandbox/find",
       "tools/browser/find-chromium",
-      "tools/installed",
       "mcp/settings",
       "mcp/try-server",
     ],
@@ -241,8 +245,6 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   yaml: ["config/**"],
   "gray-matter": ["skills/**"],
   commander: ["cli/**"],
-  unstorage: ["sessions/storage/*"],
-  "pdfjs-dist": ["documents/pdf"],
   yauzl: ["documents/archive", "skills/unzip"],
   "tar-stream": ["backup/**"],
   "iconv-lite": ["util/text/windows-charset"],
@@ -261,7 +263,6 @@ const heavyPackages = [
   "tar-stream",
   "@modelcontextprotocol/client",
   "@modelcontextprotocol/server",
-  "unstorage",
   "grammy",
   "imapflow",
   "mailparser",
@@ -273,8 +274,6 @@ const heavyPackages = [
   "@anthropic-ai/sdk",
   "yaml",
   "gray-matter",
-  "playwright-core",
-  "pdfjs-dist",
   "yauzl",
   "htmlparser2",
   "linkedom",
@@ -421,8 +420,11 @@ describe("the source code", () => {
   });
 
   test("imports only packages that come along with the program", () => {
-    const { dependencies, optionalDependencies } = JSON.parse(readFileSync(projectFile("package.json"), "utf8"));
-    const packages = new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]);
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(projectFile("package.json"), "utf8"));
+    const added = Object.values(packageOptions).flatMap(({ packages }) => packages);
+    // What is imported goes into the bundle; what is added to a home is never imported by its name.
+    const bundled = Object.keys(devDependencies).filter((name) => !added.includes(name));
+    const packages = new Set([...Object.keys(dependencies), ...bundled]);
     const strays = sources.flatMap(({ path, imports }) => {
       // The page is built with what it needs.
       if (path.startsWith("web/")) return [];

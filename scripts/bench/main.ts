@@ -1,9 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { installProgram, sizeOfInstall } from "../../test/support/worlds/installed.js";
 import { startFakeModel } from "./fake-model.js";
-import { installSize } from "./install-size.js";
 import { benchMcp } from "./mcp.js";
 import { latency, median, type TurnTimes, throughput, turnTimes } from "./measure.js";
 import { benchIds, openIds } from "./seen-ids.js";
@@ -19,7 +18,6 @@ interface Round {
 }
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 3);
-const root = fileURLToPath(new URL("../../../", import.meta.url));
 const names: readonly SubjectName[] = ["echo", "bare", "maxclaw"];
 const [, self = "", what, home = ""] = process.argv;
 if (what === "ids") process.exit((await benchIds(self)) ? 0 : 1);
@@ -35,7 +33,8 @@ const results = new Map<SubjectName, Round[]>(names.map((name) => [name, []]));
 for (let round = 0; round < rounds; round++) for (const name of names) results.get(name)?.push(await measure(name));
 const helloBytes = await helloRequest();
 const long = await longSession();
-const size = await installSize(root);
+await using installed = await installProgram();
+const size = await sizeOfInstall(installed.project);
 
 const of = (name: SubjectName, key: keyof Round): number =>
   median((results.get(name) ?? []).map((round) => round[key]));
@@ -57,8 +56,8 @@ const rows: readonly (readonly [
   single("session of 2,000: arrival → model, ratio", long.beforeRatio, "≤ 1.5", long.beforeRatio <= 1.5),
   single("session of 2,000: last byte → send, ratio", long.afterRatio, "≤ 1.5", long.afterRatio <= 1.5),
   single("serialising that request, ms", long.serialiseMs, "", true),
-  single("install without options, MB", size.megabytes, "≤ 150", size.megabytes <= 150),
-  single("packages", size.packages, "≤ 210", size.packages <= 210),
+  single("install without options, MB", size.megabytes, "≤ 30", size.megabytes <= 30),
+  single("packages", size.packages, "≤ 15", size.packages <= 15),
 ];
 print(rows);
 process.exitCode = rows.every((one) => one[5]) ? 0 : 1;

@@ -10,6 +10,7 @@ import type { FakeModel } from "./fake-model.js";
 export interface Subject extends AsyncDisposable {
   readonly telegram: FakeTelegram;
   readonly pid: number | undefined;
+  readonly child: ChildProcess;
   /** From the start of the process to its ready line. */
   readonly readyMs: number;
   rssMegabytes(): Promise<number>;
@@ -25,17 +26,21 @@ export async function startSubject(
   model: FakeModel,
   home?: string,
   more: Readonly<Record<string, unknown>> = {},
+  nodeArgs: readonly string[] = [],
 ): Promise<Subject> {
   const telegram = await startFakeTelegram({ token: "4242:bench" });
   const folder = home ?? (await mkdtemp(join(tmpdir(), "maxclaw-bench-")));
   const startedAt = performance.now();
   const child =
-    name === "maxclaw" ? await spawnGateway(folder, telegram, model, more) : spawnBare(name, telegram, model);
+    name === "maxclaw"
+      ? await spawnGateway(folder, telegram, model, more, nodeArgs)
+      : spawnBare(name, telegram, model, nodeArgs);
   const readyMs = (await readyLine(child)) - startedAt;
   await until(() => telegram.calls("getUpdates") > 0);
   return {
     telegram,
     pid: child.pid,
+    child,
     readyMs,
     async rssMegabytes() {
       const status = await readFile(`/proc/${child.pid}/status`, "utf8");
@@ -58,6 +63,7 @@ async function spawnGateway(
   telegram: FakeTelegram,
   model: FakeModel,
   more: Readonly<Record<string, unknown>>,
+  nodeArgs: readonly string[],
 ): Promise<ChildProcess> {
   const config = {
     agents: { defaults: { model: "openai/bench" } },
@@ -67,22 +73,32 @@ async function spawnGateway(
     ...more,
   };
   await writeFile(join(home, "config.json"), JSON.stringify(config), { mode: 0o600 });
-  return spawn(process.execPath, [join(root, "bin/maxclaw.js"), "gateway", "-p", "0"], {
+  return spawn(process.execPath, [...nodeArgs, join(root, "scripts/bench/bundled.mjs"), "gateway", "-p", "0"], {
     env: { ...process.env, MAXCLAW_HOME: home },
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "ignore", ...channelFor(nodeArgs)],
   });
 }
 
-function spawnBare(name: SubjectName, telegram: FakeTelegram, model: FakeModel): ChildProcess {
-  return spawn(process.execPath, [fileURLToPath(new URL("./bare-bot.js", import.meta.url))], {
+function spawnBare(
+  name: SubjectName,
+  telegram: FakeTelegram,
+  model: FakeModel,
+  nodeArgs: readonly string[],
+): ChildProcess {
+  return spawn(process.execPath, [...nodeArgs, fileURLToPath(new URL("./bare-bot.js", import.meta.url))], {
     env: {
       ...process.env,
       TOKEN: telegram.token,
       API_ROOT: telegram.url,
       ...(name === "bare" ? { MODEL: model.apiBase } : {}),
     },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "inherit", ...channelFor(nodeArgs)],
   });
+}
+
+/** What is loaded into the program wants to be asked. */
+function channelFor(nodeArgs: readonly string[]): readonly "ipc"[] {
+  return nodeArgs.length === 0 ? [] : ["ipc"];
 }
 
 async function readyLine(child: ChildProcess): Promise<number> {

@@ -125,10 +125,10 @@ function commandLog(
 }
 
 /** The machines of one agent, with everything that goes into them told on the agent's own bus. */
-function newMachines({ log }: AgentPorts, { machines: custom }: AgentOptions): Machines {
+function newMachines({ log, onModelAnswered }: AgentPorts, { machines: custom }: AgentOptions): Machines {
   const bus = createAgentBus({ log });
   const machines = createMachines({ log, custom });
-  watchStreamTiming(bus, log);
+  watchStreamTiming(bus, log, onModelAnswered);
   return {
     ...machines,
     feed(input) {

@@ -13,6 +13,7 @@ import type { ResidentSession } from "../sessions/resident-session.js";
 import type { Tool, ToolAccess, ToolContext, ToolResult, ToolRun, ToolTasks } from "../tools/tool.js";
 import type { Compaction } from "./model/compaction.js";
 import type { ContextFiles, ListedSkill, SelectedSkill } from "./model/context.js";
+import type { StreamTiming } from "./model/stream-timing.js";
 import type { OpenQuestions } from "./questions/open-questions.js";
 import type { QuietTime } from "./questions/quiet-time.js";
 import type { RunningTurns } from "./turn/running-turns.js";
@@ -160,6 +161,7 @@ export interface AgentPorts {
   readonly chat: ChatPorts;
   readonly files: FilePorts;
   readonly commands: CommandPorts;
+  readonly onModelAnswered?: ((timing: StreamTiming) => void) | undefined;
   readonly log: Logger;
 }
 

@@ -64,9 +64,9 @@ export async function* listOtherSources(plan: BackupPlan, leaveOut: LeaveOut): A
     yield { path: `home/${config.name}`, type: "file", from: join(home, config.name), content: config.content };
   if (hasSecrets) yield { path: "home/secrets.json", type: "file", from: join(home, "secrets.json") };
   const root = await readRealPath(workspace);
-  // Where the workspace holds the home: what programs have there while the gateway runs.
+  // Where the workspace holds the home: what programs have there while the gateway runs, and what can be had again.
   const realHome = await readRealPath(home);
-  const passing = ["terminals", "mcp"].map((name) => join(realHome, name));
+  const passing = ["terminals", "mcp", "packages", "cache"].map((name) => join(realHome, name));
   const skipped = new Set([join(root, sessionsName), ...passing, ...exclude]);
   const isWanted = (_name: string, path: string): boolean => !skipped.has(path);
   yield* walk(root, "workspace", leaveOut, isWanted);

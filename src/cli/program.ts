@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { readVersion } from "../util/version.js";
+import { addPackagesCommands } from "./commands/care/add.js";
 import { addBackupCommand } from "./commands/care/backup.js";
 import { addDoctorCommand } from "./commands/care/doctor.js";
 import { addEventsCommand } from "./commands/care/events.js";
@@ -64,6 +65,7 @@ export function createProgram(): Command {
   addRestoreCommand(program);
   addMigrateCommand(program);
   addUpdateCommand(program, version);
+  addPackagesCommands(program);
   program
     .command("version")
     .description("Show the version")

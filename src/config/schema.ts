@@ -235,6 +235,16 @@ export const configSchema = z.strictObject({
       model: z.string().trim().min(1, "a name of at least one character").default("whisper-1"),
     })
     .prefault({}),
+  /** Traces of turns, model calls and tools, by OTLP over HTTP. The variables of OpenTelemetry count too. */
+  telemetry: z
+    .strictObject({
+      /** E.g. `http://localhost:4318`. Without one, nothing is sent. */
+      otlpEndpoint: optionalAddress,
+      headers: z.record(z.string(), z.string()).default({}),
+      /** Also what people and tools said. */
+      content: flag(false),
+    })
+    .prefault({}),
   log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
 });
 

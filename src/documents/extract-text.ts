@@ -11,6 +11,8 @@ export interface ExtractOptions {
   readonly timeoutMs?: number;
   readonly memoryMb?: number;
   readonly signal: AbortSignal;
+  /** Where packages may have been added. */
+  readonly home?: string | undefined;
 }
 
 export type Extraction =
@@ -51,7 +53,7 @@ export async function extractFile(handle: FileHandle, options: ExtractOptions): 
 
 /** The same for a document in memory. */
 export async function extractBytes(bytes: Buffer, options: ExtractOptions): Promise<Extraction> {
-  const { limit = 2_000_000, timeoutMs = 30_000, memoryMb = 512, signal } = options;
+  const { limit = 2_000_000, timeoutMs = 30_000, memoryMb = 512, signal, home } = options;
   const kind = documentKindOf(bytes);
   if (kind === undefined) return no("is not a PDF, docx, xlsx or pptx file.");
   if (kind === "old")
@@ -61,7 +63,7 @@ export async function extractBytes(bytes: Buffer, options: ExtractOptions): Prom
   const found: { answer: unknown } = { answer: undefined };
   const end = await runBoundedWorker(
     script,
-    { data: { bytes, kind, limit }, onMessage: (message) => (found.answer = message) },
+    { data: { bytes, kind, limit, home }, onMessage: (message) => (found.answer = message) },
     { timeoutMs, memoryMb },
     signal,
   );

@@ -1,8 +1,11 @@
-import { createRequire } from "node:module";
 import path from "node:path";
+import type { getDocument } from "pdfjs-dist/legacy/build/pdf.mjs";
+import { z } from "zod";
+import { findPackage } from "../util/packages/folder.js";
+import { loadPackage } from "../util/packages/load.js";
 import { counted, TextSink, UnreadableError } from "./unreadable.js";
 
-const require = createRequire(import.meta.url);
+const pdfjs = z.object({ getDocument: z.custom<typeof getDocument>((value) => typeof value === "function") });
 
 export interface DocumentText {
   readonly text: string;
@@ -11,10 +14,10 @@ export interface DocumentText {
 }
 
 /** @throws {UnreadableError} for what is protected, damaged or only pictures */
-export async function readPdf(bytes: Uint8Array, limit: number): Promise<DocumentText> {
-  const { getDocument } = await import("pdfjs-dist/legacy/build/pdf.mjs");
-  const root = path.dirname(require.resolve("pdfjs-dist/package.json"));
-  const task = getDocument({
+export async function readPdf(bytes: Uint8Array, limit: number, home?: string): Promise<DocumentText> {
+  const library = pdfjs.parse(await loadPackage("pdfjs-dist/legacy/build/pdf.mjs", home));
+  const root = findPackage("pdfjs-dist", home) ?? "";
+  const task = library.getDocument({
     // The library takes the buffer away, and refuses a Buffer.
     data: new Uint8Array(bytes),
     // Old Chinese and Japanese files need the tables of their encodings.

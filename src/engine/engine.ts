@@ -1,5 +1,6 @@
 import type { InboundMessage, OutboundMessage } from "../bus/messages.js";
 import type { EventDraft, StoredEvent } from "../events/event.js";
+import type { SpreadCounts } from "../util/spread.js";
 
 /** What each queue carries. */
 export interface QueueBodies {
@@ -219,6 +220,14 @@ export interface EngineStatus {
   readonly problems?: readonly string[];
 }
 
+/** What a node measures of its own work, for whoever watches it. */
+export interface EngineMeasures {
+  /** Unix ms at which the oldest work of each queue was accepted. */
+  readonly oldest: Partial<Record<QueueName, number>>;
+  /** How long syncs took, in seconds. */
+  readonly syncSeconds: SpreadCounts;
+}
+
 /**
  * Makes work durable and hands it out again, in order per lane, until it is acknowledged. The engine's single writer
  * gives each stored event its place in its session and alone publishes it, in that order, after it is in the file.
@@ -319,4 +328,7 @@ export interface Engine extends AsyncDisposable {
   };
 
   status(): EngineStatus;
+
+  /** Looks at all work that waits. Absent: nothing is measured. */
+  measures?(): EngineMeasures;
 }

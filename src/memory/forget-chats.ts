@@ -6,7 +6,7 @@ import type { WhoseOf } from "./whose.js";
 /** The memory of a chat goes with the last of its conversations. */
 export function forgetWithChats(ports: {
   readonly lives: Pick<SessionLives, "onLeave">;
-  readonly sessions: { list(): Promise<readonly { readonly key: string }[]> };
+  readonly sessions: { keys(isWanted: (key: string) => boolean): Promise<readonly string[]> };
   readonly whoseOf: WhoseOf;
   readonly chatMemory: Pick<ChatMemory, "forget">;
 }): void {
@@ -14,7 +14,7 @@ export function forgetWithChats(ports: {
   lives.onLeave("memory", async (key) => {
     const { audience, chat } = whoseOf(key);
     if (audience === "owner" || depthOf(key) > 0) return;
-    const others = (await sessions.list()).filter((each) => each.key !== key && !isBelow(each.key, key));
-    if (!others.some((each) => whoseOf(each.key).chat === chat)) await chatMemory.forget(chat);
+    const others = await sessions.keys((each) => each !== key && !isBelow(each, key) && whoseOf(each).chat === chat);
+    if (others.length === 0) await chatMemory.forget(chat);
   });
 }

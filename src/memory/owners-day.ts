@@ -3,9 +3,8 @@ import type { WhoseOf } from "./whose.js";
 
 /** The conversations, newest first. */
 export interface ReadSessions {
-  list(): Promise<
-    readonly { readonly key: string; readonly title?: string; readonly lastMessageAt?: string | undefined }[]
-  >;
+  /** Those with a message since then. */
+  list(part: { readonly since: number }): Promise<readonly { readonly key: string; readonly title?: string }[]>;
   peek(key: string): Promise<readonly ReadMessage[] | undefined>;
   /** `origins`: the sessions that it was copied from. */
   open(key: string): Promise<{ readonly document: { readonly origins: ReadonlySet<string> } }>;
@@ -28,9 +27,7 @@ export async function readOwnersDay(
 ): Promise<readonly DayOfSession[]> {
   const isOwners = (key: string): boolean => whoseOf(key).audience === "owner";
   const days: DayOfSession[] = [];
-  for (const { key, title, lastMessageAt } of await sessions.list()) {
-    // Newest first: nothing older has messages of that day.
-    if (lastMessageAt === undefined || Date.parse(lastMessageAt) < from) break;
+  for (const { key, title } of await sessions.list({ since: from })) {
     if (!isOwners(key)) continue;
     const said = (await sessions.peek(key)) ?? [];
     const messages = said.flatMap(({ role, content, timestamp }) => {

@@ -27,7 +27,9 @@ export interface FileProvenance {
 
 interface FoundSessions {
   /** Newest first. */
-  list(): Promise<
+  list(part: {
+    readonly limit: number;
+  }): Promise<
     readonly { readonly key: string; readonly messageCount: number; readonly lastMessageAt?: string | undefined }[]
   >;
   peek(key: string): Promise<readonly FoundMessage[] | undefined>;
@@ -75,7 +77,7 @@ export function searchReach({ audience, chat }: Whose, whoseOf: WhoseOf): Search
 }
 
 async function listSessionSources(sessions: FoundSessions, whoseOf: WhoseOf): Promise<readonly Source[]> {
-  const newest = (await sessions.list()).slice(0, maxSessions);
+  const newest = await sessions.list({ limit: maxSessions });
   return newest.map(({ key, messageCount, lastMessageAt }) => ({
     id: key,
     stamp: `${messageCount} ${lastMessageAt ?? ""}`,

@@ -1,8 +1,18 @@
 import type { EventConsumer, Unsubscribe } from "../events/bus/system-bus.js";
 import type { DeliveryStatus } from "../events/catalogue.js";
 import { addUsage, noUsage, type Usage } from "../events/content.js";
+import { type GatewayReadings, gatewayText } from "./gateway-metrics.js";
+import { LagMetrics } from "./lag-metrics.js";
+import { ProcessMetrics } from "./process-metrics.js";
 import { createCounter, createHistogram } from "./prometheus.js";
 import type { Reactor } from "./reactor.js";
+
+/** How long one model call took that was answered. */
+export interface ModelTiming {
+  readonly provider: string;
+  readonly firstMs: number;
+  readonly totalMs: number;
+}
 
 /** What has happened since the start. */
 export interface MetricsSnapshot {
@@ -22,27 +32,49 @@ export interface MetricsSnapshot {
 /** Counts in memory, and shows the counts to whoever asks. */
 export interface Metrics extends Reactor {
   snapshot(): MetricsSnapshot;
+  noteModelCall(timing: ModelTiming): void;
   /** In Prometheus' text format, version 0.0.4. */
   prometheusText(): string;
 }
 
 const durationBucketsSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-export function createMetricsReactor(): Metrics {
-  const messages = createCounter("maxclaw_messages_accepted_total", "Messages that were accepted.", "channel");
-  const turns = createCounter("maxclaw_turns_total", "Turns that ended.", "end");
-  const failures = createCounter("maxclaw_turn_failures_total", "Turns that failed.", "code");
-  const deliveries = createCounter("maxclaw_deliveries_total", "Changes in the delivery of replies.", "status");
-  const toolCalls = createCounter("maxclaw_tool_calls_total", "Tool calls that ended.", "result");
-  const retries = createCounter("maxclaw_model_retries_total", "Model calls that are tried again.", "code");
-  const tokens = createCounter("maxclaw_tokens_total", "Tokens of turns that ended.", "kind");
-  const cost = createCounter("maxclaw_cost_usd_total", "Cost of completed turns, where prices are configured.");
-  const durations = createHistogram(
-    "maxclaw_turn_duration_seconds",
-    "Time from a turn's start to its end.",
-    durationBucketsSeconds,
-  );
-  const families = [messages, turns, failures, deliveries, toolCalls, retries, tokens, cost, durations];
+function createFamilies() {
+  return {
+    messages: createCounter("maxclaw_messages_accepted_total", "Messages that were accepted.", "channel"),
+    turns: createCounter("maxclaw_turns_total", "Turns that ended.", "end"),
+    failures: createCounter("maxclaw_turn_failures_total", "Turns that failed.", "code"),
+    deliveries: createCounter("maxclaw_deliveries_total", "Changes in the delivery of replies.", "status"),
+    toolCalls: createCounter("maxclaw_tool_calls_total", "Tool calls that ended.", "result"),
+    retries: createCounter("maxclaw_model_retries_total", "Model calls that are tried again.", "code"),
+    tokens: createCounter("maxclaw_tokens_total", "Tokens of turns that ended.", "kind"),
+    cost: createCounter("maxclaw_cost_usd_total", "Cost of completed turns, where prices are configured."),
+    durations: createHistogram(
+      "maxclaw_turn_duration_seconds",
+      "Time from a turn's start to its end.",
+      durationBucketsSeconds,
+    ),
+    modelCalls: createHistogram(
+      "maxclaw_model_call_duration_seconds",
+      "Time of a model call that was answered.",
+      durationBucketsSeconds,
+      "provider",
+    ),
+    firstWords: createHistogram(
+      "maxclaw_model_first_word_seconds",
+      "Time from a model call's start to the first piece of its answer.",
+      durationBucketsSeconds,
+      "provider",
+    ),
+  };
+}
+
+/** `read`: how the gateway is at the moment; without it only what happens is counted. */
+export function createMetricsReactor(read?: () => GatewayReadings, now: () => number = Date.now): Metrics {
+  const families = createFamilies();
+  const { messages, turns, failures, deliveries, toolCalls, retries, tokens, cost, durations } = families;
+  const lags = new LagMetrics();
+  const ofProcess = new ProcessMetrics();
   let usage = noUsage;
   let longestMs = 0;
   let undo: readonly Unsubscribe[] = [];
@@ -74,7 +106,8 @@ export function createMetricsReactor(): Metrics {
   return {
     name: "metrics",
     start(bus) {
-      undo = listen(bus);
+      ofProcess.start();
+      undo = [...listen(bus), ...lags.listen(bus), () => ofProcess[Symbol.dispose]()];
     },
     stop() {
       for (const stop of undo) stop();
@@ -95,6 +128,13 @@ export function createMetricsReactor(): Metrics {
       costUsd: cost.total(),
       turnDurations: { count: durations.count(), sumMs: durations.sum() * 1000, maxMs: longestMs },
     }),
-    prometheusText: () => families.map((family) => family.text()).join(""),
+    noteModelCall({ provider, firstMs, totalMs }) {
+      families.firstWords.observe(firstMs / 1000, provider);
+      families.modelCalls.observe(totalMs / 1000, provider);
+    },
+    prometheusText() {
+      const counted = [...Object.values(families), ...lags.families].map((family) => family.text()).join("");
+      return counted + (read === undefined ? "" : gatewayText(read(), now())) + ofProcess.text();
+    },
   };
 }

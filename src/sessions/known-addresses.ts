@@ -14,9 +14,19 @@ const maxOwn = 1_000_000;
  * not learnt from a later result: pages repeat what they are asked.
  */
 export class KnownAddresses {
-  readonly #known = new Set<string>();
+  #known = new Set<string>();
   #own: string[] = [];
   #ownLength = 0;
+
+  get folded() {
+    return { known: this.#known, own: this.#own, ownLength: this.#ownLength };
+  }
+
+  restore({ known, own, ownLength }: KnownAddresses["folded"]): void {
+    this.#known = known;
+    this.#own = own;
+    this.#ownLength = ownLength;
+  }
 
   /** `url` in any writing that means the same. */
   has(url: string): boolean {
@@ -57,10 +67,12 @@ export class KnownAddresses {
 
   #noteText(text: string): void {
     // No address is without one.
-    if (!/[.:。]/u.test(text)) return;
+    if (!/[.:。]/u.test(text) || this.#ownLength > maxOwn) return;
     const loose = looseText(text);
     this.#own.push(loose, ...addressesIn(text, maxOfResult).map(withoutScheme));
     this.#ownLength += loose.length;
+    // From here on everything counts as its own.
+    if (this.#ownLength > maxOwn) this.#own = [];
   }
 
   #isOwn(address: string): boolean {

@@ -2,7 +2,7 @@ import type { AgentState, Payload } from "../events/catalogue.js";
 import type { StoredEvent } from "../events/event.js";
 import { newId } from "../util/ids.js";
 import { DocumentFold } from "./document/document.js";
-import { DocumentPace } from "./document/document-pace.js";
+import { DocumentPace, sizeOf } from "./document/document-pace.js";
 import { History } from "./history/history.js";
 import { MessageTrail } from "./history/message-trail.js";
 import { PlanTrail } from "./history/plan-trail.js";
@@ -50,6 +50,18 @@ export interface MutableSession extends ResidentSession {
   /** Events that arrived while the past was being read. */
   early: StoredEvent[] | undefined;
   changed: boolean;
+  /** Its document waits to be written: what happens meanwhile will be in it. */
+  isQueued: boolean;
+  /** An older history was taken over. */
+  hasImport: boolean;
+  hasToolRun: boolean;
+  /** The file of its folds shows it up to here; 0 when there is none. */
+  foldedSeq: number;
+  lastEventId: string;
+  /** Its document was compared with its log when its folds were made. */
+  isCompared: boolean;
+  /** About how much memory it takes. */
+  bytes: number;
   readonly pace: DocumentPace;
   usedAt: number;
   timer: NodeJS.Timeout | undefined;
@@ -71,15 +83,39 @@ export function newSession(key: string): MutableSession {
     plan: new PlanTrail(),
     early: [],
     changed: false,
+    isQueued: false,
+    hasImport: false,
+    hasToolRun: false,
+    foldedSeq: 0,
+    lastEventId: "",
+    isCompared: false,
+    bytes: restBytes,
     pace: new DocumentPace(),
     usedAt: Date.now(),
     timer: undefined,
   };
 }
 
+/** Of a session without messages, and of each event whose text stays. */
+const restBytes = 4096;
+const entryBytes = 300;
+/** Their texts stay in memory. */
+const keptTexts: ReadonlySet<string> = new Set([
+  "user_message_queued",
+  "user_message",
+  "assistant_message",
+  "tool_execution_complete",
+  "session_history_changed",
+  "context_compressed",
+]);
+
 /** Takes one stored event into everything that is kept of the session. */
 export function apply(session: MutableSession, event: StoredEvent): void {
   if (session.firstSequence === 0) session.firstSequence = event.seq;
+  session.lastEventId = event.event_id;
+  session.hasImport ||= event.type === "session_history_changed" && event.payload.kind === "import";
+  session.hasToolRun ||= event.type === "tool_execution_start";
+  if (keptTexts.has(event.type)) session.bytes += entryBytes + sizeOf(event.payload);
   session.history.apply(event);
   session.document.apply(event);
   session.turns.apply(event);

@@ -1,10 +1,14 @@
 import { z } from "zod";
 import { roleOf } from "./document/document.js";
 import type { SessionFiles } from "./file-names.js";
+import { headOf } from "./list/index-file.js";
 import { isSessionLine, type SessionLine } from "./list/session-line.js";
+import { SessionRows } from "./list/session-rows.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
+import { FileStorage } from "./storage/file.js";
 import { kindPrefixes, recordKey } from "./storage/keys.js";
 import type { StorageDriver } from "./storage/storage.js";
+import type { StorageIndex } from "./storage/storage-index.js";
 
 const shownHead = z.object({ metadata: z.object({ lastSequence: z.number().optional() }).optional() });
 const storedMessages = z.object({
@@ -24,8 +28,11 @@ export interface StoredSession {
  */
 export class SessionRepository {
   readonly #driver: StorageDriver;
+  readonly #index: StorageIndex | undefined;
   readonly #files: SessionFiles;
-  /** Lines as they were loaded, and those written since the start. */
+  /** The sessions that were loaded, and those written since the start. */
+  #rows = new SessionRows();
+  /** Their lines, where the storage keeps no index. */
   readonly #lines = new Map<string, SessionLine>();
   #loading: Promise<void> | undefined;
   /** Sessions that change while lines are being loaded: what was loaded of them does not count. */
@@ -33,6 +40,7 @@ export class SessionRepository {
 
   constructor(driver: StorageDriver, files: SessionFiles) {
     this.#driver = driver;
+    this.#index = driver instanceof FileStorage ? driver.index : undefined;
     this.#files = files;
   }
 
@@ -56,7 +64,7 @@ export class SessionRepository {
       { key: recordKey("line", key), value: line },
     ]);
     this.#fresh?.add(key);
-    this.#lines.set(key, line);
+    this.#note(line);
   }
 
   /** @throws {StorageError} */
@@ -64,6 +72,7 @@ export class SessionRepository {
     const kinds = ["line", "chat", "head", "messages"] as const;
     await this.#driver.change(kinds.map((kind) => ({ key: recordKey(kind, key), value: undefined })));
     this.#fresh?.add(key);
+    this.#rows.delete(key);
     this.#lines.delete(key);
   }
 
@@ -106,17 +115,45 @@ export class SessionRepository {
     await this.#loading;
   }
 
-  /** By session, the lines that are known. */
-  get lines(): ReadonlyMap<string, SessionLine> {
-    return this.#lines;
+  /** The sessions that are known, and where they stand. */
+  get rows(): SessionRows {
+    return this.#rows;
+  }
+
+  /** The lines of these sessions; of those that are gone there is none. @throws {StorageError} */
+  async lines(keys: readonly string[]): Promise<ReadonlyMap<string, SessionLine>> {
+    const found =
+      this.#index === undefined
+        ? keys.map((key) => this.#lines.get(key))
+        : await this.#driver.getMany(keys.map((key) => recordKey("line", key)));
+    return new Map(found.flatMap((line) => (isSessionLine(line) ? [[line.key, line]] : [])));
+  }
+
+  /** Whether some session's line names this document. Only where the storage keeps no index. */
+  get listedFiles(): ReadonlySet<string> {
+    return new Set([...this.#lines.values()].map(({ file }) => file));
+  }
+
+  /** The files of the logs that no line belongs to, where the storage keeps an index. @throws {StorageError} */
+  async strayLogs(): Promise<readonly string[] | undefined> {
+    return await this.#index?.strayLogs();
   }
 
   async #load(): Promise<void> {
+    if (this.#index !== undefined) {
+      this.#rows = await this.#index.rows();
+      return;
+    }
     const fresh = new Set<string>();
     this.#fresh = fresh;
     const keys = await this.#driver.keys(kindPrefixes.line);
     for (const line of await this.#driver.getMany(keys))
-      if (isSessionLine(line) && !fresh.has(line.key)) this.#lines.set(line.key, line);
+      if (isSessionLine(line) && !fresh.has(line.key)) this.#note(line);
     this.#fresh = undefined;
+  }
+
+  #note(line: SessionLine): void {
+    this.#rows.set(headOf(line));
+    if (this.#index === undefined) this.#lines.set(line.key, line);
   }
 }

@@ -1,37 +1,29 @@
 import { rm } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import type { Engine } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
 import type { EventConsumer } from "../events/bus/system-bus.js";
 import { typesWhere } from "../events/catalogue.js";
-import { draft, type GatewayEvent, isStored } from "../events/event.js";
+import { type GatewayEvent, isStored } from "../events/event.js";
 import type { PlanState } from "../events/folds/plan.js";
 import type { Logger } from "../log.js";
-import { removeFolder } from "../util/files/held-folder.js";
-import { resolveReal } from "../util/files/real-path.js";
 import { readDocument } from "./document/document-file.js";
 import { DocumentKeeper } from "./document/document-keeper.js";
 import { openStaleNotes, type StaleNotes } from "./document/stale-notes.js";
-import { takeOverDocument } from "./document/take-over-document.js";
 import type { SessionFiles } from "./file-names.js";
-import { readPlanFile, writePlanFile } from "./history/plan-file.js";
-import { newestFirst } from "./list/session-index.js";
-import {
-  apply,
-  type MutableSession,
-  newSession,
-  type ResidentSession,
-  summaryOf,
-  toStored,
-} from "./resident-session.js";
-import { LostEvents, restoreMessages } from "./restore-messages.js";
+import { PackedSessions } from "./folds/packed-sessions.js";
+import { writePlanFile } from "./history/plan-file.js";
+import { SessionList, type SessionPage, type SessionsWanted } from "./list/session-list.js";
+import { keepFolds, type LoadPorts, loadSession } from "./load-session.js";
+import { removeFolders } from "./remove-folders.js";
+import { apply, type MutableSession, newSession, type ResidentSession, toStored } from "./resident-session.js";
+import { ResidentSessions } from "./resident-sessions.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
 import { SessionRepository, type StoredSession } from "./session-repository.js";
 import { createFileStorage } from "./storage/file.js";
 import { createStorageMark } from "./storage/mark.js";
 import type { StorageDriver } from "./storage/storage.js";
 
-const pageSize = 1000;
 /** Those that a log may keep, also where the configuration leaves details out of it. */
 const keptTypes = typesWhere(({ stored }) => stored);
 const quietMs = 1000;
@@ -48,8 +40,10 @@ export interface SessionStoreOptions {
   readonly storageId?: string | undefined;
   /** Documents are written this long after a session's last change, large ones later. Default 1000. */
   readonly quietMs?: number;
-  /** Sessions at rest leave memory beyond this number. Default 200. */
+  /** Sessions at rest leave memory beyond this number. Default 1000. */
   readonly maxResident?: number;
+  /** And beyond so many bytes, by estimate. Default 32 MB. */
+  readonly maxResidentBytes?: number;
   readonly now?: () => Date;
   /** Throws when another process may write the documents too. */
   readonly assertHeld?: (() => void) | undefined;
@@ -60,9 +54,10 @@ export interface SessionStoreOptions {
 /** Brings sessions into memory, keeps their documents in a storage, and lists them. */
 export class SessionStore implements AsyncDisposable {
   readonly #options: SessionStoreOptions;
-  readonly #sessions = new Map<string, { readonly session: MutableSession; readonly ready: Promise<void> }>();
+  readonly #sessions: ResidentSessions;
   readonly #storage: StorageDriver;
   readonly #repository: SessionRepository;
+  readonly #list: SessionList;
   readonly #documents: DocumentKeeper;
   readonly #deletions = new Map<string, Promise<void>>();
   readonly #stale: StaleNotes;
@@ -73,14 +68,16 @@ export class SessionStore implements AsyncDisposable {
   #isFresh = false;
   readonly #freshenTimer: NodeJS.Timeout;
   readonly #unsubscribe: () => void;
-  readonly #now: () => Date;
+  readonly #loading: LoadPorts;
 
   constructor(options: SessionStoreOptions) {
     this.#options = options;
-    this.#now = options.now ?? (() => new Date());
-    const { files, engine, log } = options;
+    this.#sessions = new ResidentSessions(options);
+    const { files, engine, log, now = () => new Date() } = options;
+    this.#loading = { files, engine, log, now, packed: new PackedSessions() };
     this.#storage = options.storage ?? createFileStorage(files, log);
     this.#repository = new SessionRepository(this.#storage, files);
+    this.#list = new SessionList(this.#repository, this.#sessions, (key) => this.#deletions.has(key));
     this.#documents = new DocumentKeeper({
       repository: this.#repository,
       mark: createStorageMark(files.dir, options.storageId),
@@ -93,7 +90,7 @@ export class SessionStore implements AsyncDisposable {
         // Waiting for a deletion here would wait for ourselves: it waits for the writes of its session.
         if (this.#deletions.has(key)) return undefined;
         await this.open(key);
-        const session = this.#sessions.get(key)?.session;
+        const session = this.#sessions.find(key)?.session;
         if (session === undefined || session.document.lastSequence === 0) return undefined;
         await this.#writePlan(session);
         return toStored(session);
@@ -108,28 +105,30 @@ export class SessionStore implements AsyncDisposable {
   async open(key: string): Promise<ResidentSession> {
     for (let deletion = this.#deletions.get(key); deletion !== undefined; deletion = this.#deletions.get(key))
       await deletion.catch(() => undefined);
-    const known = this.#sessions.get(key);
+    const known = this.#sessions.find(key);
     if (known !== undefined) {
       known.session.usedAt = Date.now();
       await known.ready;
       return known.session;
     }
     const session = newSession(key);
-    const ready = this.#load(session);
-    this.#sessions.set(key, { session, ready });
+    const ready = loadSession(this.#loading, session);
+    this.#sessions.add({ session, ready });
     try {
       await ready;
     } catch (error) {
       this.#sessions.delete(key);
       throw error;
     }
+    // Reading a long log takes its time: only from here on is it at rest.
+    session.usedAt = Date.now();
     this.#evict();
     return session;
   }
 
   /** True when the session has events, or a document from elsewhere. */
   async exists(key: string): Promise<boolean> {
-    if ((this.#sessions.get(key)?.session.document.lastSequence ?? 0) > 0) return true;
+    if ((this.#sessions.find(key)?.session.document.lastSequence ?? 0) > 0) return true;
     if (await this.#hasEvents(key)) return true;
     const reading = await readDocument(this.#options.files.documentPath(key));
     // One of ours without its log is what a deletion that was cut off left behind.
@@ -153,7 +152,7 @@ export class SessionStore implements AsyncDisposable {
 
   /** The messages of a session without bringing it into memory: a stored document may be a moment old. */
   async peek(key: string): Promise<readonly DocumentMessage[] | undefined> {
-    const known = this.#sessions.get(key)?.session;
+    const known = this.#sessions.find(key)?.session;
     const messages =
       known !== undefined && known.early === undefined
         ? known.document.toDocument().messages
@@ -162,15 +161,21 @@ export class SessionStore implements AsyncDisposable {
     return messages?.slice(0, messages.findLastIndex(({ role }) => role === "assistant") + 1);
   }
 
-  /** Newest first; sessions in memory as they are now, others as their documents say. */
-  async list(): Promise<readonly SessionSummary[]> {
+  /** The sessions, newest first: those in memory as they are now, others as their documents say. */
+  async list(part: SessionsWanted = {}): Promise<readonly SessionSummary[]> {
+    return (await this.page(part)).sessions;
+  }
+
+  /** A part of the list, and how many sessions are wanted in all. Only what is in the part is read. */
+  async page(part: SessionsWanted): Promise<SessionPage> {
     await this.catchUp();
-    const all = new Map<string, SessionSummary>();
-    for (const { file: _file, lastSequence: _shown, ...summary } of this.#repository.lines.values())
-      all.set(summary.key, summary);
-    for (const { session } of this.#sessions.values())
-      if (session.early === undefined && session.document.lastSequence > 0) all.set(session.key, summaryOf(session));
-    return [...all.values()].filter(({ key }) => !this.#deletions.has(key)).sort(newestFirst);
+    return await this.#list.page(part);
+  }
+
+  /** The keys of those that are wanted, newest first. Reads nothing once the list is known. */
+  async keys(isWanted: (key: string) => boolean): Promise<readonly string[]> {
+    await this.catchUp();
+    return this.#list.keys(isWanted);
   }
 
   /** Resolves once what a crash or another storage left behind is written; the first list waits for it as well. */
@@ -193,7 +198,7 @@ export class SessionStore implements AsyncDisposable {
 
   /** Writes every document that is behind. */
   async flush(): Promise<void> {
-    for (const { session } of this.#sessions.values()) if (session.changed) this.#write(session);
+    for (const session of this.#sessions.all()) if (session.changed) this.#write(session);
     await this.#documents.flush();
   }
 
@@ -201,7 +206,7 @@ export class SessionStore implements AsyncDisposable {
     clearTimeout(this.#freshenTimer);
     await this.#freshen();
     this.#unsubscribe();
-    for (const { session } of this.#sessions.values()) {
+    for (const session of this.#sessions.all()) {
       clearTimeout(session.timer);
       if (session.changed) this.#write(session);
     }
@@ -217,7 +222,7 @@ export class SessionStore implements AsyncDisposable {
    */
   async #delete(key: string): Promise<void> {
     const { engine, files } = this.#options;
-    const known = this.#sessions.get(key);
+    const known = this.#sessions.find(key);
     await known?.ready.catch(() => undefined);
     clearTimeout(known?.session.timer);
     await this.#documents.settled(key);
@@ -232,60 +237,16 @@ export class SessionStore implements AsyncDisposable {
     }
     clearTimeout(known?.session.timer);
     this.#sessions.delete(key);
+    this.#loading.packed.forget(key);
     await this.#documents.write(key, () => undefined);
-    await this.#removeFolders(key).catch((error: unknown) => {
+    await removeFolders(files, key).catch((error: unknown) => {
       // The next life of the session begins with another try.
       this.#options.log.warn(`Files of ${key} could not be deleted: ${messageOf(error)}`, { session: key });
     });
   }
 
-  /** Commands may still be at work in the session's own, and make links of its folders meanwhile. */
-  async #removeFolders(key: string): Promise<void> {
-    const { files } = this.#options;
-    const dir = await resolveReal(files.dir);
-    if (!dir.ok) return;
-    const folders = [files.folder(key), files.kept(key)].map((folder) => join(dir.path, relative(files.dir, folder)));
-    const outcomes = await Promise.allSettled(folders.map((folder) => removeFolder(folder)));
-    for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
-  }
-
-  async #load(session: MutableSession): Promise<void> {
-    const { engine } = this.#options;
-    let hasImport = false;
-    let hasToolRun = false;
-    let afterSeq = 0;
-    const lost = new LostEvents();
-    for (;;) {
-      const page = await engine.events(session.key, { afterSeq, limit: pageSize });
-      for (const event of page.events) {
-        lost.see(event);
-        hasImport ||= event.type === "session_history_changed" && event.payload.kind === "import";
-        hasToolRun ||= event.type === "tool_execution_start";
-        apply(session, event);
-      }
-      afterSeq = page.events.at(-1)?.seq ?? afterSeq;
-      if (!page.hasMore) break;
-    }
-    // What a deletion that was cut off left behind is none of the next life's.
-    if (session.document.lastSequence === 0 && (await engine.lastSequence(session.key)) > 0)
-      await this.#removeFolders(session.key);
-    for (const event of session.early ?? []) if (event.seq > session.document.lastSequence) lost.see(event);
-    const messages = (): readonly DocumentMessage[] => session.document.toDocument().messages;
-    const lastSequence = Math.max(session.document.lastSequence, session.early?.at(-1)?.seq ?? 0);
-    if (!hasImport || lost.gaps.length > 0) {
-      const reading = await readDocument(this.#options.files.documentPath(session.key));
-      await restoreMessages(this.#options, { key: session.key, lastSequence, messages }, lost, reading);
-      const stored = { key: session.key, lastSequence: session.document.lastSequence };
-      if (!hasImport) await takeOverDocument(this.#options, stored, this.#now(), reading);
-    }
-    // Later one that a tool has written would pass for it.
-    if (!hasToolRun) await this.#takeOverPlan(session);
-    for (const event of session.early ?? []) if (event.seq > session.document.lastSequence) apply(session, event);
-    session.early = undefined;
-  }
-
   #onEvent(event: GatewayEvent): void {
-    const session = this.#sessions.get(event.session_key)?.session;
+    const session = this.#sessions.find(event.session_key)?.session;
     if (session === undefined) return;
     if (!isStored(event)) {
       // Told, but not kept in the log where the configuration leaves details out.
@@ -317,10 +278,17 @@ export class SessionStore implements AsyncDisposable {
     session.timer.unref();
   }
 
+  /** One write of a session waits at a time: it takes the session as it is when its turn comes. */
   #write(session: MutableSession): void {
+    if (session.isQueued) return;
+    session.isQueued = true;
     const { onBoundary } = this.#options;
+    let isTaken = false;
     const take = async (): Promise<StoredSession> => {
+      isTaken = true;
+      session.isQueued = false;
       await this.#writePlan(session);
+      await keepFolds(this.#loading, session);
       session.changed = false;
       onBoundary?.("document:before-write");
       const stored = toStored(session);
@@ -329,8 +297,11 @@ export class SessionStore implements AsyncDisposable {
     };
     const written = this.#documents.write(session.key, take).then(() => {
       onBoundary?.("document:after-write");
+      // A storage that is away takes nothing.
+      if (!isTaken) session.isQueued = false;
       this.#writing.delete(written);
       this.#forgetStale();
+      this.#evict();
     });
     this.#writing.add(written);
   }
@@ -340,7 +311,7 @@ export class SessionStore implements AsyncDisposable {
     const { current, isRecorded } = session.plan;
     if (!isRecorded || (this.#plans.has(session) && this.#plans.get(session) === current)) return;
     try {
-      await writePlanFile(this.#options.files.kept(session.key), current, this.#now());
+      await writePlanFile(this.#options.files.kept(session.key), current, this.#loading.now());
       this.#plans.set(session, current);
     } catch (error) {
       this.#options.log.warn(`plan.json of ${session.key} could not be written: ${messageOf(error)}`, {
@@ -349,22 +320,10 @@ export class SessionStore implements AsyncDisposable {
     }
   }
 
-  /** A plan that the Go maxclaw left behind, where the log tells of none. */
-  async #takeOverPlan({ key, plan }: MutableSession): Promise<void> {
-    if (plan.isRecorded) return;
-    const { engine, files, log } = this.#options;
-    const found = await readPlanFile(files.folder(key));
-    if (found.status !== "ok") return;
-    await engine.append(key, [draft("plan_updated", { plan: found.plan, change: "created" }, { source: "gateway" })], {
-      durable: true,
-    });
-    log.info(`Imported the plan “${found.plan.goal}”`, { session: key });
-  }
-
   /** Once every document shows its log there is nothing to look after at the next start. */
   #forgetStale(): void {
     if (!this.#isFresh || this.#writing.size > 0 || this.#documents.problem() !== undefined) return;
-    for (const { session } of this.#sessions.values()) if (session.changed) return;
+    for (const session of this.#sessions.all()) if (session.changed) return;
     this.#stale.clear();
   }
 
@@ -383,18 +342,10 @@ export class SessionStore implements AsyncDisposable {
   }
 
   #evict(): void {
-    const limit = this.#options.maxResident ?? 200;
-    if (this.#sessions.size <= limit) return;
-    const atRest = [...this.#sessions.values()]
-      .map(({ session }) => session)
-      .filter(
-        (session) => session.early === undefined && session.openTurn.length === 0 && Date.now() - session.usedAt > 5000,
-      )
-      .sort((a, b) => a.usedAt - b.usedAt);
-    for (const session of atRest.slice(0, this.#sessions.size - limit)) {
+    for (const session of this.#sessions.evict()) {
       clearTimeout(session.timer);
       if (session.changed) this.#write(session);
-      this.#sessions.delete(session.key);
+      this.#loading.packed.keep(session);
     }
   }
 }

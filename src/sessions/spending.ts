@@ -14,7 +14,31 @@ export class Spending {
   #turns = 0;
   #guessedTokens = 0;
   #guessedUsd = 0;
-  readonly #reported = new Set<string>();
+  #reported = new Set<string>();
+
+  get folded() {
+    return {
+      usage: this.#usage,
+      costUsd: this.#costUsd,
+      calls: this.#calls,
+      unpricedCalls: this.#unpricedCalls,
+      turns: this.#turns,
+      guessedTokens: this.#guessedTokens,
+      guessedUsd: this.#guessedUsd,
+      reported: this.#reported,
+    };
+  }
+
+  restore(state: Spending["folded"]): void {
+    this.#usage = state.usage;
+    this.#costUsd = state.costUsd;
+    this.#calls = state.calls;
+    this.#unpricedCalls = state.unpricedCalls;
+    this.#turns = state.turns;
+    this.#guessedTokens = state.guessedTokens;
+    this.#guessedUsd = state.guessedUsd;
+    this.#reported = state.reported;
+  }
 
   apply(event: StoredEvent): void {
     for (const use of modelUsesOf(event)) this.#add(use);

@@ -19,12 +19,7 @@ export interface TakeLimits {
  * @throws {RequestError} 400 with a sentence for whoever gave the file
  */
 export async function unzip(file: string, folder: string, limits: TakeLimits): Promise<void> {
-  const yauzl = await import("yauzl").catch((error: unknown) => {
-    throw new RequestError(`Zip files need the package yauzl (npm install yauzl): ${messageOf(error)}`, {
-      status: 501,
-      code: "not_supported",
-    });
-  });
+  const yauzl = await import("yauzl");
   let files = 0;
   let bytes = 0;
   const count = (chunk: number): void => {

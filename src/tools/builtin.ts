@@ -1,7 +1,7 @@
 import { sendFileTool } from "./chat/send-file.js";
 import { editFileTool } from "./files/edit-file.js";
 import { listDirTool } from "./files/list-dir.js";
-import { readFileTool } from "./files/read-file.js";
+import { createReadFile } from "./files/read-file.js";
 import { globTool } from "./files/search/glob.js";
 import { grepTool } from "./files/search/grep.js";
 import { writeFileTool } from "./files/write-file.js";
@@ -11,17 +11,20 @@ import { readSkillTool } from "./skills/read-skill.js";
 import { spawnTool } from "./spawn/spawn.js";
 import type { Tool } from "./tool.js";
 
-/** The tools that every gateway has. */
-export const builtinTools: readonly Tool[] = [
+/** The tools that every gateway has. `home`: where packages may have been added. */
+export const createBuiltinTools = (home?: string): readonly Tool[] => [
   askHumanTool,
   editFileTool,
   globTool,
   grepTool,
   listDirTool,
   planTool,
-  readFileTool,
+  createReadFile(home),
   readSkillTool,
   sendFileTool,
   spawnTool,
   writeFileTool,
 ];
+
+/** Without what a home may add to them. */
+export const builtinTools = createBuiltinTools();

@@ -9,6 +9,7 @@ import { startNotices } from "./background/notices.js";
 import { openReactors } from "./background/reactors.js";
 import { type OpenedSchedule, openSchedule } from "./background/schedule.js";
 import { openTasks } from "./background/tasks.js";
+import { openTelemetry } from "./background/telemetry.js";
 import { type Core, openCore } from "./core/core.js";
 import { openOperations } from "./operations/operations.js";
 import { openStatus } from "./operations/status.js";
@@ -66,8 +67,9 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const status = openStatus(options, core, assistant, { tools, mcp });
   const tasks = await openTasks(options, core, assistant, releases);
   const artifacts = openArtifacts(options, core);
-  const reactors = openReactors(options, core, assistant, releases);
-  const metrics = reactors.metricsText;
+  const spans = await openTelemetry(options, core, releases);
+  const reactors = openReactors(options, core, assistant, { status, spans }, releases);
+  const { metricsText: metrics, onModelAnswered } = reactors;
   const atWork = { tasks, artifacts, schedule, status: status.status, mcp, metrics };
   const { api, resumeDeletions } = await openOperations(options, core, assistant, atWork, releases);
   reactors.start();
@@ -83,7 +85,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const address = door?.address ?? "";
   core.setAddress(address);
   const commands = chatCommands(core, assistant, api, schedule);
-  const hands = { tools: tools.tools, source: mcp.tools, commands, artifacts, tasks };
+  const hands = { tools: tools.tools, source: mcp.tools, commands, artifacts, tasks, onModelAnswered };
   const lanes = new Lanes(options, core, assistant, status, hands);
   status.status.enter("ready");
   // Whoever waits for the gateway hears of it first.

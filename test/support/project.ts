@@ -13,6 +13,14 @@ export function projectFile(path: string): string {
   return join(folder, path);
 }
 
+/**
+ * The file that runs the program. `MAXCLAW_TEST_PROGRAM` names another one, for tests that are run once more against the
+ * program as it is packed.
+ */
+export function programFile(): string {
+  return process.env.MAXCLAW_TEST_PROGRAM ?? projectFile("bin/maxclaw.js");
+}
+
 /** Absolute path of a compiled file, e.g. `src/cli/main.js`, beside the tests that run. */
 export function compiledFile(path: string): string {
   return fileURLToPath(new URL(`../../${path}`, import.meta.url));

@@ -13,7 +13,7 @@ export interface DeletionPorts {
   readonly engine: Pick<Engine, "announce" | "events" | "lastSequence">;
   /** Notes of deletions that have begun. */
   readonly begun: Pick<Records, "list" | "put" | "delete">;
-  readonly sessions: Pick<SessionStore, "open" | "list" | "exists" | "delete">;
+  readonly sessions: Pick<SessionStore, "open" | "keys" | "exists" | "delete">;
   readonly lives: SessionLives;
   readonly tasks: { forget(sessionKey: string): Promise<void> };
   readonly grants: Pick<Grants, "forget">;
@@ -111,7 +111,7 @@ export class Deletions {
   /** What was deleted, with the state in which it was. */
   async #remove(key: string): Promise<ReadonlyMap<string, string>> {
     const { tasks, sessions, channels, grants, lives } = this.#ports;
-    const below = (await sessions.list()).flatMap((each) => (isBelow(each.key, key) ? [each.key] : []));
+    const below = await sessions.keys((each) => isBelow(each, key));
     const deleted = new Map<string, string>();
     for (const each of [...below, key]) deleted.set(each, await this.#removeOne(each));
     await tasks.forget(key);

@@ -32,8 +32,7 @@ export function createSessionOperations(ports: SessionPorts): SessionsApi {
   const { engine, sessions, running, tasks, lifecycle } = ports;
   return {
     async listSessions({ limit, offset, ...wanted }) {
-      const all = (await sessions.list()).filter(({ key }) => isOf(key, wanted));
-      return { sessions: all.slice(offset, offset + limit), total: all.length };
+      return await sessions.page({ limit, offset, isWanted: (key) => isOf(key, wanted) });
     },
     createSession: (options) => beginSession({ ...ports.begin, engine, sessions }, options),
     async getSession(key) {

@@ -1,8 +1,6 @@
-import { createRequire } from "node:module";
 import type { REST } from "@discordjs/rest";
 import { ChannelError } from "../../errors.js";
 import { linked } from "../../util/async/linked.js";
-import { isNotInstalled } from "../../util/not-installed.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
 
 export interface RestOptions {
@@ -37,7 +35,7 @@ export interface DiscordRest {
 export async function openRest({ token, apiRoot = "https://discord.com/api" }: RestOptions): Promise<DiscordRest> {
   if (!/^https?:\/\//.test(apiRoot) || !URL.canParse(apiRoot))
     throw new ChannelError("channels.discord.apiRoot is not a web address: it must begin with http:// or https://.");
-  const { REST: Client } = loadLibrary("@discordjs/rest");
+  const { REST: Client } = await import("@discordjs/rest");
   const client = new Client({
     api: withoutSlashes(apiRoot),
     version: "10",
@@ -77,28 +75,3 @@ type Method = Parameters<REST["request"]>[0]["method"];
 const methods = { GET: "GET", POST: "POST", PATCH: "PATCH", PUT: "PUT" } as unknown as Readonly<
   Record<RestCall["method"], Method>
 >;
-
-interface Libraries {
-  readonly "@discordjs/rest": typeof import("@discordjs/rest");
-  readonly "@discordjs/ws": typeof import("@discordjs/ws");
-}
-
-const require = createRequire(import.meta.url);
-
-/**
- * Loads one of discord.js's layers, with `require`: most of what they stand on is CommonJS, and importing it takes about 7 MB
- * and 100 ms more.
- *
- * @throws {ChannelError} when the package is not installed
- */
-export function loadLibrary<Name extends keyof Libraries>(name: Name): Libraries[Name] {
-  try {
-    return require(name);
-  } catch (error) {
-    if (isNotInstalled(error))
-      throw new ChannelError(
-        "Discord needs two packages that are not installed here: run `npm install @discordjs/ws@1 @discordjs/rest@2`.",
-      );
-    throw error;
-  }
-}

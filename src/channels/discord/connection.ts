@@ -4,7 +4,6 @@ import { ChannelError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { sleep } from "../../util/async/sleep.js";
 import { settledWithin } from "../../util/async/within.js";
-import { loadLibrary } from "./api.js";
 import { callError, fatalClose } from "./discord-error.js";
 
 /** Where the connection stands in Discord's stream of events: it outlives a run, so that the next one can go on there. */
@@ -49,11 +48,14 @@ const resumable = { code: 4200, recover: 1 } as const;
  * @throws {ChannelError} it did not come back in time, or Discord refuses for good
  */
 export async function listenToGateway(options: ConnectionOptions, signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await new Connection(options).listen(signal);
+  if (signal.aborted) return;
+  const library = await import("@discordjs/ws");
+  if (!signal.aborted) await new Connection(options, library).listen(signal);
 }
 
 class Connection {
   readonly #options: ConnectionOptions;
+  readonly #happens: Library["WebSocketShardEvents"];
   readonly #manager: Manager;
   /** Discord says hello to a connection that reaches it: `isHeard` on this one, `wasHeard` on the one before. */
   readonly #greeting = { isHeard: false, wasHeard: true };
@@ -63,11 +65,11 @@ class Connection {
   #isOver = false;
   #end: (reason?: ChannelError) => void = () => {};
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: ConnectionOptions, library: Library) {
     const { token, rest, position } = options;
     this.#options = options;
-    const { WebSocketManager } = loadLibrary("@discordjs/ws");
-    this.#manager = new WebSocketManager({
+    this.#happens = library.WebSocketShardEvents;
+    this.#manager = new library.WebSocketManager({
       token,
       rest,
       intents,
@@ -80,7 +82,7 @@ class Connection {
   }
 
   async listen(signal: AbortSignal): Promise<void> {
-    const { WebSocketShardEvents: happens } = loadLibrary("@discordjs/ws");
+    const happens = this.#happens;
     const stop = (): void => this.#end();
     try {
       await new Promise<void>((resolve, reject) => {
@@ -167,7 +169,8 @@ class Connection {
   }
 }
 
-type Manager = InstanceType<typeof import("@discordjs/ws")["WebSocketManager"]>;
+type Library = typeof import("@discordjs/ws");
+type Manager = InstanceType<Library["WebSocketManager"]>;
 
 /** A gateway that is gone answers no close: then it is left behind. */
 async function close(manager: Manager, event: import("@discordjs/ws").WebSocketShardEvents.Closed): Promise<void> {

@@ -66,17 +66,6 @@ export function createEmailChannel(options: EmailOptions, context: ChannelContex
   };
 }
 
-/** Rejects where the optional packages were not installed. */
-export async function loadMailPackages(): Promise<void> {
-  await Promise.all([
-    import("imapflow"),
-    import("mailparser"),
-    import("nodemailer/lib/mail-composer"),
-    import("mailauth"),
-    import("htmlparser2"),
-  ]);
-}
-
 /** For a channel that is used without a gateway. */
 function createMemoryRecords(): ChannelRecords {
   const records = new Map<string, unknown>();

@@ -1,5 +1,4 @@
 import { join, resolve } from "node:path";
-import { messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import type { OpenedPlatform, PlatformScope } from "../platform.js";
 import type { OAuthLogin } from "./auth/tokens.js";
@@ -14,18 +13,10 @@ export async function openEmail(config: EmailSection, { home, context, log }: Pl
   const noted = config.verifySender === "off" ? [{ key: "channels.email.verifySender", to: "off" }] : [];
   const found = toOptions(config, home, log);
   if (typeof found === "string") return { off: found, problems: [`channels.email is off: ${found}`], noted };
-  const [{ createEmailChannel, loadMailPackages }, { createTokens }] = await Promise.all([
+  const [{ createEmailChannel }, { createTokens }] = await Promise.all([
     import("./email.js"),
     import("./auth/tokens.js"),
   ]);
-  try {
-    await loadMailPackages();
-  } catch (error) {
-    log.warn("the mail packages could not be loaded", { error: messageOf(error) });
-    const off =
-      "the packages for mail are not installed: npm install imapflow mailparser nodemailer mailauth htmlparser2";
-    return { off, problems: [`channels.email is off: ${off}`], noted };
-  }
   const { login, ...options } = found;
   const problems = options.verifySender === "off" ? [unverified] : [];
   for (const problem of problems) log.warn(problem);

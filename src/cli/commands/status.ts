@@ -14,19 +14,42 @@ export function addStatusCommand(program: Command, version: string): void {
         import("../gateway/connect.js"),
       ]);
       const context = await openContext(flags.config);
+      const added = await addedTo(context.home);
       const client = await connectRunning(context);
       if (client !== undefined) {
         const status = toObject(await client.get("/api/status"));
         if ("problems" in status && Array.isArray(status.problems) && status.problems.length > 0) process.exitCode = 1;
-        if (flags.json) return printJson({ running: true, address: client.address, ...status });
+        if (flags.json) return printJson({ running: true, address: client.address, ...status, added: added.names });
         const { printStatus } = await import("../text/status.js");
-        return printStatus(status, client.address);
+        printStatus(status, client.address);
+        return printAdded(added);
       }
-      return printOffline(context, version, flags.json === true);
+      await printOffline(context, version, { added, isJson: flags.json === true });
     });
 }
 
-async function printOffline({ home, loaded }: CommandContext, version: string, isJson: boolean): Promise<void> {
+interface Added {
+  readonly names: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/** What `maxclaw add` has installed. */
+async function addedTo(home: string): Promise<Added> {
+  const { listOptions } = await import("../../packages/list.js");
+  const { options, problems } = listOptions(home);
+  return { names: options.flatMap(({ name, state }) => (state === "added" ? [name] : [])), problems };
+}
+
+function printAdded({ names, problems }: Added): void {
+  if (names.length > 0) print(`Added:     ${names.join(", ")}`);
+  for (const problem of problems) print(`Problem:   ${harmless(problem)}`);
+}
+
+async function printOffline(
+  { home, loaded }: CommandContext,
+  version: string,
+  { added, isJson }: { readonly added: Added; readonly isJson: boolean },
+): Promise<void> {
   const { config, path } = loaded;
   const { workspace, model, executionMode } = config.agents.defaults;
   const { readOfflineStatus } = await import("../../offline/status.js");
@@ -42,7 +65,8 @@ async function printOffline({ home, loaded }: CommandContext, version: string, i
       home,
       workspace,
       config: path,
-      problems,
+      problems: [...problems, ...added.problems],
+      added: added.names,
       ...waiting,
     });
   const { printConfigured, waitingLines } = await import("../text/status.js");
@@ -53,6 +77,7 @@ async function printOffline({ home, loaded }: CommandContext, version: string, i
   print(`Config:    ${path ?? "none, defaults are in force. Write one with: maxclaw onboard"}`);
   print(`Workspace: ${workspace}`);
   for (const line of waitingLines(waiting)) print(`Waiting:   ${line}`);
+  printAdded(added);
   for (const problem of problems) print(`Problem:   ${harmless(problem)}`);
 }
 

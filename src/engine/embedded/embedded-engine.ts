@@ -10,6 +10,7 @@ import type {
   ConsumeOptions,
   Cursor,
   Engine,
+  EngineMeasures,
   EngineStatus,
   Handler,
   Lease,
@@ -188,6 +189,11 @@ export class EmbeddedEngine implements Engine {
       syncs: journal.syncs,
       problems: [...records.seen.problems.values()],
     };
+  }
+
+  measures(): EngineMeasures {
+    const { journal, records } = this.#parts;
+    return { oldest: records.work.oldest(), syncSeconds: journal.syncSeconds };
   }
 
   /**

@@ -22,7 +22,7 @@ interface MaintenanceOptions {
 }
 
 /** The journal may grow by so many segments while its files are held. */
-const mostHeldSegments = 16;
+const mostHeldSegments = 32;
 
 /** Moves events from the journal to the session logs and begins new segments: one of these at a time. */
 export class Maintenance {

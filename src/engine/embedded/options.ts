@@ -33,7 +33,7 @@ export interface EmbeddedEngineOptions {
   readonly bootId?: string;
   /** Unix ms. Default `Date.now`. */
   readonly now?: () => number;
-  /** A new segment begins once the current one is longer. Default 16 MB. */
+  /** A new segment begins once the current one is longer. Default 8 MB. */
   readonly segmentBytes?: number;
   /** With at least so many new ids of accepted work a new segment leaves them to a file of their own. Default 4096. */
   readonly sealAtLeast?: number;

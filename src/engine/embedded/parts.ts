@@ -81,7 +81,7 @@ function createFiles(
   options: EmbeddedEngineOptions,
   { records, journal, now, boundary }: Pick<Parts, "records" | "journal" | "now" | "boundary">,
 ): Pick<Parts, "logs" | "quiet" | "maintenance" | "writer"> {
-  const { log, instanceId, quietMs = 1000, forgetMs = 1000, segmentBytes = 16 * 1024 * 1024 } = options;
+  const { log, instanceId, quietMs = 1000, forgetMs = 1000, segmentBytes = 8 * 1024 * 1024 } = options;
   const logs = new SessionLogs(records.sessions, {
     pathOf: options.sessionLogPath,
     log,

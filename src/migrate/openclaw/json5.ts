@@ -1,6 +1,3 @@
-import { ConfigError } from "../../errors.js";
-import { isNotInstalled } from "../../util/not-installed.js";
-
 /** A plain JSON object. */
 export type JsonObject = { readonly [key: string]: unknown };
 
@@ -14,9 +11,7 @@ export function isObject(value: unknown): value is JsonObject {
  * @throws {SyntaxError} naming the line, and nothing of the text, which may hold keys
  */
 export async function parseJson5(source: string): Promise<unknown> {
-  const { default: JSON5 } = await import("json5").catch((error: unknown) => {
-    throw isNotInstalled(error) ? new ConfigError("Reading it needs the package json5: npm install json5") : error;
-  });
+  const { default: JSON5 } = await import("json5");
   try {
     return JSON5.parse(source.replace(/^\uFEFF/, ""));
   } catch (error) {

@@ -76,6 +76,8 @@ const privateNames: ReadonlySet<string> = new Set([
   "backups",
   "updates.jsonl",
   "format.json",
+  "packages",
+  "cache",
 ]);
 
 export function createZones(folders: GatewayFolders): Zones {

@@ -15,7 +15,7 @@ export interface HeartbeatChatPorts {
   readonly owners: readonly string[];
   readonly isOwner: (channel: string, senderId: string) => boolean;
   readonly records: Pick<ScheduleRecords, "get" | "put">;
-  readonly sessions: { list(): Promise<readonly { readonly key: string }[]> };
+  readonly sessions: { keys(isWanted: (key: string) => boolean): Promise<readonly string[]> };
 }
 
 /** Where heartbeats speak. */
@@ -32,8 +32,8 @@ export class HeartbeatChat {
     const last = jobOwner.safeParse(records.get(lastChat));
     if (last.success) return last.data;
     // Nobody has written since it is on: an owner's own chat is called after them on most platforms.
-    const own = (await sessions.list()).find(({ key }) => owners.includes(key));
-    return own === undefined ? nobody : jobOwnerOf(own.key, owners);
+    const [own] = await sessions.keys((key) => owners.includes(key));
+    return own === undefined ? nobody : jobOwnerOf(own, owners);
   }
 
   /** Keeps in which chat an owner writes. */

@@ -3,16 +3,21 @@ import { heartbeatJob } from "./job.js";
 /** Conversations of beats are kept for so long. */
 const keptMs = 30 * 24 * 3600 * 1000;
 
+interface Conversations {
+  keys(isWanted: (key: string) => boolean): Promise<readonly string[]>;
+  delete(key: string): Promise<void>;
+}
+
 /** The heartbeat has one conversation a day. */
 export class HeartbeatConversations {
   readonly #dayOf: (at: number) => string;
-  readonly #sessions: { list(): Promise<readonly { readonly key: string }[]>; delete(key: string): Promise<void> };
+  readonly #sessions: Conversations;
   #tidiedDay = "";
 
   constructor(
     /** The day of a moment, `YYYY-MM-DD`. */
     dayOf: (at: number) => string,
-    sessions: { list(): Promise<readonly { readonly key: string }[]>; delete(key: string): Promise<void> },
+    sessions: Conversations,
   ) {
     this.#dayOf = dayOf;
     this.#sessions = sessions;
@@ -29,7 +34,7 @@ export class HeartbeatConversations {
     if (this.#tidiedDay === today) return;
     this.#tidiedDay = today;
     const oldest = this.keyAt(now - keptMs);
-    for (const { key } of await this.#sessions.list())
-      if (key < oldest && /^cron:heartbeat-[\d-]+$/.test(key)) await this.#sessions.delete(key);
+    const isOld = (key: string): boolean => key < oldest && /^cron:heartbeat-[\d-]+$/.test(key);
+    for (const key of await this.#sessions.keys(isOld)) await this.#sessions.delete(key);
   }
 }

@@ -1,17 +1,19 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import PQueue from "p-queue";
 import type { Engine } from "../../engine/engine.js";
 import { messageOf, StorageError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { backoffMs } from "../../util/async/backoff.js";
 import { InOrder } from "../../util/async/in-order.js";
 import { documentSuffix, keyOfLog, logSuffix } from "../file-names.js";
-import { isNamedAfter } from "../list/session-index.js";
-import type { SessionLine } from "../list/session-line.js";
+import { isNamedAfter } from "../list/read-line.js";
 import type { SessionRepository, StoredSession } from "../session-repository.js";
 import type { StorageMark } from "../storage/mark.js";
 import { readDocument } from "./document-file.js";
 
+/** Node has four threads for files: the journal's syncs must find one free. */
+const writesAtOnce = 2;
 const pauses = { firstMs: 1000, longestMs: 30_000 };
 
 export interface DocumentKeeperPorts {
@@ -49,6 +51,7 @@ export class DocumentKeeper implements AsyncDisposable {
   readonly #ports: DocumentKeeperPorts;
   /** The last write of each session that is under way: a later one waits for it. */
   readonly #writes = new InOrder<string>();
+  readonly #room = new PQueue({ concurrency: writesAtOnce });
   readonly #behind = new Set<string>();
   #trouble: Trouble | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -125,7 +128,7 @@ export class DocumentKeeper implements AsyncDisposable {
   }
 
   #inTurn(key: string, job: () => Promise<void>): Promise<void> {
-    return this.#writes.run(job, key);
+    return this.#writes.run(() => this.#room.add(job), key);
   }
 
   async #save(key: string, take: Take): Promise<void> {
@@ -217,12 +220,12 @@ export class DocumentKeeper implements AsyncDisposable {
       const wasCurrent = await mark.isCurrent();
       if (!wasCurrent) await this.#marked("clear");
       await repository.load();
-      const { lines } = repository;
-      const keys = new Set([...recentSessions(), ...(await findUnlisted(dir, lines))]);
-      if (!wasCurrent) for (const key of lines.keys()) keys.add(key);
+      const { rows } = repository;
+      const keys = new Set([...recentSessions(), ...(await findUnlisted(dir, repository))]);
+      if (!wasCurrent) for (const key of rows.keys()) keys.add(key);
       for (const key of keys) {
         if (this.#isClosing || this.#trouble?.isAway) return;
-        if (!key.startsWith("system:")) await this.#compare(key, lines.get(key));
+        if (!key.startsWith("system:")) await this.#compare(key, rows.get(key));
       }
       this.#isCaughtUp = true;
       // Else it is set when the last of those that wait is written.
@@ -234,7 +237,7 @@ export class DocumentKeeper implements AsyncDisposable {
   }
 
   /** Writes the document when it does not show all of the log. */
-  async #compare(key: string, line: Pick<SessionLine, "lastSequence"> | undefined): Promise<void> {
+  async #compare(key: string, line: { readonly lastSequence?: number | undefined } | undefined): Promise<void> {
     const { engine, log, read } = this.#ports;
     try {
       const lastSequence = await engine.lastSequence(key);
@@ -259,16 +262,18 @@ export class DocumentKeeper implements AsyncDisposable {
 }
 
 /** Sessions with a log, or with a document from elsewhere, and without a line in the list. */
-async function findUnlisted(dir: string, lines: ReadonlyMap<string, SessionLine>): Promise<readonly string[]> {
-  const listed = new Set([...lines.values()].map(({ file }) => file));
-  const names = await readdir(dir).catch(() => []);
+async function findUnlisted(dir: string, repository: SessionRepository): Promise<readonly string[]> {
+  const strayLogs = await repository.strayLogs();
+  // An index has looked through the folder, and has read the documents that it did not know.
+  const names = strayLogs ?? (await readdir(dir).catch(() => []));
+  const listed = strayLogs === undefined ? repository.listedFiles : new Set<string>();
   const keys: string[] = [];
   for (const name of names) {
     const isLog = name.endsWith(logSuffix);
     const document = isLog ? `${name.slice(0, -logSuffix.length)}${documentSuffix}` : name;
     if (!document.endsWith(documentSuffix) || name.startsWith(".") || listed.has(document)) continue;
     const key = isLog ? keyOfLog(join(dir, name)) : await keyOfDocument(dir, name);
-    if (key !== undefined && !lines.has(key)) keys.push(key);
+    if (key !== undefined && !repository.rows.has(key)) keys.push(key);
   }
   return keys;
 }

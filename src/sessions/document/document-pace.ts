@@ -36,7 +36,7 @@ export class DocumentPace {
 }
 
 /** About how long something is as JSON. */
-function sizeOf(value: unknown): number {
+export function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 4;
   let size = 2;

@@ -17,6 +17,28 @@ export class DocumentUsage {
   #turnUsage: Usage = noUsage;
   #turnCostUsd: number | undefined;
 
+  get folded() {
+    return {
+      usage: this.#usage,
+      costUsd: this.#costUsd,
+      unpricedCalls: this.#unpricedCalls,
+      guessedTokens: this.#guessedTokens,
+      guessedUsd: this.#guessedUsd,
+      turnUsage: this.#turnUsage,
+      turnCostUsd: this.#turnCostUsd,
+    };
+  }
+
+  restore(state: DocumentUsage["folded"]): void {
+    this.#usage = state.usage;
+    this.#costUsd = state.costUsd;
+    this.#unpricedCalls = state.unpricedCalls;
+    this.#guessedTokens = state.guessedTokens;
+    this.#guessedUsd = state.guessedUsd;
+    this.#turnUsage = state.turnUsage;
+    this.#turnCostUsd = state.turnCostUsd;
+  }
+
   get usage(): Usage {
     return this.#usage;
   }

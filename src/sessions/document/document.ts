@@ -9,7 +9,7 @@ import { OpenTurn } from "../open-turn.js";
 import type { DocumentMessage, SessionDocument, SessionMetadata } from "../session.js";
 import { DocumentUsage, type TurnEnded } from "./document-usage.js";
 
-interface Line {
+export interface Line {
   readonly message: DocumentMessage;
   /** The event that put it where it is: a person's message moves there when its turn takes it. */
   readonly seq: number;
@@ -24,11 +24,11 @@ export class DocumentFold {
   readonly #key: string;
   #lines: Line[] = [];
   /** Ids of the messages that wait, so that the end of a turn does not look through all lines. */
-  readonly #waiting = new Set<string>();
+  #waiting = new Set<string>();
   /** The newest fresh start. */
   #freshSince = 0;
   #forkedFrom: SessionMetadata["forkedFrom"];
-  readonly #origins = new Set<string>();
+  #origins = new Set<string>();
   #title: Pick<SessionDocument, "title" | "titleSource" | "titleState" | "titleUpdatedAt"> = {};
   #state = "created";
   /** Chosen for the session; without a choice the one that answered last. */
@@ -41,11 +41,53 @@ export class DocumentFold {
   #turn: OpenTurn | undefined;
   #cwd: string | undefined;
   /** Where what others wrote came from since the newest fresh start: all answers after it are under its influence. */
-  readonly #outside = new Set<string>();
+  #outside = new Set<string>();
   #hasGuests = false;
 
   constructor(key: string) {
     this.#key = key;
+  }
+
+  /** All of it, for a file; undefined in the middle of a turn. */
+  get folded() {
+    if (this.#turn !== undefined) return undefined;
+    return {
+      lines: this.#lines,
+      waiting: this.#waiting,
+      freshSince: this.#freshSince,
+      forkedFrom: this.#forkedFrom,
+      origins: this.#origins,
+      title: this.#title,
+      state: this.#state,
+      chosenModel: this.#chosenModel,
+      usedModel: this.#usedModel,
+      createdAt: this.#createdAt,
+      lastActivity: this.#lastActivity,
+      spent: this.#spent.folded,
+      lastSequence: this.#lastSequence,
+      cwd: this.#cwd,
+      outside: this.#outside,
+      hasGuests: this.#hasGuests,
+    };
+  }
+
+  restore(state: NonNullable<DocumentFold["folded"]>): void {
+    this.#lines = state.lines;
+    this.#waiting = state.waiting;
+    this.#freshSince = state.freshSince;
+    this.#forkedFrom = state.forkedFrom;
+    this.#origins = state.origins;
+    this.#title = state.title;
+    this.#state = state.state;
+    this.#chosenModel = state.chosenModel;
+    this.#usedModel = state.usedModel;
+    this.#createdAt = state.createdAt;
+    this.#lastActivity = state.lastActivity;
+    this.#spent.restore(state.spent);
+    this.#lastSequence = state.lastSequence;
+    this.#cwd = state.cwd;
+    this.#outside = state.outside;
+    this.#hasGuests = state.hasGuests;
   }
 
   apply(event: StoredEvent): void {

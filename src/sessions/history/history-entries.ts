@@ -6,7 +6,7 @@ import type {
   ToolResultPart,
   ToolUsePart,
 } from "../../events/content.js";
-import { tokensOfResult } from "../../events/content-tokens.js";
+import { tokensOf, tokensOfResult } from "../../events/content-tokens.js";
 
 export type UserContent = readonly (TextPart | ImagePart)[];
 export type AssistantContent = readonly (TextPart | ThinkingPart | ToolUsePart)[];
@@ -97,7 +97,42 @@ export function differentWriters(writers: readonly Writer[]): readonly Writer[] 
 
 /** What of a message goes to models. */
 export function forUser(parts: readonly ContentPart[]): UserContent {
-  return parts.filter((part): part is TextPart | ImagePart => part.type === "text" || part.type === "image");
+  return parts.filter((part): part is TextPart | ImagePart => part.type === "text" || part.type === "image").slice();
+}
+
+/** Of answers without calls, which never get one. */
+const noResults: Map<string, ToolResultPart> = new Map();
+
+/** An answer as it enters the context. Copies have no room to grow: there are many of these. */
+export function toAssistantEntry(
+  seq: number,
+  turnId: string | undefined,
+  { content: parts, model }: { readonly content: readonly ContentPart[]; readonly model: string },
+  outside?: string,
+): AssistantEntry {
+  const content: (TextPart | ThinkingPart | ToolUsePart)[] = [];
+  const calls: ToolUsePart[] = [];
+  for (const part of parts) {
+    if (part.type === "thinking" || (part.type === "text" && part.text !== "")) content.push(part);
+    if (part.type !== "tool_use" || calls.some((call) => call.id === part.id)) continue;
+    const call = { ...part, name: acceptableName(part.name) };
+    content.push(call);
+    calls.push(call);
+  }
+  const own = content.slice();
+  const hasThinking = own.some(({ type }) => type === "thinking");
+  return {
+    role: "assistant",
+    seq,
+    turnId,
+    model,
+    content: own,
+    calls: calls.slice(),
+    results: calls.length === 0 ? noResults : new Map(),
+    rested: { role: "assistant", content: hasThinking ? own.filter((part) => part.type !== "thinking") : own },
+    tokens: tokensOf(own),
+    outside: outside === undefined ? [] : [outside],
+  };
 }
 
 /** A name that a model made up must not make every later request fail: providers check it against this pattern. */

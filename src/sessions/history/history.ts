@@ -1,12 +1,11 @@
 import type { Payload } from "../../events/catalogue.js";
-import type { ContentPart, TextPart, ThinkingPart, ToolResultPart, ToolUsePart, Usage } from "../../events/content.js";
+import type { ContentPart, TextPart, ToolResultPart, Usage } from "../../events/content.js";
 import { tokensOf, tokensOfResult } from "../../events/content-tokens.js";
 import type { StoredEvent } from "../../events/event.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { KnownAddresses } from "../known-addresses.js";
 import {
   type AssistantEntry,
-  acceptableName,
   differentWriters,
   forUser,
   type HistoryMessage,
@@ -14,6 +13,7 @@ import {
   restoredOutside,
   resultOf,
   summaryText,
+  toAssistantEntry,
   tokensOfResults,
   type UserContent,
   type UserEntry,
@@ -54,7 +54,7 @@ const maxSenders = 1000;
  * results, {@link toMessages} gives a list in which each call has exactly one result, directly behind it.
  */
 export class History {
-  readonly #entries: (UserEntry | AssistantEntry)[] = [];
+  #entries: (UserEntry | AssistantEntry)[] = [];
   #tokens = 0;
   #calibration: Calibration | undefined;
   /** The newest fresh start. */
@@ -63,12 +63,39 @@ export class History {
   #hasFiles = false;
   readonly #addresses = new KnownAddresses();
   /** Senders of messages whose turn has not begun, by message id. */
-  readonly #senders = new Map<string, Writer>();
+  #senders = new Map<string, Writer>();
   #thoughts: { readonly messageId: string; readonly content: readonly ContentPart[] } | undefined;
 
   /** The next answer with its thinking, where the log is to hold it without. */
   keepThoughts(messageId: string, content: readonly ContentPart[]): void {
     this.#thoughts = { messageId, content };
+  }
+
+  /** All of it between two turns, for a file: without thinking, which is not given back any more. */
+  get folded() {
+    return {
+      entries: this.#entries.map((entry) =>
+        entry.role === "assistant" ? { ...entry, content: entry.rested.content } : entry,
+      ),
+      tokens: this.#tokens,
+      calibration: this.#calibration,
+      freshSince: this.#freshSince,
+      hasImages: this.#hasImages,
+      hasFiles: this.#hasFiles,
+      addresses: this.#addresses.folded,
+      senders: this.#senders,
+    };
+  }
+
+  restore(state: History["folded"]): void {
+    this.#entries = state.entries;
+    this.#tokens = state.tokens;
+    this.#calibration = state.calibration;
+    this.#freshSince = state.freshSince;
+    this.#hasImages = state.hasImages;
+    this.#hasFiles = state.hasFiles;
+    this.#addresses.restore(state.addresses);
+    this.#senders = state.senders;
   }
 
   apply(event: StoredEvent): void {
@@ -116,7 +143,6 @@ export class History {
         this.#compress(event.payload);
         return;
       default:
-        return;
     }
   }
 
@@ -224,36 +250,10 @@ export class History {
     return this.#thoughts?.messageId === message_id ? this.#thoughts.content : content;
   }
 
-  #addAssistant(
-    seq: number,
-    turnId: string | undefined,
-    { content: parts, model }: { readonly content: readonly ContentPart[]; readonly model: string },
-    outside?: string,
-  ): void {
-    const content: (TextPart | ThinkingPart | ToolUsePart)[] = [];
-    const calls: ToolUsePart[] = [];
-    for (const part of parts) {
-      if (part.type === "thinking" || (part.type === "text" && part.text !== "")) content.push(part);
-      if (part.type !== "tool_use" || calls.some((call) => call.id === part.id)) continue;
-      const call = { ...part, name: acceptableName(part.name) };
-      content.push(call);
-      calls.push(call);
-    }
-    const rested = { role: "assistant" as const, content: content.filter((part) => part.type !== "thinking") };
-    const tokens = tokensOf(content);
-    this.#tokens += tokens;
-    this.#entries.push({
-      role: "assistant",
-      seq,
-      turnId,
-      model,
-      content,
-      calls,
-      results: new Map(),
-      rested,
-      tokens,
-      outside: outside === undefined ? [] : [outside],
-    });
+  #addAssistant(...answer: Parameters<typeof toAssistantEntry>): void {
+    const entry = toAssistantEntry(...answer);
+    this.#tokens += entry.tokens;
+    this.#entries.push(entry);
   }
 
   #addUser(

@@ -1,5 +1,5 @@
 import { channelOf } from "../../events/session-key.js";
-import type { DocumentMessage, SessionSummary } from "../session.js";
+import type { DocumentMessage } from "../session.js";
 import { holdsText } from "./same-text.js";
 
 /** The newest conversations of jobs and heartbeats are looked through for what a message quotes. */
@@ -11,13 +11,13 @@ const maxJobSessions = 50;
  */
 export async function haveJobsSaid(
   sessions: {
-    list(): Promise<readonly SessionSummary[]>;
+    keys(isWanted: (key: string) => boolean): Promise<readonly string[]>;
     peek(key: string): Promise<readonly DocumentMessage[] | undefined>;
   },
   text: string,
 ): Promise<boolean> {
-  const own = (await sessions.list()).filter(({ key }) => channelOf(key) === "cron").slice(0, maxJobSessions);
-  for (const { key } of own) {
+  const own = await sessions.keys((key) => channelOf(key) === "cron");
+  for (const key of own.slice(0, maxJobSessions)) {
     const messages = (await sessions.peek(key)) ?? [];
     const ownWords = messages.filter(({ role, outside }) => role === "assistant" && outside === undefined);
     if (holdsText(ownWords, text)) return true;

@@ -7,7 +7,7 @@ import { namesOf } from "../../util/text/untrusted.js";
 export interface SaidPorts {
   readonly engine: Pick<Engine, "append">;
   readonly sessions: {
-    list(): Promise<readonly { readonly key: string }[]>;
+    keys(isWanted: (key: string) => boolean): Promise<readonly string[]>;
     open(key: string): Promise<unknown>;
   };
 }
@@ -22,7 +22,7 @@ export async function keepSaid(
   key: string,
   { id, text, outside }: { readonly id: readonly string[]; readonly text: string; readonly outside: readonly string[] },
 ): Promise<void> {
-  if (!(await sessions.list()).some((known) => known.key === key)) return;
+  if ((await sessions.keys((known) => known === key)).length === 0) return;
   // An older history is taken over before anything is added to it.
   await sessions.open(key);
   const label = outside.length === 0 ? {} : { outside: namesOf(outside) };

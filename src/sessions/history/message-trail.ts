@@ -2,9 +2,19 @@ import type { StoredEvent } from "../../events/event.js";
 
 /** The accepted messages of a session whose turn has not ended. A fold over the session's events. */
 export class MessageTrail {
-  readonly #queued = new Map<string, string>();
-  readonly #aborted = new Set<string>();
-  readonly #entered = new Set<string>();
+  #queued = new Map<string, string>();
+  #aborted = new Set<string>();
+  #entered = new Set<string>();
+
+  get folded() {
+    return { queued: this.#queued, aborted: this.#aborted, entered: this.#entered };
+  }
+
+  restore({ queued, aborted, entered }: MessageTrail["folded"]): void {
+    this.#queued = queued;
+    this.#aborted = aborted;
+    this.#entered = entered;
+  }
 
   /** Event ids of the accepted messages whose turn has not ended, by message id. */
   get queued(): ReadonlyMap<string, string> {

@@ -6,6 +6,15 @@ export class PlanTrail {
   #states: { readonly seq: number; readonly state: PlanState | undefined }[] = [];
   #isRecorded = false;
 
+  get folded() {
+    return { states: this.#states, isRecorded: this.#isRecorded };
+  }
+
+  restore({ states, isRecorded }: PlanTrail["folded"]): void {
+    this.#states = states;
+    this.#isRecorded = isRecorded;
+  }
+
   get current(): PlanState | undefined {
     return this.#states.at(-1)?.state;
   }

@@ -15,7 +15,7 @@ export interface SeenTurn {
   readonly usedTools: boolean;
 }
 
-interface Question {
+export interface Question {
   readonly asker: NonNullable<SeenTurn["asker"]>;
   readonly text: string;
 }
@@ -26,8 +26,18 @@ const textChars = 80;
 export class TurnTrail {
   #turns: SeenTurn[] = [];
   /** Messages whose turn has not ended. */
-  readonly #questions = new Map<string, Question>();
+  #questions = new Map<string, Question>();
   #open: { readonly turnId: string; readonly beforeSeq: number } | undefined;
+
+  get folded() {
+    return { turns: this.#turns, questions: this.#questions, open: this.#open };
+  }
+
+  restore({ turns, questions, open }: TurnTrail["folded"]): void {
+    this.#turns = turns;
+    this.#questions = questions;
+    this.#open = open;
+  }
 
   get last(): SeenTurn | undefined {
     return this.#turns.at(-1);

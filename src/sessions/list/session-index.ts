@@ -1,13 +1,15 @@
-import { appendFile, mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../log.js";
 import { InOrder } from "../../util/async/in-order.js";
 import { appendOnly, readOnly } from "../../util/files/real-path.js";
-import { replaceFile } from "../../util/files/replace-file.js";
-import { type FoundDocument, readDocument } from "../document/document-file.js";
-import { documentSuffix, goFileName, hashedFileName, sessionFileName } from "../file-names.js";
-import type { SessionSummary } from "../session.js";
-import { type SessionLine, sessionLine } from "./session-line.js";
+import { headOf, lineText, parseLine } from "./index-file.js";
+import { loadIndex } from "./load-index.js";
+import type { LoadedIndex } from "./loaded-index.js";
+import { readLine } from "./read-line.js";
+import { dropLines, rewriteIndex } from "./rewrite-index.js";
+import type { SessionLine } from "./session-line.js";
+import type { SessionRows } from "./session-rows.js";
 
 const indexName = ".index.jsonl";
 
@@ -17,12 +19,14 @@ const tidyMs = 1000;
 /**
  * The lines of the sessions whose documents are files: one per written document in `.index.jsonl`, the last line of a
  * file counts. Only a cache: documents that it does not know are read, and lines whose document is gone are left out.
+ * The lines stay in the file until somebody looks at them.
  */
 export class SessionIndex implements AsyncDisposable {
   readonly #dir: string;
   readonly #path: string;
   readonly #log: Logger;
-  #loading: Promise<Loaded> | undefined;
+  #loading: Promise<LoadedIndex> | undefined;
+  #loaded: LoadedIndex | undefined;
   readonly #inOrder = new InOrder();
   /** Sessions whose lines are still in the file. */
   readonly #gone = new Set<string>();
@@ -34,36 +38,105 @@ export class SessionIndex implements AsyncDisposable {
     this.#log = log;
   }
 
-  /** By session, every document on disk. Reads the index file, and what it misses, on first use. */
-  async lines(): Promise<ReadonlyMap<string, SessionLine>> {
-    this.#loading ??= loadIndex(this.#dir, this.#path, this.#log);
-    return (await this.#loading).lines;
+  /** Every document on disk. Reads the index file, and what it misses, on first use. */
+  async rows(): Promise<SessionRows> {
+    return (await this.#load()).rows;
+  }
+
+  /** The logs that no document with a line belongs to, as far as they were there when the index was read: their files. */
+  async strayLogs(): Promise<readonly string[]> {
+    return (await this.#load()).strayLogs;
+  }
+
+  /** The lines of these sessions, in this order; undefined for those that are not there. */
+  async lines(keys: readonly string[]): Promise<readonly (SessionLine | undefined)[]> {
+    const loaded = await this.#load();
+    return await this.#inOrder.run(async () => {
+      const { rows, unwritten } = loaded;
+      const found = new Map<string, SessionLine>();
+      const numbers = new Set<number>();
+      for (const key of keys) {
+        const number = rows.numberOf(key);
+        if (number === undefined) continue;
+        const line = unwritten.get(number);
+        if (line === undefined) numbers.add(number);
+        else found.set(key, line);
+      }
+      if (numbers.size > 0) await this.#readLines(loaded, numbers, found);
+      return keys.map((key) => found.get(key));
+    });
   }
 
   put(line: SessionLine): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#inOrder.run(async () => {
       await mkdir(this.#dir, { recursive: true });
-      await appendFile(this.#path, `${JSON.stringify(line)}\n`, { mode: 0o600, flag: appendOnly });
-      if (this.#loading === undefined) return;
-      const loaded = await this.#loading;
-      loaded.lines.set(line.key, line);
-      loaded.written += 1;
-      if (hasGrown(loaded)) await rewrite(this.#path, loaded);
+      const bytes = Buffer.from(lineText(line));
+      const offset = await this.#append(bytes);
+      const loaded = this.#loaded;
+      if (loaded === undefined) return;
+      loaded.put(headOf(line), { offset, length: bytes.length });
+      if (loaded.hasGrown) await rewriteIndex(this.#path, loaded);
     });
   }
 
   /** For a session whose document is off the disk. Soon the file says no more of it either. */
   remove(key: string): Promise<void> {
-    return this.#inTurn(async () => {
-      (await this.#loading)?.lines.delete(key);
+    return this.#inOrder.run(async () => {
+      this.#loaded?.remove(key);
       this.#gone.add(key);
-      this.#tidyTimer ??= setTimeout(() => void this.#inTurn(() => this.#tidy()), tidyMs);
+      this.#tidyTimer ??= setTimeout(() => void this.#inOrder.run(() => this.#tidy()), tidyMs);
     });
   }
 
   /** The file says nothing of sessions that are gone. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#inTurn(() => this.#tidy());
+    await this.#inOrder.run(() => this.#tidy());
+  }
+
+  /** In turn with the lines that are written, so that none is missed. */
+  async #load(): Promise<LoadedIndex> {
+    this.#loading ??= this.#inOrder.run(async () => {
+      this.#loaded = await loadIndex(this.#dir, this.#path, this.#log);
+      return this.#loaded;
+    });
+    return await this.#loading;
+  }
+
+  /** A line that is damaged is told from its document. */
+  async #readLines(loaded: LoadedIndex, numbers: Set<number>, found: Map<string, SessionLine>): Promise<void> {
+    const file = await open(this.#path, readOnly);
+    try {
+      for await (const { row, bytes } of loaded.places.read(file, numbers)) {
+        const line = parseLine(bytes);
+        if (line?.key !== loaded.rows.keyOf(row)) continue;
+        found.set(line.key, line);
+        numbers.delete(row);
+      }
+    } finally {
+      await file.close();
+    }
+    for (const number of numbers) {
+      const key = loaded.rows.keyOf(number);
+      const line = await readLine(this.#dir, loaded.fileOf(key), this.#log);
+      if (line?.key === key) found.set(key, line);
+    }
+  }
+
+  /** Where the line begins. */
+  async #append(bytes: Buffer): Promise<number> {
+    const file = await open(this.#path, appendOnly, 0o600);
+    try {
+      const { size } = await file.stat();
+      try {
+        await file.appendFile(bytes);
+      } catch (error) {
+        await file.truncate(size);
+        throw error;
+      }
+      return size;
+    } finally {
+      await file.close();
+    }
   }
 
   async #tidy(): Promise<void> {
@@ -71,118 +144,11 @@ export class SessionIndex implements AsyncDisposable {
     this.#tidyTimer = undefined;
     if (this.#gone.size === 0) return;
     try {
-      const loaded = await this.#loading;
-      if (loaded !== undefined) await rewrite(this.#path, loaded);
+      if (this.#loaded !== undefined) await rewriteIndex(this.#path, this.#loaded);
       else await dropLines(this.#path, this.#gone);
       this.#gone.clear();
     } catch (error) {
       this.#log.warn(`${this.#path} still holds lines of deleted sessions: the next start takes them out`, { error });
     }
   }
-
-  /** Lines and new files take turns, so that none is lost. */
-  #inTurn(job: () => Promise<void>): Promise<void> {
-    return this.#inOrder.run(job);
-  }
-}
-
-export function newestFirst(a: SessionSummary, b: SessionSummary): number {
-  const [left, right] = [a.lastMessageAt ?? "", b.lastMessageAt ?? ""];
-  if (left !== right) return left < right ? 1 : -1;
-  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
-}
-
-interface Loaded {
-  readonly lines: Map<string, SessionLine>;
-  /** Lines in the index file. */
-  written: number;
-}
-
-function hasGrown({ lines, written }: Loaded): boolean {
-  return written > 2 * lines.size + 1000;
-}
-
-async function rewrite(path: string, loaded: Loaded): Promise<void> {
-  const text = [...loaded.lines.values()].map((line) => `${JSON.stringify(line)}\n`).join("");
-  await replaceFile(path, text, { sync: false, mode: 0o600 });
-  loaded.written = loaded.lines.size;
-}
-
-/** Without taking the whole list into memory for good. */
-async function dropLines(path: string, keys: ReadonlySet<string>): Promise<void> {
-  const lines = (await readFile(path, { encoding: "utf8", flag: readOnly }).catch(() => "")).split("\n");
-  const kept = lines.filter((text) => !keys.has(parseLine(text)?.key ?? ""));
-  if (kept.length < lines.length) await replaceFile(path, kept.join("\n"), { sync: false, mode: 0o600 });
-}
-
-async function loadIndex(dir: string, path: string, log: Logger): Promise<Loaded> {
-  const known = new Map<string, SessionLine>();
-  const loaded: Loaded = { lines: new Map(), written: 0 };
-  for (const text of (await readFile(path, { encoding: "utf8", flag: readOnly }).catch(() => "")).split("\n")) {
-    if (text === "") continue;
-    loaded.written += 1;
-    const line = parseLine(text);
-    if (line !== undefined) known.set(line.file, line);
-  }
-  let unlisted = 0;
-  let found = 0;
-  for (const file of await readdir(dir).catch(() => [])) {
-    if (!file.endsWith(documentSuffix) || file.startsWith(".")) continue;
-    const listed = known.get(file);
-    const line = listed ?? (await readLine(dir, file, log));
-    if (line === undefined) continue;
-    if (listed === undefined) unlisted += 1;
-    else found += 1;
-    const twin = loaded.lines.get(line.key);
-    if (twin === undefined || file === `${sessionFileName(line.key)}${documentSuffix}`)
-      loaded.lines.set(line.key, line);
-  }
-  // Lines of documents that are gone tell of what was deleted.
-  if (unlisted > 0 || found < known.size || hasGrown(loaded)) {
-    await rewrite(path, loaded).catch((error: unknown) => {
-      log.warn(`${path} could not be written: the next start reads these documents again`, { error });
-    });
-  }
-  return loaded;
-}
-
-function parseLine(text: string): SessionLine | undefined {
-  try {
-    return sessionLine.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
-
-async function readLine(dir: string, file: string, log: Logger): Promise<SessionLine | undefined> {
-  const reading = await readDocument(join(dir, file));
-  if (reading.status !== "ok") {
-    if (reading.status === "broken") log.warn(`${file} is not a session document: ${reading.why}`);
-    return undefined;
-  }
-  const { key } = reading.document;
-  if (isNamedAfter(file, key)) return lineOf(reading.document, file);
-  log.warn(`${file} holds the session ${key}, which has another file name: it is left out`);
-  return undefined;
-}
-
-/** What the list shows of a document whose line is not known. */
-export function lineOf({ key, title, metadata, messages }: FoundDocument, file: string): SessionLine {
-  const last = messages?.at(-1);
-  const at = Date.parse(last?.timestamp ?? "");
-  return {
-    key,
-    file,
-    ...(title ? { title } : {}),
-    messageCount: messages?.length ?? 0,
-    ...(Number.isNaN(at) ? {} : { lastMessageAt: new Date(at).toISOString() }),
-    ...(last?.content ? { lastMessage: last.content.slice(0, 200) } : {}),
-    ...(metadata?.lastSequence ? { lastSequence: metadata.lastSequence } : {}),
-  };
-}
-
-/** True when a document of this file name can be that of the session. */
-export function isNamedAfter(file: string, key: string): boolean {
-  const name = file.slice(0, -documentSuffix.length);
-  return name === sessionFileName(key) || name === goFileName(key) || name === hashedFileName(key);
 }

@@ -3,10 +3,13 @@ import { messageOf, StorageError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { foundDocument, writeDocument } from "../document/document-file.js";
 import type { SessionFiles } from "../file-names.js";
-import { lineOf, SessionIndex } from "../list/session-index.js";
-import { type SessionLine, sessionLine } from "../list/session-line.js";
+import { lineOf } from "../list/read-line.js";
+import { SessionIndex } from "../list/session-index.js";
+import { sessionLine } from "../list/session-line.js";
+import type { SessionRows } from "../list/session-rows.js";
 import { isKindInScan, parseRecordKey, type RecordKind, recordKey, recordKinds } from "./keys.js";
 import type { Change, StorageDriver } from "./storage.js";
+import type { StorageIndex } from "./storage-index.js";
 
 type Parts = Map<RecordKind, object | undefined>;
 
@@ -18,8 +21,13 @@ export function createFileStorage(files: SessionFiles, log: Logger): StorageDriv
   return new FileStorage(files, log);
 }
 
-class FileStorage implements StorageDriver {
+/** The only storage whose lines need not be kept in memory: it can always be asked for them. */
+export class FileStorage implements StorageDriver {
   readonly name = "file";
+  readonly index: StorageIndex = {
+    rows: () => this.#rows(),
+    strayLogs: () => this.#guard(this.#files.dir, "read", () => this.#index.strayLogs()),
+  };
   readonly #files: SessionFiles;
   readonly #index: SessionIndex;
   #isClosed = false;
@@ -31,7 +39,7 @@ class FileStorage implements StorageDriver {
 
   async get(key: string): Promise<object | undefined> {
     const { kind, sessionKey } = parsed(key);
-    if (isIndexed(kind)) return indexed(kind, sessionKey, await this.#lines());
+    if (isIndexed(kind)) return (await this.getMany([key]))[0];
     const path = this.#files.documentPath(sessionKey);
     return await this.#guard(path, "read", async () => {
       const document = await load(path);
@@ -40,11 +48,15 @@ class FileStorage implements StorageDriver {
   }
 
   async getMany(keys: readonly string[]): Promise<readonly (object | undefined)[]> {
-    const known = await this.#lines();
+    const wanted = keys.map(parsed);
+    const ofLines = wanted.flatMap(({ kind, sessionKey }) => (isIndexed(kind) ? [sessionKey] : []));
+    const lines = ofLines.length === 0 ? [] : await this.#lines(ofLines);
+    const byKey = new Map(ofLines.map((key, index) => [key, lines[index]]));
     return await Promise.all(
-      keys.map((key) => {
-        const { kind, sessionKey } = parsed(key);
-        return isIndexed(kind) ? indexed(kind, sessionKey, known) : this.get(key);
+      wanted.map(({ kind, sessionKey }, index) => {
+        if (!isIndexed(kind)) return this.get(keys[index] ?? "");
+        const line = byKey.get(sessionKey);
+        return line && (kind === "line" ? line : { key: sessionKey });
       }),
     );
   }
@@ -58,7 +70,7 @@ class FileStorage implements StorageDriver {
   }
 
   async keys(prefix: string): Promise<readonly string[]> {
-    const sessions = [...(await this.#lines()).keys()];
+    const sessions = [...(await this.#rows()).keys()];
     return recordKinds
       .filter((kind) => isKindInScan(kind, prefix))
       .flatMap((kind) => sessions.map((key) => recordKey(kind, key)))
@@ -81,8 +93,12 @@ class FileStorage implements StorageDriver {
     await this.#index[Symbol.asyncDispose]();
   }
 
-  #lines(): Promise<ReadonlyMap<string, SessionLine>> {
-    return this.#guard(this.#files.dir, "read", () => this.#index.lines());
+  #rows(): Promise<SessionRows> {
+    return this.#guard(this.#files.dir, "read", () => this.#index.rows());
+  }
+
+  #lines(keys: readonly string[]): Promise<readonly (object | undefined)[]> {
+    return this.#guard(this.#files.dir, "read", () => this.#index.lines(keys));
   }
 
   async #write(sessionKey: string, parts: Parts): Promise<void> {
@@ -132,11 +148,6 @@ function parsed(key: string): { readonly kind: RecordKind; readonly sessionKey: 
 
 function isIndexed(kind: RecordKind): kind is "line" | "chat" {
   return kind === "line" || kind === "chat";
-}
-
-function indexed(kind: "line" | "chat", key: string, lines: ReadonlyMap<string, SessionLine>): object | undefined {
-  const line = lines.get(key);
-  return line && (kind === "line" ? line : { key });
 }
 
 /** @throws when it is there and no JSON object */

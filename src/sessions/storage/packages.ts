@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { basename, dirname, join } from "node:path";
 import type { Driver } from "unstorage";
 import { z } from "zod";
 import { ConfigError, messageOf } from "../../errors.js";
 import { isNotInstalled } from "../../util/not-installed.js";
+import { ownPackage } from "../../util/package-folder.js";
+import { loadPackage } from "../../util/packages/load.js";
+import { packageOptions } from "../../util/packages/options.js";
 
 export interface StorageSettings {
   readonly driver: string;
@@ -15,14 +17,12 @@ export interface StorageSettings {
 /** Makes a driver with a connection of its own. */
 export type OpenDriver = () => Promise<Driver>;
 
-/** The versions that unstorage 1.17 and db0 0.4 are made for. Other packages are wanted as new as they are. */
-const versions: Readonly<Record<string, string>> = {
-  "@libsql/client": "0.17",
-  db0: "0.4",
-  ioredis: "5",
-  mysql2: "3",
-  pg: "8",
-  unstorage: "1.17",
+/** What `maxclaw add` brings for a driver, and for a connector of the driver db0. */
+const driverOptions: Readonly<Record<string, string>> = { redis: "storage-redis", db0: "storage-sqlite" };
+const connectorOptions: Readonly<Record<string, string>> = {
+  postgresql: "storage-postgres",
+  mysql2: "storage-mysql",
+  libsql: "storage-libsql",
 };
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
@@ -61,22 +61,26 @@ const postgresModule = z.object({
 });
 
 /** The names of unstorage's drivers. @throws {ConfigError} it is not installed */
-export async function unstorageDrivers(): Promise<readonly string[]> {
-  const { builtinDrivers } = await load("unstorage", unstorageModule, "every driver beside file and memory");
+export async function unstorageDrivers(settings: StorageSettings, home?: string): Promise<readonly string[]> {
+  const { builtinDrivers } = await loaderFor(settings, home)("unstorage", unstorageModule, everyOther);
   return Object.keys(builtinDrivers);
 }
 
+const everyOther = "every driver beside file and memory";
+
 /**
- * Loads all packages that a driver needs. Connects to nothing yet.
+ * Loads all packages that a driver needs, from beside the program or from the home. Connects to nothing yet.
  *
  * @throws {ConfigError} a package is missing, or the driver does not know what the options say; told with what to do
  */
-export async function loadDriver({ driver, options }: StorageSettings): Promise<OpenDriver> {
-  const { builtinDrivers } = await load("unstorage", unstorageModule, "every driver beside file and memory");
+export async function loadDriver(settings: StorageSettings, home?: string): Promise<OpenDriver> {
+  const { driver, options } = settings;
+  const load = loaderFor(settings, home);
+  const { builtinDrivers } = await load("unstorage", unstorageModule, everyOther);
   const specifier = builtinDrivers[driver];
   if (specifier === undefined) throw new ConfigError(`there is no driver "${driver}"`);
   const { default: create } = await load(specifier, driverModule, `the driver ${driver}`);
-  if (driver === "db0") return await loadSqlDriver(create, options);
+  if (driver === "db0") return await loadSqlDriver(create, options, load);
   if (driver === "redis") return () => openRedis(create, options);
   return async () => create({ ...options });
 }
@@ -111,6 +115,7 @@ const connectLimits: Readonly<Record<string, object>> = {
 async function loadSqlDriver(
   create: (options: object) => Driver,
   { connector, tableName = "maxclaw", ...options }: StorageSettings["options"],
+  load: Load,
 ): Promise<OpenDriver> {
   const { connectors, connectorDependencies, createDatabase } = await load("db0", db0Module, "the driver db0");
   const name = String(connector);
@@ -150,22 +155,24 @@ function watchedPostgres(module: unknown): object {
   };
 }
 
+type Load = <T>(specifier: string, shape: z.ZodType<T>, user: string) => Promise<T>;
+
 /** Imports what the config and the tables of unstorage and db0 name. */
-async function load<T>(specifier: string, shape: z.ZodType<T>, user: string): Promise<T> {
-  let module: unknown;
-  try {
-    module = await import(specifier);
-  } catch (error) {
-    const missing = missingPackage(error);
-    if (missing === undefined) throw error;
-    const wanted = versions[missing] === undefined ? missing : `${missing}@${versions[missing]}`;
-    throw new ConfigError(`${user} needs the package ${missing}: install it with "${installCommand(wanted)}"`, {
-      cause: error,
-    });
-  }
-  const parsed = shape.safeParse(module);
-  if (parsed.success) return parsed.data;
-  throw new ConfigError(`${specifier} is of a version that does not fit`, { cause: parsed.error });
+function loaderFor(settings: StorageSettings, home: string | undefined): Load {
+  return async (specifier, shape, user) => {
+    let module: unknown;
+    try {
+      module = await loadPackage(specifier, home);
+    } catch (error) {
+      const missing = missingPackage(error);
+      if (missing === undefined) throw error;
+      const command = installCommand(missing, settings);
+      throw new ConfigError(`${user} needs the package ${missing}: install it with "${command}"`, { cause: error });
+    }
+    const parsed = shape.safeParse(module);
+    if (parsed.success) return parsed.data;
+    throw new ConfigError(`${specifier} is of a version that does not fit`, { cause: parsed.error });
+  };
 }
 
 function missingPackage(error: unknown): string | undefined {
@@ -173,11 +180,19 @@ function missingPackage(error: unknown): string | undefined {
   return /Cannot find package '((?:@[^/']+\/)?[^/']+)/.exec(messageOf(error))?.[1];
 }
 
-/** For the place where this program stands: its own checkout, a project that uses it, or npm's global folder. */
-function installCommand(wanted: string): string {
-  const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
-  const parent = dirname(root);
-  if (basename(parent) !== "node_modules") return `npm install --no-save --prefix ${root} ${wanted}`;
+function installCommand(missing: string, { driver, options: { connector } }: StorageSettings): string {
+  const ofDriver = driver === "db0" ? connectorOptions[String(connector)] : undefined;
+  const option = ofDriver ?? driverOptions[driver] ?? "storage";
+  if (packageOptions[option]?.packages.includes(missing)) return `maxclaw add ${option}`;
+  // A package finds only what is installed beside it.
+  return besideProgram(["unstorage@1.17", ...(driver === "db0" ? ["db0@0.4"] : []), missing].join(" "));
+}
+
+/** For the place where this program is: its own checkout, a project that uses it, or npm's global folder. */
+function besideProgram(wanted: string): string {
+  const { folder } = ownPackage();
+  const parent = dirname(folder);
+  if (basename(parent) !== "node_modules") return `npm install --no-save --prefix ${folder} ${wanted}`;
   const owner = dirname(parent);
   return existsSync(join(owner, "package.json"))
     ? `npm install --prefix ${owner} ${wanted}`

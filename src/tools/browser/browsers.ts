@@ -1,6 +1,8 @@
-import type { BrowserContext } from "playwright-core";
+import type { BrowserContext, BrowserType } from "playwright-core";
+import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import { newId } from "../../util/ids.js";
+import { loadPackage } from "../../util/packages/load.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { type Egress, EgressError } from "../web/egress.js";
 import { type EgressProxy, openEgressProxy } from "./proxy.js";
@@ -23,6 +25,8 @@ export interface BrowsersOptions {
   readonly idleMs: number;
   /** Started at the same time at most; of more the one that rested longest is closed. */
   readonly max: number;
+  /** Where packages may have been added. */
+  readonly home?: string | undefined;
   readonly onChange: (change: BrowserChange) => void;
 }
 
@@ -46,6 +50,11 @@ interface Entry {
   why: string;
 }
 
+const playwright = z.object({
+  chromium: z.custom<BrowserType>(
+    (value) => typeof value === "object" && value !== null && "launchPersistentContext" in value,
+  ),
+});
 const launchMs = 30_000;
 const forgetMs = 1000;
 
@@ -135,8 +144,9 @@ export class Browsers implements AsyncDisposable {
   }
 
   async #launch(key: string): Promise<BrowserContext> {
-    const { executablePath, args, profileOf } = this.#options;
-    const [{ chromium }, proxy] = await Promise.all([import("playwright-core"), this.#proxyOnce()]);
+    const { executablePath, args, profileOf, home } = this.#options;
+    const [library, proxy] = await Promise.all([loadPackage("playwright-core", home), this.#proxyOnce()]);
+    const { chromium } = playwright.parse(library);
     const isRoot = process.getuid?.() === 0;
     return await chromium.launchPersistentContext(profileOf(key) ?? "", {
       executablePath,

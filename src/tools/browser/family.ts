@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
+import { findPackage } from "../../util/packages/folder.js";
 import type { Environments, ToolFamily } from "../family.js";
-import { isInstalled, notInstalled } from "../installed.js";
 import type { Egress } from "../web/egress.js";
 import { browserTool } from "./browser.js";
 import { Browsers } from "./browsers.js";
@@ -20,6 +20,8 @@ export interface BrowserSettings {
 }
 
 export interface BrowserScope {
+  /** Where packages may have been added. */
+  readonly home: string;
   readonly egress: Egress;
   /** Where the profile of a session's browser is kept. */
   readonly profileOf: (sessionKey: string) => string;
@@ -33,14 +35,15 @@ export interface BrowserFamily extends ToolFamily {
 
 /** The browser, where the config wants it and this installation can offer it. */
 export function openBrowser(settings: BrowserSettings, scope: BrowserScope): BrowserFamily {
-  const found = findBrowser(settings);
+  const found = findBrowser(settings, scope.home);
   if (found === undefined) return { tools: [] };
   if ("missing" in found) return { tools: [], missing: [found.missing] };
-  const { egress, profileOf, environments } = scope;
+  const { egress, profileOf, environments, home } = scope;
   const browsers = new Browsers({
     executablePath: found.path,
     args: settings.args,
     egress,
+    home,
     profileOf: (key) => (key === readerKey ? undefined : profileOf(key)),
     idleMs: settings.idleSeconds * 1000,
     max: maxBrowsers,
@@ -64,12 +67,13 @@ export function openBrowser(settings: BrowserSettings, scope: BrowserScope): Bro
   };
 }
 
-function findBrowser({
-  enabled,
-  executablePath: configured,
-}: BrowserSettings): { readonly path: string } | { readonly missing: string } | undefined {
+function findBrowser(
+  { enabled, executablePath: configured }: BrowserSettings,
+  home: string,
+): { readonly path: string } | { readonly missing: string } | undefined {
   if (!enabled) return undefined;
-  if (!isInstalled("playwright-core")) return { missing: notInstalled("browser", "playwright-core") };
+  if (findPackage("playwright-core", home) === undefined)
+    return { missing: "browser is not offered. Install it with `maxclaw add browser` and restart the gateway" };
   const path = findChromium(configured);
   if (path !== undefined) return { path };
   return {

@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { extractFile } from "../../documents/extract-text.js";
+import { type ExtractOptions, extractFile } from "../../documents/extract-text.js";
 import { documentKindOf } from "../../documents/kind.js";
 import { openReal } from "../../util/files/real-path.js";
 import { imageTypeOf } from "../../util/image-type.js";
@@ -19,7 +19,7 @@ export type FileContent =
 const maxImageBytes = 5 * 1024 * 1024;
 
 /** Reads a text file, the text of a document, or finds a picture. Its first bytes decide, not its name. */
-export async function loadContent(location: Location, signal: AbortSignal): Promise<FileContent> {
+export async function loadContent(location: Location, signal: AbortSignal, home?: string): Promise<FileContent> {
   try {
     await using handle = await openReal(location.path, { alone: location.isOwn });
     const { head, bytes } = await readHead(handle);
@@ -28,7 +28,7 @@ export async function loadContent(location: Location, signal: AbortSignal): Prom
       if (bytes <= maxImageBytes) return { kind: "image", mimeType, bytes };
       return refused(`${location.shown} is a picture of more than 5 MB, which is too large for a model.`);
     }
-    if (documentKindOf(head) !== undefined) return await loadDocument(handle, location, signal);
+    if (documentKindOf(head) !== undefined) return await loadDocument(handle, location, { signal, home });
     const loaded = await readText(handle, location.shown);
     if (!loaded.ok) return { kind: "refused", result: loaded.result };
     const { text, encoding } = loaded.file;
@@ -39,8 +39,8 @@ export async function loadContent(location: Location, signal: AbortSignal): Prom
   }
 }
 
-async function loadDocument(handle: FileHandle, location: Location, signal: AbortSignal): Promise<FileContent> {
-  const extraction = await extractFile(handle, { signal });
+async function loadDocument(handle: FileHandle, location: Location, options: ExtractOptions): Promise<FileContent> {
+  const extraction = await extractFile(handle, options);
   if (!extraction.ok) return refused(`${location.shown} ${extraction.sentence}`);
   const more = extraction.truncated ? ", its beginning" : "";
   return { kind: "text", text: extraction.text, note: `[text of a document: ${extraction.size}${more}]` };

@@ -11,47 +11,52 @@ const defaultLines = 2000;
 const maxCharacters = 15_000;
 const maxLineCharacters = 4000;
 
-export const readFileTool = defineTool({
-  name: "read_file",
-  description: "Read a text, PDF, docx, xlsx, pptx or image file.",
-  input: z.object({
-    path: z.string(),
-    offset: z.int().min(1).optional().describe("first line, from 1"),
-    limit: z.int().min(1).optional().describe("number of lines"),
-  }),
-  effect: "read",
-  risk: "access",
-  origin: "builtin",
+/** `home`: where packages may have been added. */
+export const createReadFile = (home?: string) =>
+  defineTool({
+    name: "read_file",
+    description: "Read a text, PDF, docx, xlsx, pptx or image file.",
+    input: z.object({
+      path: z.string(),
+      offset: z.int().min(1).optional().describe("first line, from 1"),
+      limit: z.int().min(1).optional().describe("number of lines"),
+    }),
+    effect: "read",
+    risk: "access",
+    origin: "builtin",
 
-  async run({ path, offset = 1, limit = defaultLines }, context) {
-    const located = await locate(path, "read", context);
-    if (!located.ok) return located.result;
-    const { location } = located;
-    if (!location.exists) return failed(`${location.shown} does not exist.`);
-    const content = await loadContent(location, context.signal);
-    if (content.kind === "refused") return content.result;
-    if (content.kind === "image") return { ...showImage(location, content), ...outsideOf(location) };
+    async run({ path, offset = 1, limit = defaultLines }, context) {
+      const located = await locate(path, "read", context);
+      if (!located.ok) return located.result;
+      const { location } = located;
+      if (!location.exists) return failed(`${location.shown} does not exist.`);
+      const content = await loadContent(location, context.signal, home);
+      if (content.kind === "refused") return content.result;
+      if (content.kind === "image") return { ...showImage(location, content), ...outsideOf(location) };
 
-    const lines = toLines(content.text);
-    if (lines.length === 0) return { text: "(empty file)", isError: false, summary: `read ${location.shown} (empty)` };
-    if (offset > lines.length) return failed(`${location.shown} has only ${lines.length} lines.`);
-    const chosen = fitting(lines.slice(offset - 1, offset - 1 + limit));
-    const last = offset - 1 + chosen.length;
-    const rest = last < lines.length ? `; read on with offset ${last + 1}` : "";
-    const notes = [
-      ...(location.note === undefined ? [] : [location.note]),
-      ...(content.note === undefined ? [] : [content.note]),
-      ...(offset > 1 || rest !== "" ? [`[lines ${offset}-${last} of ${lines.length}${rest}]`] : []),
-    ];
-    return {
-      text: [chosen.join("\n"), ...notes].join("\n"),
-      isError: false,
-      ...outsideOf(location),
-      ...addressesOf(location, context),
-      summary: `read ${location.shown} (${chosen.length} ${chosen.length === 1 ? "line" : "lines"})`,
-    };
-  },
-});
+      const lines = toLines(content.text);
+      if (lines.length === 0)
+        return { text: "(empty file)", isError: false, summary: `read ${location.shown} (empty)` };
+      if (offset > lines.length) return failed(`${location.shown} has only ${lines.length} lines.`);
+      const chosen = fitting(lines.slice(offset - 1, offset - 1 + limit));
+      const last = offset - 1 + chosen.length;
+      const rest = last < lines.length ? `; read on with offset ${last + 1}` : "";
+      const notes = [
+        ...(location.note === undefined ? [] : [location.note]),
+        ...(content.note === undefined ? [] : [content.note]),
+        ...(offset > 1 || rest !== "" ? [`[lines ${offset}-${last} of ${lines.length}${rest}]`] : []),
+      ];
+      return {
+        text: [chosen.join("\n"), ...notes].join("\n"),
+        isError: false,
+        ...outsideOf(location),
+        ...addressesOf(location, context),
+        summary: `read ${location.shown} (${chosen.length} ${chosen.length === 1 ? "line" : "lines"})`,
+      };
+    },
+  });
+
+export const readFileTool = createReadFile();
 
 /** Those in a file that came with a message are as good as those in the message. */
 function addressesOf({ path }: Location, context: ToolContext): Pick<ToolResult, "addresses"> {

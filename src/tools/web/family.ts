@@ -1,5 +1,4 @@
 import type { ToolFamily } from "../family.js";
-import { isInstalled, notInstalled } from "../installed.js";
 import type { Tool } from "../tool.js";
 import type { Egress } from "./egress.js";
 import { type RenderPage, webFetchTool } from "./web-fetch.js";
@@ -26,27 +25,21 @@ export interface WebScope {
   readonly egress: Egress;
   /** Reads a page with a browser; undefined while there is none. */
   readonly render: RenderPage | undefined;
+  /** Where packages may have been added. */
+  readonly home: string;
 }
 
-type Offer = Required<Pick<ToolFamily, "tools" | "missing" | "problems">>;
+type Offer = Required<Pick<ToolFamily, "tools" | "problems">>;
 
 /** The web tools that the config wants and this installation can offer. Their code for it is loaded when it is used. */
-export function openWeb({ search, fetch }: WebSettings, { version, egress, render }: WebScope): Offer {
+export function openWeb({ search, fetch }: WebSettings, { version, egress, render, home }: WebScope): Offer {
   const userAgent = fetch.userAgent ?? `Mozilla/5.0 (compatible; maxclaw/${version})`;
   const timeoutMs = fetch.timeout * 1000;
   const offers = [offerSearch(search, { timeoutMs, userAgent })];
-  if (fetch.mode !== "off") {
-    const needed = ["linkedom", "@mozilla/readability", "turndown", "@joplin/turndown-plugin-gfm"];
-    const absent = needed.filter((name) => !isInstalled(name));
-    offers.push(
-      absent.length > 0
-        ? missing(notInstalled("web_fetch", absent.join(" ")))
-        : offered(webFetchTool({ egress, timeoutMs, userAgent, mode: fetch.mode, render })),
-    );
-  }
+  if (fetch.mode !== "off")
+    offers.push(offered(webFetchTool({ egress, timeoutMs, userAgent, mode: fetch.mode, render, home })));
   return {
     tools: offers.flatMap(({ tools }) => tools),
-    missing: offers.flatMap((one) => one.missing),
     problems: offers.flatMap(({ problems }) => problems),
   };
 }
@@ -59,8 +52,6 @@ function offerSearch(search: WebSettings["search"], how: { timeoutMs: number; us
     return wrong("tools.web.search: searxng needs apiBase, the address of your server; web_search is off.");
   if (provider === "brave" && apiKey === undefined)
     return wrong("tools.web.search: brave needs apiKey; web_search is off.");
-  if (provider === "duckduckgo" && !isInstalled("htmlparser2"))
-    return missing(notInstalled("web_search", "htmlparser2"));
   return offered(webSearchTool({ provider, apiKey, apiBase, maxResults, ...how }));
 }
 
@@ -69,7 +60,6 @@ function defaultProvider({ apiKey, apiBase }: WebSettings["search"]): "brave" | 
   return apiBase === undefined ? "duckduckgo" : "searxng";
 }
 
-const nothing: Offer = { tools: [], missing: [], problems: [] };
+const nothing: Offer = { tools: [], problems: [] };
 const offered = (tool: Tool): Offer => ({ ...nothing, tools: [tool] });
-const missing = (sentence: string): Offer => ({ ...nothing, missing: [sentence] });
 const wrong = (sentence: string): Offer => ({ ...nothing, problems: [sentence] });

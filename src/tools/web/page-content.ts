@@ -1,4 +1,4 @@
-import { extractBytes } from "../../documents/extract-text.js";
+import { type ExtractOptions, extractBytes } from "../../documents/extract-text.js";
 import { documentKindOf } from "../../documents/kind.js";
 import { decodePage } from "./charset.js";
 import { EgressError } from "./egress.js";
@@ -17,11 +17,15 @@ export interface PageContent {
  *
  * @throws {EgressError} with a sentence for what is no text
  */
-export async function readContent(page: PageResponse, timeoutMs: number, signal: AbortSignal): Promise<PageContent> {
+export async function readContent(
+  page: PageResponse,
+  { timeoutMs, home }: { readonly timeoutMs: number; readonly home?: string | undefined },
+  signal: AbortSignal,
+): Promise<PageContent> {
   const contentType = page.headers["content-type"] ?? "";
   const type = (contentType.split(";")[0] ?? "").trim().toLowerCase();
   if (documentKindOf(page.body) !== undefined)
-    return { title: "", text: await documentText(page, signal), isEmpty: false };
+    return { title: "", text: await documentText(page, { signal, home }), isEmpty: false };
   const isText = /^text\/|[/+](json|xml|javascript|yaml|x-ndjson)$/.test(type);
   if (!isText && (type !== "" || page.body.includes(0)))
     throw new EgressError(`${page.url} is ${type || "no text"} (${page.body.length} bytes), which cannot be read.`);
@@ -44,9 +48,9 @@ export async function htmlContent(
   return { title: readable.title, text: readable.markdown.toWellFormed(), isEmpty: readable.isEmpty };
 }
 
-async function documentText({ url, body, isCut }: PageResponse, signal: AbortSignal): Promise<string> {
+async function documentText({ url, body, isCut }: PageResponse, options: ExtractOptions): Promise<string> {
   if (isCut) throw new EgressError(`${url} is a document that is too large to be read.`);
-  const extraction = await extractBytes(body, { signal });
+  const extraction = await extractBytes(body, options);
   if (!extraction.ok) throw new EgressError(`${url} ${extraction.sentence}`);
   return extraction.text;
 }

@@ -22,6 +22,8 @@ export interface WebFetchOptions {
   readonly mode: "auto" | "http" | "chrome";
   /** Absent where there is no browser. */
   readonly render?: RenderPage | undefined;
+  /** Where packages may have been added. */
+  readonly home?: string | undefined;
 }
 
 const maxBytes = 5 * 1024 * 1024;
@@ -91,12 +93,12 @@ async function fetchPage(
     if (options.render === undefined) throw new EgressError(noBrowser);
     return await renderPage(url, options.render, options, context);
   }
-  const { egress, timeoutMs, userAgent, render } = options;
+  const { egress, timeoutMs, userAgent, render, home } = options;
   const mayFollow = (next: string): boolean => context.allows({ kind: "network", url: next, sends: false });
   const headers = { "user-agent": userAgent, accept: "text/html,*/*;q=0.8", "accept-language": "en;q=0.8,*;q=0.5" };
   const response = await requestPage({ url, headers, timeoutMs, maxBytes, mayFollow }, egress, context.signal);
   const { status, isCut } = response;
-  const content = await readContent(response, timeoutMs, context.signal);
+  const content = await readContent(response, { timeoutMs, home }, context.signal);
   const plain = { ...content, url: response.url, status, isCut };
   if (mode === "http" || !content.isEmpty || render === undefined) return plain;
   try {
@@ -109,7 +111,7 @@ async function fetchPage(
 }
 
 const noBrowser =
-  "There is no browser here: install Chromium and the npm package playwright-core, or fetch without mode.";
+  "There is no browser here: install Chromium, run `maxclaw add browser` and restart, or fetch without mode.";
 
 async function renderPage(
   url: string,

@@ -4,15 +4,16 @@ import writeFileAtomic from "write-file-atomic";
 /**
  * Puts a whole new file in the place of the old one, or leaves the old one alone. The library does not look at how much
  * of its own write arrived, and on a full disk would put a torn file in place of a whole one; `writeFile` does look.
+ * A function writes the new file itself, piece by piece.
  */
 export async function replaceFile(
   path: string,
-  data: string | Uint8Array,
+  data: string | Uint8Array | ((temporary: string) => Promise<void>),
   options: { readonly mode?: number; readonly sync?: boolean } = {},
 ): Promise<void> {
   const { mode, sync = true } = options;
   await writeFileAtomic(path, "", {
-    tmpfileCreated: (temporary) => writeFile(temporary, data),
+    tmpfileCreated: (temporary) => (typeof data === "function" ? data(temporary) : writeFile(temporary, data)),
     fsync: sync,
     ...(mode === undefined ? {} : { mode }),
   });

@@ -1,4 +1,4 @@
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { type Budgets, createBudgets } from "../../budgets/budgets.js";
 import { createCalendar } from "../../budgets/calendar.js";
 import { usageKind } from "../../budgets/counters.js";
@@ -16,12 +16,12 @@ import { isTemplate } from "../../templates/workspace.js";
 import { abortable } from "../../util/async/abortable.js";
 import { shared } from "../../util/async/shared.js";
 import { ownTimeZone } from "../../util/local-time.js";
+import { ownPackage } from "../../util/package-folder.js";
 import type { Core } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 
 /** Shorter than anybody needs to save a file and send a message. */
 const sharedMs = 50;
-const bundledSkills = fileURLToPath(new URL("../../../../skills", import.meta.url));
 
 /** What the assistant thinks with, and what it knows. */
 export interface Mind {
@@ -38,7 +38,7 @@ export async function openMind(options: GatewayOptions, core: Core): Promise<Min
   const { config } = options.config;
   const { workspace, enableGlobalSkills, timezone } = config.agents.defaults;
   const loader = createContextFiles(workspace, { isTemplate });
-  const skills = createSkills({ workspace, bundled: bundledSkills, enableGlobalSkills });
+  const skills = createSkills({ workspace, bundled: join(ownPackage().folder, "skills"), enableGlobalSkills });
   return {
     models: openModels(options, core, now),
     budgets: createBudgets({

@@ -39,7 +39,7 @@ export async function startHeartbeat(
     sessions: core.sessions,
   });
   const conversations = new HeartbeatConversations(budgets.calendar.dayOf, {
-    list: () => core.sessions.list(),
+    keys: (isWanted) => core.sessions.keys(isWanted),
     delete: deleteSession,
   });
   const history = createRunHistory(await core.engine.records.open("cron_runs"));

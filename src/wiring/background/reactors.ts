@@ -1,5 +1,7 @@
+import type { AgentPorts } from "../../agent/ports.js";
 import { repliesOf } from "../../bus/replies.js";
 import { createAnsweredReactor } from "../../reactors/answered-questions.js";
+import type { GatewayReadings } from "../../reactors/gateway-metrics.js";
 import { createLiveAnswersReactor } from "../../reactors/live-answers.js";
 import { createLogReactor } from "../../reactors/log-events.js";
 import { createMetricsReactor } from "../../reactors/metrics.js";
@@ -8,6 +10,7 @@ import { createTypingReactor } from "../../reactors/typing.js";
 import type { Releases } from "../../util/async/releases.js";
 import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
+import type { OpenedStatus } from "../operations/status.js";
 import type { GatewayOptions } from "../options.js";
 
 /** A growing answer is cut again with each look: no platform shows more than this in one message. */
@@ -15,23 +18,33 @@ const mostOfFirstPiece = 20_000;
 
 /** What only decorates, as the config wants it. */
 export interface OpenedReactors {
+  readonly onModelAnswered: AgentPorts["onModelAnswered"];
   /** For `/metrics`; empty where nothing is counted. */
   readonly metricsText: () => string;
   /** Begins to listen. */
   start(): void;
 }
 
+/** What metrics read beside the events. */
+export interface Watched {
+  readonly status: OpenedStatus;
+  /** Undefined: no traces are sent. */
+  readonly spans: (() => GatewayReadings["spans"]) | undefined;
+}
+
 export function openReactors(
   options: GatewayOptions,
   core: Core,
-  { platforms: { channels, previews } }: Assistant,
+  assistant: Assistant,
+  watched: Watched,
   releases: Releases,
 ): OpenedReactors {
+  const { channels, previews } = assistant.platforms;
   const { config, log, added } = options;
   const others = added?.reactors ?? [];
   const wanted = config.config.reactors;
   const { engine, events } = core;
-  const metrics = wanted.metrics ? createMetricsReactor() : undefined;
+  const metrics = wanted.metrics ? createMetricsReactor(readingsOf(options, core, assistant, watched)) : undefined;
   const reactors: Reactor[] = [];
   if (wanted.log) reactors.push(createLogReactor({ log }));
   if (metrics !== undefined) reactors.push(metrics);
@@ -48,6 +61,8 @@ export function openReactors(
     reactors.push(createLiveAnswersReactor({ channels, previews, firstPiece, log }));
   }
   return {
+    onModelAnswered:
+      metrics && (({ model, ...times }) => metrics.noteModelCall({ provider: providerOf(model), ...times })),
     metricsText: () => metrics?.prometheusText() ?? "",
     start() {
       for (const reactor of [...reactors, ...others]) {
@@ -55,5 +70,41 @@ export function openReactors(
         releases.defer(() => reactor.stop(), `reactor ${reactor.name}`);
       }
     },
+  };
+}
+
+/** A model's label begins with its provider. */
+function providerOf(label: string): string {
+  return label.split("/", 1)[0] ?? label;
+}
+
+function readingsOf(
+  { version }: GatewayOptions,
+  { engine }: Core,
+  { inbound }: Assistant,
+  { status: { status, channels }, spans }: Watched,
+): () => GatewayReadings {
+  return () => {
+    const { writable, inboundWaiting, outboundWaiting, deadLetters } = engine.status();
+    const { oldest = {}, syncSeconds } = engine.measures?.() ?? {};
+    return {
+      version,
+      isReady: status.state === "ready",
+      isWritable: writable,
+      queues: {
+        inbound: { waiting: inboundWaiting, oldestAt: oldest.inbound },
+        outbound: { waiting: outboundWaiting, oldestAt: oldest.outbound },
+      },
+      deadLetters,
+      syncSeconds,
+      openQuestions: inbound.questions.list().length,
+      runningTurns: inbound.running.size,
+      channels: channels.list().map(({ name, state, lastSeenAt }) => ({
+        name,
+        isConnected: state === "connected",
+        lastSeenAt: lastSeenAt === undefined ? undefined : Date.parse(lastSeenAt),
+      })),
+      spans: spans?.(),
+    };
   };
 }

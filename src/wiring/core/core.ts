@@ -77,7 +77,9 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   const { engine, assertHeld, recentSessions, holdFiles, setAddress } = opened;
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
   const { problem, ...storage } =
-    options.added?.storage === undefined ? await openStorage(config.storage) : ownStorage(options.added.storage, log);
+    options.added?.storage === undefined
+      ? await openStorage(config.storage, home)
+      : ownStorage(options.added.storage, log);
   const sessions = releases.use(
     new SessionStore({
       engine,

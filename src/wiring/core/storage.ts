@@ -15,7 +15,7 @@ export interface OpenedStorage {
 }
 
 /** The storage that the config names, or the files where it cannot be used. Connects to nothing yet. */
-export async function openStorage(settings: Config["storage"]): Promise<OpenedStorage> {
+export async function openStorage(settings: Config["storage"], home?: string): Promise<OpenedStorage> {
   const { driver } = settings;
   if (driver === "file") return {};
   const storageId = idOf(settings);
@@ -25,9 +25,9 @@ export async function openStorage(settings: Config["storage"]): Promise<OpenedSt
       import("../../sessions/storage/unstorage.js"),
       import("../../sessions/storage/packages.js"),
     ]);
-    const unknown = unknownDriver(driver, await unstorageDrivers());
+    const unknown = unknownDriver(driver, await unstorageDrivers(settings, home));
     if (unknown !== undefined) return fallBack(unknown);
-    return { storage: createUnstorage({ name: driver, open: await loadDriver(settings) }), storageId };
+    return { storage: createUnstorage({ name: driver, open: await loadDriver(settings, home) }), storageId };
   } catch (error) {
     return fallBack(messageOf(error));
   }

@@ -7,7 +7,7 @@ import { createAddressPolicy } from "../../policy/locations/addresses.js";
 import type { Schedule } from "../../schedule/schedule.js";
 import { keepSaid } from "../../sessions/history/keep-said.js";
 import { openBrowser } from "../../tools/browser/family.js";
-import { builtinTools } from "../../tools/builtin.js";
+import { createBuiltinTools } from "../../tools/builtin.js";
 import { createKnownChats } from "../../tools/chat/known-chats.js";
 import { messageTool } from "../../tools/chat/message.js";
 import { type ExecFamily, openExec } from "../../tools/exec/family.js";
@@ -39,7 +39,7 @@ export function openTools(
   const environments = createEnvironments(core, options.log);
   const exec = execFamily(options, environments);
   const families: readonly ToolFamily[] = [
-    { tools: builtinTools },
+    { tools: createBuiltinTools(options.home) },
     memoryFamily(options, core, assistant),
     { tools: [cronTool((context) => schedule.jobsOf(context, context))] },
     { tools: [messageTool(knownChats(core, assistant))] },
@@ -85,9 +85,9 @@ function webFamilies(
   const addresses = createAddressPolicy(web.fetch.allow);
   const egress = createEgress(addresses);
   const profileOf = (key: string): string => join(home, "browser", basename(files.folder(key)));
-  const browser = openBrowser(settings, { egress, profileOf, environments });
+  const browser = openBrowser(settings, { home, egress, profileOf, environments });
   const render = browser.renderer?.(web.fetch.timeout * 1000);
-  return [{ tools: [], problems: addresses.problems }, openWeb(web, { version, egress, render }), browser];
+  return [{ tools: [], problems: addresses.problems }, openWeb(web, { version, egress, render, home }), browser];
 }
 
 function memoryFamily({ config: { config } }: GatewayOptions, core: Core, assistant: Assistant): ToolFamily {
@@ -122,8 +122,7 @@ function knownChats({ engine, sessions }: Core, { platforms: { channels }, peopl
     isOwner,
     channels,
     clientChannels,
-    chatsOf: async (channel) =>
-      (await sessions.list()).flatMap(({ key }) => (channelOf(key) === channel ? [chatOf(key)] : [])),
+    chatsOf: async (channel) => (await sessions.keys((key) => channelOf(key) === channel)).map(chatOf),
     keepSaid: ({ channel, chatId, thread }, said) =>
       keepSaid({ engine, sessions }, sessionKeyOf(channel, chatId, thread), said),
   });

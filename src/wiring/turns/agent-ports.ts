@@ -33,6 +33,7 @@ export interface Hands {
   readonly commands: Pick<CommandPorts, "mayCommand" | "operate">;
   readonly artifacts: FilePorts["artifacts"];
   readonly tasks: AgentPorts["tasks"];
+  readonly onModelAnswered: AgentPorts["onModelAnswered"];
 }
 
 /** Everything that a turn needs of the rest. */
@@ -41,7 +42,7 @@ export function agentPorts(
   core: Core,
   assistant: Assistant,
   status: Status,
-  { tools, source, commands, artifacts, tasks }: Hands,
+  { tools, source, commands, artifacts, tasks, onModelAnswered }: Hands,
 ): AgentPorts {
   const { config, log } = { ...options, config: options.config.config };
   const { inbound, mind, people } = assistant;
@@ -80,6 +81,7 @@ export function agentPorts(
         return `maxclaw ${options.version} is ${now.state}. Model: ${now.model}. Other messages waiting: ${others}.`;
       },
     },
+    onModelAnswered,
     log,
   };
 }

@@ -64,7 +64,7 @@ async function run(reactors: Partial<Record<ReactorName, boolean>>): Promise<See
   return {
     effects: {
       log: lines.filter(isOfLog),
-      metrics: metrics.split("\n").filter((line) => line !== "" && !line.includes("duration")),
+      metrics: metrics.split("\n").filter((line) => line.startsWith("maxclaw_") && !line.includes("seconds")),
       typing: [...new Set(telegram.typing.map(({ chatId, action }) => `${chatId} ${action}`))],
     },
     answers: telegram.sent.map(({ text }) => text.replace(/turn_\w+/, "turn")),

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { projectFile } from "../../support/project.js";
+import { openContainerSteps } from "../../support/image/container-steps.js";
 import {
   commandIn,
   type Instruction,
   readDockerfile,
   type Stage,
   variablesIn,
-} from "../../support/rules/dockerfile.js";
-import { openContainerSteps } from "../../support/worlds/container-steps.js";
+} from "../../support/image/dockerfile.js";
+import { projectFile } from "../../support/project.js";
 import { withoutSandbox } from "../../support/worlds/needs.js";
 
 async function stagesOf(path: string): Promise<readonly Stage[]> {

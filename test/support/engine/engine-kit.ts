@@ -20,7 +20,7 @@ export function tempFolder(t: TestContext): string {
 }
 
 /** Resolves once the condition holds; fails after the limit, saying what did not happen. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, limitMs = 5000): Promise<void> {
+export async function until(what: string, holds: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<void> {
   for (const beganAt = Date.now(); !(await holds()); ) {
     const waitedMs = Date.now() - beganAt;
     if (waitedMs > limitMs) throw new Error(`Not within ${limitMs} ms: ${what}`);

@@ -132,14 +132,14 @@ export class FakeTelegram implements AsyncDisposable {
   }
 
   /** Resolves with all sent messages once there are `count`. */
-  async waitForSent(count: number, limitMs = 5000): Promise<readonly SentMessage[]> {
+  async waitForSent(count: number, limitMs = 20_000): Promise<readonly SentMessage[]> {
     const { sent } = this;
     const what = (): string => `${sent.length} of ${count} messages were sent`;
     await this.#api.watch.until(() => sent.length >= count, what, limitMs);
     return sent;
   }
 
-  async waitForConfirmed(offset: number, limitMs = 5000): Promise<void> {
+  async waitForConfirmed(offset: number, limitMs = 20_000): Promise<void> {
     const what = (): string => `confirmed up to ${this.confirmedOffset}, not ${offset}`;
     await this.#api.watch.until(() => this.confirmedOffset >= offset, what, limitMs);
   }

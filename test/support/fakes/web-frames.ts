@@ -131,7 +131,7 @@ export function eventOf(
 }
 
 /** Resolves once it holds; rejects after the limit. */
-export async function until(holds: () => boolean, limitMs = 3000): Promise<void> {
+export async function until(holds: () => boolean, limitMs = 20_000): Promise<void> {
   const end = Date.now() + limitMs;
   while (!holds()) {
     if (Date.now() > end) throw new Error(`still not true after ${limitMs} ms: ${holds}`);

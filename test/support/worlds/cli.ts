@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { compiledFile, projectFile } from "../project.js";
+import { compiledFile, programFile, projectFile } from "../project.js";
 
 /** A home of its own and the real program, until disposed. */
 export interface CliSandbox extends AsyncDisposable {
@@ -94,6 +94,7 @@ async function ended(child: ChildProcessWithoutNullStreams): Promise<void> {
 
 /** The real bin/maxclaw.js, on the build that the tests belong to. */
 async function installBin(folder: string): Promise<string> {
+  if (process.env.MAXCLAW_TEST_PROGRAM !== undefined) return programFile();
   const text = await readFile(projectFile("bin/maxclaw.js"), "utf8");
   const built = pathToFileURL(compiledFile("")).href;
   const path = join(folder, "maxclaw.mjs");

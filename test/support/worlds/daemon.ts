@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { projectFile } from "../project.js";
+import { programFile } from "../project.js";
 
 /** The real program as a process of its own; killed when disposed, if it still runs. */
 export interface Daemon extends AsyncDisposable {
@@ -49,7 +49,7 @@ export function spawnMaxclaw(
   home: string,
   env: Readonly<Record<string, string>> = {},
 ): Omit<Daemon, "url"> {
-  const child = spawn(process.execPath, [projectFile("bin/maxclaw.js"), ...args], {
+  const child = spawn(process.execPath, [programFile(), ...args], {
     env: { PATH: process.env.PATH ?? "", HOME: home, MAXCLAW_HOME: home, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

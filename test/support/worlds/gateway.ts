@@ -51,6 +51,8 @@ export interface TestGatewayOptions {
   readonly sendTimeoutMs?: number;
   readonly sendRetryMs?: number;
   readonly now?: GatewayOptions["now"];
+  /** Variables of the environment beside HOME. */
+  readonly env?: GatewayOptions["env"];
   readonly openEngine?: GatewayOptions["openEngine"];
 }
 
@@ -88,7 +90,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const pauses = { modelRetryMs, sendTimeoutMs, sendRetryMs };
   const recorder = recordEvents();
   const added = { tools, machines, reactors: [...(reactors ?? []), recorder] };
-  const given = { config, home, log, version: "0.0.0-test", env: { HOME: home }, http: { port } };
+  const given = { config, home, log, version: "0.0.0-test", env: { HOME: home, ...options.env }, http: { port } };
   const gateway = await openGateway({ ...given, added, pauses, onBoundary, now, openEngine });
   const { api } = gateway;
   const main = "webui:test";

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { projectFile } from "../project.js";
+import { programFile } from "../project.js";
 
 /** The real program in a pid namespace, and most often a network, of its own, as a container has them, on the files of this machine. */
 export interface Contained extends AsyncDisposable {
@@ -28,7 +28,7 @@ export function startContained(
     hasNet = false,
   }: { readonly host: string; readonly env?: Readonly<Record<string, string>>; readonly hasNet?: boolean },
 ): Contained {
-  const program = [process.execPath, projectFile("bin/maxclaw.js"), ...args];
+  const program = [process.execPath, programFile(), ...args];
   const own = [...namespaces, ...(hasNet ? [] : ["--unshare-net"]), "--hostname", host];
   const child = spawn("bwrap", [...own, ...files, ...variables(home, env), ...program], {
     stdio: ["ignore", "pipe", "pipe"],

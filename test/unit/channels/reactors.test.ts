@@ -6,8 +6,10 @@ import type { GatewayEvent } from "../../../src/events/event.js";
 import { silentLog } from "../../../src/log.js";
 import { createLogReactor } from "../../../src/reactors/log-events.js";
 import { createMetricsReactor } from "../../../src/reactors/metrics.js";
+import { Spread } from "../../../src/util/spread.js";
 import { emitAll, makeEvent } from "../../support/engine/histories/events.js";
 import { keepLog } from "../../support/log.js";
+import { parsePrometheus } from "../../support/rules/prometheus-text.js";
 
 const usage = { input_tokens: 100, output_tokens: 20, cache_read_tokens: 300, cache_write_tokens: 4 };
 
@@ -173,14 +175,13 @@ test("metrics are shown in Prometheus' text format: help, type, one line for eac
   );
   const lines = metrics.prometheusText().split("\n");
   assert.equal(lines.at(-1), "");
-  for (const line of lines.slice(0, -1)) {
-    assert.match(line, /^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z_]+="([^"\\\n]|\\["\\n])*"\})? [0-9.e+-]+)$/, line);
-  }
+  const families = parsePrometheus(metrics.prometheusText());
+  assert.equal(families.get("maxclaw_messages_accepted_total")?.samples[0]?.labels.channel, 'odd"name\n\\');
   assert.ok(lines.includes("# TYPE maxclaw_turns_total counter"));
   assert.ok(lines.includes('maxclaw_turns_total{end="complete"} 2'));
   assert.ok(lines.includes('maxclaw_tokens_total{kind="cache_read"} 600'));
   assert.ok(lines.includes('maxclaw_messages_accepted_total{channel="odd\\"name\\n\\\\"} 1'));
-  const buckets = lines.filter((line) => line.includes("_bucket"));
+  const buckets = lines.filter((line) => line.startsWith("maxclaw_turn_duration_seconds_bucket"));
   assert.deepEqual(buckets.slice(0, 3), [
     'maxclaw_turn_duration_seconds_bucket{le="0.1"} 0',
     'maxclaw_turn_duration_seconds_bucket{le="0.25"} 1',
@@ -189,4 +190,62 @@ test("metrics are shown in Prometheus' text format: help, type, one line for eac
   assert.equal(buckets.at(-1), 'maxclaw_turn_duration_seconds_bucket{le="+Inf"} 2');
   assert.ok(lines.includes("maxclaw_turn_duration_seconds_sum 3.2"));
   assert.ok(lines.includes("maxclaw_turn_duration_seconds_count 2"));
+});
+
+test("a label with ever new values does not make ever new series", () => {
+  const bus = createSystemBus({ log: silentLog });
+  const metrics = createMetricsReactor();
+  metrics.start(bus.asConsumer());
+  for (let i = 0; i < 500; i += 1) {
+    emitAll(bus, [makeEvent("llm_retry_scheduled", { attempt: 1, delay_ms: 5, code: `CODE_${i}` })]);
+    metrics.noteModelCall({ provider: `p${i}`, firstMs: 10, totalMs: 20 });
+  }
+  metrics.stop();
+  const families = parsePrometheus(metrics.prometheusText());
+  const retries = families.get("maxclaw_model_retries_total")?.samples ?? [];
+  assert.equal(retries.length, 65);
+  assert.equal(retries.find(({ labels }) => labels.code === "other")?.value, 436);
+  const counts = families
+    .get("maxclaw_model_first_word_seconds")
+    ?.samples.filter(({ name }) => name === "maxclaw_model_first_word_seconds_count");
+  assert.equal(counts?.length, 65);
+  assert.equal(metrics.snapshot().modelRetries, 500);
+});
+
+test("a queue's age is that of its oldest message, and a channel that is away is shown as such", () => {
+  const now = 1_800_000_000_000;
+  const spread = new Spread([0.001, 0.1]);
+  for (const seconds of [0.0005, 0.05, 3]) spread.observe(seconds);
+  const metrics = createMetricsReactor(
+    () => ({
+      version: "1.2.3",
+      isReady: false,
+      isWritable: false,
+      queues: { inbound: { waiting: 3, oldestAt: now - 90_500 }, outbound: { waiting: 0, oldestAt: undefined } },
+      deadLetters: 2,
+      syncSeconds: spread.read(),
+      openQuestions: 4,
+      runningTurns: 5,
+      channels: [{ name: "telegram", isConnected: false, lastSeenAt: now - 1000 }],
+      spans: { sent: 7, dropped: 1 },
+    }),
+    () => now,
+  );
+  const text = metrics.prometheusText();
+  parsePrometheus(text);
+  for (const line of [
+    "maxclaw_ready 0",
+    "maxclaw_journal_writable 0",
+    'maxclaw_queue_oldest_age_seconds{queue="inbound"} 90.5',
+    'maxclaw_queue_oldest_age_seconds{queue="outbound"} 0',
+    "maxclaw_dead_letters 2",
+    "maxclaw_open_questions 4",
+    "maxclaw_running_turns 5",
+    'maxclaw_channel_connected{channel="telegram"} 0',
+    'maxclaw_channel_last_seen_timestamp_seconds{channel="telegram"} 1799999999',
+    'maxclaw_journal_sync_duration_seconds_bucket{le="0.1"} 2',
+    "maxclaw_journal_sync_duration_seconds_count 3",
+    'maxclaw_trace_spans_total{result="dropped"} 1',
+  ])
+    assert.ok(text.includes(`${line}\n`), line);
 });

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { installSize } from "../../../scripts/bench/install-size.js";
 import { projectFile } from "../../support/project.js";
-
-test("an install without options stays below 150 MB and 210 packages", async () => {
-  const { packages, megabytes } = await installSize(projectFile("."));
-  assert.ok(packages > 20 && packages <= 210, `${packages} packages`);
-  assert.ok(megabytes > 20 && megabytes <= 150, `${megabytes} MB`);
-});
 
 test("the lock names no registry, and no package runs a script at install", async () => {
   const lock = await readFile(projectFile("package-lock.json"), "utf8");

@@ -73,24 +73,25 @@ test("links and headings are found where they count, and not in code", () => {
   assert.deepEqual(linksOf(page), ["a.md#b"]);
 });
 
-test("the site is a package of its own: pinned exactly, each package known by its hash, not part of the program", () => {
-  const { dependencies, devDependencies, overrides, workspaces } = JSON.parse(read("site/package.json"));
-  assert.equal(dependencies, undefined);
-  for (const version of Object.values({ ...devDependencies, ...overrides }))
-    assert.match(String(version), /^\d+\.\d+\.\d+$/);
-  assert.equal(workspaces, undefined);
-  const lock: { packages: Record<string, { integrity?: string }> } = JSON.parse(read("site/package-lock.json"));
-  const unknown = Object.entries(lock.packages).filter(
-    ([path, { integrity = "" }]) => path !== "" && !integrity.startsWith("sha512-"),
-  );
-  assert.deepEqual(
-    unknown.map(([path]) => path),
-    [],
-  );
-  const program = JSON.parse(read("package.json"));
-  assert.equal(program.workspaces, undefined);
-  assert.deepEqual(
-    program.files.filter((file: string) => /^(?:site|docs)/.test(file)),
-    [],
-  );
-});
+for (const name of ["site", "release"])
+  test(`${name} is a package of its own: pinned exactly, each package known by its hash, not part of the program`, () => {
+    const { dependencies, devDependencies, overrides, workspaces } = JSON.parse(read(`${name}/package.json`));
+    assert.equal(dependencies, undefined);
+    for (const version of Object.values({ ...devDependencies, ...overrides }))
+      assert.match(String(version), /^\d+\.\d+\.\d+$/);
+    assert.equal(workspaces, undefined);
+    const lock: { packages: Record<string, { integrity?: string }> } = JSON.parse(read(`${name}/package-lock.json`));
+    const unknown = Object.entries(lock.packages).filter(
+      ([path, { integrity = "" }]) => path !== "" && !integrity.startsWith("sha512-"),
+    );
+    assert.deepEqual(
+      unknown.map(([path]) => path),
+      [],
+    );
+    const program = JSON.parse(read("package.json"));
+    assert.equal(program.workspaces, undefined);
+    assert.deepEqual(
+      program.files.filter((file: string) => /^(?:site|release)/.test(file)),
+      [],
+    );
+  });

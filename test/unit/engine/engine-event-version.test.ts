@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { verifyStoredEvents } from "../../../src/engine/embedded/inspect/verify.js";
 import { encodeLine } from "../../../src/engine/embedded/journal/line.js";
 import { loadJournal } from "../../../src/engine/embedded/journal/load.js";
+import { encodeTransaction, parseJournalLine } from "../../../src/engine/embedded/journal/operations.js";
 import { silentLog } from "../../../src/log.js";
 import { logPath, openIn, sessionOf, tempFolder, titled } from "../../support/engine/engine-kit.js";
 
@@ -55,18 +56,25 @@ test("checking the stored events names one of a newer version", async (t) => {
   assert.match(problems[0]?.message ?? "", newer);
 });
 
-test("a journal with an event of a newer version is refused by name", async (t) => {
-  const home = tempFolder(t);
-  const { engine } = await openIn(home, { quietMs: 60_000 });
-  await engine.append(sessionOf, [titled("1")], { durable: true });
-  const path = join(home, "journal", "00000001.log");
-  const copy = tempFolder(t);
-  const lines = fs.readFileSync(path, "utf8").trimEnd().split("\n");
-  await engine[Symbol.asyncDispose]();
-  const changed = lines.map((line) =>
-    encodeLine(line.slice(9).replace('"schema_version":"1.0"', '"schema_version":"2.0"')),
-  );
-  fs.mkdirSync(join(copy, "journal"));
-  fs.writeFileSync(join(copy, "journal", "00000001.log"), Buffer.concat(changed));
-  await assert.rejects(loadJournal(copy, silentLog), { kind: "corrupt", message: /written by a newer version/ });
-});
+for (const form of ["first", "present"])
+  test(`a journal of the ${form} format with an event of a newer version is refused by name`, async (t) => {
+    const home = tempFolder(t);
+    const { engine } = await openIn(home, { quietMs: 60_000 });
+    await engine.append(sessionOf, [titled("1")], { durable: true });
+    const path = join(home, "journal", "00000001.log");
+    const copy = tempFolder(t);
+    const lines = fs.readFileSync(path, "utf8").trimEnd().split("\n");
+    await engine[Symbol.asyncDispose]();
+    const changed = lines.map((line) => {
+      const known = parseJournalLine(JSON.parse(line.slice(9)));
+      if (known?.kind !== "transaction") return encodeLine(line.slice(9));
+      const text = JSON.stringify({ tx: known.tx, s: known.synced, ops: known.ops });
+      const newerText = text.replace('"schema_version":"1.0"', '"schema_version":"2.0"');
+      return encodeLine(
+        form === "first" ? newerText : encodeTransaction(known.tx, known.synced, JSON.parse(newerText).ops),
+      );
+    });
+    fs.mkdirSync(join(copy, "journal"));
+    fs.writeFileSync(join(copy, "journal", "00000001.log"), Buffer.concat(changed));
+    await assert.rejects(loadJournal(copy, silentLog), { kind: "corrupt", message: /written by a newer version/ });
+  });

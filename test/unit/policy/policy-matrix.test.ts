@@ -621,7 +621,14 @@ test("a folder that is no session's own opens nothing", () => {
 test("when the home is the workspace, or in it, what is the gateway's own stays closed", () => {
   const tokens = ["config.json", "Config.yaml", "secrets.json", "mcp-auth.json", "browser/telegram_42/Default/Cookies"];
   for (const home of [workspace, `${workspace}/home`])
-    for (const name of [...tokens, "journal/0001", "logs/maxclaw.log", "terminals/0123/tmp/x"])
+    for (const name of [
+      ...tokens,
+      "packages/p1/load.mjs",
+      "cache/code/v22/x",
+      "journal/0001",
+      "logs/maxclaw.log",
+      "terminals/0123/tmp/x",
+    ])
       assert.equal(
         readingOf({ home, executionMode: "auto", rules: [{ verdict: "allow" }] }, `${home}/${name}`),
         "-",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { watchStreamTiming } from "../../../src/agent/model/stream-timing.js";
+import { type StreamTiming, watchStreamTiming } from "../../../src/agent/model/stream-timing.js";
 import { createAgentBus } from "../../../src/events/bus/agent-bus.js";
 import { noUsage } from "../../../src/events/content.js";
 import { keepLog } from "../../support/log.js";
@@ -9,7 +9,13 @@ test("the debug log tells the time to the first piece and to the end of each mod
   const log = keepLog();
   const bus = createAgentBus({ log });
   let clock = 100;
-  const undo = watchStreamTiming(bus, log, () => clock);
+  const timings: StreamTiming[] = [];
+  const undo = watchStreamTiming(
+    bus,
+    log,
+    (timing) => timings.push(timing),
+    () => clock,
+  );
   const play = (at: number, kind: "start" | "text" | "end"): void => {
     clock = at;
     if (kind === "start") bus.publish({ kind: "stream_started", messageId: "msg_1", model: "m", iteration: 1 });
@@ -27,4 +33,5 @@ test("the debug log tells the time to the first piece and to the end of each mod
     log.lines.map(({ level, fields }) => [level, fields]),
     [["debug", { message: "msg_1", firstMs: 30, totalMs: 150, outputTokens: 0 }]],
   );
+  assert.deepEqual(timings, [{ model: "m", firstMs: 30, totalMs: 150 }]);
 });

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
-import { isInstalled } from "../../../tools/installed.js";
+import { findPackage } from "../../../util/packages/folder.js";
 import type { Check } from "../../check.js";
 import { browserOf } from "../../tool-programs.js";
 
@@ -10,12 +10,12 @@ export const browserCheck: Check = {
   async run(world) {
     const { enabled, executablePath } = world.loaded.config.tools.browser;
     if (!enabled) return [{ level: "ok", found: "The browser is switched off" }];
-    if (!isInstalled("playwright-core"))
+    if (findPackage("playwright-core", world.home) === undefined)
       return [
         {
           level: "warn",
-          found: "There is no browser tool: playwright-core is not installed",
-          todo: "npm install playwright-core",
+          found: "There is no browser tool: its part is not installed",
+          todo: "maxclaw add browser",
         },
       ];
     const path = browserOf(world);

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { EngineError, messageOf } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
 import { syncPath } from "../../../util/files/sync-path.js";
+import { Spread, type SpreadCounts } from "../../../util/spread.js";
 import { writeFully } from "../files.js";
 import { encodeLine } from "./line.js";
 import { encodeTransaction, type Operation } from "./operations.js";
@@ -15,6 +16,8 @@ const lazySyncMs = 200;
 const probeMs = 500;
 const watchMs = 2000;
 const probeBytes = 16 * 1024;
+/** In seconds: from a good SSD to a card that is about to die. */
+const syncBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
 interface OpenSegment extends SegmentFile {
   readonly fd: number;
@@ -50,6 +53,7 @@ interface JournalOptions {
 export class Journal {
   readonly #options: JournalOptions;
   readonly #reserve: Reserve;
+  readonly #syncSeconds = new Spread(syncBounds);
   #segment: OpenSegment;
   #tx: number;
   /** Bytes of transactions written and synced since opening, over all segments. */
@@ -95,6 +99,11 @@ export class Journal {
 
   get syncs(): number {
     return this.#syncs;
+  }
+
+  /** How long each sync took, in seconds, those that nobody waited for included. */
+  get syncSeconds(): SpreadCounts {
+    return this.#syncSeconds.read();
   }
 
   /** Why writes are refused at the moment. */
@@ -232,6 +241,7 @@ export class Journal {
       const { size } = segment;
       const written = this.#written;
       const tx = this.#tx;
+      const begunAt = performance.now();
       try {
         await fdatasync(segment.fd);
         if (!segment.isListed) await syncPath(dirname(segment.path));
@@ -240,6 +250,7 @@ export class Journal {
         this.fail(new Error(`The journal could not be synced: ${messageOf(error)}`, { cause: error }));
         return;
       }
+      this.#syncSeconds.observe((performance.now() - begunAt) / 1000);
       // Whoever has taken the lock meanwhile does not have to have seen what was just written.
       if (!this.#isAlone()) {
         for (const { reject } of batch) reject(this.#stopped(this.#failure ?? new Error("The journal is closed")));

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { StoredEvent } from "../../../events/event.js";
 import type { Work } from "../../engine.js";
+import { fromCompact, toCompact } from "./compact.js";
 
 /** The newest journal format that this code reads, and the one it writes. */
-export const formatVersion = 1;
+export const formatVersion = 2;
 
 // Lines carry a checksum, so these check only what would make later code fail; bodies pass through untouched.
 const storedEvent = z.custom<StoredEvent>((value) => isStoredEventShape(value) && isKnownVersion(value));
@@ -76,10 +77,25 @@ const operation = z.discriminatedUnion("o", [
 export type Operation = z.infer<typeof operation>;
 
 const header = z.object({ format: z.literal("maxclaw-journal"), v: z.number(), segment: z.number(), tx: z.number() });
-const checkpoint = z.object({ checkpoint: z.array(operation) });
+/** What this version writes, and what the first one wrote, with the operations as they are. */
+const compact = z.array(z.unknown()).transform((values, context) => {
+  const operations = fromCompact(values);
+  if (operations !== undefined) return operations;
+  context.addIssue({ code: "custom", message: "not what is written" });
+  return z.NEVER;
+});
+const compactOperations = compact.pipe(z.array(operation));
+const checkpoint = z.union([
+  z.object({ head: compactOperations }).transform(({ head }) => head),
+  z.object({ checkpoint: z.array(operation) }).transform((line) => line.checkpoint),
+]);
 const checkpointEnd = z.object({ checkpointEnd: z.number() });
 /** `s` is the offset in this file that was known to be synced when the line was written. */
-const transaction = z.object({ tx: z.number(), s: z.number(), ops: z.array(operation) });
+const place = { tx: z.number(), s: z.number() };
+const transaction = z.union([
+  z.object({ ...place, c: compactOperations }).transform(({ c, ...rest }) => ({ ...rest, ops: c })),
+  z.object({ ...place, ops: z.array(operation) }),
+]);
 
 export type JournalLine =
   | ({ readonly kind: "header" } & z.infer<typeof header>)
@@ -95,7 +111,7 @@ export function parseJournalLine(value: unknown): JournalLine | undefined {
     return { kind: "transaction", tx, synced: s, ops };
   }
   const asCheckpoint = checkpoint.safeParse(value);
-  if (asCheckpoint.success) return { kind: "checkpoint", ops: asCheckpoint.data.checkpoint };
+  if (asCheckpoint.success) return { kind: "checkpoint", ops: asCheckpoint.data };
   const asEnd = checkpointEnd.safeParse(value);
   if (asEnd.success) return { kind: "checkpointEnd", lines: asEnd.data.checkpointEnd };
   const asHeader = header.safeParse(value);
@@ -107,7 +123,7 @@ export function encodeHeader(segment: number, tx: number): string {
 }
 
 export function encodeCheckpoint(operations: readonly Operation[]): string {
-  return JSON.stringify({ checkpoint: operations });
+  return JSON.stringify({ head: toCompact(operations) });
 }
 
 export function encodeCheckpointEnd(lines: number): string {
@@ -115,7 +131,7 @@ export function encodeCheckpointEnd(lines: number): string {
 }
 
 export function encodeTransaction(tx: number, synced: number, operations: readonly Operation[]): string {
-  return JSON.stringify({ tx, s: synced, ops: operations });
+  return JSON.stringify({ tx, s: synced, c: toCompact(operations) });
 }
 
 /** True for what can stand in a session log. */

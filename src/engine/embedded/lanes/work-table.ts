@@ -159,6 +159,14 @@ export class WorkTable {
     return this.#items[queue].size;
   }
 
+  /** Unix ms at which the oldest of each queue was accepted. */
+  oldest(): Partial<Record<QueueName, number>> {
+    const oldest: Partial<Record<QueueName, number>> = {};
+    for (const { work, acceptedAt } of this.all())
+      oldest[work.queue] = Math.min(oldest[work.queue] ?? acceptedAt, acceptedAt);
+    return oldest;
+  }
+
   get dead(): ReadonlyMap<string, DeadLetter> {
     return this.#dead;
   }

@@ -4,8 +4,10 @@ import { isNewId } from "../../../util/ids.js";
 import type { Operation } from "../journal/operations.js";
 import { type LoggedEvent, toLogged } from "./known-ids.js";
 
-const keptEvents = 200;
-const keptBytes = 256 * 1024;
+/** Who stores an event of an id for one use again does so at once: older ones need not be known. */
+const keptIds = 128;
+const keptEvents = 50;
+const keptBytes = 32 * 1024;
 
 /** An event in memory. */
 interface TailEntry {
@@ -97,6 +99,7 @@ export class SessionTable {
     session.lastTime = Math.max(session.lastTime, Date.parse(event.timestamp));
     session.tail.push({ event: deepFreeze(event), bytes, position });
     session.ids.set(event.event_id, event.seq);
+    forgetOldest(session.ids);
     if (!isNewId(event.event_id)) session.loggedIds?.set(event.event_id, toLogged(event));
   }
 
@@ -145,6 +148,12 @@ export class SessionTable {
       for (const { event } of pendingOf(session)) yield { o: "event", event };
     }
   }
+}
+
+function forgetOldest(ids: Map<string, number>): void {
+  if (ids.size <= keptIds) return;
+  const [oldest] = ids.keys();
+  if (oldest !== undefined && isNewId(oldest)) ids.delete(oldest);
 }
 
 /** The events that are not in the session log yet. */

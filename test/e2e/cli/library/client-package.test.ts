@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { build } from "vite";
 import { projectFile } from "../../../support/project.js";
 import { startWithModel } from "../../../support/worlds/gateway.js";
 import { openChromium, pageTest } from "../../../support/worlds/http/chromium.js";
+import { packProgram } from "../../../support/worlds/installed.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const run = promisify(execFile);
@@ -62,13 +63,10 @@ describe("maxclaw/client, as it is installed", { timeout: 90_000 }, () => {
     folder = await mkdtemp(join(tmpdir(), "maxclaw-package-"));
     const modules = join(folder, "node_modules");
     await mkdir(modules);
-    const args = ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder];
-    await run("npm", args, { cwd: projectFile(".") });
-    const archive = (await readdir(folder)).find((name) => name.endsWith(".tgz")) ?? "";
-    await run("tar", ["-xzf", join(folder, archive), "-C", modules]);
+    await run("tar", ["-xzf", await packProgram(folder), "-C", modules]);
     await run("mv", [join(modules, "package"), join(modules, "maxclaw")]);
-    // What npm would install with it and the client needs: ws to run in Node, zod for its types.
-    for (const name of ["ws", "zod"]) await symlink(projectFile(join("node_modules", name)), join(modules, name));
+    // What npm would install with it, for its types.
+    await symlink(projectFile("node_modules/zod"), join(modules, "zod"));
   });
   after(() => rm(folder, { recursive: true, force: true }));
 

@@ -96,7 +96,7 @@ export async function postJson(url: string, body: unknown, headers: Record<strin
 }
 
 /** Resolves once `isTrue` says so, looking after every tick; rejects after `limitMs`. */
-export async function until(isTrue: () => boolean, what: string, limitMs = 3000): Promise<void> {
+export async function until(isTrue: () => boolean, what: string, limitMs = 20_000): Promise<void> {
   const end = Date.now() + limitMs;
   while (!isTrue()) {
     if (Date.now() > end) throw new Error(`still waiting for ${what}`);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { encodeLine } from "../../../../src/engine/embedded/journal/line.js";
 import { loadJournal } from "../../../../src/engine/embedded/journal/load.js";
+import { formatVersion } from "../../../../src/engine/embedded/journal/operations.js";
 import { repairJournal } from "../../../../src/engine/embedded/journal/repair.js";
 import { encodeHead } from "../../../../src/engine/embedded/journal/segment.js";
 import { EngineError } from "../../../../src/errors.js";
@@ -153,12 +154,12 @@ test("repairing a damaged segment beside one that was not finished takes nothing
 test("a journal of a newer version is refused by name and left alone", async (t) => {
   const home = tempFolder(t);
   const newer = Buffer.concat([
-    encodeLine(JSON.stringify({ format: "maxclaw-journal", v: 2, segment: 1, tx: 0 })),
+    encodeLine(JSON.stringify({ format: "maxclaw-journal", v: formatVersion + 1, segment: 1, tx: 0 })),
     encodeLine(JSON.stringify({ checkpointEnd: 0 })),
   ]);
   writeJournal(home, newer);
-  await assert.rejects(loadJournal(home, silentLog), /format 2.*newer version: update maxclaw/);
-  await assert.rejects(repairJournal(home), /format 2/);
+  await assert.rejects(loadJournal(home, silentLog), /format 3.*newer version: update maxclaw/);
+  await assert.rejects(repairJournal(home), /format 3/);
   assert.deepEqual(fs.readFileSync(join(home, segment)), newer);
 });
 

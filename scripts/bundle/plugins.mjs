@@ -1,0 +1,72 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Scripts of threads, which the program names as `new URL("./worker.js", import.meta.url)`, become files of the bundle. */
+export function filesByUrl(compiled) {
+  const named = /new URL\((["'])(\.[^"']+\.js)\1, import\.meta\.url\)/g;
+  return {
+    name: "files-by-url",
+    transform(code, id) {
+      if (!id.startsWith(compiled) || !named.test(code)) return null;
+      const changed = code.replace(named, (_all, _quote, path) => {
+        const reference = this.emitFile({ type: "chunk", id: join(dirname(id), path) });
+        return `new URL(import.meta.ROLLUP_FILE_URL_${reference})`;
+      });
+      // No line is moved.
+      return { code: changed, map: null };
+    },
+  };
+}
+
+/** Libraries that ask where they are, and why that is fine in a bundle. Any other one may look for files that are not there. */
+const knownPlaces = {
+  pino: "only for writing in another thread, which we do not do",
+  "thread-stream": "the same",
+  "@discordjs/ws": "only for shards in other threads, which we do not have",
+  "write-file-atomic": "only for a name that nobody else has",
+  undici: "only to leave itself out of stack traces",
+};
+
+export function ownPlaces() {
+  return {
+    name: "own-places",
+    transform(code, id) {
+      const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1];
+      if (name === undefined || Object.hasOwn(knownPlaces, name)) return null;
+      const said = code.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+      const found = /\b__dirname\b|\b__filename\b|\brequire\.resolve\b|\bimport\.meta\b|\bcreateRequire\(/.exec(
+        said,
+      )?.[0];
+      if (found === undefined) return null;
+      throw new Error(
+        `${id} uses ${found}: look whether it finds its files in a bundle, then name it in scripts/bundle`,
+      );
+    },
+  };
+}
+
+/** The compiler's maps lead on to the sources. Of libraries there are none: their own names are in the bundle. */
+export function ourMaps(compiled) {
+  return {
+    name: "our-maps",
+    load(id) {
+      if (!id.startsWith(compiled) || !existsSync(`${id}.map`)) return null;
+      return { code: readFileSync(id, "utf8"), map: JSON.parse(readFileSync(`${id}.map`, "utf8")) };
+    },
+    generateBundle(_options, bundle) {
+      for (const [name, file] of Object.entries(bundle)) {
+        if (!name.endsWith(".map")) continue;
+        const map = withoutLibraries(JSON.parse(file.source));
+        if (map !== undefined) file.source = JSON.stringify(map);
+        else delete bundle[name];
+      }
+    },
+  };
+}
+
+/** Undefined where nothing of ours is in it. */
+function withoutLibraries({ sourcesContent: _content, names: _names, ...map }) {
+  const kept = map.sources.map((source) => !source.includes("node_modules"));
+  if (!kept.includes(true)) return undefined;
+  return { ...map, names: [], sources: map.sources.map((source, at) => (kept[at] ? source : "")) };
+}

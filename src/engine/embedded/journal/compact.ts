@@ -1,0 +1,138 @@
+import type { StoredEvent } from "../../../events/event.js";
+
+/** A text of at least this length stands once in a line; where it comes again, its number stands. */
+const leastLength = 6;
+const mark = "~";
+const eventKind = "e";
+const radix = 36;
+
+/** The fields of an event as the gateway writes them, in their order. */
+const envelope: readonly Field[] = [
+  { name: "event_id" },
+  { name: "type" },
+  { name: "session_key" },
+  { name: "seq" },
+  { name: "timestamp" },
+  { name: "source" },
+  { name: "turn_id", isOptional: true },
+  { name: "correlation_id", isOptional: true },
+  { name: "causation_id", isOptional: true },
+  { name: "payload" },
+];
+const inMetadata: readonly Field[] = [{ name: "instance_id" }, { name: "agent_id", isOptional: true }];
+const version = "1.0";
+/** In the place of an optional field that is not there. */
+const nothing = 0;
+
+/** An operation; `event` where it is one that stores an event. */
+interface Written {
+  readonly o: string;
+  readonly event?: StoredEvent;
+}
+
+interface Field {
+  readonly name: string;
+  readonly isOptional?: true;
+}
+
+/** What is read is nothing that was written here. */
+class NotCompact extends Error {}
+
+/**
+ * Operations as they are written: an event is a list of its values, since the names of its fields would take more room
+ * than they do, and each longer text stands once. `fromCompact` gives the same operations, field by field in their order.
+ */
+export function toCompact(operations: readonly Written[]): readonly unknown[] {
+  const texts = new Map<string, string>();
+  const shorten = (value: unknown): unknown => {
+    if (typeof value === "string") return shortText(value, texts);
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map(shorten);
+    if ("toJSON" in value && typeof value.toJSON === "function") return shorten(value.toJSON());
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shorten(inner)]));
+  };
+  return operations.map((operation) => {
+    const event = operation.event === undefined ? undefined : eventValues(operation.event);
+    return event === undefined ? shorten(operation) : [eventKind, ...event.map(shorten)];
+  });
+}
+
+/** Undefined when it is nothing that `toCompact` has made. */
+export function fromCompact(values: readonly unknown[]): readonly unknown[] | undefined {
+  const texts: string[] = [];
+  const restore = (value: unknown): unknown => {
+    if (typeof value === "string") return longText(value, texts);
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map(restore);
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, restore(inner)]));
+  };
+  try {
+    return values.map((value) => {
+      if (!Array.isArray(value)) return restore(value);
+      const [kind, ...event] = value;
+      if (kind !== eventKind) throw new NotCompact("No such operation");
+      return { o: "event", event: toEvent(event.map(restore)) };
+    });
+  } catch (error) {
+    if (error instanceof NotCompact) return undefined;
+    throw error;
+  }
+}
+
+function shortText(text: string, texts: Map<string, string>): string {
+  if (text.length >= leastLength) {
+    const known = texts.get(text);
+    if (known !== undefined) return known;
+    texts.set(text, `${mark}${texts.size.toString(radix)}`);
+  }
+  return text.startsWith(mark) ? `${mark}${text}` : text;
+}
+
+function longText(text: string, texts: string[]): string {
+  if (text.startsWith(mark) && text[1] !== mark) {
+    const known = texts[Number.parseInt(text.slice(1), radix)];
+    if (known === undefined) throw new NotCompact("A text that is not there");
+    return known;
+  }
+  const long = text.startsWith(mark) ? text.slice(1) : text;
+  if (long.length >= leastLength) texts.push(long);
+  return long;
+}
+
+/** The values of an event's fields; undefined for an event that has others, or has them in another order. */
+function eventValues({ schema_version, metadata, ...rest }: StoredEvent): readonly unknown[] | undefined {
+  const own = valuesOf(rest, envelope);
+  const ofMetadata = valuesOf(metadata, inMetadata);
+  return schema_version === version && own !== undefined && ofMetadata !== undefined
+    ? [...own, ...ofMetadata]
+    : undefined;
+}
+
+function valuesOf(value: object, fields: readonly Field[]): readonly unknown[] | undefined {
+  const entries = Object.entries(value);
+  const values: unknown[] = [];
+  let next = 0;
+  for (const { name, isOptional = false } of fields) {
+    const [key, inner] = entries[next] ?? [];
+    if (key === name && inner !== undefined && inner !== nothing) {
+      values.push(inner);
+      next += 1;
+    } else if (isOptional) values.push(nothing);
+    else return undefined;
+  }
+  return next === entries.length ? values : undefined;
+}
+
+function toEvent(values: readonly unknown[]): object {
+  if (values.length !== envelope.length + inMetadata.length) throw new NotCompact("Not the values of an event");
+  return {
+    schema_version: version,
+    ...named(envelope, values.slice(0, envelope.length)),
+    metadata: named(inMetadata, values.slice(envelope.length)),
+  };
+}
+
+function named(fields: readonly Field[], values: readonly unknown[]): object {
+  const entries = fields.map(({ name }, index) => [name, values[index]] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== nothing));
+}

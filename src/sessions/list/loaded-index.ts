@@ -1,0 +1,81 @@
+import { headOf, keyOfPlainFile, type LineHead, plainFile } from "./index-file.js";
+import { LinePlaces } from "./line-places.js";
+import type { SessionLine } from "./session-line.js";
+import { SessionRows } from "./session-rows.js";
+
+/** Where a line is in the file. */
+export interface Place {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** What is known of an index file: which sessions it tells of, and where in it. */
+export class LoadedIndex {
+  readonly rows = new SessionRows();
+  places = new LinePlaces();
+  /** Lines that are not in the file, by row. */
+  readonly unwritten = new Map<number, SessionLine>();
+  strayLogs: readonly string[] = [];
+  /** Files whose names do not tell the key, both ways. */
+  readonly #oddFiles = new Map<string, string>();
+  readonly #oddKeys = new Map<string, string>();
+  /** Lines in the file. */
+  #written = 0;
+
+  get hasGrown(): boolean {
+    return this.#written > 2 * this.rows.size + 1000;
+  }
+
+  put(head: LineHead, { offset, length }: Place): void {
+    this.#written += 1;
+    const row = this.#note(head);
+    this.unwritten.delete(row);
+    this.places.set(row, offset, length);
+  }
+
+  /** A line that the file lacks. */
+  add(line: SessionLine): void {
+    this.unwritten.set(this.#note(headOf(line)), line);
+  }
+
+  remove(key: string): void {
+    const row = this.rows.delete(key);
+    if (row !== undefined) this.unwritten.delete(row);
+    this.#oddFiles.delete(this.#oddKeys.get(key) ?? "");
+    this.#oddKeys.delete(key);
+  }
+
+  rewritten(places: LinePlaces): void {
+    this.places = places;
+    this.unwritten.clear();
+    this.#written = this.rows.size;
+  }
+
+  /** A line that does not count: the file is longer for it. */
+  skip(): void {
+    this.#written += 1;
+  }
+
+  /** The document's file. */
+  fileOf(key: string): string {
+    return this.#oddKeys.get(key) ?? plainFile(key) ?? "";
+  }
+
+  /** The row of the session whose document this file is, as far as lines tell. */
+  rowOfFile(file: string): number | undefined {
+    const odd = this.#oddFiles.get(file);
+    if (odd !== undefined) return this.rows.numberOf(odd);
+    const key = keyOfPlainFile(file);
+    return key === undefined || this.#oddKeys.has(key) ? undefined : this.rows.numberOf(key);
+  }
+
+  #note({ key, file, at, lastSequence }: LineHead): number {
+    this.#oddFiles.delete(this.#oddKeys.get(key) ?? "");
+    if (plainFile(key) === file) this.#oddKeys.delete(key);
+    else {
+      this.#oddKeys.set(key, file);
+      this.#oddFiles.set(file, key);
+    }
+    return this.rows.set({ key, at, lastSequence });
+  }
+}

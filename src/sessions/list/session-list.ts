@@ -1,0 +1,78 @@
+import { summaryOf } from "../resident-session.js";
+import type { ResidentSessions } from "../resident-sessions.js";
+import type { SessionSummary } from "../session.js";
+import type { SessionRepository } from "../session-repository.js";
+
+/** Which sessions of the list. */
+export interface SessionsWanted {
+  /** So many of those that are wanted are left out. Default 0. */
+  readonly offset?: number;
+  /** Default: all. */
+  readonly limit?: number;
+  /** Unix ms: only sessions with a message since then. */
+  readonly since?: number;
+  /** Default: every session. */
+  readonly isWanted?: (key: string) => boolean;
+}
+
+export interface SessionPage {
+  readonly sessions: readonly SessionSummary[];
+  /** How many are wanted, on all pages. */
+  readonly total: number;
+}
+
+/** The sessions that there are, newest first: those in memory as they are now, others as their documents say. */
+export class SessionList {
+  readonly #repository: SessionRepository;
+  readonly #residents: ResidentSessions;
+  readonly #isDeleting: (key: string) => boolean;
+
+  constructor(repository: SessionRepository, residents: ResidentSessions, isDeleting: (key: string) => boolean) {
+    this.#repository = repository;
+    this.#residents = residents;
+    this.#isDeleting = isDeleting;
+  }
+
+  async page({
+    offset = 0,
+    limit = Number.POSITIVE_INFINITY,
+    since,
+    isWanted = () => true,
+  }: SessionsWanted): Promise<SessionPage> {
+    const { rows } = this.#repository;
+    const keys: string[] = [];
+    let total = 0;
+    for (const key of this.#newestFirst()) {
+      if (since !== undefined && (rows.get(key)?.at ?? 0) < since) break;
+      if (this.#isDeleting(key) || !isWanted(key)) continue;
+      if (total >= offset && keys.length < limit) keys.push(key);
+      total += 1;
+    }
+    const lines = await this.#repository.lines(keys.filter((key) => this.#residents.present(key) === undefined));
+    const sessions = keys.flatMap((key) => {
+      const present = this.#residents.present(key);
+      if (present !== undefined) return [summaryOf(present)];
+      const line = lines.get(key);
+      if (line === undefined) return [];
+      const { file: _file, lastSequence: _shown, ...summary } = line;
+      return [summary];
+    });
+    return { sessions, total };
+  }
+
+  keys(isWanted: (key: string) => boolean): readonly string[] {
+    const keys: string[] = [];
+    for (const key of this.#newestFirst()) if (!this.#isDeleting(key) && isWanted(key)) keys.push(key);
+    return keys;
+  }
+
+  #newestFirst(): Iterable<string> {
+    const { rows } = this.#repository;
+    for (const { key, document } of this.#residents.all()) {
+      if (this.#residents.present(key) === undefined) continue;
+      const at = Date.parse(document.lastMessage?.timestamp ?? "");
+      rows.touch(key, Number.isNaN(at) ? undefined : at);
+    }
+    return rows.newestFirst();
+  }
+}

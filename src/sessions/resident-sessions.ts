@@ -1,0 +1,77 @@
+import type { MutableSession } from "./resident-session.js";
+
+const defaultCount = 1000;
+const defaultBytes = 32 * 1024 * 1024;
+/** Whoever has just used a session may use it again at once. */
+const restMs = 5000;
+
+export interface ResidentLimits {
+  readonly maxResident?: number | undefined;
+  readonly maxResidentBytes?: number | undefined;
+}
+
+interface Resident {
+  readonly session: MutableSession;
+  readonly ready: Promise<void>;
+}
+
+/** The sessions in memory. Those at rest leave it beyond a number of them and of bytes, the longest unused first. */
+export class ResidentSessions {
+  readonly #sessions = new Map<string, Resident>();
+  readonly #maxCount: number;
+  readonly #maxBytes: number;
+
+  constructor({ maxResident = defaultCount, maxResidentBytes = defaultBytes }: ResidentLimits) {
+    this.#maxCount = maxResident;
+    this.#maxBytes = maxResidentBytes;
+  }
+
+  find(key: string): Resident | undefined {
+    return this.#sessions.get(key);
+  }
+
+  add(resident: Resident): void {
+    this.#sessions.set(resident.session.key, resident);
+  }
+
+  delete(key: string): void {
+    this.#sessions.delete(key);
+  }
+
+  clear(): void {
+    this.#sessions.clear();
+  }
+
+  *all(): Iterable<MutableSession> {
+    for (const { session } of this.#sessions.values()) yield session;
+  }
+
+  /** The session as it is in memory, if it is and has events. */
+  present(key: string): MutableSession | undefined {
+    const session = this.#sessions.get(key)?.session;
+    const isPresent = session !== undefined && session.early === undefined && session.document.lastSequence > 0;
+    return isPresent ? session : undefined;
+  }
+
+  /** Takes those out of memory that are too many, and gives them. */
+  evict(): readonly MutableSession[] {
+    let bytes = 0;
+    for (const session of this.all()) bytes += session.bytes;
+    let count = this.#sessions.size;
+    const isFull = (): boolean => count > this.#maxCount || bytes > this.#maxBytes;
+    if (!isFull()) return [];
+    const gone: MutableSession[] = [];
+    for (const session of [...this.all()].filter(isAtRest).sort((a, b) => a.usedAt - b.usedAt)) {
+      if (!isFull()) break;
+      this.#sessions.delete(session.key);
+      gone.push(session);
+      count -= 1;
+      bytes -= session.bytes;
+    }
+    return gone;
+  }
+}
+
+function isAtRest({ early, openTurn, usedAt }: MutableSession): boolean {
+  return early === undefined && openTurn.length === 0 && Date.now() - usedAt > restMs;
+}

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { before, describe, it } from "node:test";
+import { promisify } from "node:util";
+import { compiledFile, projectFile } from "../../support/project.js";
+
+const run = promisify(execFile);
+
+/** Tests of the real program that go through much of it. */
+const files = [
+  "e2e/cli/cli.test.js",
+  "e2e/cli/attach.test.js",
+  "e2e/cli/migrate.test.js",
+  "e2e/cli/replay/replay.test.js",
+  "e2e/faults/crash.test.js",
+  "e2e/turn/exec.test.js",
+  "e2e/features/mcp-cli.test.js",
+  "e2e/channels/discord.test.js",
+  "e2e/faults/storage.test.js",
+];
+
+describe("the bundle passes what the compiled program passes", { timeout: 240_000 }, () => {
+  before(() => run(process.execPath, [projectFile("scripts/bundle.mjs")]));
+
+  for (const file of files)
+    it(file, async () => {
+      const { NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
+      const env = { ...inherited, MAXCLAW_TEST_PROGRAM: projectFile("scripts/bench/bundled.mjs") };
+      const args = ["--test", "--test-reporter=spec", compiledFile(`test/${file}`)];
+      const { stdout } = await run(process.execPath, args, { env, maxBuffer: 10_000_000 }).catch((error) =>
+        assert.fail(String(error.stdout).slice(-4000)),
+      );
+      assert.match(stdout, /\bpass [1-9]/);
+    });
+});
