@@ -141,6 +141,8 @@ const table: readonly Row[] = [
     ],
   },
   { files: "http/**", may: [...base, "api/**", "config/**", "events/content"], types: ["events/**"] },
+  // The version that an update has chosen.
+  { files: "cli/start", may: [...base, "config/home", "update/current", "cli/*"], computed: true },
   {
     files: "cli/**",
     may: [
@@ -161,10 +163,13 @@ const table: readonly Row[] = [
       "gateway",
       "replay/*",
       "service/*",
+      "update/*",
       "doctor/**",
     ],
     types: ["events/**", "engine/engine"],
   },
+  // Other versions of this program, beside the one that runs.
+  { files: "update/**", may: base },
   // The system's own manager of services, which starts the gateway.
   { files: "service/**", may: base },
   // Looks at everything from outside, and changes nothing.

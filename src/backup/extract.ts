@@ -108,12 +108,12 @@ function nameOf({ path, type, target }: { path: string; type: string; target?: s
 }
 
 /**
- * Writes what an inspected archive holds into two folders of which neither holds anything that is in the way. Links are
- * made last, so that nothing is written through one.
+ * Writes these files of an inspected archive, and its folders and links, into two folders of which neither holds anything that is in
+ * the way. Links are made last, so that nothing is written through one.
  */
 export async function extractBackup(
   file: string,
-  { files }: Manifest,
+  files: Manifest["files"],
   into: { readonly home: string; readonly workspace: string },
   signal: AbortSignal,
 ): Promise<void> {
@@ -127,7 +127,7 @@ export async function extractBackup(
       const target = targetOf(path, into);
       if (entry.type === "folder") await mkdir(target, { recursive: true, mode: (entry.mode & 0o777) | 0o700 });
       if (entry.type === "link") links.push({ path: target, target: entry.target ?? "" });
-      if (entry.type !== "file") return;
+      if (entry.type !== "file" || !expected.has(path)) return;
       const sha256 = await writeContent(target, entry, content);
       if (sha256 !== expected.get(path)) throw broken(file, new Error(`${path} has changed while it was read`));
     },

@@ -50,7 +50,7 @@ export async function* listStateSources(plan: BackupPlan, leaveOut: LeaveOut): A
     const { bytes } = source.from.endsWith(".log") ? { bytes: held?.bytes } : { bytes: undefined };
     yield { ...source, isNeeded: source.type === "file", ...(source.type === "file" ? { bytes } : {}) };
   }
-  for (const name of ["gateway.events.jsonl", "gateway.events.jsonl.1"])
+  for (const name of ["format.json", "gateway.events.jsonl", "gateway.events.jsonl.1"])
     yield { path: `home/${name}`, type: "file", from: join(home, name) };
   const sessions = await readRealPath(join(plan.workspace, sessionsName));
   for await (const source of walk(sessions, `workspace/${sessionsName}`, leaveOut, isState))

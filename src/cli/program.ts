@@ -13,6 +13,7 @@ import { addReplayCommand } from "./commands/care/replay.js";
 import { addRestoreCommand } from "./commands/care/restore.js";
 import { addSecurityCommand } from "./commands/care/security.js";
 import { addServiceCommand } from "./commands/care/service.js";
+import { addUpdateCommand } from "./commands/care/update.js";
 import { addChannelsCommand } from "./commands/channels.js";
 import { addCronCommand } from "./commands/cron.js";
 import { addDeadCommand } from "./commands/dead.js";
@@ -69,6 +70,7 @@ export function createProgram(): Command {
   addBackupCommand(program, version);
   addRestoreCommand(program);
   addMigrateCommand(program);
+  addUpdateCommand(program, version);
   addPackagesCommands(program);
   program
     .command("version")

@@ -2,15 +2,26 @@ import { existsSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { findHome } from "../config/home.js";
+import { chooseProgram } from "../update/current.js";
+import { readVersion } from "../util/version.js";
 import { showSourceLines } from "./source-lines.js";
 
-/** Runs one command line, without the program's own name, and ends the process with its exit code. */
-export async function start(args: readonly string[]): Promise<never> {
+/**
+ * Runs one command line, without the program's own name, and ends the process with its exit code: with the version that an update has
+ * chosen for this home, where that is newer.
+ */
+export async function start(args: readonly string[]): Promise<void> {
+  const { env } = process;
+  const chosen = chooseProgram(findHome(env, env.HOME ?? homedir()), readVersion());
+  if (chosen.kind === "other") return void (await import(pathToFileURL(chosen.program).href));
+  if (chosen.kind === "gone")
+    process.stderr.write(`maxclaw: version ${chosen.version} of the last update is gone; ${readVersion()} runs\n`);
   showSourceLines();
   keepCompiledCode();
   const { main } = await import("./main.js");
-  return await main(args);
+  await main(args);
 }
 
 /**

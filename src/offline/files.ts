@@ -1,18 +1,24 @@
 import { readdirSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
+import { assertHomeFormat } from "../engine/embedded/home-format.js";
 import { acquireLocks, type Lock } from "../engine/embedded/locking/lock.js";
 import { silentLog } from "../log.js";
 import { isMissing } from "../util/error-code.js";
 
 /**
- * Keeps gateways away from a home and, where it has sessions, its workspace.
+ * Keeps gateways away from a home and, where it has sessions, its workspace. One that is replaced may be of any version.
  *
- * @throws {EngineError} `locked`, naming the one that runs
+ * @throws {EngineError} `locked`, naming the one that runs; `corrupt` for a home of a newer version
  */
-export async function lockFiles(home: string, workspace: string): Promise<readonly Lock[]> {
+export async function lockFiles(
+  home: string,
+  workspace: string,
+  { isReplaced = false }: { readonly isReplaced?: boolean } = {},
+): Promise<readonly Lock[]> {
   const dir = join(workspace, ".sessions");
   const hasSessions = (await stat(dir).catch(() => undefined))?.isDirectory() === true;
+  if (!isReplaced) assertHomeFormat(home);
   return await acquireLocks([join(home, "gateway.lock"), ...(hasSessions ? [join(dir, ".lock")] : [])], silentLog);
 }
 

@@ -2,6 +2,7 @@ import { mkdir, readdir, rename, rm, statfs, writeFile } from "node:fs/promises"
 import { join, relative } from "node:path";
 import { extractBackup, type Inspected } from "../backup/extract.js";
 import { restoreMarker } from "../backup/marker.js";
+import { assertHomeFormat } from "../engine/embedded/home-format.js";
 import { noteRestored, type RestoredWork } from "../engine/embedded/journal/restored.js";
 import { EngineError, messageOf } from "../errors.js";
 import { systemKey } from "../events/session-key.js";
@@ -20,6 +21,8 @@ export interface RestoreRequest {
   readonly workspace: string;
   /** Puts aside what is there. */
   readonly force: boolean;
+  /** Which files, by their paths in the archive. Default: all. */
+  readonly wants?: (path: string) => boolean;
   readonly log?: Logger;
 }
 
@@ -38,7 +41,7 @@ export interface Restored {
  * @throws {EngineError} `locked` when a gateway runs, `persistence` when something is in the way or the disk refuses
  */
 export async function restoreBackup(request: RestoreRequest, signal: AbortSignal): Promise<Restored> {
-  const { file, inspected, home, workspace, force, log = silentLog } = request;
+  const { file, inspected, home, workspace, force, wants = () => true, log = silentLog } = request;
   const isWorkspaceInside = isInside(workspace, home);
   const roots = isWorkspaceInside ? [home] : [home, workspace];
   if (!force) for (const root of roots) await assertEmpty(root);
@@ -49,14 +52,16 @@ export async function restoreBackup(request: RestoreRequest, signal: AbortSignal
     workspace: isWorkspaceInside ? join(stagingOf(home), relative(home, workspace)) : stagingOf(workspace),
   };
   await mkdir(home, { recursive: true, mode: 0o700 });
-  const locks = await lockFiles(home, workspace);
+  const locks = await lockFiles(home, workspace, { isReplaced: true });
   try {
     let waiting: RestoredWork | undefined;
     let problem: string | undefined;
     try {
       for (const root of roots) await mkdir(stagingOf(root), { recursive: true, mode: 0o700 });
-      await assertRoom(home, inspected.manifest);
-      await extractBackup(file, inspected.manifest, staged, signal);
+      const files = inspected.manifest.files.filter(({ path }) => wants(path));
+      await assertRoom(home, files);
+      await extractBackup(file, files, staged, signal);
+      assertHomeFormat(staged.home);
       ({ waiting, problem } = await openOnce(staged, log));
     } catch (error) {
       for (const root of roots) await rm(stagingOf(root), { recursive: true, force: true });
@@ -89,7 +94,7 @@ const spareBytes = 64 * 1024 * 1024;
 const blockBytes = 4096;
 
 /** @throws {EngineError} when the files would fill the disk */
-async function assertRoom(folder: string, { files }: Inspected["manifest"]): Promise<void> {
+async function assertRoom(folder: string, files: Inspected["manifest"]["files"]): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const needed = files.reduce((sum, { bytes }) => sum + bytes + blockBytes, 0);
   if (needed + spareBytes <= bavail * bsize) return;
@@ -100,13 +105,16 @@ async function assertRoom(folder: string, { files }: Inspected["manifest"]): Pro
   );
 }
 
-/** What is in a folder beside our own locks and unfinished work. */
+/** What is never put aside: our own locks and unfinished work, and programs with their backups, which are not data. */
+const staying = /^(?:gateway\.lock|\.restore-|before-restore-|(?:update\.lock|updates\.jsonl|versions|backups)$)/;
+
+/** What is in a folder beside {@link staying}. */
 async function entriesOf(root: string): Promise<readonly string[]> {
   const names = await readdir(root).catch((error: unknown) => {
     if (isMissing(error)) return [];
     throw error;
   });
-  return names.filter((name) => !/^(gateway\.lock|\.restore-|before-restore-)/.test(name) && name !== restoreMarker);
+  return names.filter((name) => !staying.test(name) && name !== restoreMarker);
 }
 
 /** A look whether the files can be worked with. A journal that has to be repaired is told, and repaired by its owner. */

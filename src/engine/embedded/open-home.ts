@@ -3,10 +3,12 @@ import { Releases } from "../../util/async/releases.js";
 import type { Engine } from "../engine.js";
 import type { HeldFiles } from "../held-files.js";
 import { EmbeddedEngine } from "./embedded-engine.js";
+import { claimHomeFormat } from "./home-format.js";
 import { acquireLocks } from "./locking/lock.js";
 import { keepLogSmall } from "./logs/small-log.js";
 import { openEmbeddedEngine } from "./open.js";
 import type { EmbeddedEngineOptions } from "./options.js";
+import { toStartFailure } from "./start-failure.js";
 
 /** Opens an engine on files that nobody else writes meanwhile. */
 export type OpenEngine = (options: EmbeddedEngineOptions) => Promise<Engine>;
@@ -50,6 +52,11 @@ export async function openHome(options: HomeOptions): Promise<OpenedHome> {
     for (const lock of locks) lock.release();
   }, "locks of the home and the workspace");
   onLocked();
+  try {
+    claimHomeFormat(home);
+  } catch (error) {
+    throw toStartFailure(home, error);
+  }
   const assertHeld = (): void => {
     for (const lock of locks) lock.assertHeld();
   };

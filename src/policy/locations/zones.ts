@@ -72,6 +72,10 @@ const privateNames: ReadonlySet<string> = new Set([
   "logs",
   "terminals",
   "mcp",
+  "versions",
+  "backups",
+  "updates.jsonl",
+  "format.json",
   "packages",
   "cache",
 ]);

@@ -63,6 +63,7 @@ test("a backup that is made while people write holds every message from before i
   assert.match(restored.stdout, /^ {2}MAXCLAW_PROVIDERS_OPENAI_APIKEY$/m);
   assert.deepEqual((await readdir(copy)).sort(), [
     "config.json",
+    "format.json",
     "gateway.events.jsonl",
     "journal",
     "journal.mark",

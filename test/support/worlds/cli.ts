@@ -98,7 +98,10 @@ async function installBin(folder: string): Promise<string> {
   const text = await readFile(projectFile("bin/maxclaw.js"), "utf8");
   const built = pathToFileURL(compiledFile("")).href;
   const path = join(folder, "maxclaw.mjs");
-  await writeFile(path, text.replace("../dist/", built.endsWith("/") ? built : `${built}/`));
+  const moved = text
+    .replace("../dist/", built.endsWith("/") ? built : `${built}/`)
+    .replace("./small-heap.js", pathToFileURL(projectFile("bin/small-heap.js")).href);
+  await writeFile(path, moved);
   await chmod(path, 0o755);
   return path;
 }

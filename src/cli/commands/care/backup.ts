@@ -70,7 +70,7 @@ function printBackup(target: string, { files, leftOut, hasSecrets, placeholders,
 }
 
 /** The config file as it shall stand in the backup. */
-async function configFor(
+export async function configFor(
   { loaded: { path } }: CommandContext,
   hasSecrets: boolean,
 ): Promise<{

@@ -1,0 +1,60 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readlinkSync } from "node:fs";
+import { mkdir, rename, rm, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { syncPath } from "../util/files/sync-path.js";
+import { compareVersions, isVersion } from "./version-order.js";
+
+/** Where versions are that were installed by updates, each in a folder of its own name. */
+export function versionsFolder(home: string): string {
+  return join(home, "versions");
+}
+
+/** The program in a folder that npm has installed into. */
+export function programIn(folder: string): string {
+  return join(folder, "node_modules", "maxclaw", "bin", "maxclaw.js");
+}
+
+/** The version that an update has chosen for this home; undefined where none has. Reads one link. */
+export function readCurrent(home: string): string | undefined {
+  try {
+    const name = readlinkSync(join(versionsFolder(home), "current"));
+    return isVersion(name) ? name : undefined;
+  } catch {
+    // No update has been made here.
+    return undefined;
+  }
+}
+
+/** What a program of version `own` is to do with a home: go on by itself, hand over, or go on though the chosen one is damaged. */
+export type Chosen =
+  | { readonly kind: "own" }
+  | { readonly kind: "other"; readonly program: string }
+  | { readonly kind: "gone"; readonly version: string };
+
+/** Only what is newer is chosen: a program that was installed anew since then goes before an old update. */
+export function chooseProgram(home: string, own: string): Chosen {
+  const version = readCurrent(home);
+  if (version === undefined || compareVersions(version, own) <= 0) return { kind: "own" };
+  const program = programIn(join(versionsFolder(home), version));
+  return existsSync(program) ? { kind: "other", program } : { kind: "gone", version };
+}
+
+/** Has each start from now on run this version, or without one the program that was started. One rename, or one removal. */
+export async function switchTo(home: string, version: string | undefined): Promise<void> {
+  const folder = versionsFolder(home);
+  const current = join(folder, "current");
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (version === undefined) await rm(current, { force: true });
+  else {
+    const next = join(folder, `.current-${randomBytes(6).toString("hex")}`);
+    await symlink(version, next);
+    try {
+      await rename(next, current);
+    } catch (error) {
+      await rm(next, { force: true });
+      throw error;
+    }
+  }
+  await syncPath(folder);
+}

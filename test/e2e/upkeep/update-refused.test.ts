@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { appendFile, chown, mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { type ProgramRegistry, startProgramRegistry } from "../../support/fakes/program-registry.js";
+import { withoutSmallDisk } from "../../support/worlds/needs.js";
+import { openUpdateWorld, packVersion } from "../../support/worlds/update-world.js";
+
+const packed = { sound: "" };
+
+before(async () => {
+  packed.sound = await packVersion("0.2.0");
+});
+
+after(async () => {
+  await rm(dirname(packed.sound), { recursive: true, force: true });
+});
+
+const downloads: readonly (readonly [string, ProgramRegistry["fault"] | "gone", RegExp])[] = [
+  ["is cut", "cut", /Nothing was changed: 0\.1\.0 is in use\./],
+  ["was changed", "other-bytes", /The download is damaged.* Nothing was changed/],
+  ["has no network", "gone", /could not be reached \(ECONNREFUSED\).* Nothing was changed/],
+];
+
+for (const [what, fault, sentence] of downloads)
+  test(`an update whose download ${what} changes nothing and leaves nothing`, async () => {
+    const registry = await startProgramRegistry();
+    registry.versions = [{ version: "0.2.0", file: packed.sound }];
+    await using world = await openUpdateWorld(registry.url);
+    if (fault === "gone") await registry[Symbol.asyncDispose]();
+    else registry.fault = fault;
+    const done = await world.run(["update", "--to", "0.2.0"]);
+    assert.equal(done.code, 1);
+    assert.match(done.stderr, sentence);
+    assert.deepEqual(await world.versions(), []);
+    assert.deepEqual(await world.steps(), ["began", "failed"]);
+    assert.equal((await world.run(["--version"])).stdout.trim(), "0.1.0");
+    if (fault !== "gone") await registry[Symbol.asyncDispose]();
+    const check = await world.run(["update", "--check"]);
+    assert.equal(check.code, 3);
+    assert.match(check.stderr, /^maxclaw: This could not be checked: .*registry could not be reached/);
+  });
+
+test("of two updates at once the second is refused; the first can be stopped, and leaves nothing", async () => {
+  await using registry = await startProgramRegistry();
+  registry.versions = [{ version: "0.2.0", file: packed.sound }];
+  registry.fault = "wait";
+  await using world = await openUpdateWorld(registry.url);
+  const downloading = registry.nextDownload();
+  await using first = world.spawn(["update"]);
+  await downloading;
+  const second = await world.run(["update"]);
+  assert.equal(second.code, 1);
+  assert.match(second.stderr, /^maxclaw: Another update of \S+ is under way\. Nothing was done\./);
+  assert.equal(await first.end("SIGINT"), 1);
+  assert.match(first.stderr(), /The update was stopped\. Nothing was changed\./);
+  assert.deepEqual(await world.versions(), []);
+  registry.fault = "none";
+  const third = await world.run(["update"]);
+  assert.equal(third.code, 0, third.stderr);
+  assert.match(
+    third.stdout,
+    /Updated from 0\.1\.0 to 0\.2\.0\.\nNo gateway was restarted\. The next start is 0\.2\.0\./,
+  );
+});
+
+test("what was killed halfway is told and removed by the next update", async () => {
+  await using registry = await startProgramRegistry();
+  registry.versions = [{ version: "0.2.0", file: packed.sound }];
+  registry.fault = "wait";
+  await using world = await openUpdateWorld(registry.url);
+  const downloading = registry.nextDownload();
+  await using first = world.spawn(["update"]);
+  await downloading;
+  await first.end("SIGKILL");
+  assert.equal((await world.versions()).length, 1);
+  await appendFile(join(world.home, "updates.jsonl"), '{"at":"20');
+  registry.fault = "none";
+  const next = await world.run(["update"]);
+  assert.match(next.stdout, /^The last update, to 0\.2\.0, was broken off after "began"\. 0\.1\.0 is in use now\./);
+  assert.deepEqual(await world.versions(), ["0.2.0", "current"]);
+});
+
+test("on a full disk the old version stays, and there is a sentence", { skip: withoutSmallDisk() }, async () => {
+  await using registry = await startProgramRegistry();
+  registry.versions = [{ version: "0.2.0", file: packed.sound }];
+  const disk = await mkdtemp(join(tmpdir(), "maxclaw-disk-"));
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=3m", "maxclaw-test", disk]);
+  try {
+    await using world = await openUpdateWorld(registry.url, join(disk, "home"));
+    const done = await world.run(["update"]);
+    assert.equal(done.code, 1);
+    assert.match(done.stderr, /The disk is full\. .* Nothing was changed: 0\.1\.0 is in use\./);
+    assert.deepEqual(await world.versions(), []);
+    assert.equal((await world.run(["sessions", "list"])).code, 0);
+  } finally {
+    execFileSync("umount", ["-l", disk]);
+    await rm(disk, { recursive: true, force: true });
+  }
+});
+
+test("a chosen version counts only where it is newer and whole", async () => {
+  await using world = await openUpdateWorld("http://127.0.0.1:9");
+  const versions = join(world.home, "versions");
+  await mkdir(versions);
+  const choose = async (version: string): Promise<void> => {
+    await rm(join(versions, "current"), { force: true });
+    await symlink(version, join(versions, "current"));
+  };
+  for (const name of ["0.0.9", "../../elsewhere", "0.1.0"]) {
+    await choose(name);
+    const shown = await world.run(["--version"]);
+    assert.deepEqual([shown.code, shown.stdout, shown.stderr], [0, "0.1.0\n", ""], name);
+  }
+  await choose("0.9.0");
+  const shown = await world.run(["--version"]);
+  assert.deepEqual([shown.code, shown.stdout], [0, "0.1.0\n"]);
+  assert.match(shown.stderr, /version 0\.9\.0 of the last update is gone; 0\.1\.0 runs/);
+});
+
+test("an update is refused in words in an image, for the home of another account, and for wrong words", async () => {
+  await using world = await openUpdateWorld("http://127.0.0.1:9");
+  const inImage = await world.run(["update"], { MAXCLAW_IMAGE: "1" });
+  assert.match(inImage.stderr, /part of a container image\. Get a newer image/);
+  for (const args of [
+    ["--to", "newest"],
+    ["--to", "0.2.0", "--from", "x.tgz"],
+    ["--from", "nowhere.tgz"],
+    ["--wait", "0"],
+  ])
+    assert.equal((await world.run(["update", ...args])).code, 2, args.join(" "));
+  if (process.getuid?.() === 0) {
+    await chown(world.home, 12_345, 12_345);
+    const refused = await world.run(["update", "--to", "0.2.0"]);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /belongs to another account \(uid 12345\)\. Run the update as that account/);
+  }
+  assert.deepEqual(await readdir(world.home), []);
+});
