@@ -60,6 +60,8 @@ export interface Additions {
   /** Each is started with a view that can only listen. */
   readonly reactors?: readonly Reactor[] | undefined;
   readonly platforms?: ((context: PlatformContext) => readonly Channel[]) | undefined;
+  /** Why some of what the config names was left out; grows while the gateway runs. */
+  readonly problems?: readonly string[] | undefined;
 }
 
 /** How long the far side is waited for, in ms. */

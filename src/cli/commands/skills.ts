@@ -78,12 +78,12 @@ function addInstall(skills: Command): void {
     .option("--force", "replace skills that are there already")
     .option("--json", "as JSON")
     .action(async (source: string, { skill, force, json }: InstallFlags) => {
-      const [{ findWorkspace: workspaceInUse }, { installInto }] = await Promise.all([
+      const [{ findWorkspace }, { installInto }] = await Promise.all([
         import("../skill-files.js"),
         import("../../api/skill-files.js"),
       ]);
       const request = { source, only: skill, replace: force === true };
-      const installed = await installInto(await workspaceInUse(), request, new AbortController().signal);
+      const installed = await installInto(await findWorkspace(), request, new AbortController().signal);
       if (json) return printJson({ skills: installed });
       for (const { name, path, warnings } of installed) {
         print(`Installed ${name} in ${path}`);
@@ -100,11 +100,11 @@ function addNew(skills: Command): void {
     .argument("<name>")
     .option("-d, --description <text>", "when it is to be used", "")
     .action(async (name: string, { description }: { readonly description: string }) => {
-      const [{ findWorkspace: workspaceInUse }, { createIn }] = await Promise.all([
+      const [{ findWorkspace }, { createIn }] = await Promise.all([
         import("../skill-files.js"),
         import("../../api/skill-files.js"),
       ]);
-      const { path } = await createIn(await workspaceInUse(), name, description);
+      const { path } = await createIn(await findWorkspace(), name, description);
       print(`Wrote ${path}/SKILL.md`);
     });
 }

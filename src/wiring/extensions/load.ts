@@ -78,12 +78,12 @@ const shape = z.strictObject({
  * problems: it never keeps the gateway from starting.
  */
 export async function loadExtensions(options: GatewayOptions, releases: Releases): Promise<GatewayOptions> {
-  const problems = [...options.config.problems];
+  const problems: string[] = [];
   const leaveOut = (module: string, why: string): void => {
     problems.push(`The extension ${module} is left out: ${why}`);
     options.log.warn(`The extension ${module} is left out: ${why}`);
   };
-  let all: GatewayOptions = { ...options, config: { ...options.config, problems } };
+  let all: GatewayOptions = { ...options, added: { ...options.added, problems } };
   for (const { module, options: own } of options.config.config.extensions) {
     try {
       const extension = await load(module, own, options);

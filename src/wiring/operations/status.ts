@@ -36,6 +36,7 @@ export function openStatus(
     config: () => live.state,
     problems: [
       () => live.problems().filter(isUnmended),
+      () => options.added?.problems ?? [],
       platforms.problems,
       () => people.policy.problems,
       guestProblems(assistant),

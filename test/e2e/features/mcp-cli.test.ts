@@ -65,11 +65,11 @@ describe("maxclaw mcp", () => {
     await using cli = await openCli();
     await mkdir(cli.home, { recursive: true, mode: 0o700 });
     const file = join(cli.home, "config.json");
-    await writeFile(file, '{ "tools": { // mine\n } }');
+    await writeFile(file, '{ "tools": { // mine\n }');
     const { code, stderr } = await cli.run(["mcp", "add", "x", "--url", "https://x.test/mcp"]);
     assert.equal(code, 78);
-    assert.match(stderr, /line 1, column 14.*left unchanged/);
-    assert.equal(await readFile(file, "utf8"), '{ "tools": { // mine\n } }');
+    assert.match(stderr, /line 2, column 3.*left unchanged/);
+    assert.equal(await readFile(file, "utf8"), '{ "tools": { // mine\n }');
   });
 
   it("offers the gateway to other programs, and shows how it gets on with its own servers", async () => {

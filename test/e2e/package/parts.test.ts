@@ -89,7 +89,7 @@ describe("maxclaw add, in the installed package", { timeout: 240_000 }, () => {
       assert.equal(await kept(), before, "nothing is left behind");
     };
     installed.registry.fault = "other-bytes";
-    await failing(/is not what this version of maxclaw was tested with: its hash differs/);
+    await failing(/The download is damaged: its hash is not the one that was expected/);
     installed.registry.fault = "cut";
     await failing(/The package registry could not be reached/);
     installed.registry.fault = "none";

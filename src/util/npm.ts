@@ -1,0 +1,108 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Fault } from "../errors.js";
+import { programEnvironment } from "./program-environment.js";
+
+/** npm did not do what it was asked for. */
+export class NpmError extends Fault {
+  /** What happened, and what to do: a sentence each. */
+  readonly happened: string;
+  readonly todo: string;
+
+  constructor(happened: string, todo: string, options?: ErrorOptions) {
+    super(`${happened} ${todo}`.trim(), options);
+    this.happened = happened;
+    this.todo = todo;
+  }
+}
+
+export interface NpmOptions {
+  /** Default 15 minutes. */
+  readonly limitMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Default: the folder of this process. */
+  readonly cwd?: string;
+}
+
+const longestMs = 15 * 60_000;
+/** Of what npm says, as much as can matter. */
+const maxSaid = 50_000;
+const always = [
+  ...["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=warn", "--global=false"],
+  ...["--fetch-retries=2", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=5000", "--fetch-timeout=60000"],
+];
+
+/**
+ * Runs npm, which runs no script of any package, and resolves with what it writes to its standard output.
+ *
+ * @throws {NpmError} in words; or the signal's reason
+ */
+export async function runNpm(args: readonly string[], options: NpmOptions = {}): Promise<string> {
+  const { limitMs = longestMs, signal, cwd } = options;
+  // The one that belongs to this Node, also where the PATH of a service does not have it.
+  const beside = join(dirname(process.execPath), "npm");
+  const child = spawn(existsSync(beside) ? beside : "npm", [...args, ...always], {
+    ...(cwd === undefined ? {} : { cwd }),
+    env: programEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: limitMs,
+    signal,
+  });
+  const said = { stdout: "", stderr: "" };
+  for (const stream of ["stdout", "stderr"] as const)
+    child[stream].setEncoding("utf8").on("data", (text: string) => {
+      said[stream] = (said[stream] + text).slice(-maxSaid);
+    });
+  const code = await new Promise<number | string>((resolve, reject) => {
+    child.once("error", (error) => reject(signal?.aborted ? signal.reason : notStarted(error)));
+    child.once("close", (status, ended) => resolve(status ?? ended ?? "unknown"));
+  });
+  signal?.throwIfAborted();
+  // On a full disk npm warns, leaves out what it could not write, and ends well.
+  if (code !== 0 || /TAR_ENTRY_ERROR|ENOSPC/.test(said.stderr)) throw failure(said.stderr, code);
+  return said.stdout;
+}
+
+function notStarted(error: Error): NpmError {
+  return "code" in error && error.code === "ENOENT"
+    ? new NpmError("npm was not found, which downloads packages.", "Install npm, which belongs to Node.js.")
+    : new NpmError(`npm could not be started: ${error.message}.`, "", { cause: error });
+}
+
+const offline = /^(?:ENOTFOUND|EAI_AGAIN|ECONN\w+|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_\w+|EPIPE|ENOTCACHED)$/;
+const damaged = /EINTEGRITY|integrity checksum failed|TAR_BAD_ARCHIVE|TAR_ABORT|TAR_ENTRY|zlib/i;
+const again = "Run the command again.";
+const whichRegistry = "Look at which registry npm uses: npm config get registry";
+
+/** What npm's own words come down to. */
+function failure(said: string, code: number | string): NpmError {
+  const named = /npm (?:error|ERR!) (?:code|errno) (\S+)/.exec(said)?.[1] ?? "";
+  const byName = named === "" ? "" : ` (${named})`;
+  if (/ENOSPC/.test(said)) return new NpmError("The disk is full.", "Free some space and run the command again.");
+  if (/EROFS/.test(said)) return new NpmError("The disk cannot be written to: it is read-only.", "");
+  if (named === "EBADENGINE")
+    return new NpmError(
+      `That version does not run on Node ${process.versions.node}.`,
+      "Install a newer Node.js first.",
+    );
+  if (named === "ENOENT" || named === "ENOLOCAL") return new NpmError("The file does not exist.", "Check its name.");
+  if (damaged.test(said))
+    return new NpmError(
+      "The download is damaged: its hash is not the one that was expected.",
+      `${again} If it fails again: ${whichRegistry}`,
+    );
+  if (/^(?:E404|ETARGET|E401|E403)$/.test(named))
+    return new NpmError(`The package registry does not give it out${byName}.`, whichRegistry);
+  if (offline.test(named) || /premature close|socket hang up|network|ERR_STREAM|aborted/i.test(said))
+    return new NpmError(
+      `The package registry could not be reached${byName}.`,
+      "Look at the network and run the command again.",
+    );
+  const last = said
+    .split("\n")
+    .map((line) => line.replace(/^npm (?:error|warn|ERR!) ?/, "").trim())
+    .filter((line) => line !== "" && !line.startsWith("A complete log of this run"))
+    .slice(-3);
+  return new NpmError(`npm ended with ${code}. It says: ${last.join(" ") || "nothing"}`, "");
+}
