@@ -13,12 +13,12 @@ import { showSourceLines } from "./source-lines.js";
  * chosen for this home, where that is newer.
  */
 export async function start(args: readonly string[]): Promise<void> {
+  showSourceLines();
   const { env } = process;
   const chosen = chooseProgram(findHome(env, env.HOME ?? homedir()), readVersion());
   if (chosen.kind === "other") return void (await import(pathToFileURL(chosen.program).href));
   if (chosen.kind === "gone")
     process.stderr.write(`maxclaw: version ${chosen.version} of the last update is gone; ${readVersion()} runs\n`);
-  showSourceLines();
   keepCompiledCode();
   const { main } = await import("./main.js");
   await main(args);

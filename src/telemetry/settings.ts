@@ -1,3 +1,4 @@
+import { trimEndWhere } from "../util/text/trim-where.js";
 /** Where traces go, and what is in them. */
 export interface TelemetrySettings {
   /** The whole address that spans are posted to. */
@@ -59,7 +60,7 @@ function endpointOf({ otlpEndpoint }: TelemetryConfig, env: Environment): string
   if (otlpEndpoint === undefined && ofTraces !== undefined) return ofTraces;
   const base = otlpEndpoint ?? textOf(env.OTEL_EXPORTER_OTLP_ENDPOINT);
   if (base === undefined) return undefined;
-  return /\/v1\/traces\/?$/.test(base) ? base : `${base.replace(/\/+$/, "")}/v1/traces`;
+  return /\/v1\/traces\/?$/.test(base) ? base : `${trimEndWhere(base, (unit) => unit === "/")}/v1/traces`;
 }
 
 function textOf(value: string | undefined): string | undefined {

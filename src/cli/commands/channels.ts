@@ -1,12 +1,7 @@
 import type { Command } from "commander";
-import { z } from "zod";
 import { openContext } from "../context.js";
 import { connectRunning } from "../gateway/connect.js";
 import { print, printJson, printTable } from "../text/output.js";
-
-const answer = z.object({
-  channels: z.array(z.object({ name: z.string(), state: z.string(), reason: z.string().optional() })),
-});
 
 export function addChannelsCommand(program: Command): void {
   program
@@ -17,6 +12,7 @@ export function addChannelsCommand(program: Command): void {
       const context = await openContext();
       const client = await connectRunning(context);
       const { config, off } = context.loaded;
+      const { channelsIn } = await import("../text/answers.js");
       const channels =
         client === undefined
           ? [
@@ -27,7 +23,7 @@ export function addChannelsCommand(program: Command): void {
                   : [],
               ),
             ]
-          : answer.parse(await client.get("/api/status")).channels;
+          : channelsIn(await client.get("/api/status"));
       if (json) return printJson({ running: client !== undefined, channels });
       if (channels.length === 0) return print("No channel is switched on. Set one up with: maxclaw onboard");
       printTable(

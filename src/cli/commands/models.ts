@@ -1,11 +1,8 @@
 import type { Command } from "commander";
-import { z } from "zod";
 import { CommandError } from "../exit.js";
 import { withClient } from "../gateway/with-client.js";
+import type { ShownModel } from "../text/answers.js";
 import { print, printJson, printNote } from "../text/output.js";
-
-const providersAnswer = z.object({ providers: z.array(z.object({ name: z.string(), isConfigured: z.boolean() })) });
-const modelsAnswer = z.object({ models: z.array(z.object({ id: z.string(), name: z.string() })) });
 
 export function addModelsCommand(program: Command, version: string): void {
   program
@@ -14,16 +11,15 @@ export function addModelsCommand(program: Command, version: string): void {
     .option("--provider <name>", "only this one")
     .option("--json", "as JSON")
     .action(async ({ provider, json }: { readonly provider?: string; readonly json?: true }) => {
-      const found: Record<string, readonly { readonly id: string; readonly name: string }[]> = {};
+      const found: Record<string, readonly ShownModel[]> = {};
       const failures: string[] = [];
+      const { configuredIn, modelsIn } = await import("../text/answers.js");
       await withClient(version, async (client) => {
-        const { providers } = providersAnswer.parse(await client.get("/api/providers"));
-        const names =
-          provider === undefined ? providers.filter((one) => one.isConfigured).map(({ name }) => name) : [provider];
+        const names = provider === undefined ? configuredIn(await client.get("/api/providers")) : [provider];
         if (names.length === 0) throw new CommandError("The config has no provider yet. Add one with: maxclaw onboard");
         for (const name of names) {
           try {
-            found[name] = modelsAnswer.parse(await client.post("/api/providers/models", { name })).models;
+            found[name] = modelsIn(await client.post("/api/providers/models", { name }));
           } catch (error) {
             if (!(error instanceof CommandError)) throw error;
             failures.push(`${name}: ${error.message}`);

@@ -131,6 +131,6 @@ describe("the package, installed into an empty folder", { timeout: 240_000 }, ()
       (error) => error,
     );
     assert.match(failed.stderr, /no such home/);
-    assert.match(failed.stderr, /at .*src\/cli\/context\.ts:\d+:\d+/);
+    assert.match(failed.stderr, /at .*src\/cli\/start\.ts:\d+:\d+/);
   });
 });

@@ -22,7 +22,7 @@ export async function packVersion(version: string, changes: readonly Change[] = 
   const staging = join(folder, "package");
   await mkdir(staging);
   const isPacked = (path: string): boolean => !path.endsWith(".map") && !path.endsWith(".d.ts");
-  for (const part of ["bin", "dist/src", "dist/web", "skills", "config.example.json"])
+  for (const part of ["bin", "dist/bundle/optional-lock.json", "dist/src", "dist/web", "skills", "config.example.json"])
     await cp(projectFile(part), join(staging, part), { recursive: true, filter: isPacked });
   const { type, bin, engines } = JSON.parse(await readFile(projectFile("package.json"), "utf8"));
   // Its libraries are found above the home: see `openUpdateWorld`.

@@ -20,7 +20,12 @@ test("tools run in the registry only, the registry is called by the turn only, a
   assert.deepEqual(filesWith(/\btool\.run\(/), ["tools/registry.ts"]);
   assert.deepEqual(filesWith(/\btools\.run\(/), ["agent/calls/tool-calls.ts"]);
   assert.deepEqual(filesWith(/\bcreateToolRegistry\(/), ["tools/registry.ts", "wiring/turns/agent-ports.ts"]);
-  assert.deepEqual(filesWith(/\bmayUseTool\(/), ["policy/policy.ts", "wiring/turns/agent-ports.ts"]);
+  assert.deepEqual(filesWith(/\bmayUseTool\(/), [
+    "policy/policy.ts",
+    // Passes on to the policy that is in force.
+    "wiring/live/through.ts",
+    "wiring/turns/agent-ports.ts",
+  ]);
   assert.deepEqual(filesWith(/\bcreatePermit\(/), ["agent/calls/approvals.ts", "agent/calls/tool-calls.ts"]);
   assert.deepEqual(filesWith(/\bcreatePolicy\(/), ["policy/policy.ts", "wiring/assistant/people.ts"]);
 });

@@ -68,20 +68,40 @@ export async function acquireLock(path: string, log: Logger, options: LockOption
   }
 }
 
+/** So often and so long the other locks are waited for by the process that holds the first. */
+const followers = { tries: 5, pauseMs: 200 };
+
 /**
- * Takes all of these locks, or none of them. In their order: of two processes that want the same ones at the same time
- * one gets the first, and the other one holds none.
+ * Takes all of these locks, or none of them. They are taken together, as each may have to wait for a lease to end. Of two
+ * processes that want the same ones at the same time the one that does not get the first gives up, and the other waits for that.
  *
  * @throws {EngineError} as {@link acquireLock}
  */
 export async function acquireLocks(paths: readonly string[], log: Logger): Promise<readonly Lock[]> {
-  const locks: Lock[] = [];
+  const outcomes = await Promise.allSettled(paths.map((path) => acquireLock(path, log)));
+  const locks = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
   try {
-    for (const path of paths) locks.push(await acquireLock(path, log));
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.status === "fulfilled") continue;
+      const path = paths[index];
+      if (index === 0 || path === undefined) throw outcome.reason;
+      locks.push(await acquireSoon(path, log));
+    }
     return locks;
   } catch (error) {
     for (const lock of locks) lock.release();
     throw error;
+  }
+}
+
+async function acquireSoon(path: string, log: Logger): Promise<Lock> {
+  for (let left = followers.tries; ; left -= 1) {
+    await new Promise((resolve) => setTimeout(resolve, followers.pauseMs));
+    try {
+      return await acquireLock(path, log);
+    } catch (error) {
+      if (left === 1 || !(error instanceof EngineError) || error.kind !== "locked") throw error;
+    }
   }
 }
 
