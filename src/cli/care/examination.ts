@@ -63,7 +63,8 @@ async function look(
 
 function show({ check, level, found, todo, fixed }: Result): void {
   const label = level === "ok" && fixed !== undefined ? "done" : level;
-  print(harmless(`${label.padEnd(4)}  ${check.padEnd(11)}  ${found}`.replaceAll(/\s*\n\s*/g, " ")));
+  const lines = found.split("\n").map((line) => line.trim());
+  print(harmless(`${label.padEnd(4)}  ${check.padEnd(11)}  ${lines.join(" ")}`));
   const gap = " ".repeat(19);
   if (fixed !== undefined) print(harmless(`${gap}Done: ${fixed}`));
   if (todo !== undefined) print(harmless(`${gap}To do: ${todo}`));
