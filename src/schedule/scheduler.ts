@@ -167,11 +167,11 @@ class RecordsScheduler implements Scheduler {
     const messageId = `${prefix}${job.id}:${new Date(due).toISOString()}`;
     if (now() - due <= lateMs || job.missed === "once") await this.#runs.start(job, messageId, due, false);
     else await this.#runs.miss(job, messageId, due);
-    // Somebody may have removed it or switched it off meanwhile.
+    // Somebody may have removed it, switched it off or given it another time meanwhile.
     await this.#jobs.keep(job.id, (current) => ({
       ...current,
-      lastDue: due,
-      enabled: current.enabled && job.schedule.kind !== "at",
+      lastDue: Math.max(due, current.lastDue ?? 0),
+      enabled: current.enabled && !isSingleTime(current, due),
     }));
   }
 
@@ -194,6 +194,10 @@ class RecordsScheduler implements Scheduler {
     await this.#jobs.delete(id);
     await this.#history.forget(id);
   }
+}
+
+function isSingleTime({ schedule }: Job, time: number): boolean {
+  return schedule.kind === "at" && schedule.at <= time;
 }
 
 /** Made once, because making one takes a stack trace. */

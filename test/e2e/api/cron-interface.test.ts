@@ -154,7 +154,7 @@ test("times are shown in the zone of the config, with its name, on the command l
 });
 
 test("a chat hears of the first of several runs that fail, and again when there is something new", async () => {
-  const telegram = await startFakeTelegram({ token });
+  await using telegram = await startFakeTelegram({ token });
   let fails = true;
   await using model = await startFakeOpenAI({
     answer: () => (fails ? { status: 400 } : { text: "fine again" }),
@@ -179,5 +179,4 @@ test("a chat hears of the first of several runs that fail, and again when there 
   await beat(3);
   await until("the answer is told", () => telegram.sent.some(({ text }) => text === "fine again"));
   assert.equal(telegram.sent.length, 2, telegram.sent.map(({ text }) => text).join(" | "));
-  await telegram.stop();
 });

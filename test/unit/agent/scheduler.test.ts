@@ -24,6 +24,7 @@ function setUp() {
     told: [] as string[],
     silent: [] as boolean[],
     alerts: 0,
+    onAccept: async (): Promise<void> => {},
   };
   type End = { readonly status: "completed" | "failed"; readonly result: string };
   const ends = new Map<string, End>();
@@ -35,6 +36,7 @@ function setUp() {
       times: createTimes(Cron, "UTC"),
       async accept(messageId, job: Job, isFailureTold) {
         state.silent.push(isFailureTold);
+        await state.onAccept();
         if (!state.accepted.includes(`${job.name} ${messageId}`)) state.accepted.push(`${job.name} ${messageId}`);
       },
       report: ({ job, status }) => void state.told.push(`${job.name} ${status}`),
@@ -78,6 +80,22 @@ function setUp() {
   const openNode = () => open({ jobs: shared.jobs.node(), runs: shared.runs.node() }).scheduler;
   return { state, shared, kept, look, end, scheduler, openNode };
 }
+
+test("a single time that is changed while the run of the one before begins, comes all the same", async () => {
+  const t = setUp();
+  const first = new Date(t.state.now + 1000).toISOString();
+  const second = new Date(t.state.now + hour).toISOString();
+  const { id } = await t.scheduler.add({ message: "tick", at: first }, owner);
+  t.state.onAccept = async () => {
+    t.state.onAccept = async () => {};
+    await t.openNode().update(id, { message: "tick", at: second });
+  };
+  t.state.now += 2000;
+  await t.look();
+  t.state.now += hour;
+  await t.look();
+  assert.deepEqual(t.state.accepted, [`tick cron:${id}:${first}`, `tick cron:${id}:${second}`]);
+});
 
 test("each time runs once, however often the gateway is started", async () => {
   const t = setUp();
