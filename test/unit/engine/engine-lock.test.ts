@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { acquireLock, readLock } from "../../../src/engine/embedded/locking/lock.js";
+import { acquireLock, acquireLocks, readLock } from "../../../src/engine/embedded/locking/lock.js";
 import { processStart } from "../../../src/engine/embedded/locking/process-start.js";
 import { silentLog } from "../../../src/log.js";
 import { recordingLog, tempFolder, until } from "../../support/engine/engine-kit.js";
@@ -82,6 +82,23 @@ test("a take-over that a crash cut short is itself taken over", async (t) => {
   assert.equal((await readLock(path))?.pid, process.pid);
   assert.deepEqual(fs.readdirSync(join(path, "..")), ["gateway.lock"]);
   lock.release();
+});
+
+test("of several locks all are taken or none, and who holds the first waits for one that is about to be given up", async (t) => {
+  const folder = tempFolder(t);
+  const [first, second] = [join(folder, "home", "gateway.lock"), join(folder, "sessions", ".lock")];
+  const held = await acquireLock(first, silentLog);
+  await assert.rejects(acquireLocks([first, second], silentLog), { kind: "locked" });
+  assert.equal(await readLock(second), undefined, "what was taken is given back");
+  held.release();
+  const other = await acquireLock(second, silentLog);
+  await assert.rejects(acquireLocks([first, second], silentLog), { kind: "locked" });
+  assert.equal(await readLock(first), undefined, "what was taken is given back");
+  const taking = acquireLocks([first, second], silentLog);
+  await until("the first is held", async () => (await readLock(first)) !== undefined);
+  other.release();
+  for (const lock of await taking) lock.release();
+  for (const lock of await acquireLocks([first, second], silentLog)) lock.release();
 });
 
 test("of several processes that want one stale lock at the same time exactly one gets it", async (t) => {

@@ -68,19 +68,41 @@ export async function acquireLock(path: string, log: Logger, options: LockOption
   }
 }
 
+/** So often and so long the other locks are waited for by the process that holds the first. */
+const followers = { tries: 5, pauseMs: 200 };
+
 /**
- * Takes all of these locks, or none of them.
+ * Takes all of these locks, or none of them. They are taken together, as each may have to wait for a lease to end. Of two
+ * processes that want the same ones at the same time the one that does not get the first gives up, and the other waits for that.
  *
  * @throws {EngineError} as {@link acquireLock}
  */
 export async function acquireLocks(paths: readonly string[], log: Logger): Promise<readonly Lock[]> {
-  // Together: each may have to wait for a lease to end.
   const outcomes = await Promise.allSettled(paths.map((path) => acquireLock(path, log)));
-  const failed = outcomes.find((outcome) => outcome.status === "rejected");
   const locks = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
-  if (failed === undefined) return locks;
-  for (const lock of locks) lock.release();
-  throw failed.reason;
+  try {
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.status === "fulfilled") continue;
+      const path = paths[index];
+      if (index === 0 || path === undefined) throw outcome.reason;
+      locks.push(await acquireSoon(path, log));
+    }
+    return locks;
+  } catch (error) {
+    for (const lock of locks) lock.release();
+    throw error;
+  }
+}
+
+async function acquireSoon(path: string, log: Logger): Promise<Lock> {
+  for (let left = followers.tries; ; left -= 1) {
+    await new Promise((resolve) => setTimeout(resolve, followers.pauseMs));
+    try {
+      return await acquireLock(path, log);
+    } catch (error) {
+      if (left === 1 || !(error instanceof EngineError) || error.kind !== "locked") throw error;
+    }
+  }
 }
 
 /** Who holds the lock; undefined when nobody who is alive does. Who cannot be asked counts as alive. */
