@@ -546,12 +546,12 @@ test("secrets in a config become variables that are named after their place; not
   assert.deepEqual(providers.openai, { apiKey: variable(names[0] ?? ""), models: [{ id: "x" }] });
   assert.deepEqual([providers.other.apiKey, channels.telegram.allowFrom, gateway.port], [variable("KEY"), ["42"], 1]);
   assert.equal(tools.mcpServers.git.command, "git");
-  const yaml = await redactConfig("/x/config.yaml", "# mine\nproviders:\n  openai:\n    apiKey: sk-1 # the key\n");
+  const yaml = await redactConfig("/x/config.yaml", "# was sk-0\nproviders:\n  openai:\n    apiKey: sk-1 # not sk-2\n");
   assert.deepEqual(yaml?.placeholders, ["MAXCLAW_PROVIDERS_OPENAI_APIKEY"]);
-  assert.match(
-    yaml.text,
-    /^# mine\nproviders:\n {2}openai:\n {4}apiKey: \$\{MAXCLAW_PROVIDERS_OPENAI_APIKEY\} # the key\n$/,
-  );
+  assert.match(yaml.text, /^providers:\n {2}openai:\n {4}apiKey: \$\{MAXCLAW_PROVIDERS_OPENAI_APIKEY\}\n$/);
+  const plain = await redactConfig("/x/config.yaml", "log:\n  # token: sk-3\n  level: info\n");
+  assert.equal(plain?.text, "log:\n  level: info\n", "a key in a comment");
+  assert.equal((await redactConfig("/x/config.yaml", "log: {level: info}\n"))?.text, "log: {level: info}\n");
   assert.equal((await redactConfig("/x/config.json", '{ "log": {} }'))?.text, '{ "log": {} }');
   assert.equal(await redactConfig("/x/config.json", '{"providers": '), undefined);
 });

@@ -59,6 +59,10 @@ const damaged: Readonly<
     body: "Content-Type: text/plain\r\nContent-Transfer-Encoding: base64\r\n\r\nPlease pay the rent of 900 Euro. (It is due on Monday; do not be late, please: the landlord is angry!)\r\n",
     isGuess: true,
   },
+  "whose part has no blank line below its headers": {
+    body: 'Content-Type: multipart/mixed; boundary="abc"\r\n\r\n--abc\r\nContent-Type: text/plain\r\nPlease pay the rent of 900 Euro.\r\n--abc--\r\n',
+    isGuess: true,
+  },
   "in a charset that nobody knows": {
     body: Buffer.from(
       "Content-Type: text/plain; charset=x-mac-secret\r\nContent-Transfer-Encoding: 8bit\r\n\r\nGr\xfc\xdfe! Please pay the rent of 900 Euro.\r\n",

@@ -62,6 +62,9 @@ const longestHtml = 512 * 1024;
 const cutHtml = "[The rest of this text is left out, because it is very long.]";
 const kind = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
 
+/** Of a header, or of the one above. */
+const headerLine = /^(?:[!-9;-~]+[ \t]*:|[ \t])/;
+
 /** Reads what can be read of a mail, however it is built. Never rejects. */
 export async function readParts(source: Buffer): Promise<MailParts> {
   const { MailParser } = await import("mailparser");
@@ -160,12 +163,26 @@ function decoded(text: string | undefined, bytes: Buffer): { readonly text: stri
 
 function faultsOf(root: Part, source: Buffer): readonly PartFault[] {
   const faults: PartFault[] = [];
+  const boundaries = new Set<string>();
   const walk = (part: Part): void => {
+    if (part.node._boundary) boundaries.add(part.node._boundary.toString("latin1"));
     if (String(part.contentType).startsWith("multipart/") && part.children.length === 0) faults.push("parts");
     for (const child of part.children) walk(child);
   };
   walk(root);
+  if (hasTextInHeaders(source, boundaries)) faults.push("parts");
   const boundary = root.node._boundary;
   if (boundary && !source.includes(Buffer.concat([Buffer.from("--"), boundary, Buffer.from("--")]))) faults.push("end");
   return faults;
+}
+
+/** The blank line below the headers of a part is gone: the parser takes the text for more of them. */
+function hasTextInHeaders(source: Buffer, boundaries: ReadonlySet<string>): boolean {
+  let isHead = false;
+  for (const line of source.toString("latin1").split(/\r?\n/)) {
+    if (line.startsWith("--") && boundaries.has(line.slice(2).trimEnd())) isHead = true;
+    else if (line.trim() === "" || line.startsWith("--")) isHead = false;
+    else if (isHead && !headerLine.test(line)) return true;
+  }
+  return false;
 }
