@@ -3,10 +3,14 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { readStoredJournal } from "../../../src/engine/embedded/inspect/stored-files.js";
+import { eachLine } from "../../../src/engine/embedded/logs/line-walk.js";
+import { parseEventLine } from "../../../src/engine/embedded/logs/log-reading.js";
 import { openEmbeddedEngine } from "../../../src/engine/embedded/open.js";
 import type { EmbeddedEngineOptions } from "../../../src/engine/embedded/options.js";
 import type { Engine } from "../../../src/engine/engine.js";
 import type { StoredEvent } from "../../../src/events/event.js";
+import { createSessionFiles } from "../../../src/sessions/file-names.js";
 import type { Tool } from "../../../src/tools/tool.js";
 import { gate } from "../../support/engine/engine-kit.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
@@ -96,8 +100,8 @@ test("a kill at any boundary of a turn: it goes on where it was, no effect twice
   for (const [index, { name, home: copy }] of points.entries()) {
     const where = `point ${index}, ${name}`;
     const [sentBefore, askedBefore] = [telegram.sent.length, model.requests.length];
+    const before = await eventsOnDisk(copy, chat);
     await using gateway = await startGateway({ home: copy });
-    const before = await gateway.events(chat);
     const known = before.filter((event) => event.type === "assistant_message").length;
     const unsure = before.some(
       (event) => event.type === "outbound_delivery_changed" && event.payload.status === "sending",
@@ -346,6 +350,19 @@ async function killUntilGivenUp(
       for (const snapshots of killed) snapshots[Symbol.dispose]();
     },
   };
+}
+
+/** The events of a session as a kill left them, of its log and of the journal. */
+async function eventsOnDisk(home: string, key: string): Promise<readonly StoredEvent[]> {
+  const events = new Map<number, StoredEvent>();
+  const { sessions } = readStoredJournal({ home, logs: [] }).records;
+  for (const { event } of sessions.find(key)?.tail ?? []) events.set(event.seq, event);
+  const log = createSessionFiles(join(home, "workspace", ".sessions")).logPath(key);
+  await eachLine(log, (bytes) => {
+    const event = parseEventLine(bytes, key);
+    if (event !== undefined) events.set(event.seq, event);
+  });
+  return [...events.values()].sort((a, b) => a.seq - b.seq);
 }
 
 function isAccepted(home: string): boolean {
