@@ -16,7 +16,7 @@ export function openLiveConfig({ config, home, env, log }: GatewayOptions): Live
 
 /** From now on changes of the file are taken over. */
 export async function followConfig(
-  { config, home, env, log }: GatewayOptions,
+  { config, home, env }: GatewayOptions,
   live: LiveConfig,
   releases: Releases,
 ): Promise<void> {
@@ -27,7 +27,6 @@ export async function followConfig(
     await live.look();
   };
   releases.use(await ConfigWatch.open({ files: [...new Set(files)], onChange }));
-  log.debug("started: config");
   // It may have changed while the gateway started.
   await live.look();
 }

@@ -122,7 +122,6 @@ test("the log names each part as it starts, in order, and as it stops, in revers
     "replies",
     "turns",
     "channel telegram",
-    "config",
   ]);
   assert.deepEqual(named(log, "stopped"), []);
   await gateway.gateway.drain(0);
