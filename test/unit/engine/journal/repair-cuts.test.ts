@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { queuedEvent } from "../../../../src/bus/message-bus.js";
-import { repairLines } from "../../../../src/cli/text/repair.js";
+import { repairLines } from "../../../../src/cli/text/records/repair.js";
 import { verifyStoredEvents } from "../../../../src/engine/embedded/inspect/verify.js";
 import { draft, type EventDraft } from "../../../../src/events/event.js";
 import { repairFiles } from "../../../../src/offline/repair.js";
