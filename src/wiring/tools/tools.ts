@@ -83,7 +83,7 @@ function execFamily(options: GatewayOptions, environments: Environments) {
 /** What reaches the web does so past the same policy, and the browser reads pages for `web_fetch`. */
 function webFamilies(
   { config: { config }, home, version }: GatewayOptions,
-  { files }: Core,
+  { folders: { files } }: Core,
   environments: Environments,
 ): readonly ToolFamily[] {
   const { web, browser: settings } = config.tools;
@@ -97,7 +97,8 @@ function webFamilies(
 
 function memoryFamily({ config: { config } }: GatewayOptions, core: Core, assistant: Assistant): ToolFamily {
   const { workspace } = config.agents.defaults;
-  const { sessions, provenance } = core;
+  const { sessions, folders } = core;
+  const { provenance } = folders;
   const { readers } = assistant;
   const { chatMemory } = assistant.mind;
   const whoseOf = readers.ofSession;

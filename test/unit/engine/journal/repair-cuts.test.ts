@@ -17,7 +17,7 @@ const sessionsOf = (home: string): string => join(home, "workspace", ".sessions"
 const open = (home: string) => {
   const files = createSessionFiles(sessionsOf(home));
   const logs = (): readonly string[] => (fs.existsSync(sessionsOf(home)) ? logsIn(sessionsOf(home)) : []);
-  return openIn(home, { quietMs: 60_000, sessionLogPath: files.logPath, sessionLogs: logs });
+  return openIn(home, { quietMs: 60_000, logs: { pathOf: files.logPath, all: logs } });
 };
 
 function delivered(id: string): EventDraft {
