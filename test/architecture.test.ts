@@ -5,6 +5,7 @@ import { packageOptions } from "../src/util/packages/options.js";
 import { projectFile } from "./support/project.js";
 import {
   cyclesIn,
+  fieldCountsIn,
   importsOf,
   isBarrel,
   loadedWith,
@@ -310,6 +311,20 @@ const forbidden: readonly {
   },
 ];
 
+/** More fields than a part with one job has: documents of a wire or a disk, which are as they are, and two contracts. */
+const wide: Readonly<Record<string, string>> = {
+  "api/cron-api.ts CronJobView": "a document of HTTP",
+  "api/gateway-status.ts GatewayStatus": "a document of HTTP",
+  "bus/messages.ts InboundMessage": "a document of the journal",
+  "events/event.ts EventOf": "a document of wire and disk",
+  "http/answer-projection.ts AnswerFrame": "a document of HTTP",
+  "sessions/session.ts SessionMetadata": "a document of the disk, as the Go maxclaw wrote it",
+  "channels/channel.ts Channel":
+    "the contract of those who write channels: four things to write, and each of the others by choice",
+  "engine/engine.ts Engine": "a contract of methods, which each engine writes as a whole",
+  "engine/engine.ts Delivery": "a contract of methods: an attempt, and what its handler may do with it",
+};
+
 /** Longer than 400 lines, as tables may be. */
 const tables: readonly Pattern[] = ["events/catalogue"];
 
@@ -473,6 +488,24 @@ describe("the source code", () => {
     );
   });
 
+  test("has no bag of more than 12 fields", () => {
+    const found = sources.flatMap(({ path, code }) =>
+      fieldCountsIn(code)
+        .filter(({ fields }) => fields > 12)
+        .map(({ name, fields }) => ({ place: `${path} ${name}`, fields })),
+    );
+    const places = found.map(({ place }) => place);
+    assert.deepEqual(
+      found.filter(({ place }) => !(place in wide)).map(({ place, fields }) => `${place}: ${fields}`),
+      [],
+    );
+    assert.deepEqual(
+      Object.keys(wide).filter((place) => !places.includes(place)),
+      [],
+      "an exception that nobody needs",
+    );
+  });
+
   test("has no folder with more files than one sees at a glance", () => {
     const counts = new Map<string, number>();
     for (const { path } of [
@@ -572,6 +605,21 @@ describe("the check itself", () => {
     assert.equal(found("const home = process.env.HOME;"), 3);
     assert.equal(found("process.exitCode = 1;"), 4);
     assert.equal(found("function f() {\n  let a = 1;\n}\nconst letter = process.environment;"), -1);
+  });
+
+  test("counts the fields of interfaces and of the objects in types, and nothing else", () => {
+    const count = (code: string): readonly string[] =>
+      fieldCountsIn(code).map(({ name, fields }) => `${name} ${fields}`);
+    assert.deepEqual(
+      count("interface A {\n  readonly a: string;\n  /** b; c; */\n  go(x: { y: 1; z: 2 }): void;\n}\n"),
+      ["A 2", "A 2"],
+    );
+    assert.deepEqual(count('export type B = Omit<A, "{;"> & {\n  readonly a: 1;\n  readonly b: 2;\n};\n'), ["B 2"]);
+    assert.deepEqual(count("type C =\n  | { readonly a: 1 }\n  | { readonly a: 2; b: 3 };\nconst d = { a: 1 };\n"), [
+      "C 1",
+      "C 2",
+    ]);
+    assert.deepEqual(count("interface E {}\nclass F {\n  a = 1;\n}\n"), ["E 0"]);
   });
 
   test("finds cycles, barrels, and what is loaded with an entry", () => {

@@ -132,7 +132,7 @@ export const mutations = [
   [harm, `if (!isAll) return false;`, `if (isAll) return false;`, harmTest],
   [reach, `if (!isClear) return`, `if (command === "") return`, harmTest],
   [reach, `zone === "outside" && !mayLeave`, `zone === "outside" && mayLeave`, harmTest],
-  [exec, `isSandboxed || context.allowedByPerson(access)`, `isSandboxed || command !== ""`, bareTest],
+  [exec, `isSandboxed || context.permissions.allowedByPerson(access)`, `isSandboxed || command !== ""`, bareTest],
   [sights, `named.isClear ? named : withReceived(named, ground)`, `named`, bareTest],
   [sights, `origin !== undefined && !isOwnUpload(target)`, `origin !== undefined`, bareTest],
   [commandPaths, `paths.add(path.resolve(start, one))`, `paths.add(path.resolve(cwd, one))`, bareTest],

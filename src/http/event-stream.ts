@@ -36,7 +36,7 @@ export function openEventStream({ request, response, settings, signal, holdOpen 
 
   const write = (text: string): Promise<void> | undefined => {
     if (response.destroyed || response.writableEnded || request.method === "HEAD") return undefined;
-    if (response.writableLength > settings.maxBufferedBytes) {
+    if (response.writableLength > settings.limits.maxBufferedBytes) {
       response.destroy();
       return undefined;
     }
@@ -55,7 +55,7 @@ export function openEventStream({ request, response, settings, signal, holdOpen 
     return draining;
   };
 
-  const heartbeat = setInterval(() => void write(": still here\n\n"), settings.heartbeatMs);
+  const heartbeat = setInterval(() => void write(": still here\n\n"), settings.timings.heartbeatMs);
   heartbeat.unref();
   return {
     begin,

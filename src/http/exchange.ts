@@ -75,7 +75,8 @@ export function sendFault(
 
 /** The request's body, checked. @throws {RequestError} 400, 413 */
 export function bodyOf<T>(exchange: Exchange, schema: z.ZodType<T>): Promise<T> {
-  return readJson(exchange.request, schema, exchange.settings);
+  const { limits, timings } = exchange.settings;
+  return readJson(exchange.request, schema, { ...limits, ...timings });
 }
 
 /** The same where a request without a body counts as one with an empty object. */

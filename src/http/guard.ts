@@ -35,7 +35,7 @@ export interface Guard {
 
 export function createGuard(settings: HttpSettings, port: () => number): Guard {
   const { token, log } = settings;
-  const wrong = new WrongTokens({ firstDelayMs: settings.wrongTokenDelayMs });
+  const wrong = new WrongTokens({ firstDelayMs: settings.timings.wrongTokenDelayMs });
   const allowed = new Set(settings.allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, "")));
 
   const allowedOriginOf = (request: IncomingMessage): string | undefined => {

@@ -11,70 +11,73 @@ export interface HttpOptions {
   readonly allowedOrigins?: readonly string[] | undefined;
   /** Folder of the built web page. */
   readonly webRoot: string;
-  /** Of a request body and of a WebSocket frame. Default 2 MB. */
-  readonly maxBodyBytes?: number | undefined;
-  /** WebSocket connections and event streams at the same time. Default 1024. */
-  readonly maxConnections?: number | undefined;
-  /** Default 30 s. */
-  readonly pingIntervalMs?: number | undefined;
-  /** A WebSocket whose pong is later than this is ended. Default 5 s. */
-  readonly pongTimeoutMs?: number | undefined;
-  /** A WebSocket command without a result after this gets an error. Default 30 s. */
-  readonly commandTimeoutMs?: number | undefined;
-  /** Between two comment lines of an event stream. Default 15 s. */
-  readonly heartbeatMs?: number | undefined;
-  /** Until a request's headers are in. Default 10 s. */
-  readonly headersTimeoutMs?: number | undefined;
-  /** Until a whole request is in. Default 30 s. */
-  readonly requestTimeoutMs?: number | undefined;
-  /** The same for one that brings a file. Default 15 min. */
-  readonly uploadTimeoutMs?: number | undefined;
-  /** What may wait for one slow reader before it is disconnected. Default 8 MB. */
-  readonly maxBufferedBytes?: number | undefined;
-  /** How late the fourth wrong token of an address is answered; each further one twice as late. Default 250 ms. */
-  readonly wrongTokenDelayMs?: number | undefined;
-  /** How long a stop waits for answers under way. Default 2 s. */
-  readonly graceMs?: number | undefined;
+  readonly limits?: Partial<HttpLimits> | undefined;
+  readonly timings?: Partial<HttpTimings> | undefined;
   /** Told of each client that stays connected (WebSocket, event stream); returns what to call when it has gone. */
   readonly onClient?: ((name: string) => () => void) | undefined;
   readonly log: Logger;
 }
 
-type Defaulted =
-  | "allowedOrigins"
-  | "maxBodyBytes"
-  | "maxConnections"
-  | "pingIntervalMs"
-  | "pongTimeoutMs"
-  | "commandTimeoutMs"
-  | "heartbeatMs"
-  | "headersTimeoutMs"
-  | "requestTimeoutMs"
-  | "uploadTimeoutMs"
-  | "maxBufferedBytes"
-  | "wrongTokenDelayMs"
-  | "graceMs";
+export interface HttpLimits {
+  /** Of a request body and of a WebSocket frame. Default 2 MB. */
+  readonly maxBodyBytes: number;
+  /** WebSocket connections and event streams at the same time. Default 1024. */
+  readonly maxConnections: number;
+  /** What may wait for one slow reader before it is disconnected. Default 8 MB. */
+  readonly maxBufferedBytes: number;
+}
+
+export interface HttpTimings {
+  /** Default 30 s. */
+  readonly pingIntervalMs: number;
+  /** A WebSocket whose pong is later than this is ended. Default 5 s. */
+  readonly pongTimeoutMs: number;
+  /** A WebSocket command without a result after this gets an error. Default 30 s. */
+  readonly commandTimeoutMs: number;
+  /** Between two comment lines of an event stream. Default 15 s. */
+  readonly heartbeatMs: number;
+  /** Until a request's headers are in. Default 10 s. */
+  readonly headersTimeoutMs: number;
+  /** Until a whole request is in. Default 30 s. */
+  readonly requestTimeoutMs: number;
+  /** The same for one that brings a file. Default 15 min. */
+  readonly uploadTimeoutMs: number;
+  /** How late the fourth wrong token of an address is answered; each further one twice as late. Default 250 ms. */
+  readonly wrongTokenDelayMs: number;
+  /** How long a stop waits for answers under way. Default 2 s. */
+  readonly graceMs: number;
+}
+
+const limits: HttpLimits = {
+  maxBodyBytes: 2 * 1024 * 1024,
+  maxConnections: 1024,
+  maxBufferedBytes: 8 * 1024 * 1024,
+};
+
+const timings: HttpTimings = {
+  pingIntervalMs: 30_000,
+  pongTimeoutMs: 5000,
+  commandTimeoutMs: 30_000,
+  heartbeatMs: 15_000,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  uploadTimeoutMs: 900_000,
+  wrongTokenDelayMs: 250,
+  graceMs: 2000,
+};
 
 /** The options with every default filled in. */
-export type HttpSettings = Omit<HttpOptions, Defaulted> & {
-  readonly [K in Defaulted]-?: NonNullable<HttpOptions[K]>;
-};
+export interface HttpSettings extends HttpOptions {
+  readonly allowedOrigins: readonly string[];
+  readonly limits: HttpLimits;
+  readonly timings: HttpTimings;
+}
 
 export function withDefaults(options: HttpOptions): HttpSettings {
   return {
     ...options,
     allowedOrigins: options.allowedOrigins ?? [],
-    maxBodyBytes: options.maxBodyBytes ?? 2 * 1024 * 1024,
-    maxConnections: options.maxConnections ?? 1024,
-    pingIntervalMs: options.pingIntervalMs ?? 30_000,
-    pongTimeoutMs: options.pongTimeoutMs ?? 5000,
-    commandTimeoutMs: options.commandTimeoutMs ?? 30_000,
-    heartbeatMs: options.heartbeatMs ?? 15_000,
-    headersTimeoutMs: options.headersTimeoutMs ?? 10_000,
-    requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
-    uploadTimeoutMs: options.uploadTimeoutMs ?? 900_000,
-    maxBufferedBytes: options.maxBufferedBytes ?? 8 * 1024 * 1024,
-    wrongTokenDelayMs: options.wrongTokenDelayMs ?? 250,
-    graceMs: options.graceMs ?? 2000,
+    limits: { ...limits, ...options.limits },
+    timings: { ...timings, ...options.timings },
   };
 }

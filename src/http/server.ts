@@ -25,7 +25,7 @@ const shortRequests = 256;
 
 /**
  * Listens, and serves until it is disposed or `signal` aborts: open streams end, answers under way get
- * `options.graceMs`.
+ * `options.timings.graceMs`.
  *
  * @throws {ConfigError} the address cannot be had, or it is open to others and no token is set
  */
@@ -45,19 +45,19 @@ export async function openHttpServer(
 
   let port = settings.port;
   const guard = createGuard(settings, () => port);
-  const slots = createConnectionSlots(settings.maxConnections, settings.onClient);
+  const slots = createConnectionSlots(settings.limits.maxConnections, settings.onClient);
   const sockets = createWebSockets(settings, api, guard, slots);
   const handler = createRequestHandler(settings, api, guard, slots);
   const server = createServer(
     {
-      headersTimeout: settings.headersTimeoutMs,
+      headersTimeout: settings.timings.headersTimeoutMs,
       // Where no file is brought the reader of the body is stricter.
-      requestTimeout: Math.max(settings.requestTimeoutMs, settings.uploadTimeoutMs),
-      connectionsCheckingInterval: Math.min(1000, settings.requestTimeoutMs / 2),
+      requestTimeout: Math.max(settings.timings.requestTimeoutMs, settings.timings.uploadTimeoutMs),
+      connectionsCheckingInterval: Math.min(1000, settings.timings.requestTimeoutMs / 2),
     },
     handler.handle,
   );
-  server.maxConnections = settings.maxConnections + shortRequests;
+  server.maxConnections = settings.limits.maxConnections + shortRequests;
   const unused = trackUnused(server);
   server.on("upgrade", (request, socket, head) => sockets.upgrade(request, socket, head));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -69,7 +69,7 @@ export async function openHttpServer(
 
   const close = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    const cut = setTimeout(() => server.closeAllConnections(), settings.graceMs);
+    const cut = setTimeout(() => server.closeAllConnections(), settings.timings.graceMs);
     for (const socket of unused) socket.destroy();
     sockets.close();
     await Promise.race([handler.finish(), closed]);

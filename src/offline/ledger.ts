@@ -36,15 +36,19 @@ export async function settleLost(files: GatewayFiles, messageIds: readonly strin
     const lost = [...new Set(messageIds)].flatMap((id) => lostEntries(entries, id));
     const options = {
       home,
-      sessionLogPath: logPaths(files),
-      sessionLogs: () => storedFiles(files).logs,
-      logsMark: logsMarkPath(join(workspace, ".sessions")),
+      logs: {
+        pathOf: logPaths(files),
+        all: () => storedFiles(files).logs,
+        mark: logsMarkPath(join(workspace, ".sessions")),
+      },
       publish: () => {},
       instanceId: "gw_settle",
       log: silentLog,
-      onFatal: () => {},
-      assertHeld: () => {
-        for (const lock of locks) lock.assertHeld();
+      process: { onFatal: () => {} },
+      lock: {
+        assertHeld: () => {
+          for (const lock of locks) lock.assertHeld();
+        },
       },
     };
     await noteSettled(options, lost);

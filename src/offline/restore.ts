@@ -129,12 +129,14 @@ async function openOnce(
   try {
     const waiting = await noteRestored({
       home,
-      sessionLogPath: (key) => (key === gatewayKey ? join(home, gatewayLogName) : files.logPath(key)),
-      logsMark: logsMarkPath(dir),
+      logs: {
+        pathOf: (key) => (key === gatewayKey ? join(home, gatewayLogName) : files.logPath(key)),
+        mark: logsMarkPath(dir),
+      },
       publish: () => {},
       instanceId: "gw_restore",
       log,
-      onFatal: () => {},
+      process: { onFatal: () => {} },
     });
     return { waiting, problem: undefined };
   } catch (error) {

@@ -19,9 +19,9 @@ const sentInput = z.object({ text: z.string(), channel: z.string().optional(), c
 function sentBy(
   { text, channel, chat }: z.infer<typeof sentInput>,
   context: ToolContext,
-): Parameters<ToolContext["send"]>[0] {
-  const to = { channel: channel ?? context.channel, chatId: chat ?? context.chatId };
-  const isOwn = to.channel === context.channel && to.chatId === context.chatId;
+): Parameters<ToolContext["chat"]["send"]>[0] {
+  const to = { channel: channel ?? context.chat.channel, chatId: chat ?? context.chat.chatId };
+  const isOwn = to.channel === context.chat.channel && to.chatId === context.chat.chatId;
   return { content: text, attachments: [], to: isOwn ? undefined : to };
 }
 
@@ -44,14 +44,14 @@ export function playTools({ events }: RecordedTurn, playhead: Playhead): Toolbox
     // Calls of one answer run side by side when all of them only read.
     find: (name) => stub(name, sideBySide.has(playhead.iteration) ? "read" : "write", originOf(events, name)),
     async run(name, input, context) {
-      const recorded = results.get(context.toolCallId)?.shift();
-      if (recorded === undefined) throw new Error(`The record has no result of ${name} (${context.toolCallId})`);
+      const recorded = results.get(context.call.toolCallId)?.shift();
+      if (recorded === undefined) throw new Error(`The record has no result of ${name} (${context.call.toolCallId})`);
       const { result } = recorded;
       if (sideBySide.has(playhead.iteration)) await itsTurn(recorded);
       // What it sent is worked out from the input alone.
-      if (name === "message" && !result.isError) await context.send(sentBy(sentInput.parse(input), context));
+      if (name === "message" && !result.isError) await context.chat.send(sentBy(sentInput.parse(input), context));
       // Its change is worked out from the plan and the input alone.
-      if (name === "plan" && !result.isError) context.changePlan(planInput.parse(input));
+      if (name === "plan" && !result.isError) context.agent.changePlan(planInput.parse(input));
       return result;
     },
   };

@@ -53,7 +53,7 @@ export async function replayTurn(turn: RecordedTurn): Promise<readonly StoredEve
         instanceId: "replay",
         log: silentLog,
         publish: bus.asProducer().emit,
-        sessionLogPath: (key) => files.logPath(key),
+        logs: { pathOf: (key) => files.logPath(key) },
       }),
     );
     const sessions = releases.use(

@@ -46,7 +46,7 @@ export async function loadSession(ports: LoadPorts, session: MutableSession): Pr
   for (const event of session.early ?? []) if (event.seq > session.document.lastSequence) lost.see(event);
   await compareDocument(ports, session, lost);
   // Later one that a tool has written would pass for it.
-  if (!session.hasToolRun) await takeOverPlan(ports, session);
+  if (!session.logged.hasToolRun) await takeOverPlan(ports, session);
   for (const event of session.early ?? []) if (event.seq > session.document.lastSequence) apply(session, event);
   session.early = undefined;
 }
@@ -54,13 +54,14 @@ export async function loadSession(ports: LoadPorts, session: MutableSession): Pr
 /** Writes what the session has come to where reading its log would take long. It can be made again: nobody fails for it. */
 export async function keepFolds({ files, log }: LoadPorts, session: MutableSession): Promise<void> {
   const { lastSequence: seq } = session.document;
-  if (seq - session.foldedSeq < Math.max(foldEvents, seq * foldPart)) return;
+  if (seq - session.logged.foldedSeq < Math.max(foldEvents, seq * foldPart)) return;
   const folds = foldsOf(session);
   if (folds === undefined) return;
   try {
-    const { key, lastEventId: eventId } = session;
+    const { key, logged } = session;
+    const { lastEventId: eventId } = logged;
     await writeFolds(files.kept(key), { key, seq, eventId }, folds);
-    session.foldedSeq = seq;
+    session.logged.foldedSeq = seq;
   } catch (error) {
     log.warn(`The folds of ${session.key} could not be written: ${messageOf(error)}`, { session: session.key });
   }
@@ -76,9 +77,9 @@ async function openPage({ engine, files, packed }: LoadPorts, session: MutableSe
   const [last, ...later] = events;
   if (last?.seq !== seq || last.event_id !== eventId) return await engine.events(key, { afterSeq: 0, limit: pageSize });
   restoreFolds(session, found.folds);
-  session.foldedSeq = found.foldedSeq;
-  session.isCompared = true;
-  session.lastEventId = eventId;
+  session.logged.foldedSeq = found.foldedSeq;
+  session.logged.isCompared = true;
+  session.logged.lastEventId = eventId;
   return { events: later, hasMore };
 }
 
@@ -87,14 +88,14 @@ async function compareDocument(ports: LoadPorts, session: MutableSession, lost: 
   const path = ports.files.documentPath(session.key);
   const messages = (): readonly DocumentMessage[] => session.document.toDocument().messages;
   const lastSequence = Math.max(session.document.lastSequence, session.early?.at(-1)?.seq ?? 0);
-  if (session.hasImport && lost.gaps.length === 0) return;
+  if (session.logged.hasImport && lost.gaps.length === 0) return;
   // It was compared when the folds were made, and is still one that we have written.
-  const shown = session.isCompared && lost.gaps.length === 0 ? shownSequence(path) : 0;
+  const shown = session.logged.isCompared && lost.gaps.length === 0 ? shownSequence(path) : 0;
   if (shown > 0 && shown <= lastSequence) return;
   const reading = await readDocument(path);
   await restoreMessages(ports, { key: session.key, lastSequence, messages }, lost, reading);
   const stored = { key: session.key, lastSequence: session.document.lastSequence };
-  if (!session.hasImport) await takeOverDocument(ports, stored, ports.now(), reading);
+  if (!session.logged.hasImport) await takeOverDocument(ports, stored, ports.now(), reading);
 }
 
 /** A plan that the Go maxclaw left behind, where the log tells of none. */

@@ -41,6 +41,18 @@ export interface ResidentSession {
   readonly plan: PlanTrail;
 }
 
+/** What the store knows of a session's log. */
+export interface LoggedFacts {
+  /** An older history was taken over. */
+  hasImport: boolean;
+  hasToolRun: boolean;
+  lastEventId: string;
+  /** The file of its folds shows it up to here; 0 when there is none. */
+  foldedSeq: number;
+  /** Its document was compared with its log when its folds were made. */
+  isCompared: boolean;
+}
+
 /** The same for the store, which keeps it up to date. */
 export interface MutableSession extends ResidentSession {
   agentState: AgentState;
@@ -52,14 +64,7 @@ export interface MutableSession extends ResidentSession {
   changed: boolean;
   /** Its document waits to be written: what happens meanwhile will be in it. */
   isQueued: boolean;
-  /** An older history was taken over. */
-  hasImport: boolean;
-  hasToolRun: boolean;
-  /** The file of its folds shows it up to here; 0 when there is none. */
-  foldedSeq: number;
-  lastEventId: string;
-  /** Its document was compared with its log when its folds were made. */
-  isCompared: boolean;
+  readonly logged: LoggedFacts;
   /** About how much memory it takes. */
   bytes: number;
   readonly pace: DocumentPace;
@@ -84,11 +89,7 @@ export function newSession(key: string): MutableSession {
     early: [],
     changed: false,
     isQueued: false,
-    hasImport: false,
-    hasToolRun: false,
-    foldedSeq: 0,
-    lastEventId: "",
-    isCompared: false,
+    logged: { hasImport: false, hasToolRun: false, lastEventId: "", foldedSeq: 0, isCompared: false },
     bytes: restBytes,
     pace: new DocumentPace(),
     usedAt: Date.now(),
@@ -112,9 +113,9 @@ const keptTexts: ReadonlySet<string> = new Set([
 /** Takes one stored event into everything that is kept of the session. */
 export function apply(session: MutableSession, event: StoredEvent): void {
   if (session.firstSequence === 0) session.firstSequence = event.seq;
-  session.lastEventId = event.event_id;
-  session.hasImport ||= event.type === "session_history_changed" && event.payload.kind === "import";
-  session.hasToolRun ||= event.type === "tool_execution_start";
+  session.logged.lastEventId = event.event_id;
+  session.logged.hasImport ||= event.type === "session_history_changed" && event.payload.kind === "import";
+  session.logged.hasToolRun ||= event.type === "tool_execution_start";
   if (keptTexts.has(event.type)) session.bytes += entryBytes + sizeOf(event.payload);
   session.history.apply(event);
   session.document.apply(event);

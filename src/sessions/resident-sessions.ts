@@ -5,9 +5,11 @@ const defaultBytes = 32 * 1024 * 1024;
 /** Whoever has just used a session may use it again at once. */
 const restMs = 5000;
 
-export interface ResidentLimits {
-  readonly maxResident?: number | undefined;
-  readonly maxResidentBytes?: number | undefined;
+export interface MemoryLimits {
+  /** Sessions at rest leave memory beyond this number. Default 1000. */
+  readonly maxSessions?: number | undefined;
+  /** And beyond so many bytes, by estimate. Default 32 MB. */
+  readonly maxBytes?: number | undefined;
 }
 
 interface Resident {
@@ -21,9 +23,9 @@ export class ResidentSessions {
   readonly #maxCount: number;
   readonly #maxBytes: number;
 
-  constructor({ maxResident = defaultCount, maxResidentBytes = defaultBytes }: ResidentLimits) {
-    this.#maxCount = maxResident;
-    this.#maxBytes = maxResidentBytes;
+  constructor({ maxSessions = defaultCount, maxBytes = defaultBytes }: MemoryLimits = {}) {
+    this.#maxCount = maxSessions;
+    this.#maxBytes = maxBytes;
   }
 
   find(key: string): Resident | undefined {

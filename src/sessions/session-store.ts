@@ -17,7 +17,7 @@ import { SessionList, type SessionPage, type SessionsWanted } from "./list/sessi
 import { keepFolds, type LoadPorts, loadSession } from "./load-session.js";
 import { removeFolders } from "./remove-folders.js";
 import { apply, type MutableSession, newSession, type ResidentSession, toStored } from "./resident-session.js";
-import { ResidentSessions } from "./resident-sessions.js";
+import { type MemoryLimits, ResidentSessions } from "./resident-sessions.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
 import { SessionRepository, type StoredSession } from "./session-repository.js";
 import { createFileStorage } from "./storage/file.js";
@@ -40,10 +40,7 @@ export interface SessionStoreOptions {
   readonly storageId?: string | undefined;
   /** Documents are written this long after a session's last change, large ones later. Default 1000. */
   readonly quietMs?: number;
-  /** Sessions at rest leave memory beyond this number. Default 1000. */
-  readonly maxResident?: number;
-  /** And beyond so many bytes, by estimate. Default 32 MB. */
-  readonly maxResidentBytes?: number;
+  readonly memory?: MemoryLimits | undefined;
   readonly now?: () => Date;
   /** Throws when another process may write the documents too. */
   readonly assertHeld?: (() => void) | undefined;
@@ -72,7 +69,7 @@ export class SessionStore implements AsyncDisposable {
 
   constructor(options: SessionStoreOptions) {
     this.#options = options;
-    this.#sessions = new ResidentSessions(options);
+    this.#sessions = new ResidentSessions(options.memory);
     const { files, engine, log, now = () => new Date() } = options;
     this.#loading = { files, engine, log, now, packed: new PackedSessions() };
     this.#storage = options.storage ?? createFileStorage(files, log);

@@ -13,15 +13,15 @@ import type { ToolContext } from "./tool.js";
 export async function keepFile(
   name: string,
   data: string | Uint8Array,
-  context: Pick<ToolContext, "folder" | "wrote" | "whyFull">,
+  context: Pick<ToolContext, "folder" | "files">,
 ): Promise<string> {
-  const full = await context.whyFull();
+  const full = await context.files.whyFull();
   if (full !== undefined) throw Object.assign(new Error(`This chat's folder ${full}.`), { code: "EDQUOT" });
   const kept = keptFolderOf(context.folder);
   const root = await resolveReal(kept);
   if (!root.ok) throw new PathChangedError(kept);
   const file = path.join(root.path, name);
   await writeReal(file, data, { mode: 0o600, folderMode: 0o700 });
-  await context.wrote(file);
+  await context.files.wrote(file);
   return file;
 }

@@ -29,7 +29,7 @@ export async function cutResult(
   } catch (error) {
     log.warn("the rest of a tool result could not be kept", {
       tool: name,
-      turnId: context.turnId,
+      turnId: context.call.turnId,
       error: messageOf(error),
     });
     return { ...result, text: `${shown}\n\n[Cut here: ${total}. The rest could not be kept.]` };
@@ -41,7 +41,7 @@ export async function keepWhole(
   name: string,
   text: string,
   isOutside: boolean,
-  context: Pick<ToolContext, "folder" | "toolCallId" | "wrote" | "whyFull">,
+  context: Pick<ToolContext, "folder" | "call" | "files">,
 ): Promise<string | undefined> {
   return await keep(name, text, isOutside, context).catch(() => undefined);
 }
@@ -50,10 +50,13 @@ async function keep(
   name: string,
   text: string,
   isOutside: boolean,
-  context: Pick<ToolContext, "folder" | "toolCallId" | "wrote" | "whyFull">,
+  context: Pick<ToolContext, "folder" | "call" | "files">,
 ): Promise<string> {
   // What others wrote stays marked as such when it is read again.
-  const file = path.join(isOutside ? outsideResults : "tool-results", `${name}-${safeName(context.toolCallId)}.txt`);
+  const file = path.join(
+    isOutside ? outsideResults : "tool-results",
+    `${name}-${safeName(context.call.toolCallId)}.txt`,
+  );
   return await keepFile(file, text, context);
 }
 

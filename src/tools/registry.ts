@@ -106,7 +106,7 @@ export function createToolRegistry(
       log.error("a tool failed unexpectedly", {
         tool: name,
         sessionKey: context.sessionKey,
-        turnId: context.turnId,
+        turnId: context.call.turnId,
         error,
       });
       return failed(`${name} failed unexpectedly: ${cutText(messageOf(error), 300)}`, `${name} failed`);

@@ -118,31 +118,18 @@ export interface ToolRun {
   end(): Promise<void>;
 }
 
-/** Where and for whom a tool call runs. A tool never takes its chat from the model. */
-export interface ToolContext {
-  readonly sessionKey: string;
-  readonly channel: string;
-  readonly chatId: string;
-  readonly thread?: string | undefined;
-  readonly senderId: string;
+/** Which call of which turn it is. */
+export interface ToolCallIds {
   readonly turnId: string;
   readonly toolCallId: string;
   /** A sub-agent's turn: nobody in the chat sees what it says. */
   readonly isSubAgent: boolean;
-  /** The session's own folder, or that of the chat that a sub-agent works for: relative paths start here. May not exist yet. */
-  readonly folder: string;
-  /** Where the session's first command begins, if who made the session named a place. */
-  readonly cwd?: string | undefined;
-  /** The workspace: readable. */
-  readonly workspace: string;
-  /** Aborts when the turn is stopped: a tool that has started processes then ends their whole group. */
-  readonly signal: AbortSignal;
-  /**
-   * Asks policy, and a person where policy says so: `undefined` when allowed, else one sentence for the model that says
-   * why not. A tool asks for all that it is about to do before it does the first thing, because a call whose question
-   * is open is begun again after a crash; and its own time limits begin afterwards, for a person may take hours.
-   */
-  readonly permit: (access: ToolAccess) => Promise<string | undefined>;
+}
+
+/** What policy says of the call, beside {@link ToolContext.permit}. */
+export interface ToolPermissions {
+  /** Whether policy allows this without asking anybody. */
+  readonly allows: (access: ToolAccess) => boolean;
   /**
    * Whether `permit` has allowed this in the same call because of a rule, or because a person once said "always": then
    * nobody looks at it now, and what earlier commands have left behind must have no say in it.
@@ -150,34 +137,11 @@ export interface ToolContext {
   readonly allowedByRule: (access: ToolAccess) => boolean;
   /** Whether `permit` has allowed this in the same call because a person said yes to it now. */
   readonly allowedByPerson: (access: ToolAccess) => boolean;
-  /** Asks a person and waits. `withdrawn`: nobody wants the answer any more; the call then goes on with its reason thrown. */
-  readonly ask: (question: ToolQuestion, withdrawn?: AbortSignal) => Promise<ToolAnswer>;
-  /** Where those parts of the context came from that others wrote, at this moment. */
-  readonly outside: () => readonly string[];
-  /** Why no more files may be kept for this session, as the end of a sentence; undefined while there is room. */
-  readonly whyFull: () => Promise<string | undefined>;
-  /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
-  readonly outsideOf: (path: string, of?: "content" | "name") => Promise<string | undefined>;
-  /**
-   * To be told of each file that a tool has written, by its absolute and resolved path, before the call ends: what the
-   * context holds of others may stand in it now.
-   */
-  readonly wrote: (path: string) => Promise<void>;
-  /** Says of files that came with messages which are the own ones of whom the turn is for. */
-  readonly ownUploads: () => Promise<(path: string) => boolean>;
-  /** Says which files commands must not see, by absolute path; also those that others get a say in while one runs. */
-  readonly hiddenFiles: () => Promise<(path: string) => boolean>;
-  /**
-   * To be called, and waited for, before a command starts that can write in the session's folder. `sees`: what others
-   * have a say in it by, beside the conversation and the files of the folder.
-   */
-  readonly startRun: (sees: readonly string[]) => Promise<ToolRun>;
-  /** Whether policy allows this without asking anybody. */
-  readonly allows: (access: ToolAccess) => boolean;
-  /** Whether files came with messages of this conversation. */
-  readonly receivedHere: () => boolean;
-  /** Whether this web address, as a whole, came from people or from outside: then the model did not make it up. */
-  readonly knowsAddress: (url: string) => boolean;
+}
+
+/** The chat of the turn, who wrote there, and what reaches it ahead of the answer. */
+export interface ToolCallChat extends ToolChat {
+  readonly senderId: string;
   /**
    * Shows a text and files at once, ahead of the answer: in the turn's chat, or in another one. Resolves with the number
    * of messages once they are durable: 0 where people read the session's events themselves, and find the text there. A
@@ -201,11 +165,85 @@ export interface ToolContext {
     /** Stands with it. */
     readonly content?: string | undefined;
   }) => Promise<ToolArtifact>;
+}
+
+/** The files that the call may meet. Paths are absolute and resolved. */
+export interface ToolFiles {
+  /** The workspace: readable. */
+  readonly workspace: string;
+  /** Why no more files may be kept for this session, as the end of a sentence; undefined while there is room. */
+  readonly whyFull: () => Promise<string | undefined>;
+  /** Where a file's content came from when others wrote it. */
+  readonly outsideOf: (path: string, of?: "content" | "name") => Promise<string | undefined>;
+  /**
+   * To be told of each file that a tool has written, before the call ends: what the context holds of others may stand in
+   * it now.
+   */
+  readonly wrote: (path: string) => Promise<void>;
+  /** Says of files that came with messages which are the own ones of whom the turn is for. */
+  readonly ownUploads: () => Promise<(path: string) => boolean>;
+}
+
+/** For tools that run commands. */
+export interface ToolCommands {
+  /** Where the session's first command begins, if who made the session named a place. */
+  readonly cwd?: string | undefined;
+  /** Says which files commands must not see, by absolute path; also those that others get a say in while one runs. */
+  readonly hiddenFiles: () => Promise<(path: string) => boolean>;
+  /**
+   * To be called, and waited for, before a command starts that can write in the session's folder. `sees`: what others
+   * have a say in it by, beside the conversation and the files of the folder.
+   */
+  readonly startRun: (sees: readonly string[]) => Promise<ToolRun>;
+}
+
+/** What the conversation holds of people and of others. */
+export interface ToolConversation {
+  /** Where those parts of the context came from that others wrote, at this moment. */
+  readonly outside: () => readonly string[];
+  /** Whether files came with messages of this conversation. */
+  readonly receivedHere: () => boolean;
+  /** Whether this web address, as a whole, came from people or from outside: then the model did not make it up. */
+  readonly knowsAddress: (url: string) => boolean;
+}
+
+/** What the agent can do beside its tools. */
+export interface ToolAgent {
   readonly tasks: ToolTasks;
   /** The text of a skill by name, or undefined. */
   readonly readSkill: (name: string) => Promise<string | undefined>;
   /** Changes the session's plan. The change is stored together with the call's result, or not at all. */
   readonly changePlan: (request: PlanRequest) => ToolResult;
+}
+
+/** Where and for whom a tool call runs. A tool never takes its chat from the model. */
+export interface ToolContext {
+  readonly sessionKey: string;
+  /** The session's own folder, or that of the chat that a sub-agent works for: relative paths start here. May not exist yet. */
+  readonly folder: string;
+  /** Aborts when the turn is stopped: a tool that has started processes then ends their whole group. */
+  readonly signal: AbortSignal;
+  /**
+   * Asks policy, and a person where policy says so: `undefined` when allowed, else one sentence for the model that says
+   * why not. A tool asks for all that it is about to do before it does the first thing, because a call whose question
+   * is open is begun again after a crash; and its own time limits begin afterwards, for a person may take hours.
+   */
+  readonly permit: (access: ToolAccess) => Promise<string | undefined>;
+  /** Asks a person and waits. `withdrawn`: nobody wants the answer any more; the call then goes on with its reason thrown. */
+  readonly ask: (question: ToolQuestion, withdrawn?: AbortSignal) => Promise<ToolAnswer>;
+  readonly call: ToolCallIds;
+  /** Beside `permit`: what is allowed without a question, and by whom it was. */
+  readonly permissions: ToolPermissions;
+  /** Where the turn's message came from, and what is shown there. */
+  readonly chat: ToolCallChat;
+  /** What a tool that reads or writes files looks up and reports. */
+  readonly files: ToolFiles;
+  /** The same for one that runs commands. */
+  readonly commands: ToolCommands;
+  /** What came from outside into the model's sight. */
+  readonly conversation: ToolConversation;
+  /** Sub-agents, skills and the plan. */
+  readonly agent: ToolAgent;
 }
 
 /** Failure is data: the model reads the text and goes on. */

@@ -84,7 +84,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const door =
     openDoor && releases.use(await openDoor({ api, logEvent: core.logEvent, signal: stopping.signal }), "HTTP server");
   const address = door?.address ?? "";
-  core.setAddress(address);
+  core.process.setAddress(address);
   const commands = chatCommands(core, assistant, api, schedule);
   const hands = { tools: tools.tools, source: mcp.tools, commands, artifacts, tasks, onModelAnswered };
   const lanes = new Lanes(options, core, assistant, status, hands);
@@ -110,7 +110,7 @@ async function withExtensions(options: GatewayOptions, releases: Releases): Prom
   return await loadExtensions(options, releases);
 }
 
-function openArtifacts({ log }: GatewayOptions, { files, whyFull }: Core): Artifacts {
+function openArtifacts({ log }: GatewayOptions, { folders: { files, whyFull } }: Core): Artifacts {
   return createArtifacts({ keptOf: (key) => files.kept(rootKeyOf(key)), whyFull, folderOf: files.folder, log });
 }
 

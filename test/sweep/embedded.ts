@@ -19,8 +19,7 @@ export interface EngineUnderTest {
 export const openEngine: EngineUnderTest["openEngine"] = (options) =>
   openEmbeddedEngine({
     ...options,
-    segmentBytes: 24_000,
-    sealAtLeast: 4,
+    journal: { segmentBytes: 24_000, sealAtLeast: 4 },
     quietMs: 3,
     limits: { suspectMs: 200 },
   });

@@ -24,9 +24,7 @@ export interface ApprovalScope {
  * What a call's {@link ToolContext.permit} is: policy decides, a person where policy says so. What was allowed once is
  * not asked again within the same call.
  */
-export function createPermit(
-  scope: ApprovalScope,
-): Pick<ToolContext, "permit" | "allowedByRule" | "allowedByPerson" | "allows"> {
+export function createPermit(scope: ApprovalScope): Pick<ToolContext, "permit" | "permissions"> {
   const allowed = new Set<string>();
   const unseen = new Set<string>();
   const earlier: ToolAccess[] = [];
@@ -69,9 +67,11 @@ export function createPermit(
   };
   return {
     permit,
-    allowedByRule: (access) => unseen.has(JSON.stringify(access)),
-    allowedByPerson: (access) => allowed.has(JSON.stringify(access)),
-    allows: (access) => scope.policy.decide(planned(access)).verdict === "allow",
+    permissions: {
+      allows: (access) => scope.policy.decide(planned(access)).verdict === "allow",
+      allowedByRule: (access) => unseen.has(JSON.stringify(access)),
+      allowedByPerson: (access) => allowed.has(JSON.stringify(access)),
+    },
   };
 }
 

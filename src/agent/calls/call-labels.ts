@@ -73,7 +73,7 @@ export class CallLabels {
     await writing.end();
   }
 
-  startRun(sees: readonly string[]): ReturnType<ToolContext["startRun"]> {
+  startRun(sees: readonly string[]): ReturnType<ToolContext["commands"]["startRun"]> {
     const { labels, folder, outside, planOutside } = this.#options;
     const plan = planOutside();
     return labels.startRun([...sees, ...outside(), ...(plan === undefined ? [] : ["the plan"])], folder);

@@ -3,7 +3,7 @@ import type { Work } from "../../engine/engine.js";
 import type { Payload } from "../../events/catalogue.js";
 import { noUsage } from "../../events/content.js";
 import type { EventDraft } from "../../events/event.js";
-import type { ToolArtifact, ToolContext } from "../../tools/tool.js";
+import type { ToolArtifact, ToolCallChat } from "../../tools/tool.js";
 import { derivedId } from "../../util/ids.js";
 import type { AgentPorts } from "../ports.js";
 import { queuedReplies } from "../turn/own-words.js";
@@ -24,14 +24,14 @@ interface OutgoingScope {
  * What a call shows to people: durable together with the events that tell of it, before the call goes on. All ids come
  * of the execution's, so that the engine knows what a call that runs again has sent already.
  */
-export function createOutgoing(scope: OutgoingScope): Pick<ToolContext, "send" | "artifact"> {
+export function createOutgoing(scope: OutgoingScope): Pick<ToolCallChat, "send" | "artifact"> {
   const { executionId, log, message, ports } = scope;
   let sends = 0;
   let artifacts = 0;
 
   const worksOf = (
     content: string,
-    more: Partial<Parameters<ToolContext["send"]>[0]>,
+    more: Partial<Parameters<ToolCallChat["send"]>[0]>,
   ): { readonly replyId: string; readonly works: readonly Work<"outbound">[] } => {
     sends += 1;
     const replyId = `${executionId}-n${sends}`;

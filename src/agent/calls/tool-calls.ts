@@ -3,7 +3,7 @@ import type { ToolUsePart } from "../../events/content.js";
 import type { EventDraft } from "../../events/event.js";
 import type { PlanState, PlanUpdate } from "../../events/folds/plan.js";
 import type { Machines } from "../../events/machines/run-machines.js";
-import type { Tool, ToolContext, ToolResult } from "../../tools/tool.js";
+import type { Tool, ToolCallChat, ToolContext, ToolResult } from "../../tools/tool.js";
 import { InOrder } from "../../util/async/in-order.js";
 import { newId } from "../../util/ids.js";
 import { namesOf } from "../../util/text/untrusted.js";
@@ -42,8 +42,8 @@ export interface SessionSight {
   /** Where those parts of the context came from that others wrote. */
   readonly outside: () => readonly string[];
   readonly plan: () => PlanState | undefined;
-  readonly knowsAddress: ToolContext["knowsAddress"];
-  readonly receivedHere: ToolContext["receivedHere"];
+  readonly knowsAddress: ToolContext["conversation"]["knowsAddress"];
+  readonly receivedHere: ToolContext["conversation"]["receivedHere"];
   readonly cwd: string | undefined;
 }
 
@@ -152,7 +152,7 @@ async function run(pending: PendingCall, executionId: string, scope: ToolCallSco
 }
 
 /** Works out what becomes of the plan, and leaves it in `updates` to be written together with the call's end. */
-function planChanger(scope: ToolCallScope, updates: PlanUpdate[]): ToolContext["changePlan"] {
+function planChanger(scope: ToolCallScope, updates: PlanUpdate[]): ToolContext["agent"]["changePlan"] {
   const { channel, senderId } = scope.message;
   return (request) => {
     const changed = changePlan(scope.sight.plan(), request, `${channel}:${senderId}`);
@@ -170,8 +170,8 @@ function planChanger(scope: ToolCallScope, updates: PlanUpdate[]): ToolContext["
 interface Aids {
   readonly executionId: string;
   readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly readSkill: ToolContext["readSkill"];
-  readonly changePlan: ToolContext["changePlan"];
+  readonly readSkill: ToolContext["agent"]["readSkill"];
+  readonly changePlan: ToolContext["agent"]["changePlan"];
 }
 
 async function runOnce({ call, startedAs }: PendingCall, scope: ToolCallScope, aids: Aids): Promise<ToolResult> {
@@ -227,69 +227,78 @@ function contextOf(
   aids: Aids,
   labels: CallLabels,
 ): ToolContext {
-  const { executionId, waiting, readSkill, changePlan } = aids;
+  const { waiting, readSkill, changePlan } = aids;
   const { ports, message, human, log } = scope;
   const { outside, receivedHere, cwd, knowsAddress } = scope.sight;
   const { signal } = scope.interruption;
   const folder = ports.files.folderOf(message.sessionKey);
-  const { permit, allowedByRule, allowedByPerson, allows } =
-    tool === undefined
-      ? {
-          permit: async () => undefined,
-          allowedByRule: () => false,
-          allowedByPerson: () => false,
-          allows: () => false,
-        }
-      : createPermit({
-          policy: ports.policy,
-          message,
-          human,
-          signal,
-          tool,
-          call,
-          folder,
-          outside,
-          isPlanning: isPlanning(scope),
-        });
+  const { permit, permissions } = permissionsOf(call, tool, scope, folder);
   return {
     sessionKey: message.sessionKey,
-    channel: message.channel,
-    chatId: message.chatId,
-    thread: message.thread,
-    senderId: message.senderId,
-    turnId: log.turnId,
-    toolCallId: call.id,
-    isSubAgent: message.taskId !== undefined,
     folder,
-    whyFull: () => ports.files.whyFull(folder),
-    workspace: ports.files.workspace,
     signal,
     permit: labels.permit((access) => waiting(() => permit(access))),
-    allowedByRule,
-    allowedByPerson,
     ask: (question, withdrawn) => waiting(() => askForTool(call, question, human, withdrawn)),
-    outsideOf: (path, of) => labels.outsideOf(path, of),
-    wrote: (path) => labels.wrote(path),
-    ownUploads: () => ownUploads(folder, message, ports),
-    hiddenFiles: () => ports.files.labels.hiddenFrom(folder),
-    startRun: (sees) => labels.startRun(sees),
-    allows,
-    outside,
-    receivedHere,
-    cwd,
-    knowsAddress,
-    ...createOutgoing({
-      ports,
-      message,
-      log,
-      executionId,
-      toolName: call.name,
-      copied: (from, to) => labels.copied(from, to),
-    }),
-    tasks: ports.tasks.of({ message, executionId, signal, outside, knowsAddress }),
-    readSkill,
-    changePlan,
+    call: { turnId: log.turnId, toolCallId: call.id, isSubAgent: message.taskId !== undefined },
+    permissions,
+    chat: chatOf(call, scope, aids, labels),
+    files: {
+      workspace: ports.files.workspace,
+      whyFull: () => ports.files.whyFull(folder),
+      outsideOf: (path, of) => labels.outsideOf(path, of),
+      wrote: (path) => labels.wrote(path),
+      ownUploads: () => ownUploads(folder, message, ports),
+    },
+    commands: {
+      cwd,
+      hiddenFiles: () => ports.files.labels.hiddenFrom(folder),
+      startRun: (sees) => labels.startRun(sees),
+    },
+    conversation: { outside, receivedHere, knowsAddress },
+    agent: {
+      tasks: ports.tasks.of({ message, executionId: aids.executionId, signal, outside, knowsAddress }),
+      readSkill,
+      changePlan,
+    },
   };
+}
+
+function permissionsOf(
+  call: ToolUsePart,
+  tool: Tool | undefined,
+  scope: ToolCallScope,
+  folder: string,
+): Pick<ToolContext, "permit" | "permissions"> {
+  const never = (): boolean => false;
+  if (tool === undefined)
+    return {
+      permit: async () => undefined,
+      permissions: { allows: never, allowedByRule: never, allowedByPerson: never },
+    };
+  const { ports, message, human, interruption, sight } = scope;
+  return createPermit({
+    policy: ports.policy,
+    message,
+    human,
+    signal: interruption.signal,
+    tool,
+    call,
+    folder,
+    outside: sight.outside,
+    isPlanning: isPlanning(scope),
+  });
+}
+
+function chatOf(
+  { name }: ToolUsePart,
+  { ports, message, log }: ToolCallScope,
+  { executionId }: Aids,
+  labels: CallLabels,
+): ToolCallChat {
+  const { channel, chatId, thread, senderId } = message;
+  const copied = (from: string, to: string): Promise<void> => labels.copied(from, to);
+  const outgoing = createOutgoing({ ports, message, log, executionId, toolName: name, copied });
+  return { channel, chatId, thread, senderId, ...outgoing };
 }
 
 function isPlanning({ sight }: ToolCallScope): boolean {

@@ -22,9 +22,10 @@ const maxFileBytes = 18 * 1024 * 1024;
 export function createEmailChannel(options: EmailOptions, context: ChannelContext): Channel {
   const records = context.records ?? createMemoryRecords();
   const known = createKnownMails(records, Date.now);
-  const positions = createPositions(accountOf(options), context, records);
-  const hourly = createHourlyCap(options.hourlyPerSender);
-  const send = createSend({ ...options, sendTimeoutMs: options.sendTimeoutMs ?? context.sendTimeoutMs }, known);
+  const positions = createPositions(accountOf(options.imap), context, records);
+  const hourly = createHourlyCap(options.receiving.hourlyPerSender);
+  const sending = { ...options.sending, timeoutMs: options.sending.timeoutMs ?? context.sendTimeoutMs };
+  const send = createSend({ ...options, sending }, known);
   const { log } = options;
   const openedAt = new Date();
 

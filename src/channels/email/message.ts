@@ -45,7 +45,7 @@ export function toReceived(
     senderName: head.from?.name,
     chatType: "dm",
     addressed: true,
-    ...(options.session === "thread" ? { thread } : {}),
+    ...(options.receiving.session === "thread" ? { thread } : {}),
     content:
       damage === undefined
         ? content
@@ -109,8 +109,8 @@ function outsideOf(
   return damage?.isGuess === true ? "a damaged mail" : undefined;
 }
 
-function ownAddresses({ fromAddress, imapUsername }: EmailOptions): readonly string[] {
-  return [fromAddress, imapUsername].flatMap(addressesIn);
+function ownAddresses({ fromAddress, imap }: EmailOptions): readonly string[] {
+  return [fromAddress, imap.username].flatMap(addressesIn);
 }
 
 function withoutTag(address: string): string {

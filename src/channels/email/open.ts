@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Logger } from "../../log.js";
 import type { OpenedPlatform, PlatformScope } from "../platform.js";
-import type { OAuthLogin } from "./auth/tokens.js";
+import type { OAuthLogin, Tokens } from "./auth/tokens.js";
 import type { EmailOptions } from "./options.js";
 import type { EmailSection } from "./section.js";
 
@@ -18,10 +18,10 @@ export async function openEmail(config: EmailSection, { home, context, log }: Pl
     import("./auth/tokens.js"),
   ]);
   const { login, ...options } = found;
-  const problems = options.verifySender === "off" ? [unverified] : [];
+  const problems = config.verifySender === "off" ? [unverified] : [];
   for (const problem of problems) log.warn(problem);
   const tokens = login === undefined ? undefined : createTokens(login, join(home, "email-auth.json"));
-  return { channel: createEmailChannel({ ...options, tokens }, context), problems, noted };
+  return { channel: createEmailChannel(withTokens(options, tokens), context), problems, noted };
 }
 
 /** Logs in at the mailbox's server once. @throws {ChannelError} */
@@ -36,15 +36,18 @@ export async function logIn(
   const { login, ...options } = found;
   const { createTokens } = await import("./auth/tokens.js");
   const tokens = login === undefined ? undefined : createTokens(login, join(scope.home, "email-auth.json"));
-  using connection = await openImap({ ...options, tokens }, signal);
+  using connection = await openImap(withTokens(options, tokens), signal);
   await connection.command((client) => client.noop());
+}
+
+function withTokens(options: EmailOptions, tokens: Tokens | undefined): EmailOptions {
+  return { ...options, access: { ...options.access, tokens } };
 }
 
 type FoundOptions = EmailOptions & { readonly login: OAuthLogin | undefined };
 
 function toOptions(config: EmailSection, home: string, log: Logger): FoundOptions | string {
-  const { enabled: _enabled, consentGranted, allowFrom: _allowFrom, oauth, ...rest } = config;
-  const { imapHost, smtpHost, imapUsername, imapPassword, accessToken, accessTokenFile, tlsCaFile } = rest;
+  const { consentGranted, oauth, imapHost, smtpHost, imapUsername, imapPassword, accessToken } = config;
   if (!consentGranted) return "consentGranted is false: set it to true to let this mailbox be read";
   if (imapHost === undefined || imapUsername === undefined) return "imapHost and imapUsername are needed";
   if (smtpHost === undefined) return "smtpHost is needed";
@@ -52,19 +55,34 @@ function toOptions(config: EmailSection, home: string, log: Logger): FoundOption
   if (!fromAddress.includes("@")) return "fromAddress is needed, as imapUsername is not an address";
   const login = toLogin(oauth);
   if (typeof login === "string") return login;
-  const hasToken = login !== undefined || accessToken !== undefined || accessTokenFile !== undefined;
+  const hasToken = login !== undefined || accessToken !== undefined || config.accessTokenFile !== undefined;
   if (imapPassword === undefined && !hasToken) return "imapPassword, oauth, accessToken or accessTokenFile is needed";
   const inHome = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : resolve(home, path);
+  const { verifySender, session, pollIntervalSeconds, markSeen, hourlyPerSender, authservId } = config;
+  const { autoReplyEnabled, sentMailbox, sentCopy } = config;
   return {
-    ...rest,
-    imapHost,
-    smtpHost,
-    imapUsername,
     fromAddress,
-    smtpUsername: rest.smtpUsername ?? (hasToken ? imapUsername : undefined),
-    accessTokenFile: inHome(accessTokenFile),
-    tlsCaFile: inHome(tlsCaFile),
+    imap: {
+      host: imapHost,
+      port: config.imapPort,
+      username: imapUsername,
+      password: imapPassword,
+      mailbox: config.imapMailbox,
+      useSSL: config.imapUseSSL,
+      useTLS: config.imapUseTLS,
+    },
+    smtp: {
+      host: smtpHost,
+      port: config.smtpPort,
+      username: config.smtpUsername ?? (hasToken ? imapUsername : undefined),
+      password: config.smtpPassword,
+      useSSL: config.smtpUseSSL,
+      useTLS: config.smtpUseTLS,
+    },
+    access: { accessToken, accessTokenFile: inHome(config.accessTokenFile), tlsCaFile: inHome(config.tlsCaFile) },
+    receiving: { verifySender, session, pollIntervalSeconds, markSeen, hourlyPerSender, authservId },
+    sending: { autoReplyEnabled, sentMailbox, sentCopy },
     login,
     log,
   };

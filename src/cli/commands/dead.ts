@@ -18,7 +18,7 @@ export function addDeadCommand(program: Command, version: string): void {
     .action(async ({ json }: JsonOption) => {
       const answer = await withClient(version, (client) => client.get("/api/dead"));
       if (json) return printJson(answer);
-      const { printDeadLetters } = await import("../text/dead.js");
+      const { printDeadLetters } = await import("../text/records/dead.js");
       printDeadLetters(answer);
     });
   dead
@@ -29,7 +29,7 @@ export function addDeadCommand(program: Command, version: string): void {
     .action(async (id: string, { json }: JsonOption) => {
       const answer = await withClient(version, (client) => client.get(pathOf(id)));
       if (json) return printJson(answer);
-      const { printDeadLetter } = await import("../text/dead.js");
+      const { printDeadLetter } = await import("../text/records/dead.js");
       printDeadLetter(answer);
     });
   dead

@@ -13,7 +13,7 @@ import { toStartFailure } from "./start-failure.js";
 /** Opens an engine on files that nobody else writes meanwhile. */
 export type OpenEngine = (options: EmbeddedEngineOptions) => Promise<Engine>;
 
-export interface HomeOptions extends Omit<EmbeddedEngineOptions, "assertHeld" | "isTakenOver"> {
+export interface HomeOptions extends Omit<EmbeddedEngineOptions, "lock"> {
   /** Holds the session logs and documents. */
   readonly sessionsDir: string;
   /** The session that the gateway itself writes to as long as it lives: its log is kept small. */
@@ -61,10 +61,10 @@ export async function openHome(options: HomeOptions): Promise<OpenedHome> {
     for (const lock of locks) lock.assertHeld();
   };
   const isTakenOver = locks.some(({ isFromLease }) => isFromLease);
-  const engine = releases.use(await openEngine({ ...engineOptions, assertHeld, isTakenOver }), "engine");
+  const engine = releases.use(await openEngine({ ...engineOptions, lock: { assertHeld, isTakenOver } }), "engine");
   const isEmbedded = engine instanceof EmbeddedEngine;
   if (isEmbedded)
-    releases.use(await keepLogSmall({ engine, key: ownKey, path: options.sessionLogPath(ownKey), log }), "own log");
+    releases.use(await keepLogSmall({ engine, key: ownKey, path: options.logs.pathOf(ownKey), log }), "own log");
   const parts = releases.move();
   return {
     engine,

@@ -19,18 +19,20 @@ const firstWindowMs = 4000;
  */
 export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
   const parts = await openParts(options);
+  const { home, instanceId, log, logs } = options;
   noteCrash(parts, options);
-  const engine = new EmbeddedEngine(parts, options);
+  const engine = new EmbeddedEngine(parts, { home, instanceId, log, sessionLogs: logs.all });
   for (const session of parts.records.sessions.all()) if (pendingOf(session).length > 0) parts.quiet.touch(session.key);
   return engine;
 }
 
 async function openParts(options: EmbeddedEngineOptions): Promise<Parts> {
   try {
-    const { sessionLogs, sessionLogPath: logPathOf, logsMark, isTakenOver } = options;
-    const known = { logPathOf, logsMark, isTakenOver, ...(sessionLogs === undefined ? {} : { logs: sessionLogs }) };
+    const { pathOf: logPathOf, all, mark: logsMark } = options.logs;
+    const { isTakenOver } = options.lock ?? {};
+    const known = { logPathOf, logsMark, isTakenOver, ...(all === undefined ? {} : { logs: all }) };
     const parts = createParts(options, await loadJournal(options.home, options.log, known));
-    await noteStart(parts, options.bootId ?? readBootId());
+    await noteStart(parts, options.process?.bootId ?? readBootId());
     return parts;
   } catch (error) {
     throw toStartFailure(journalFolder(options.home), error);

@@ -40,15 +40,15 @@ export interface Parts {
 export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJournal): Parts {
   const { log, limits = {}, now = Date.now, onBoundary: boundary = () => {} } = options;
   const { records } = loaded;
-  const onFatal = options.onFatal ?? ((error: Error) => stopProcess(error, log));
+  const onFatal = options.process?.onFatal ?? ((error: Error) => stopProcess(error, log));
   const journal: Journal = new Journal(loaded, {
     log,
-    assertHeld: options.assertHeld,
+    assertHeld: options.lock?.assertHeld,
     onFatal(error) {
       leases.close(error);
       onFatal(error);
     },
-    mark: new JournalMarks(options.home, options.logsMark, log),
+    mark: new JournalMarks(options.home, options.logs.mark, log),
     onWritable() {
       lanes.resume("inbound");
       lanes.resume("outbound");
@@ -81,16 +81,17 @@ function createFiles(
   options: EmbeddedEngineOptions,
   { records, journal, now, boundary }: Pick<Parts, "records" | "journal" | "now" | "boundary">,
 ): Pick<Parts, "logs" | "quiet" | "maintenance" | "writer"> {
-  const { log, instanceId, quietMs = 1000, forgetMs = 1000, segmentBytes = 8 * 1024 * 1024 } = options;
+  const { log, instanceId, quietMs = 1000 } = options;
+  const { forgetMs = 1000, segmentBytes = 8 * 1024 * 1024, sealAtLeast } = options.journal ?? {};
   const logs = new SessionLogs(records.sessions, {
-    pathOf: options.sessionLogPath,
+    pathOf: options.logs.pathOf,
     log,
     boundary,
     syncedPosition: () => journal.syncedPosition,
     assertAlone: () => journal.assertAlone(),
     inJournal: (sessionKey) => eventsInJournal(journal.syncedFile, sessionKey),
     knownLoss: (sessionKey) => knownLoss(records, sessionKey),
-    shownSeq: options.shownSeq ?? (() => 0),
+    shownSeq: options.logs.shownSeq ?? (() => 0),
     onDamage: (damage) => recordDamage({ records, writer, log, now }, damage),
   });
   const quiet = new QuietFlush(logs, records.sessions, quietMs, log);
@@ -104,7 +105,7 @@ function createFiles(
       writer.write([{ o: "sealed", files: [...files] }]);
       await journal.sync(false);
     },
-    sealAtLeast: options.sealAtLeast,
+    sealAtLeast,
   });
   const maintenance = new Maintenance({ journal, records, logs, quiet, seen, log, segmentBytes, forgetMs, boundary });
   const publisher = new Publisher(options.publish, log);

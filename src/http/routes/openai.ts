@@ -80,9 +80,9 @@ async function complete(x: Exchange): Promise<void> {
 
 /** Of the messages only those that count. @throws {RequestError} 400, 408, 413 */
 async function readConversation(x: Exchange): Promise<z.infer<typeof completionBody>> {
-  const reader = new ConversationReader(x.settings.maxBodyBytes);
-  const { requestTimeoutMs, uploadTimeoutMs } = x.settings;
-  const isLarge = Number(x.request.headers["content-length"] ?? 0) > x.settings.maxBodyBytes;
+  const reader = new ConversationReader(x.settings.limits.maxBodyBytes);
+  const { requestTimeoutMs, uploadTimeoutMs } = x.settings.timings;
+  const isLarge = Number(x.request.headers["content-length"] ?? 0) > x.settings.limits.maxBodyBytes;
   const limits = { maxBodyBytes: maxHistoryBytes, requestTimeoutMs: isLarge ? uploadTimeoutMs : requestTimeoutMs };
   await readChunks(x.request, limits, (chunk) => reader.take(chunk));
   const { rest, messages } = reader.end();

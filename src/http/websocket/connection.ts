@@ -91,7 +91,7 @@ class Connection {
       subscribe: (target, options) => this.#subscribe(target, { ...options, after: responded }),
       unsubscribe: (target) => this.#unsubscribe(target),
     };
-    const ms = settings.commandTimeoutMs;
+    const ms = settings.timings.commandTimeoutMs;
     const late = () => new RequestError(`No answer within ${ms} ms.`, { status: 504, code: "timeout" });
     this.#running++;
     try {
@@ -144,7 +144,7 @@ class Connection {
   /** The promise, if there is one, resolves when a slow reader has taken this frame: a replay waits for it. */
   #send(frame: Buffer): Promise<void> | undefined {
     const socket = this.#socket;
-    const { maxBufferedBytes } = this.#ports.settings;
+    const { maxBufferedBytes } = this.#ports.settings.limits;
     if (socket.readyState !== WebSocket.OPEN) return undefined;
     if (socket.bufferedAmount > maxBufferedBytes) {
       endConnection(socket, 1013, "reading too slowly: reconnect and catch up");
@@ -169,8 +169,8 @@ function keepAlive(socket: WebSocket, settings: HttpSettings): () => void {
   const pinging = setInterval(() => {
     if (socket.readyState !== WebSocket.OPEN || late !== undefined) return;
     socket.ping();
-    late = setTimeout(() => socket.terminate(), settings.pongTimeoutMs);
-  }, settings.pingIntervalMs);
+    late = setTimeout(() => socket.terminate(), settings.timings.pongTimeoutMs);
+  }, settings.timings.pingIntervalMs);
   socket.on("pong", () => {
     clearTimeout(late);
     late = undefined;

@@ -28,7 +28,7 @@ export function createWebSockets(
 ): WebSockets {
   const server = new WebSocketServer({
     noServer: true,
-    maxPayload: settings.maxBodyBytes,
+    maxPayload: settings.limits.maxBodyBytes,
     perMessageDeflate: false,
     clientTracking: true,
     // A browser wants one of the names it gave back, and the token is none to be said again.

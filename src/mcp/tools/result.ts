@@ -89,7 +89,7 @@ class FileKeeper {
     this.#count += 1;
     if (this.#count > maxFiles) return `[${what} left out: more than ${maxFiles} in one result]`;
     if (bytes.length > maxFileBytes) return `[${what} left out: larger than ${maxFileBytes / 1024 / 1024} MB]`;
-    const { toolCallId } = this.#context;
+    const { toolCallId } = this.#context.call;
     const call = toolCallId.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 80) || "call";
     const extension = extensions[mimeType.split(";", 1)[0]?.trim().toLowerCase() ?? ""] ?? "bin";
     const name = path.join(outsideResults, `${this.#tool}-${call}-${this.#count}.${extension}`);

@@ -25,7 +25,8 @@ export class PackedSessions {
 
   keep(session: MutableSession): void {
     const folds = foldsOf(session);
-    const { key, lastEventId: eventId, foldedSeq } = session;
+    const { key, logged } = session;
+    const { lastEventId: eventId, foldedSeq } = logged;
     if (folds === undefined || eventId === "") return;
     const bytes = deflateRawSync(serialize(folds), { level: 1 });
     this.#packed.set(key, { place: { key, seq: session.document.lastSequence, eventId }, foldedSeq, bytes });

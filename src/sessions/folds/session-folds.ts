@@ -15,8 +15,8 @@ export function foldsOf(session: MutableSession) {
     firstSequence: session.firstSequence,
     wanted: session.wanted,
     bytes: session.bytes,
-    hasImport: session.hasImport,
-    hasToolRun: session.hasToolRun,
+    hasImport: session.logged.hasImport,
+    hasToolRun: session.logged.hasToolRun,
   };
 }
 
@@ -34,6 +34,6 @@ export function restoreFolds(session: MutableSession, folds: SessionFolds): void
   session.firstSequence = folds.firstSequence;
   session.wanted = folds.wanted;
   session.bytes = folds.bytes;
-  session.hasImport = folds.hasImport;
-  session.hasToolRun = folds.hasToolRun;
+  session.logged.hasImport = folds.hasImport;
+  session.logged.hasToolRun = folds.hasToolRun;
 }

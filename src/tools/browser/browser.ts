@@ -7,7 +7,7 @@ import { sleep } from "../../util/async/sleep.js";
 import { within } from "../../util/async/within.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { keepFile } from "../keep-file.js";
-import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
+import { defineTool, failed, type Tool, type ToolContext, type ToolPermissions, type ToolResult } from "../tool.js";
 import { EgressError } from "../web/egress.js";
 import { toWebAddress } from "../web/request.js";
 import { visit } from "../web/web-fetch.js";
@@ -56,7 +56,7 @@ export function browserTool(browsers: Browsers): Tool {
 async function used(wish: Input, context: ToolContext, browsers: Browsers): Promise<ToolResult> {
   try {
     const address = wish.action === "navigate" ? toWebAddress((wish.url ?? "").trim()).href : undefined;
-    const refusal = address === undefined ? undefined : await context.permit(visit(address, context));
+    const refusal = address === undefined ? undefined : await context.permit(visit(address, context.conversation));
     if (refusal !== undefined) return failed(refusal, "the page was not opened");
     using held = await browsers.hold(context.sessionKey);
     return await untilAborted(act({ wish, address, context, held }), context.signal, held);
@@ -251,7 +251,7 @@ function originOf(url: string): string {
 }
 
 /** @throws {EgressError} where a redirect or a script has led to what a rule does not allow as such */
-function refuseToShow(page: Page, { allows }: ToolContext): void {
+function refuseToShow(page: Page, { allows }: ToolPermissions): void {
   const url = page.url();
   if (!/^https?:/.test(url) || permittedOrigins.get(page.context())?.has(originOf(url)) === true) return;
   if (allows({ kind: "network", url, sends: false })) return;
@@ -259,7 +259,7 @@ function refuseToShow(page: Page, { allows }: ToolContext): void {
 }
 
 async function shown(page: Page, context: ToolContext, what: string, limit = shortSnapshot): Promise<ToolResult> {
-  refuseToShow(page, context);
+  refuseToShow(page, context.permissions);
   const snapshot = await page.ariaSnapshot({ mode: "ai", timeout: actionMs });
   const title = await titleOf(page, 200);
   const cut = snapshot.length > limit ? "\n[cut here; snapshot shows all of it]" : "";
@@ -300,15 +300,15 @@ async function listTabs(context: BrowserContext): Promise<ToolResult> {
 
 /** A picture for the model to see and for the people in the chat. */
 async function screenshot(page: Page, ref: string | undefined, context: ToolContext): Promise<ToolResult> {
-  refuseToShow(page, context);
+  refuseToShow(page, context.permissions);
   const bytes =
     ref === undefined
       ? await page.screenshot({ timeout: actionMs })
       : await (await byRef(page, ref)).screenshot({ timeout: actionMs });
-  const filename = `screenshot-${context.toolCallId.replace(/[^\w-]/g, "_").slice(0, 80)}.png`;
+  const filename = `screenshot-${context.call.toolCallId.replace(/[^\w-]/g, "_").slice(0, 80)}.png`;
   const file = await keepFile(path.join(screenshotFiles, filename), bytes, context);
-  const given = await context.artifact({ path: file, filename });
-  const note = given.ok && given.isShown && !context.isSubAgent ? "" : " The person was not shown it.";
+  const given = await context.chat.artifact({ path: file, filename });
+  const note = given.ok && given.isShown && !context.call.isSubAgent ? "" : " The person was not shown it.";
   return {
     text: `[${file}: ${bytes.length} bytes]${note}`,
     isError: false,

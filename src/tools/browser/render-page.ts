@@ -12,13 +12,13 @@ const maxCharacters = 5_000_000;
 
 /** Reads pages in a browser of its own. Nothing of one page is left when the next one is read. */
 export function createRenderer(browsers: Browsers, key: string, timeoutMs: number): RenderPage {
-  return async (url, { signal, allows }) => {
+  return async (url, { signal, permissions }) => {
     using held = await browsers.hold(key);
     using scope = linked(signal, timeoutMs + settleMs);
     const context = await newContext(held);
     try {
       const page = await within(load(await context.newPage(), url, timeoutMs, held), { signal: scope.signal });
-      if (page.url !== url && !allows({ kind: "network", url: page.url, sends: false }))
+      if (page.url !== url && !permissions.allows({ kind: "network", url: page.url, sends: false }))
         throw new EgressError(`${url} leads to ${page.url}, which is not allowed as such; ask for that address.`);
       return page;
     } catch (error) {

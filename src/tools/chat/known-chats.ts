@@ -24,7 +24,7 @@ export function createKnownChats(ports: KnownChatsPorts): ChatDirectory {
     async find({ channel, chat }, context) {
       const wanted = toChat(channel, chat);
       // Policy refuses a guest, and which chats there are is none of their business.
-      if (!isOwner(context.channel, context.senderId)) return wanted;
+      if (!isOwner(context.chat.channel, context.chat.senderId)) return wanted;
       if (clientChannels.has(channel))
         return { problem: `You cannot write to people on ${channel}: they see the conversations that they open.` };
       if (!channels.has(channel)) {
@@ -40,7 +40,7 @@ export function createKnownChats(ports: KnownChatsPorts): ChatDirectory {
       };
     },
 
-    remember: (chat, text, { turnId, toolCallId, outside }) =>
+    remember: (chat, text, { call: { turnId, toolCallId }, conversation: { outside } }) =>
       // What it was composed under goes along.
       keepSaid(chat, { id: [turnId, toolCallId, text], text, outside: outside() }),
   };

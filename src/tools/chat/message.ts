@@ -31,12 +31,12 @@ export function messageTool(chats: ChatDirectory): Tool {
     async run({ text, channel, chat }, context) {
       if (text.trim() === "") return failed("The text is empty.");
       if (text.length > maxText) return failed(`A message has at most ${maxText} characters; send_file sends more.`);
-      const own = { channel: context.channel, chat: context.chatId };
+      const own = { channel: context.chat.channel, chat: context.chat.chatId };
       const wanted = { channel: channel ?? own.channel, chat: chat ?? own.chat };
       if (chat === undefined && wanted.channel !== own.channel)
         return failed(`Which chat of ${wanted.channel}? Name it.`);
       const isOwn = wanted.channel === own.channel && wanted.chat === own.chat;
-      if (isOwn && context.isSubAgent)
+      if (isOwn && context.call.isSubAgent)
         return failed("A sub-agent says nothing in its parent's chat: put it into your answer.");
       const to = isOwn ? undefined : await chats.find(wanted, context);
       if (to !== undefined && "problem" in to) return failed(to.problem);
@@ -45,7 +45,7 @@ export function messageTool(chats: ChatDirectory): Tool {
       if (refusal !== undefined) return failed(refusal);
       // First, so that whoever answers at once is understood.
       if (to !== undefined) await chats.remember(to, text, context);
-      await context.send({ content: text, attachments: [], to });
+      await context.chat.send({ content: text, attachments: [], to });
       const where = isOwn ? "here" : `to ${name}`;
       return { text: `Sent ${where}.`, isError: false, summary: `wrote ${where}` };
     },

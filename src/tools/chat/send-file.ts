@@ -20,17 +20,17 @@ export const sendFileTool = defineTool({
   origin: "builtin",
 
   async run({ path, text }, context) {
-    if (context.isSubAgent)
+    if (context.call.isSubAgent)
       return failed("A sub-agent gives nothing to people: name the file in your answer, your parent can give it.");
     if ((text?.length ?? 0) > maxText) return failed(`text: at most ${maxText} characters.`);
     const located = await locate(path, "read", context);
     if (!located.ok) return located.result;
     const { location } = located;
     if (!location.exists) return failed(`${location.shown} does not exist.`);
-    const own = { kind: "chat", chat: `${context.channel}:${context.chatId}`, isOwn: true } as const;
+    const own = { kind: "chat", chat: `${context.chat.channel}:${context.chat.chatId}`, isOwn: true } as const;
     const refusal = await context.permit(own);
     if (refusal !== undefined) return failed(refusal);
-    const sent = await context.artifact({ path: location.path, content: text, ...nameOf(location, context) });
+    const sent = await context.chat.artifact({ path: location.path, content: text, ...nameOf(location, context) });
     if (!sent.ok) return failed(`${location.shown} was not sent: ${sent.sentence}`, `${location.shown} was not sent`);
     const { filename } = sent.file;
     const which = location.note === undefined ? "" : `\n${location.note}`;

@@ -21,13 +21,13 @@ export interface BareGround {
 }
 
 export async function groundOf(
-  context: Pick<ToolContext, "folder" | "workspace" | "ownUploads" | "hiddenFiles">,
+  context: Pick<ToolContext, "folder" | "files" | "commands">,
   zones: BareGround["zones"],
   cwd = context.folder,
 ): Promise<BareGround> {
-  const { folder, workspace } = context;
-  const [isOwnUpload, isForeign] = await Promise.all([context.ownUploads(), context.hiddenFiles()]);
-  return { cwd, folder, workspace, zones, isOwnUpload, isForeign };
+  const { folder, files, commands } = context;
+  const [isOwnUpload, isForeign] = await Promise.all([files.ownUploads(), commands.hiddenFiles()]);
+  return { cwd, folder, workspace: files.workspace, zones, isOwnUpload, isForeign };
 }
 
 /**

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { receivedFiles } from "../../policy/locations/zones.js";
 import { receivedFilesOf } from "../files/received.js";
 import { keepWhole } from "../overflow.js";
-import { defineTool, failed, type Tool, type ToolContext, type ToolResult } from "../tool.js";
+import { defineTool, failed, type Tool, type ToolContext, type ToolConversation, type ToolResult } from "../tool.js";
 import { findBareSights, groundOf } from "./bare-sights.js";
 import type { Sandbox } from "./sandbox/find.js";
 import type { Finished } from "./terminal.js";
@@ -51,7 +51,7 @@ export function execTool(settings: ExecSettings): Tool {
       const isSandboxed = confinement !== undefined;
       if (isSandboxed && network && settings.network === "off")
         return failed("Commands have no network here (setting tools.exec.network).");
-      const terminal = await terminals.of(context.sessionKey, context.folder, context.cwd);
+      const terminal = await terminals.of(context.sessionKey, context.folder, context.commands.cwd);
       // A person may take longer to say yes than an unused terminal stays open.
       using _use = terminal.use();
       const access = {
@@ -63,13 +63,14 @@ export function execTool(settings: ExecSettings): Tool {
       } as const;
       const refusal = await context.permit(access);
       if (refusal !== undefined) return failed(refusal);
-      const isHidden = await context.hiddenFiles();
-      const mayRead = (target: string): boolean => !isHidden(target) && context.allows({ kind: "read", path: target });
-      const freshEnvironment = context.allowedByRule(access);
-      const received = wantsReceived(command, context);
-      const isOwnUpload = await context.ownUploads();
+      const isHidden = await context.commands.hiddenFiles();
+      const mayRead = (target: string): boolean =>
+        !isHidden(target) && context.permissions.allows({ kind: "read", path: target });
+      const freshEnvironment = context.permissions.allowedByRule(access);
+      const received = wantsReceived(command, context.conversation);
+      const isOwnUpload = await context.files.ownUploads();
       const { cwd } = terminal;
-      const isSeen = isSandboxed || context.allowedByPerson(access);
+      const isSeen = isSandboxed || context.permissions.allowedByPerson(access);
       const start = {
         sights: isSeen ? undefined : async () => findBareSights(command, await groundOf(context, terminals.zones, cwd)),
         confinement,
@@ -78,7 +79,7 @@ export function execTool(settings: ExecSettings): Tool {
         isOwnUpload,
         mayRead,
         freshEnvironment,
-        startRun: context.startRun,
+        startRun: context.commands.startRun,
       };
       if (background) {
         const started = await terminal.runInBackground(command, start, context.signal);
@@ -99,7 +100,7 @@ export function execTool(settings: ExecSettings): Tool {
  * Files that came with messages are shown in the conversation that they came in, and to commands that name their
  * folder: unless all of them are an owner's own, what commands print counts as written by others then.
  */
-function wantsReceived(command: string, { receivedHere }: ToolContext): "all" | "none" {
+function wantsReceived(command: string, { receivedHere }: ToolConversation): "all" | "none" {
   return command.includes(receivedFiles) || receivedHere() ? "all" : "none";
 }
 
@@ -130,7 +131,7 @@ async function resultOf(
     ...(code === undefined || code === 0 ? [] : await sentNotes(command, context)),
     ...(excess === undefined ? [] : [`this chat's folder ${excess}; until it holds less, commands can only delete`]),
   ];
-  const shown = await shorten(output, run.outside !== undefined, context);
+  const shown = await shorten(output, run.origins.outside !== undefined, context);
   const text = [shown || "(no output)", ...notes.map((note) => `[${note}]`)].join("\n");
   const isError = code !== 0;
   const ending = isLate ? " (time-out)" : code === 0 ? "" : ` (${code === undefined ? "killed" : `exit ${code}`})`;
@@ -138,7 +139,7 @@ async function resultOf(
     text,
     isError,
     summary: `ran ${shortOf(command)}${ending}`,
-    ...(run.outside === undefined ? {} : { outside: run.outside }),
+    ...(run.origins.outside === undefined ? {} : { outside: run.origins.outside }),
   };
 }
 

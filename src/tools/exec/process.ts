@@ -38,12 +38,12 @@ export function processTool(terminals: Terminals): Tool {
       switch (action) {
         case "read": {
           if (!run.output.hasNews() && run.end === undefined) await news(run, wait * 1000, context.signal);
-          await run.look();
+          await run.origins.look();
           const fresh = run.output.news().trimEnd();
           return {
             ...done([fresh, `[${lineOf(run)}]`].filter(Boolean).join("\n")),
             isWaiting: fresh === "" && run.end === undefined,
-            ...(run.outside === undefined ? {} : { outside: run.outside }),
+            ...(run.origins.outside === undefined ? {} : { outside: run.origins.outside }),
           };
         }
         case "write": {
@@ -54,9 +54,9 @@ export function processTool(terminals: Terminals): Tool {
           const refusal = await context.permit(access);
           if (refusal !== undefined) return failed(refusal);
           // Others have a say in what is typed, and so in all that comes of it.
-          const isSeen = isSandboxed || context.allowedByPerson(access);
+          const isSeen = isSandboxed || context.permissions.allowedByPerson(access);
           const sights = isSeen ? [] : await findTypedSights(text, await groundOf(context, terminals.zones));
-          await run.heard([...sights, ...context.outside()]);
+          await run.origins.heard([...sights, ...context.conversation.outside()]);
           return run.write(text) ? done(`Written to ${id}.`) : failed(`${id} has ended.`);
         }
         case "kill":

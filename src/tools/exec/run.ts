@@ -6,10 +6,10 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { settledWithin, within } from "../../util/async/within.js";
 import { newId } from "../../util/ids.js";
-import type { ToolRun } from "../tool.js";
 import { openLeash, runVariable } from "./leash.js";
 import type { Limits } from "./limits.js";
 import { Output } from "./output.js";
+import { RunOrigins } from "./run-origins.js";
 import { argsFd, type Confinement, filterFd, type Launch, type TempFolders } from "./sandbox/sandbox.js";
 import { leftFd, parseLeft, shellCommand, startFd } from "./shell.js";
 import type { View } from "./view/view.js";
@@ -38,10 +38,8 @@ export interface RunOptions {
   /** Can be written to. */
   readonly isInteractive: boolean;
   readonly limits: Limits;
-  /** What others have a say in it by; absent for what nobody else has to do with. */
-  readonly label?: ToolRun | undefined;
-  /** What others wrote of that which it can read at this moment, where that may change while it runs. */
-  readonly sights?: (() => Promise<readonly string[]>) | undefined;
+  /** Absent for what nobody else has to do with. */
+  readonly origins?: RunOrigins | undefined;
 }
 
 export interface RunEnd {
@@ -58,18 +56,13 @@ export interface Run {
   readonly output: Output;
   readonly isSandboxed: boolean;
   readonly hasNetwork: boolean;
-  /** What others may have had a hand in its output by; undefined when nobody could. */
-  readonly outside: string | undefined;
   /** Undefined while it runs. */
   readonly end: RunEnd | undefined;
   /** Why it was ended, when that was for what it did itself. */
   readonly fault: string | undefined;
   /** Resolves when it and everything that it has started is gone. */
   readonly ended: Promise<RunEnd>;
-  /** These have a say in it from now on. */
-  heard(sources: readonly string[]): Promise<void>;
-  /** Looks again at what it can read. To be waited for before its output is used. */
-  look(): Promise<void>;
+  readonly origins: RunOrigins;
   /** Kills all of it, at once. `fault`: what it is ended for. */
   kill(fault?: string): void;
   /** False when it has ended or takes no input. */
@@ -119,8 +112,7 @@ class LiveRun implements Run {
   readonly isSandboxed: boolean;
   readonly hasNetwork: boolean;
   readonly ended: Promise<RunEnd>;
-  readonly #label: ToolRun | undefined;
-  readonly #sights: RunOptions["sights"];
+  readonly origins: RunOrigins;
   #end: RunEnd | undefined;
   #isGone = false;
   #fault: string | undefined;
@@ -132,8 +124,7 @@ class LiveRun implements Run {
     this.command = command;
     this.isSandboxed = confined !== undefined;
     this.hasNetwork = network || !this.isSandboxed;
-    this.#label = options.label;
-    this.#sights = options.sights;
+    this.origins = options.origins ?? new RunOrigins();
     const launch = launchOf(options);
     const held = confined?.confinement.hasOwnProcesses === true ? undefined : openLeash(mark);
     const group = limits.open();
@@ -171,7 +162,7 @@ class LiveRun implements Run {
           within(left, { ms: lastOutputMs }).catch(() => undefined),
           settledWithin(read.done, { ms: lastOutputMs }),
           group?.remove(),
-          this.look(),
+          this.origins.look(),
         ]);
         read.stop();
         if (launch.scratchFile !== undefined) await rm(launch.scratchFile, { force: true }).catch(() => undefined);
@@ -193,20 +184,6 @@ class LiveRun implements Run {
 
   get fault(): string | undefined {
     return this.#fault;
-  }
-
-  get outside(): string | undefined {
-    return this.#label?.outside();
-  }
-
-  async heard(sources: readonly string[]): Promise<void> {
-    await this.#label?.add(sources);
-  }
-
-  async look(): Promise<void> {
-    // What cannot be looked at may be anybody's.
-    const sees = await this.#sights?.().catch(() => ["files that cannot be looked at"]);
-    await this.heard(sees ?? []).catch(() => undefined);
   }
 
   kill(fault?: string): void {

@@ -7,6 +7,7 @@ import type { ToolContext } from "../tool.js";
 import type { Limits } from "./limits.js";
 import { Quota, type QuotaLimits, type QuotaStart } from "./quota.js";
 import { type Run, sightsOf, startRun } from "./run.js";
+import { RunOrigins } from "./run-origins.js";
 import type { Confinement, TempFolders } from "./sandbox/sandbox.js";
 import { firstEnvironment } from "./shell.js";
 import type { Surveyor } from "./view/survey.js";
@@ -48,7 +49,7 @@ export interface StartOptions {
   readonly received: ViewOptions["received"];
   readonly isOwnUpload: ViewOptions["isOwnUpload"];
   readonly mayRead: ViewOptions["mayRead"];
-  readonly startRun: ToolContext["startRun"];
+  readonly startRun: ToolContext["commands"]["startRun"];
   /** Of a command without a sandbox that nobody was asked about: what others wrote of that which it can read. */
   readonly sights?: (() => Promise<readonly string[]>) | undefined;
   /**
@@ -125,7 +126,7 @@ export class Terminal {
 
   /** Others have had a say in what commands find here. */
   get isForeign(): boolean {
-    return this.#foreign !== undefined || [...this.#running].some(({ outside }) => outside !== undefined);
+    return this.#foreign !== undefined || [...this.#running].some(({ origins }) => origins.outside !== undefined);
   }
 
   /** Where the next command starts; undefined: in the session's own folder. */
@@ -294,8 +295,7 @@ export class Terminal {
     const run = await startRun(
       {
         command,
-        label: labelled,
-        sights,
+        origins: new RunOrigins(labelled, sights),
         cwd,
         environment: freshEnvironment ? "" : this.#environment,
         firstEnvironment: firstEnvironment({ home: folder, timeZone }),
@@ -313,9 +313,9 @@ export class Terminal {
       await labelled.end();
       throw error;
     });
-    this.#foreign ??= run.outside;
+    this.#foreign ??= run.origins.outside;
     void run.ended.then(async () => {
-      this.#foreign ??= run.outside;
+      this.#foreign ??= run.origins.outside;
       await labelled.end();
     });
     return run;

@@ -43,7 +43,7 @@ export const editFileTool = defineTool({
       const { ino, mtimeMs, size } = loaded.stats;
       if (now.ino !== ino || now.mtimeMs !== mtimeMs || now.size !== size) throw new PathChangedError(location.path);
       await writeReal(location.path, bytes);
-      await context.wrote(location.path);
+      await context.files.wrote(location.path);
     } catch (error) {
       return fileFailure(error, location.shown);
     }

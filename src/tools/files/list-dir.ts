@@ -36,7 +36,7 @@ export const listDirTool = defineTool({
       const notes = [
         ...(found.isCut ? [`[more than ${maxEntries} entries; list a folder below]`] : []),
         ...(location.note === undefined ? [] : [location.note]),
-        ...(isOwn ? [...(await keptNote(context)), `[workspace: ${context.workspace}]`] : []),
+        ...(isOwn ? [...(await keptNote(context)), `[workspace: ${context.files.workspace}]`] : []),
       ];
       const count = `${found.lines.length} ${found.lines.length === 1 ? "entry" : "entries"}`;
       const text = [...lines, ...notes].join("\n");
@@ -50,7 +50,7 @@ export const listDirTool = defineTool({
 /** What the gateway keeps of the session is read by names that look as if they were here. */
 async function keptNote(context: ToolContext): Promise<readonly string[]> {
   const kept = await resolveReal(keptFolderOf(context.folder));
-  if (!kept.ok || !kept.exists || !context.allows({ kind: "read", path: kept.path })) return [];
+  if (!kept.ok || !kept.exists || !context.permissions.allows({ kind: "read", path: kept.path })) return [];
   await using held = await HeldFolder.open(kept.path);
   const names = (await held.entries()).map(({ name }) => name).filter((name) => keptNames.has(name));
   return names.length === 0 ? [] : [`[kept by the gateway, to read: ${names.sort().join("/, ")}/]`];
@@ -87,7 +87,7 @@ async function listFolder(root: string, depth: number, context: ToolContext): Pr
       if (entry.name.startsWith(".") && (await context.permit({ kind: "read", path: full })) !== undefined) continue;
       if (lines.length >= maxEntries) return true;
       lines.push(`${prefix}${await describe(entry, held.at(entry.name))}`);
-      const origin = await context.outsideOf(full, "name");
+      const origin = await context.files.outsideOf(full, "name");
       if (origin !== undefined) outside.add(origin);
       if (entry.isDirectory() && levels > 1 && (await visit(full, `${prefix}${entry.name}/`, levels - 1))) return true;
     }

@@ -48,7 +48,7 @@ export async function locate(input: string, kind: "read" | "write", context: Too
   const folder = await resolveReal(context.folder);
   const found = async ({ path: real, exists }: Resolved, note?: string): Promise<Located> => {
     const isOwn = folder.ok && isInside(folder.path, real);
-    const outside = await context.outsideOf(real);
+    const outside = await context.files.outsideOf(real);
     return {
       ok: true,
       location: { path: real, exists, shown, outside, isOwn, ...(note === undefined ? {} : { note }) },
@@ -67,7 +67,7 @@ export async function locate(input: string, kind: "read" | "write", context: Too
     const sent = await allowed(received[0].path, kind, context);
     if (sent.ok && sent.exists) return await found(sent, receivedNote(received));
   }
-  const shared = await resolveReal(path.resolve(context.workspace, shown));
+  const shared = await resolveReal(path.resolve(context.files.workspace, shown));
   if (!shared.ok || !shared.exists) return await found(own);
   const sentence = await context.permit({ kind, path: shared.path });
   return sentence === undefined ? await found(shared, `[from the workspace: ${shared.path}]`) : no(sentence);
@@ -83,9 +83,12 @@ export async function locateFolder(input: string, context: ToolContext): Promise
 }
 
 /** Where else to look when the session's own folder has nothing. */
-export function workspaceHint({ shown, note }: Location, { folder, workspace }: ToolContext): readonly string[] {
+export function workspaceHint(
+  { shown, note }: Location,
+  { folder, files }: Pick<ToolContext, "folder" | "files">,
+): readonly string[] {
   const isOwn = note === undefined && path.resolve(folder, shown) === path.resolve(folder);
-  return isOwn ? [`[workspace: ${workspace}]`] : [];
+  return isOwn ? [`[workspace: ${files.workspace}]`] : [];
 }
 
 /** For the result of a tool that shows what is at a location. */
@@ -100,7 +103,7 @@ export function namesOutside(origins: ReadonlySet<string>): { readonly outside?:
 
 /** The refusal to write in the session's own folder while too much is there. */
 export async function noRoomFor({ isOwn, shown }: Location, context: ToolContext): Promise<ToolResult | undefined> {
-  const why = isOwn ? await context.whyFull() : undefined;
+  const why = isOwn ? await context.files.whyFull() : undefined;
   return why === undefined
     ? undefined
     : failed(`${shown} was not written: this chat's folder ${why}. Delete files first.`);

@@ -19,10 +19,10 @@ export interface ReceivedFile {
   readonly at: number;
 }
 
-type Reader = Pick<ToolContext, "folder" | "allows">;
+type Reader = Pick<ToolContext, "folder" | "permissions">;
 
 /** All that policy lets this chat read, the latest first. */
-export async function receivedFilesOf({ folder, allows }: Reader): Promise<readonly ReceivedFile[]> {
+export async function receivedFilesOf({ folder, permissions }: Reader): Promise<readonly ReceivedFile[]> {
   const received = await resolveReal(path.join(keptFolderOf(folder), receivedFiles));
   if (!received.ok || !received.exists) return [];
   await using held = await HeldFolder.open(received.path);
@@ -30,7 +30,7 @@ export async function receivedFilesOf({ folder, allows }: Reader): Promise<reado
   for (const entry of await held.entries()) {
     const full = path.join(held.path, entry.name);
     const shown = shownName(full);
-    if (!entry.isFile() || shown === entry.name || !allows({ kind: "read", path: full })) continue;
+    if (!entry.isFile() || shown === entry.name || !permissions.allows({ kind: "read", path: full })) continue;
     const { mtimeMs } = await lstat(held.at(entry.name));
     files.push({ path: full, name: `${receivedFiles}/${entry.name}`, shown, at: mtimeMs });
   }

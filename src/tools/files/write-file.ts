@@ -20,7 +20,7 @@ export const writeFileTool = defineTool({
     if (full !== undefined) return full;
     try {
       await writeReal(location.path, content);
-      await context.wrote(location.path);
+      await context.files.wrote(location.path);
     } catch (error) {
       return fileFailure(error, location.shown);
     }

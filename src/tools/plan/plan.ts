@@ -33,5 +33,5 @@ export const planTool = defineTool({
   risk: "none",
   origin: "builtin",
 
-  run: async (request, context) => context.changePlan(request),
+  run: async (request, context) => context.agent.changePlan(request),
 });

@@ -12,7 +12,7 @@ export const readSkillTool = defineTool({
 
   async run({ name }, context) {
     const wanted = name.trim().replace(/^(?:@skill:|\$)/i, "");
-    const text = await context.readSkill(wanted);
+    const text = await context.agent.readSkill(wanted);
     if (text === undefined) return failed(`There is no skill "${cutText(wanted, 80)}".`);
     return { text, isError: false, summary: `read skill ${wanted}` };
   },

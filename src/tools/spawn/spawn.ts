@@ -23,7 +23,7 @@ export const spawnTool = defineTool({
   asksNothing: "all",
   origin: "builtin",
 
-  async run({ action, task = "", label, model, skills, id }, { tasks }) {
+  async run({ action, task = "", label, model, skills, id }, { agent: { tasks } }) {
     try {
       switch (action) {
         case "start": {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool, failed, type Tool, type ToolContext } from "../tool.js";
+import { defineTool, failed, type Tool, type ToolContext, type ToolConversation } from "../tool.js";
 import { type Egress, EgressError } from "./egress.js";
 import { htmlContent, type PageContent, readContent } from "./page-content.js";
 import { requestPage, toWebAddress } from "./request.js";
@@ -46,7 +46,7 @@ export function webFetchTool(options: WebFetchOptions): Tool {
     async run({ url, mode }, context) {
       try {
         const address = toWebAddress(url.trim()).href;
-        const refusal = await context.permit(visit(address, context));
+        const refusal = await context.permit(visit(address, context.conversation));
         if (refusal !== undefined) return failed(refusal, "the page was not opened");
         const page = await fetchPage(address, mode ?? options.mode, options, context);
         const notes = [
@@ -76,7 +76,7 @@ export function webFetchTool(options: WebFetchOptions): Tool {
 const weatherService = /^https:\/\/(?:geocoding-)?api\.open-meteo\.com\//;
 
 /** A visit to an address for policy: what nobody but the model has named could carry something out in itself. */
-export function visit(url: string, { knowsAddress }: Pick<ToolContext, "knowsAddress">) {
+export function visit(url: string, { knowsAddress }: Pick<ToolConversation, "knowsAddress">) {
   const isKnown = weatherService.test(url) || knowsAddress(url);
   return isKnown
     ? ({ kind: "network", url, sends: false } as const)
@@ -94,7 +94,7 @@ async function fetchPage(
     return await renderPage(url, options.render, options, context);
   }
   const { egress, timeoutMs, userAgent, render, home } = options;
-  const mayFollow = (next: string): boolean => context.allows({ kind: "network", url: next, sends: false });
+  const mayFollow = (next: string): boolean => context.permissions.allows({ kind: "network", url: next, sends: false });
   const headers = { "user-agent": userAgent, accept: "text/html,*/*;q=0.8", "accept-language": "en;q=0.8,*;q=0.5" };
   const response = await requestPage({ url, headers, timeoutMs, maxBytes, mayFollow }, egress, context.signal);
   const { status, isCut } = response;

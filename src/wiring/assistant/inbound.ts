@@ -69,7 +69,7 @@ function ratesOf({ inbound }: Config): RateLimits {
   return { sender: inbound.senderPerMinute, chat: inbound.chatPerMinute };
 }
 
-function filesOf({ config: { config }, log }: GatewayOptions, { files, provenance, whyFull }: Core) {
+function filesOf({ config: { config }, log }: GatewayOptions, { folders: { files, provenance, whyFull } }: Core) {
   return new ReceivedFiles({
     folderOf: (key) => join(files.kept(key), receivedFiles),
     noteSender: (file, by) => provenance.senders.note(file, by),

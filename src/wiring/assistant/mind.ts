@@ -44,7 +44,7 @@ export async function openMind(options: GatewayOptions, core: Core, live: LiveCo
     budgets: await openBudgets(options, core, live),
     skills: openSkills(live),
     contextFiles: { load: shared(() => loader.load(), sharedMs) },
-    chatMemory: createChatMemory(core.files.kept, core.provenance.markForeign),
+    chatMemory: createChatMemory(core.folders.files.kept, core.folders.provenance.markForeign),
   };
 }
 

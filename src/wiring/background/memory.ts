@@ -82,7 +82,7 @@ async function startDailySummaries(
         },
         set: (day) => records.put("last", day),
       },
-      markForeign: core.provenance.markForeign,
+      markForeign: core.folders.provenance.markForeign,
       now: () => new Date(options.now?.() ?? Date.now()),
       log: options.log,
     },

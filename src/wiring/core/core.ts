@@ -37,6 +37,26 @@ import { type OpenedStorage, openStorage } from "./storage.js";
 /** The session of the gateway's own events. */
 export const gatewayKey = systemKey("local");
 
+/** The sessions' folders: where they are, how much they may hold, and where what is in them came from. */
+export interface SessionFolders {
+  readonly files: SessionFiles;
+  readonly provenance: Provenance;
+  readonly whyFull: WhyFull;
+}
+
+/** Answers while they are written. */
+export interface GrowingAnswers {
+  readonly snapshots: StreamSnapshots;
+  readonly pieces: HeldPieces;
+}
+
+/** This process among those that use the same home. */
+export interface GatewayProcess {
+  readonly instanceId: string;
+  readonly setAddress: (address: string) => void;
+  readonly holdFiles?: OpenedHome["holdFiles"];
+}
+
 /** What keeps messages and events. */
 export interface Core {
   readonly engine: Engine;
@@ -48,15 +68,10 @@ export interface Core {
   readonly lives: SessionLives;
   /** One sentence while session documents cannot be stored, or not where the config says. */
   readonly storageProblem: () => string | undefined;
-  readonly files: SessionFiles;
-  readonly snapshots: StreamSnapshots;
-  readonly pieces: HeldPieces;
-  readonly provenance: Provenance;
-  readonly whyFull: WhyFull;
+  readonly folders: SessionFolders;
+  readonly growing: GrowingAnswers;
   readonly messages: MessageBus;
-  readonly instanceId: string;
-  readonly setAddress: (address: string) => void;
-  readonly holdFiles?: OpenedHome["holdFiles"];
+  readonly process: GatewayProcess;
   /** Adds to the gateway's own log. */
   readonly logEvent: (event: EventDraft) => void;
 }
@@ -106,16 +121,11 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     commands: { request: bus.request, handle: bus.handle },
     sessions,
     lives: new SessionLives(log),
-    provenance,
-    whyFull: createWhyFull(folderLimitsOf(config)),
+    folders: { files, provenance, whyFull: createWhyFull(folderLimitsOf(config)) },
     storageProblem: () => problem ?? sessions.storageProblem(),
-    files,
-    snapshots,
-    pieces: new HeldPieces(producer),
+    growing: { snapshots, pieces: new HeldPieces(producer) },
     messages: createMessageBus(engine),
-    instanceId,
-    setAddress,
-    holdFiles,
+    process: { instanceId, setAddress, holdFiles },
     logEvent: (event) =>
       void engine.append(gatewayKey, [event], { durable: false }).catch((error: unknown) => {
         log.warn(`The gateway's own log was not written: ${messageOf(error)}`);
@@ -144,10 +154,12 @@ async function lockAndOpen(options: GatewayOptions, parts: HomeParts): Promise<O
     log,
     ...(onBoundary === undefined ? {} : { onBoundary }),
     ...(now === undefined ? {} : { now }),
-    sessionLogPath: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
-    sessionLogs: () => [gatewayLog, ...logsIn(parts.sessionsDir)],
-    logsMark: logsMarkPath(parts.sessionsDir),
-    shownSeq: (key) => (key === gatewayKey ? 0 : shownSequence(files.documentPath(key))),
+    logs: {
+      pathOf: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
+      all: () => [gatewayLog, ...logsIn(parts.sessionsDir)],
+      mark: logsMarkPath(parts.sessionsDir),
+      shownSeq: (key) => (key === gatewayKey ? 0 : shownSequence(files.documentPath(key))),
+    },
   });
 }
 

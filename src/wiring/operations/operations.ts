@@ -47,7 +47,7 @@ export async function openOperations(
       bus: core.events,
       sessions: core.sessions,
       lives: core.lives,
-      snapshots: core.snapshots,
+      snapshots: core.growing.snapshots,
       begunDeletions: await core.engine.records.open("deletion"),
       systemKey: gatewayKey,
     },
@@ -79,7 +79,7 @@ export async function openOperations(
       status: () => status.read(),
       state: () => status.state,
       diskProblem: () => probe.problem(),
-      holdFiles: core.holdFiles,
+      holdFiles: core.process.holdFiles,
       metrics,
       now,
       log,
@@ -96,7 +96,7 @@ export async function openOperations(
   return { api, resumeDeletions };
 }
 
-function openUploads({ config: { config }, log }: GatewayOptions, { files, provenance }: Core): Uploads {
+function openUploads({ config: { config }, log }: GatewayOptions, { folders: { files, provenance } }: Core): Uploads {
   return createUploads({
     folder: join(config.agents.defaults.workspace, ".uploads"),
     receivedOf: (key) => join(files.kept(key), receivedFiles),

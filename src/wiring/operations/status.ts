@@ -27,7 +27,15 @@ export function openStatus(
   const { missing } = tools;
   const channels = new ChannelStates(new Map([...switchedOff(options), ...platforms.off]), core.logEvent);
   const status = new Status({
-    facts: { version, instanceId: core.instanceId, home, workspace, executionMode, restrictToWorkspace, missing },
+    facts: {
+      version,
+      instanceId: core.process.instanceId,
+      home,
+      workspace,
+      executionMode,
+      restrictToWorkspace,
+      missing,
+    },
     engine: core.engine,
     models: mind.models,
     channels,

@@ -14,6 +14,7 @@ import { type ExecFamily, openExec } from "../../tools/exec/family.js";
 import type { Environments, ToolFamily } from "../../tools/family.js";
 import { openMemory } from "../../tools/memory/family.js";
 import { cronTool } from "../../tools/schedule/cron.js";
+import type { ToolContext } from "../../tools/tool.js";
 import { createEgress } from "../../tools/web/egress.js";
 import { openWeb } from "../../tools/web/family.js";
 import type { Releases } from "../../util/async/releases.js";
@@ -41,7 +42,11 @@ export function openTools(
   const families: readonly ToolFamily[] = [
     { tools: createBuiltinTools(options.home) },
     memoryFamily(options, core, assistant),
-    { tools: [cronTool((context) => schedule.jobsOf(context, context))] },
+    {
+      tools: [
+        cronTool((context) => schedule.jobsOf(callerOf(context), { ...context.conversation, signal: context.signal })),
+      ],
+    },
     { tools: [messageTool(knownChats(core, assistant))] },
     ...webFamilies(options, core, environments),
     exec,
@@ -78,7 +83,7 @@ function execFamily(options: GatewayOptions, environments: Environments) {
 /** What reaches the web does so past the same policy, and the browser reads pages for `web_fetch`. */
 function webFamilies(
   { config: { config }, home, version }: GatewayOptions,
-  { files }: Core,
+  { folders: { files } }: Core,
   environments: Environments,
 ): readonly ToolFamily[] {
   const { web, browser: settings } = config.tools;
@@ -92,7 +97,8 @@ function webFamilies(
 
 function memoryFamily({ config: { config } }: GatewayOptions, core: Core, assistant: Assistant): ToolFamily {
   const { workspace } = config.agents.defaults;
-  const { sessions, provenance } = core;
+  const { sessions, folders } = core;
+  const { provenance } = folders;
   const { readers } = assistant;
   const { chatMemory } = assistant.mind;
   const whoseOf = readers.ofSession;
@@ -112,8 +118,8 @@ function memoryFamily({ config: { config } }: GatewayOptions, core: Core, assist
     past,
     notes: createNotes({ root: workspace, name: "memory/MEMORY.md" }),
     notesOfChat: chatMemory.notes,
-    whoseOf: readers.of,
-    reachOf: (context) => searchReach(readers.of(context), whoseOf),
+    whoseOf: (context) => readers.of(callerOf(context)),
+    reachOf: (context) => searchReach(readers.of(callerOf(context)), whoseOf),
   });
 }
 
@@ -126,4 +132,8 @@ function knownChats({ engine, sessions }: Core, { platforms: { channels }, peopl
     keepSaid: ({ channel, chatId, thread }, said) =>
       keepSaid({ engine, sessions }, sessionKeyOf(channel, chatId, thread), said),
   });
+}
+
+function callerOf({ sessionKey, chat: { channel, chatId, thread, senderId } }: ToolContext) {
+  return { sessionKey, channel, chatId, thread, senderId };
 }

@@ -51,7 +51,7 @@ export function agentPorts(
     sessions: {
       open: (key) => core.sessions.open(key),
       running: inbound.running,
-      pieces: core.pieces,
+      pieces: core.growing.pieces,
       keepOlderText,
       wasAnswered: (text) => haveJobsSaid(core.sessions, text),
     },
@@ -64,13 +64,13 @@ export function agentPorts(
     chat: { isOwner: people.isOwner, isGroup, questions: inbound.questions, ...replies(options, assistant) },
     files: {
       // A sub-agent works where its parent does, so that each can read what the other has written.
-      folderOf: (key) => core.files.folder(rootKeyOf(key)),
-      whyFull: core.whyFull,
+      folderOf: (key) => core.folders.files.folder(rootKeyOf(key)),
+      whyFull: core.folders.whyFull,
       workspace: config.agents.defaults.workspace,
       artifacts,
       outsideOf: people.policy.outsideOf,
-      sendersIn: (folder) => core.provenance.sendersIn(folder),
-      labels: core.provenance.files,
+      sendersIn: (folder) => core.folders.provenance.sendersIn(folder),
+      labels: core.folders.provenance.files,
     },
     commands: {
       ...commands,
@@ -122,7 +122,7 @@ function toToolUse(use: PlannedUse, { people, readers }: Assistant): ToolUse {
 /** What shapes a conversation, and what is kept of it. */
 function context(
   { config: { config }, log }: GatewayOptions,
-  { provenance }: Core,
+  { folders: { provenance } }: Core,
   { mind, readers }: Assistant,
 ): {
   readonly sources: Omit<ContextSources, "compaction">;

@@ -13,13 +13,13 @@ export const handOver = defineTool({
   effect: "write",
   risk: "none",
   origin: "builtin",
-  async run({ name }, { folder, send }) {
+  async run({ name }, { folder, chat }) {
     const path = join(keptFolderOf(folder), "received", name);
     const bytes = await readFile(path).catch(() => Buffer.from("made here"));
     const made = join(folder, "..", name);
     await makeFile(made, bytes);
     const attachment = { path: made, filename: name, mimeType: mimeOf(name), sizeBytes: bytes.length };
-    const count = await send({ content: `Here is ${name}.`, attachments: [attachment] });
+    const count = await chat.send({ content: `Here is ${name}.`, attachments: [attachment] });
     return { text: `sent as ${count} messages`, isError: false, summary: `sent ${name}` };
   },
 });

@@ -196,7 +196,7 @@ test("an internal message has nobody to ask: what is risky is denied, and questi
   const home = await tempHome();
   const engine = await openEmbeddedEngine({
     home,
-    sessionLogPath: createSessionFiles(join(home, "workspace", ".sessions")).logPath,
+    logs: { pathOf: createSessionFiles(join(home, "workspace", ".sessions")).logPath },
     publish: () => undefined,
     instanceId: "gw_before",
     log: silentLog,

@@ -201,7 +201,7 @@ test("a scheduled job spends its own budget, and nobody else's", async () => {
     instanceId: "gw_before",
     log: silentLog,
     publish: () => {},
-    sessionLogPath: (session) => files.logPath(session),
+    logs: { pathOf: (session) => files.logPath(session) },
   });
   for (const id of ["msg_1", "msg_2"]) {
     const body = {

@@ -16,7 +16,7 @@ test("a call that runs again after a restart shows what it had sent only once, a
     effect: "idempotent",
     risk: "none",
     origin: "builtin",
-    async run(_input, { workspace, send, signal }) {
+    async run(_input, { files: { workspace }, chat: { send }, signal }) {
       runs += 1;
       const path = join(workspace, "report.txt");
       await writeFile(path, "all of it");

@@ -65,7 +65,7 @@ export async function checkAfterCrash(
   for (const { end, messageId } of await readLedger(home, join(home, "sessions"))) {
     assert.notEqual(end, "lost", `${messageId} is lost to the ledger`);
   }
-  const { engine } = await openIn(home, { quietMs: 3, segmentBytes: 30_000, sealAtLeast: 10 });
+  const { engine } = await openIn(home, { quietMs: 3, journal: { segmentBytes: 30_000, sealAtLeast: 10 } });
   try {
     await checkTransactions(engine, crash, hasCounted);
     await finish(engine, crash);

@@ -124,16 +124,21 @@ export function logPath(home: string, key: string): string {
   return join(home, "sessions", `${key.replace(/[^a-z0-9-]/gi, "_")}.events.jsonl`);
 }
 
-export async function openIn(home: string, options: Partial<EmbeddedEngineOptions> = {}): Promise<OpenedEngine> {
+/** What a test wants to be different. */
+export type EngineChanges = Partial<Omit<EmbeddedEngineOptions, "logs">> & {
+  readonly logs?: Partial<EmbeddedEngineOptions["logs"]>;
+};
+
+export async function openIn(home: string, options: EngineChanges = {}): Promise<OpenedEngine> {
   const published: GatewayEvent[] = [];
   const log = recordingLog();
   const engine = await openEmbeddedEngine({
     home,
-    sessionLogPath: (key) => logPath(home, key),
     publish: (event) => published.push(event),
     instanceId: "gw_test",
     log,
     ...options,
+    logs: { pathOf: (key) => logPath(home, key), ...options.logs },
     // Who was in work at two ends of the process would else wait for half a minute.
     limits: { suspectMs: 1, ...options.limits },
   });

@@ -41,11 +41,11 @@ export interface Specimen {
 export async function specimen(t: TestContext, isRotated: boolean): Promise<Specimen> {
   const home = tempFolder(t);
   if (isRotated) {
-    const before = await openIn(home, { quietMs: 60_000, forgetMs: 60_000 });
+    const before = await openIn(home, { quietMs: 60_000, journal: { forgetMs: 60_000 } });
     await workload(before.engine, "old");
     await before.engine[Symbol.asyncDispose]();
   }
-  const { engine } = await openIn(home, { quietMs: 60_000, forgetMs: 60_000 });
+  const { engine } = await openIn(home, { quietMs: 60_000, journal: { forgetMs: 60_000 } });
   await workload(engine, "new");
   const [name = ""] = fs.readdirSync(join(home, "journal"));
   const path = join(home, "journal", name);

@@ -62,6 +62,32 @@ export function isBarrel(code: string): boolean {
   return rest !== code && rest.trim() === "";
 }
 
+/** The fields of each interface, and of each object in a type, by the name of the declaration that it is in. */
+export function fieldCountsIn(code: string): readonly { readonly name: string; readonly fields: number }[] {
+  const text = withoutComments(code).replace(/"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`/g, '""');
+  return [...text.matchAll(/^(?:export )?(?:interface|type) (\w+)/gm)].flatMap(({ 0: head, 1: name = "", index }) => {
+    const isType = /\btype \w+$/.test(head);
+    const counts: number[] = [];
+    const open: { fields: number; isEmpty: boolean }[] = [];
+    for (const sign of text.slice(index + head.length)) {
+      const inner = open.at(-1);
+      if (sign === "{") {
+        if (inner !== undefined) inner.isEmpty = false;
+        open.push({ fields: 0, isEmpty: true });
+      } else if (inner === undefined) {
+        if (sign === ";") break;
+      } else if (sign === ";" || sign === "}") {
+        // The last field of a line has no semicolon.
+        if (!inner.isEmpty) inner.fields += 1;
+        inner.isEmpty = true;
+        if (sign === "}") counts.push(open.pop()?.fields ?? 0);
+        if (open.length === 0 && !isType) break;
+      } else if (sign.trim() !== "") inner.isEmpty = false;
+    }
+    return counts.map((fields) => ({ name, fields }));
+  });
+}
+
 export function readSources(folder: string): readonly SourceFile[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))

@@ -21,7 +21,7 @@ export function countingTools(runsPath: string, life: number, passed: (point: st
       effect,
       risk: "none",
       origin: "builtin",
-      async run(_input, { toolCallId: callId }) {
+      async run(_input, { call: { toolCallId: callId } }) {
         const tell = (phase: ToolRun["phase"]): void => {
           const line: ToolRun = { callId, effect, life, phase };
           appendFileSync(runsPath, `${JSON.stringify(line)}\n`);

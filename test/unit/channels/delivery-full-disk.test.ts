@@ -173,13 +173,13 @@ test("an answer does not begin to grow on a full disk, and one that stands is kn
 /** What a start tells of a reply that waited when the process before it ended. */
 async function afterEnd(t: TestContext, bootId: string, end: "killed" | "stopped"): Promise<readonly string[]> {
   const home = tempFolder(t);
-  const first = await openIn(home, { bootId: "before" });
+  const first = await openIn(home, { process: { bootId: "before" } });
   await queue(first.engine, "one");
   const copy = tempFolder(t);
   if (end === "killed") fs.cpSync(home, copy, { recursive: true });
   await first.engine[Symbol.asyncDispose]();
   if (end === "stopped") fs.cpSync(home, copy, { recursive: true });
-  const second = await openIn(copy, { bootId });
+  const second = await openIn(copy, { process: { bootId } });
   const work = deliver(second.engine, platform().sender);
   await until("it is sent", () => second.engine.status().outboundWaiting === 0);
   await queue(second.engine, "later");

@@ -39,7 +39,7 @@ async function openHome(t: TestContext) {
   const home = join(folder, "home");
   const workspace = join(home, "workspace");
   const files = createSessionFiles(join(workspace, ".sessions"));
-  const { engine } = await openIn(home, { sessionLogPath: (key) => files.logPath(key) });
+  const { engine } = await openIn(home, { logs: { pathOf: (key) => files.logPath(key) } });
   await engine.append(sessionOf, [titled("1"), titled("2")], { durable: true });
   await engine.accept(inbound("msg_1"), { events: [queued("msg_1")] });
   await engine.accept(outbound("reply#1"), { events: [] });
@@ -247,7 +247,7 @@ test("a restored home goes on: messages wait, and replies that may have been sen
   const home = join(folder, "copy");
   await restore(file, home);
   const files = createSessionFiles(join(home, "workspace", ".sessions"));
-  const { engine } = await openIn(home, { sessionLogPath: (key) => files.logPath(key) });
+  const { engine } = await openIn(home, { logs: { pathOf: (key) => files.logPath(key) } });
   assert.deepEqual(
     (await engine.waiting("inbound", sessionOf)).map(({ id }) => id),
     ["msg_1"],

@@ -32,13 +32,12 @@ testChannelContract(
       actsAtOnce?: ChannelContext["actsAtOnce"],
     ) => {
       const options = emailOptions(server, name, silentLog, {
-        imapPort: imap.port,
-        smtpPort: smtp.port,
-        imapPassword: password,
+        imap: { port: imap.port, password },
+        smtp: { port: smtp.port },
       });
       const records = createRecords();
       // As if the empty mailbox had been read before.
-      void records.put(`position:${accountOf(options)}`, { validity, uid: 0 });
+      void records.put(`position:${accountOf(options.imap)}`, { validity, uid: 0 });
       return createEmailChannel(options, { cursor, records, actsAtOnce, sendTimeoutMs: 3000 });
     };
     // In order, however long each takes to be signed.

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { ReceivedMessage } from "../../../src/channels/channel.js";
 import { createEmailChannel } from "../../../src/channels/email/email.js";
-import { accountOf, type EmailOptions } from "../../../src/channels/email/options.js";
+import { accountOf } from "../../../src/channels/email/options.js";
 import { ChannelError } from "../../../src/errors.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { openMailProxy } from "../../support/fakes/mail/mail-proxy.js";
@@ -15,7 +15,9 @@ import {
 import { keepLog } from "../../support/log.js";
 import { accepted, never, recordPublish, reply, startChannel } from "../../support/worlds/channels/channel-kit.js";
 import {
+  changed,
   createRecords,
+  type EmailChanges,
   emailOptions,
   mailsOf,
   openMailbox,
@@ -47,7 +49,7 @@ async function openWorld() {
   let cursor: string | undefined;
   const options = emailOptions(server, name, log);
   const validity = mailbox.client.mailbox === false ? "" : String(mailbox.client.mailbox.uidValidity);
-  await records.put(`position:${accountOf(options)}`, { validity, uid: 0 });
+  await records.put(`position:${accountOf(options.imap)}`, { validity, uid: 0 });
   const seenIds = new Set<string>();
   /** Takes each mail once, as the engine does. */
   const gateway = recordPublish((message) => {
@@ -67,8 +69,8 @@ async function openWorld() {
     taken: () =>
       gateway.messages.filter((message, at, all) => all.findIndex(({ dedupId }) => dedupId === message.dedupId) === at),
     cursor: () => cursor,
-    open: (more: Partial<EmailOptions> = {}) =>
-      createEmailChannel({ ...options, ...more }, { cursor: async () => cursor, records }),
+    open: (more: EmailChanges = {}) =>
+      createEmailChannel(changed(options, more), { cursor: async () => cursor, records }),
     mail: (mail: Partial<TestMail> = {}) => writeMail({ from: ann, to: bot, ...mail }),
     /** Puts a signed mail into the mailbox. */
     async write(mail: Partial<TestMail> = {}) {
@@ -178,7 +180,7 @@ mailTest("when the server numbers its mails anew, nothing is lost and nothing is
 
 mailTest("where the server cannot tell of new mail, it is asked", async (world) => {
   await using proxy = await openMailProxy(world.server.imapPort, { rewrite: (text) => text.replace(/ IDLE\b/g, "") });
-  const channel = world.open({ imapPort: proxy.port, pollIntervalSeconds: 0.2 });
+  const channel = world.open({ imap: { port: proxy.port }, receiving: { pollIntervalSeconds: 0.2 } });
   await using running = startChannel(channel, world.gateway.publish);
   await until("it is connected", () => running.connections() > 0, 20_000);
   await world.write({ text: "asked for", messageId: "1@x" });
@@ -188,7 +190,7 @@ mailTest("where the server cannot tell of new mail, it is asked", async (world) 
 
 mailTest("a new mail is told by the server, long before it would be asked", async (world) => {
   await using proxy = await openMailProxy(world.server.imapPort);
-  const channel = world.open({ imapPort: proxy.port, pollIntervalSeconds: 3600 });
+  const channel = world.open({ imap: { port: proxy.port }, receiving: { pollIntervalSeconds: 3600 } });
   await using running = startChannel(channel, world.gateway.publish);
   await until(
     "it waits to be told",
@@ -212,7 +214,7 @@ mailTest("only what was taken is marked as seen, and nothing with markSeen false
   }
   const unmarked = await world.write({ text: "again", messageId: "3@x" });
   await world.write({ text: "behind it", messageId: "4@x" });
-  await using _running = startChannel(world.open({ markSeen: false }), world.gateway.publish);
+  await using _running = startChannel(world.open({ receiving: { markSeen: false } }), world.gateway.publish);
   // Mails of one person are settled one after the other.
   await until("the next one came", () => world.gateway.texts().includes("behind it"), 20_000);
   assert.deepEqual([await isSeen(forged), await isSeen(unmarked)], [false, false]);
@@ -297,7 +299,7 @@ mailTest("one's own server decides who wrote a mail, by its topmost word alone",
   await put("in quotes", says(`dkim=fail reason="; dkim=pass header.d=${mailDomain}"`));
   await put("no word");
   await put("the end", says(`dmarc=pass header.from=${mailDomain}`));
-  await using _running = startChannel(world.open({ authservId: server }), world.gateway.publish);
+  await using _running = startChannel(world.open({ receiving: { authservId: server } }), world.gateway.publish);
   await until("the last came", () => world.gateway.texts().includes("the end"), 20_000);
   assert.deepEqual(world.gateway.texts(), ["dmarc", "dkim", "spf", "the end"]);
 });
@@ -309,7 +311,7 @@ mailTest("a mail whose sender cannot be checked now waits, and holds up no other
     return await testResolver(name, type);
   };
   await world.write({ text: "patience", messageId: "1@x" });
-  const channel = world.open({ resolver, verifyRetryMs: 50 });
+  const channel = world.open({ receiving: { resolver, verifyRetryMs: 50 } });
   await using _running = startChannel(channel, world.gateway.publish);
   await until("it is put off", () => world.logged(/cannot be checked now/), 20_000);
   assert.deepEqual(world.gateway.texts(), []);
@@ -323,7 +325,7 @@ mailTest(
     await world.mailbox.put(world.mail({ text: "who am I?", messageId: "1@x" }));
     const gateway = recordPublish(() => ({ status: "refused", reply: "I do not know you." }));
     await using smtp = await openMailProxy(world.server.smtpPort);
-    const channel = world.open({ verifySender: "off", smtpPort: smtp.port });
+    const channel = world.open({ receiving: { verifySender: "off" }, smtp: { port: smtp.port } });
     await using _running = startChannel(channel, gateway.publish);
     await until("it came", () => gateway.messages.length > 0, 20_000);
     assert.match(gateway.messages[0]?.outside ?? "", /not verified/);
@@ -363,7 +365,7 @@ mailTest("programs, lists, bounces and its own mail are never answered", async (
 
 mailTest("two programs that answer each other end by the hourly limit of a sender, told in the log", async (world) => {
   for (let n = 1; n <= 5; n++) await world.write({ text: `mail ${n}`, messageId: `${n}@x` });
-  await using _running = startChannel(world.open({ hourlyPerSender: 3 }), world.gateway.publish);
+  await using _running = startChannel(world.open({ receiving: { hourlyPerSender: 3 } }), world.gateway.publish);
   const named = () => world.log.lines.filter(({ message }) => /more than 3 mails of a sender/.test(message));
   await until("the others are named", () => named().length === 2, 20_000);
   assert.deepEqual(world.gateway.texts(), ["mail 1", "mail 2", "mail 3"]);
@@ -371,7 +373,7 @@ mailTest("two programs that answer each other end by the hourly limit of a sende
 
 mailTest("a connection that is lost is opened again by the next run, which goes on where it was", async (world) => {
   await using proxy = await openMailProxy(world.server.imapPort);
-  const channel = world.open({ imapPort: proxy.port });
+  const channel = world.open({ imap: { port: proxy.port } });
   const first = startChannel(channel, world.gateway.publish);
   await until("it is connected", () => first.connections() > 0, 20_000);
   proxy.refuse(true);
@@ -395,7 +397,10 @@ mailTest("a connection that is lost is noticed, however many mails wait to be re
     return await new Promise<never>(() => {});
   };
   await using proxy = await openMailProxy(world.server.imapPort);
-  await using running = startChannel(world.open({ imapPort: proxy.port, resolver }), world.gateway.publish);
+  await using running = startChannel(
+    world.open({ imap: { port: proxy.port }, receiving: { resolver } }),
+    world.gateway.publish,
+  );
   await until("as many are being read as may", () => asked.size === 8, 20_000);
   proxy.cut();
   let lost: unknown;
@@ -413,7 +418,7 @@ mailTest("mails whose senders cannot be checked now hold up no other, however ma
     if (/d\d+\.test/.test(name)) throw Object.assign(new Error("DNS is down"), { code: "ETIMEOUT" });
     return await testResolver(name, type);
   };
-  await using _running = startChannel(world.open({ resolver }), world.gateway.publish);
+  await using _running = startChannel(world.open({ receiving: { resolver } }), world.gateway.publish);
   await until("it came", () => world.gateway.texts().includes("from a domain that answers"), 20_000);
 });
 
@@ -422,11 +427,11 @@ mailTest(
   async (world) => {
     const { imapsPort, caFile } = world.server;
     await world.write({ text: "hello", messageId: "1@x" });
-    const untrusted = await startChannel(world.open({ imapUseSSL: true, imapPort: imapsPort }), world.gateway.publish)
-      .ended;
+    const imap = { useSSL: true, port: imapsPort };
+    const untrusted = await startChannel(world.open({ imap }), world.gateway.publish).ended;
     assert.match(String(untrusted), /self-signed certificate/);
-    const tls = { imapUseSSL: true, imapPort: imapsPort, smtpUseTLS: true, tlsCaFile: caFile };
-    const secure = world.open(tls);
+    const access = { tlsCaFile: caFile };
+    const secure = world.open({ imap, smtp: { useTLS: true }, access });
     {
       await using _running = startChannel(secure, world.gateway.publish);
       await until("it came", () => world.gateway.messages.length === 1, 20_000);
@@ -436,7 +441,7 @@ mailTest(
     await using plain = await openMailProxy(world.server.imapPort);
     await world.write({ text: "again", messageId: "2@x" });
     await using _starttls = startChannel(
-      world.open({ imapUseTLS: true, imapPort: plain.port, tlsCaFile: caFile }),
+      world.open({ imap: { useTLS: true, port: plain.port }, access }),
       world.gateway.publish,
     );
     await until("it came by STARTTLS", () => world.gateway.texts().includes("again"), 20_000);

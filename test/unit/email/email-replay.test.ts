@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createEmailChannel } from "../../../src/channels/email/email.js";
-import { accountOf, type EmailOptions } from "../../../src/channels/email/options.js";
+import { accountOf } from "../../../src/channels/email/options.js";
 import { until } from "../../support/engine/engine-kit.js";
 import {
   type MailServer,
@@ -13,6 +13,7 @@ import { keepLog } from "../../support/log.js";
 import { accepted, recordPublish, startChannel } from "../../support/worlds/channels/channel-kit.js";
 import {
   createRecords,
+  type EmailChanges,
   emailOptions,
   openMailbox,
   type Signing,
@@ -42,7 +43,7 @@ interface Case {
 /** What becomes of each mail: `own` words, text of `others`, or `left` alone. */
 async function fates(
   cases: Readonly<Record<string, Case | ((bot: string) => Case)>>,
-  more: Partial<EmailOptions> = {},
+  more: EmailChanges = {},
   last: (mail: string) => string = (mail) => mail,
 ): Promise<Record<string, string>> {
   const { server } = shared;
@@ -51,9 +52,12 @@ async function fates(
   const bot = server.addBox(name);
   await using mailbox = await openMailbox(server, name);
   const records = createRecords();
-  const options = emailOptions(server, name, keepLog(), { hourlyPerSender: 1000, ...more });
+  const options = emailOptions(server, name, keepLog(), {
+    ...more,
+    receiving: { hourlyPerSender: 1000, ...more.receiving },
+  });
   const validity = mailbox.client.mailbox === false ? "" : String(mailbox.client.mailbox.uidValidity);
-  await records.put(`position:${accountOf(options)}`, { validity, uid: 0 });
+  await records.put(`position:${accountOf(options.imap)}`, { validity, uid: 0 });
   const ids: string[] = [];
   const put = async (text: string, { mail = {}, signing = { headers: usual }, change = (raw) => raw }: Case) => {
     const raw = writeMail({ from: ann, to: bot, subject: "Hello", text, messageId: `${ids.length}@x`, ...mail });
@@ -202,7 +206,7 @@ test("where only one's own server vouches for the author, signed recipients coun
     "not signed": { signing: { headers: "Subject" }, change: says },
     "a Cc on top": (bot: string) => ({ mail: { to: friend }, change: (mail: string) => says(top(`Cc: ${bot}`)(mail)) }),
   };
-  assert.deepEqual(await fates(cases, { authservId: "mx.own" }, says), {
+  assert.deepEqual(await fates(cases, { receiving: { authservId: "mx.own" } }, says), {
     signed: "own",
     "not signed": "others",
     "a Cc on top": "others",

@@ -4,14 +4,16 @@ import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import type { ReceivedMessage } from "../../../src/channels/channel.js";
 import { createEmailChannel } from "../../../src/channels/email/email.js";
-import { accountOf, type EmailOptions } from "../../../src/channels/email/options.js";
+import { accountOf } from "../../../src/channels/email/options.js";
 import { tempFolder, until } from "../../support/engine/engine-kit.js";
 import { type MailProxy, openMailProxy } from "../../support/fakes/mail/mail-proxy.js";
 import { type MailServer, startMailServer, withoutMailServer } from "../../support/fakes/mail/mail-server.js";
 import { keepLog } from "../../support/log.js";
 import { failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channels/channel-kit.js";
 import {
+  changed,
   createRecords,
+  type EmailChanges,
   emailOptions,
   mailsOf,
   openMailbox,
@@ -42,13 +44,13 @@ async function openWorld() {
   const smtp = await openMailProxy(server.smtpPort);
   const imap = await openMailProxy(server.imapPort);
   const options = emailOptions(server, name, keepLog(), {
-    smtpPort: smtp.port,
-    imapPort: imap.port,
+    smtp: { port: smtp.port },
+    imap: { port: imap.port },
   });
   const validity = mailbox.client.mailbox === false ? "" : String(mailbox.client.mailbox.uidValidity);
-  await records.put(`position:${accountOf(options)}`, { validity, uid: 0 });
-  const open = (more: Partial<EmailOptions> = {}) =>
-    createEmailChannel({ ...options, ...more }, { cursor: async () => undefined, records });
+  await records.put(`position:${accountOf(options.imap)}`, { validity, uid: 0 });
+  const open = (more: EmailChanges = {}) =>
+    createEmailChannel(changed(options, more), { cursor: async () => undefined, records });
   return {
     server,
     ann,
@@ -118,7 +120,7 @@ mailTest(
 
 mailTest("a copy of what is sent is put into the folder of sent mail, unless its server does that", async (world) => {
   world.server.fileSent(true);
-  const channel = world.open({ sentCopy: "never" });
+  const channel = world.open({ sending: { sentCopy: "never" } });
   await channel.send(reply(world.ann, "one"), never);
   await until("the server has filed it", async () => (await world.sent()).length === 1, 20_000);
   world.server.fileSent(false);
@@ -146,7 +148,7 @@ mailTest("what did not arrive is sent again under the same Message-ID", async (w
   for (const fault of ["cut-before", "hang"] as const) {
     world.smtp.failNextMail(fault);
     const failure = await failureOf(
-      world.open({ sendTimeoutMs: 3000 }).send(reply(world.ann, fault, { id: `${fault}#1` }), never),
+      world.open({ sending: { timeoutMs: 3000 } }).send(reply(world.ann, fault, { id: `${fault}#1` }), never),
     );
     assert.equal(failure.outcome, "unknown", fault);
     assert.equal(world.smtp.taken.length, fault === "hang" ? 1 : 0);
@@ -159,8 +161,8 @@ mailTest(
   "where nobody files sent mail, a repeated one has the same Message-ID, by which programs know it again",
   async (world) => {
     world.smtp.failNextMail("cut-after");
-    await failureOf(world.open({ sentCopy: "never" }).send(reply(world.ann, "twice"), never));
-    await world.open({ sentCopy: "never" }).send(reply(world.ann, "twice"), never);
+    await failureOf(world.open({ sending: { sentCopy: "never" } }).send(reply(world.ann, "twice"), never));
+    await world.open({ sending: { sentCopy: "never" } }).send(reply(world.ann, "twice"), never);
     const ids = (await world.inbox(2)).map(({ messageId }) => messageId);
     assert.equal(ids.length, 2);
     assert.equal(new Set(ids).size, 1);
@@ -193,7 +195,7 @@ mailTest(
     const busy = await failureOf(channel.send(reply(`busy@${world.server.domain}`, "x", { id: "out_3#1" }), never));
     assert.deepEqual([busy.outcome, busy.retryable, busy.retryAfterMs], ["refused", true, 1000]);
     const wrong = await failureOf(
-      world.open({ smtpPassword: "wrong" }).send(reply(world.ann, "x", { id: "out_4#1" }), never),
+      world.open({ smtp: { password: "wrong" } }).send(reply(world.ann, "x", { id: "out_4#1" }), never),
     );
     assert.deepEqual([wrong.outcome, wrong.retryable], ["refused", true]);
     await failureOf(channel.send(reply(`busy@${world.server.domain}`, "x", { id: "out_3#1" }), never));
@@ -208,7 +210,9 @@ mailTest("a slow server is waited for", async (world) => {
 });
 
 mailTest("nothing is sent where replies are switched off", async (world) => {
-  const failure = await failureOf(world.open({ autoReplyEnabled: false }).send(reply(world.ann, "x"), never));
+  const failure = await failureOf(
+    world.open({ sending: { autoReplyEnabled: false } }).send(reply(world.ann, "x"), never),
+  );
   assert.deepEqual([failure.outcome, failure.retryable], ["refused", false]);
   assert.match(failure.message, /autoReplyEnabled/);
   assert.equal(world.smtp.connections, 0);
@@ -260,7 +264,7 @@ mailTest("a thread is a conversation, whatever its mails name; or all mail of a 
   assert.notEqual(threads.get("b1"), threads.get("a1"));
   // It began a conversation of its own: the one that it was sent from.
   assert.equal(threads.get("thanks"), undefined);
-  const bySender = await world.receive(5, world.open({ session: "sender" }));
+  const bySender = await world.receive(5, world.open({ receiving: { session: "sender" } }));
   assert.deepEqual([...new Set(bySender.map(({ thread }) => thread))], [undefined]);
 });
 
@@ -375,7 +379,11 @@ mailTest("an access token logs in at both servers, also one from a file", async 
   const path = join(tempFolder(t), "token");
   await writeFile(path, `${world.server.password}\n`);
   await world.write({ text: "hello", messageId: "1@x" });
-  const channel = world.open({ imapPassword: undefined, smtpPassword: undefined, accessTokenFile: path });
+  const channel = world.open({
+    imap: { password: undefined },
+    smtp: { password: undefined },
+    access: { accessTokenFile: path },
+  });
   const [message] = await world.receive(1, channel);
   assert.equal(message?.content, "hello");
   await channel.send(reply(world.ann, "by token"), never);

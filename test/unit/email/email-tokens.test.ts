@@ -108,12 +108,11 @@ test("both servers are logged in at with renewed tokens; one that they refuse is
   server.addBox("bot");
   const ann = server.addBox("ann");
   const channel = createEmailChannel(
-    {
-      ...emailOptions(server, "bot", keepLog()),
-      imapPassword: undefined,
-      smtpPassword: undefined,
-      tokens: createTokens(login, file),
-    },
+    emailOptions(server, "bot", keepLog(), {
+      imap: { password: undefined },
+      smtp: { password: undefined },
+      access: { tokens: createTokens(login, file) },
+    }),
     { cursor: async () => undefined },
   );
   const refused = await startChannel(channel, recordPublish().publish).ended;
@@ -142,10 +141,9 @@ test("a stop waits for no token endpoint that hangs", { skip }, async (t) => {
   const { port } = hanging.address() as AddressInfo;
   const login = { tokenUrl: `http://127.0.0.1:${port}/token`, clientId: "app", refreshToken: "refresh-1" };
   const tokens = createTokens(login, join(tempFolder(t), "email-auth.json"));
-  const channel = createEmailChannel(
-    { ...emailOptions(server, "bot", keepLog()), tokens },
-    { cursor: async () => undefined },
-  );
+  const channel = createEmailChannel(emailOptions(server, "bot", keepLog(), { access: { tokens } }), {
+    cursor: async () => undefined,
+  });
   const running = startChannel(channel, recordPublish().publish);
   await until("it is asked", () => asked > 0, 10_000);
   let isStopped = false;
@@ -159,7 +157,7 @@ test("a mail waits while its login is refused for good", { skip }, async (t) => 
   const { server } = shared;
   assert.ok(server !== undefined);
   const { login, file } = await openEndpoint(t, [[400, { error: "invalid_grant" }]]);
-  const options = { ...emailOptions(server, "bot", keepLog()), tokens: createTokens(login, file) };
+  const options = emailOptions(server, "bot", keepLog(), { access: { tokens: createTokens(login, file) } });
   const channel = createEmailChannel(options, { cursor: async () => undefined });
   const failure = await failureOf(channel.send(reply(server.addBox("ann"), "x"), never));
   assert.deepEqual([failure.outcome, failure.retryable], ["refused", true]);

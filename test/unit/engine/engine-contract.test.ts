@@ -13,5 +13,5 @@ testEngineContract("embedded engine", (storage, options = {}) => {
   const home = join(root, storage);
   const sessions = join(home, "sessions");
   const sessionLogs = (): readonly string[] => (existsSync(sessions) ? logsIn(sessions) : []);
-  return openIn(home, { ...options, sessionLogs });
+  return openIn(home, { ...options, logs: { all: sessionLogs } });
 });

@@ -19,7 +19,7 @@ test("what is deleted while the journal is written anew for another deletion lea
   const engines: Engine[] = [];
   const deletions: Promise<void>[] = [];
   const { engine } = await openIn(home, {
-    forgetMs: 20,
+    journal: { forgetMs: 20 },
     onBoundary(name) {
       // The new segment holds the message that waits here already.
       if (name !== "rotate:checkpoint-written" || deletions.length > 0) return;

@@ -131,7 +131,7 @@ test("a disk that is too full for a new segment or the session logs keeps everyt
 }, async (t) => {
   const disk = smallDisk(t, "256k");
   const home = join(disk, "home");
-  const { engine, log } = await openIn(home, { quietMs: 60_000, segmentBytes: 110_000 });
+  const { engine, log } = await openIn(home, { quietMs: 60_000, journal: { segmentBytes: 110_000 } });
   const titles = Array.from({ length: 27 }, (_, n) => `${n}-${"x".repeat(4000)}`);
   const append = (title: string) => engine.append(sessionOf, [titled(title)], { durable: true });
   for (const title of titles.slice(0, 20)) await append(title);

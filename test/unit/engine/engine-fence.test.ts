@@ -14,8 +14,8 @@ async function opened(t: TestContext) {
   const fatal: Error[] = [];
   const { engine } = await openIn(home, {
     quietMs: 60_000,
-    assertHeld: () => lock.assertHeld(),
-    onFatal: (error) => fatal.push(error),
+    lock: { assertHeld: () => lock.assertHeld() },
+    process: { onFatal: (error) => fatal.push(error) },
   });
   await engine.accept(inbound("msg_1"), { events: [queued("msg_1")] });
   return { home, engine, fatal };

@@ -26,7 +26,7 @@ function hold(engine: EmbeddedEngine): Promise<HeldFiles> {
 
 test("files that are held are those of one moment, while messages go on being accepted and answered", async (t) => {
   const home = tempFolder(t);
-  const { engine } = await openIn(home, { quietMs: 1, segmentBytes: 30_000 });
+  const { engine } = await openIn(home, { quietMs: 1, journal: { segmentBytes: 30_000 } });
   const committed: string[] = [];
   const accepted: string[] = [];
   const handling = consuming(engine, "inbound", async (delivery) => {
@@ -88,7 +88,7 @@ test("a session that is deleted while the files are held keeps its log until the
 
 test("what was deleted a moment before is not in the files that are held", async (t) => {
   const home = tempFolder(t);
-  const { engine } = await openIn(home, { forgetMs: 60_000 });
+  const { engine } = await openIn(home, { journal: { forgetMs: 60_000 } });
   await engine.append(sessionOf, [titled("ORANGUTAN")], { durable: true });
   await engine.deleteSession(sessionOf);
   const held = await hold(engine);
@@ -128,7 +128,7 @@ test("one holder comes after the other, a flush waits for them, and closing take
 
 test("files that are held for too long are taken back before the journal grows without end", async (t) => {
   const home = tempFolder(t);
-  const { engine } = await openIn(home, { segmentBytes: 2000 });
+  const { engine } = await openIn(home, { journal: { segmentBytes: 2000 } });
   const held = await hold(engine);
   for (let n = 0; n < 20; n += 1) await engine.append(sessionOf, [titled("x".repeat(1000))], { durable: false });
   assert.equal(held.lost.aborted, false);

@@ -25,7 +25,7 @@ test("an event is stored once under its id, however often an orderly restart lie
 });
 
 test("an event id is known after any number of journal segments", async (t) => {
-  const { engine } = await openIn(tempFolder(t), { segmentBytes: 5000, quietMs: 1 });
+  const { engine } = await openIn(tempFolder(t), { quietMs: 1, journal: { segmentBytes: 5000 } });
   await engine.append(sessionOf, [derived("pending")], { durable: true });
   for (let n = 0; n < 60; n += 1) await engine.append(`telegram:${n}`, [titled("x".repeat(800))], { durable: true });
   await engine.flush();

@@ -139,7 +139,7 @@ test("a message that arrives between reading the journal and its log is not call
 
 test("a ledger that is read while messages come and go, and segments change, never calls one lost", async (t) => {
   const home = tempFolder(t);
-  const { engine } = await openIn(home, { quietMs: 2, segmentBytes: 20_000 });
+  const { engine } = await openIn(home, { quietMs: 2, journal: { segmentBytes: 20_000 } });
   const consumer = consuming(engine, "inbound", async (delivery) => {
     await delivery.commit({ events: [answered([delivery.work.id])], emit: [] });
   });

@@ -52,7 +52,7 @@ function sealedIn(home: string): readonly string[] {
 
 test("a checkpoint does not hold the ids of what was accepted, and each is known after a restart", async (t) => {
   const home = tempFolder(t);
-  const first = await openIn(home, { segmentBytes: 100_000 });
+  const first = await openIn(home, { journal: { segmentBytes: 100_000 } });
   await takeIn(first.engine, 0, 8000);
   await first.engine[Symbol.asyncDispose]();
   assert.ok(journalBytes(home) < 220_000, `the journal is ${journalBytes(home)} bytes`);
@@ -69,7 +69,7 @@ test("a checkpoint does not hold the ids of what was accepted, and each is known
 test("ids are forgotten after seven days, wherever they are, and a file goes with its last id", async (t) => {
   const home = tempFolder(t);
   let time = Date.parse("2026-01-01T00:00:00Z");
-  const options = { now: () => time, sealAtLeast: 100, segmentBytes: 100_000 };
+  const options = { now: () => time, journal: { sealAtLeast: 100, segmentBytes: 100_000 } };
   const first = await openIn(home, options);
   await takeIn(first.engine, 0, 200);
   await first.engine[Symbol.asyncDispose]();
@@ -86,7 +86,7 @@ test("ids are forgotten after seven days, wherever they are, and a file goes wit
 test("ids that are in no file are forgotten after seven days, also by an engine that runs on", async (t) => {
   const home = tempFolder(t);
   let time = Date.parse("2026-01-01T00:00:00Z");
-  const options = { now: () => time, sealAtLeast: Number.POSITIVE_INFINITY };
+  const options = { now: () => time, journal: { sealAtLeast: Number.POSITIVE_INFINITY } };
   const first = await openIn(home, options);
   await takeIn(first.engine, 0, 3);
   await first.engine[Symbol.asyncDispose]();
@@ -103,7 +103,7 @@ test("ids that are in no file are forgotten after seven days, also by an engine 
 
 test("many small files become few, and every id stays known", async (t) => {
   const home = tempFolder(t);
-  const options = { sealAtLeast: 50, segmentBytes: 20_000 };
+  const options = { journal: { sealAtLeast: 50, segmentBytes: 20_000 } };
   const { engine, log } = await openIn(home, options);
   await takeIn(engine, 0, 3000);
   await until("the files are few", () => sealedIn(home).length < 30);
@@ -117,11 +117,11 @@ test("many small files become few, and every id stays known", async (t) => {
 
 test("ids that a journal of before holds inline are known, and move into a file", async (t) => {
   const home = tempFolder(t);
-  const first = await openIn(home, { sealAtLeast: Number.POSITIVE_INFINITY });
+  const first = await openIn(home, { journal: { sealAtLeast: Number.POSITIVE_INFINITY } });
   await takeIn(first.engine, 0, 300);
   await first.engine[Symbol.asyncDispose]();
   assert.deepEqual(sealedIn(home), []);
-  const second = await openIn(home, { sealAtLeast: 100 });
+  const second = await openIn(home, { journal: { sealAtLeast: 100 } });
   assert.equal((await second.engine.accept(message(299), { events: [] })).status, "duplicate");
   await second.engine[Symbol.asyncDispose]();
   assert.equal(sealedIn(home).length, 1);
@@ -133,7 +133,7 @@ test("ids that a journal of before holds inline are known, and move into a file"
 /** A home with one sealed file of 1000 ids. */
 async function homeWithFile(t: TestContext): Promise<{ readonly home: string; readonly file: string }> {
   const home = tempFolder(t);
-  const { engine } = await openIn(home, { sealAtLeast: 100 });
+  const { engine } = await openIn(home, { journal: { sealAtLeast: 100 } });
   await engine.append(sessionOf, [queued("msg_said")], { durable: true });
   await takeIn(engine, 0, 500);
   await engine[Symbol.asyncDispose]();

@@ -60,7 +60,7 @@ async function streaming(t: TestContext, work: (parts: Streaming) => Promise<voi
     instanceId: "gw_test",
     log: silentLog,
     publish: bus.asProducer().emit,
-    sessionLogPath: (session) => files.logPath(session),
+    logs: { pathOf: (session) => files.logPath(session) },
   });
   const consumer = bus.asConsumer();
   using snapshots = openStreamSnapshots(consumer);

@@ -109,7 +109,7 @@ test("events are paged after from_sequence with an exact has_more, and limits ou
 });
 
 test("wrong paths, methods and bodies get JSON that says what is wrong", async () => {
-  await using served = await openTestServer({ maxBodyBytes: 5000 });
+  await using served = await openTestServer({ limits: { maxBodyBytes: 5000 } });
   const { url, gateway } = served;
   const check = async (what: Promise<Response>, status: number, code: string, text: RegExp): Promise<Response> => {
     const answer = await what;

@@ -72,7 +72,7 @@ test("reconnecting with Last-Event-ID or from_sequence at every frame ends with 
 });
 
 test("an event stream can be narrowed to types, keeps the line alive, and refuses a bad position", async () => {
-  await using served = await openTestServer({ heartbeatMs: 20 });
+  await using served = await openTestServer({ timings: { heartbeatMs: 20 } });
   const { gateway, url } = served;
   for (const step of gateway.turn(key, "msg_a")) step();
   const narrow = await fetch(
@@ -94,7 +94,7 @@ test("an event stream can be narrowed to types, keeps the line alive, and refuse
 });
 
 test("an event stream ends with its client and with the server, and frees its place", async () => {
-  await using served = await openTestServer({ maxConnections: 1 });
+  await using served = await openTestServer({ limits: { maxConnections: 1 } });
   const { url } = served;
   const path = `${url}/api/sessions/${key}/stream`;
   const first = await fetch(path);
@@ -111,7 +111,7 @@ test("an event stream ends with its client and with the server, and frees its pl
 });
 
 test("a stop waits for no connection that has never asked for anything", async () => {
-  const served = await openTestServer({ graceMs: 5000 });
+  const served = await openTestServer({ timings: { graceMs: 5000 } });
   const idle = connect({ host: "127.0.0.1", port: served.server.port });
   const gone = new Promise((resolve) => idle.once("close", resolve));
   await new Promise((resolve) => idle.once("connect", resolve));
@@ -123,7 +123,7 @@ test("a stop waits for no connection that has never asked for anything", async (
 });
 
 test("a reader that stalls is cut off instead of filling memory, and gets the rest when it comes back", async () => {
-  await using served = await openTestServer({ maxBufferedBytes: 300_000 });
+  await using served = await openTestServer({ limits: { maxBufferedBytes: 300_000 } });
   const { gateway, url, server } = served;
   const stalled = connect({ host: "127.0.0.1", port: server.port });
   stalled.on("error", () => {});
@@ -151,7 +151,7 @@ test("a reader that stalls is cut off instead of filling memory, and gets the re
 });
 
 test("a long past reaches a reader of ordinary speed whole, however small the buffer", async () => {
-  await using served = await openTestServer({ maxBufferedBytes: 3_000_000 });
+  await using served = await openTestServer({ limits: { maxBufferedBytes: 3_000_000 } });
   const { gateway, url } = served;
   for (let i = 0; i < 300; i++)
     gateway.tell(key, "session_title_generated", { title: "x".repeat(50_000), generated_by: "user" });

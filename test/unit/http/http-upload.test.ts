@@ -259,7 +259,7 @@ test("a full disk is told, and keeps its last room free", { skip: withoutSmallDi
 });
 
 test("an upload may take longer than other requests", async () => {
-  await using place = await openPlace({ requestTimeoutMs: 100, headersTimeoutMs: 100 });
+  await using place = await openPlace({ timings: { requestTimeoutMs: 100, headersTimeoutMs: 100 } });
   const { port } = place.served.server;
   const begin = (path: string) => {
     const headers = { "content-type": "application/json", "x-filename": "slow.json" };

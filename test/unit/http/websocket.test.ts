@@ -100,7 +100,7 @@ test("what is wrong is said, with the id where there is one, and the connection 
 });
 
 test("a command without an answer in time gets an error, and its late answer nothing more", async () => {
-  await using served = await openTestServer({ commandTimeoutMs: 300 });
+  await using served = await openTestServer({ timings: { commandTimeoutMs: 300 } });
   let answer: () => void = () => {};
   served.gateway.operations.stopTurn = () =>
     new Promise((resolve) => {
@@ -217,7 +217,7 @@ test("the Go maxclaw's interrupt frame still works", async () => {
 });
 
 test("a connection whose pong is late is ended, one that answers stays", async () => {
-  await using served = await openTestServer({ pingIntervalMs: 25, pongTimeoutMs: 400 });
+  await using served = await openTestServer({ timings: { pingIntervalMs: 25, pongTimeoutMs: 400 } });
   const [deaf, healthy] = await Promise.all([openSocket(served.url, { autoPong: false }), openSocket(served.url)]);
   let pings = 0;
   healthy.socket.on("ping", () => {
@@ -230,7 +230,7 @@ test("a connection whose pong is late is ended, one that answers stays", async (
 });
 
 test("a reader that stalls is told to come back, while others go on", async () => {
-  await using served = await openTestServer({ maxBufferedBytes: 500_000 });
+  await using served = await openTestServer({ limits: { maxBufferedBytes: 500_000 } });
   const { gateway, url } = served;
   const [slow, quick] = await Promise.all([openSocket(url), openSocket(url)]);
   await slow.command("events_subscribe", { session_key: key });
@@ -257,7 +257,7 @@ test("a reader that stalls is told to come back, while others go on", async () =
 });
 
 test("a frame that is too large, one connection too many and a wrong path are refused", async () => {
-  await using served = await openTestServer({ maxConnections: 2, maxBodyBytes: 1000 });
+  await using served = await openTestServer({ limits: { maxConnections: 2, maxBodyBytes: 1000 } });
   const { url } = served;
   const [big, other] = await Promise.all([openSocket(url), openSocket(url)]);
   assert.equal(await refusedUpgrade(`${url}/ws`), 503);

@@ -8,7 +8,7 @@ const never = new AbortController().signal;
 const strong = "a-token-of-more-than-twenty-characters";
 
 test("wrong tokens are answered later and later, then refused for minutes, and the right one passes all the time", async () => {
-  await using served = await openTestServer({ token: "owners-token", wrongTokenDelayMs: 1 });
+  await using served = await openTestServer({ token: "owners-token", timings: { wrongTokenDelayMs: 1 } });
   const { port } = served.server;
   const ask = async (token: string, more: Record<string, string> = {}) =>
     await rawRequest(port, { path: "/api/status", headers: { host: "x", authorization: `Bearer ${token}`, ...more } });

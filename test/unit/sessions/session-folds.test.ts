@@ -183,7 +183,7 @@ test("a session that has left memory comes back without its log being read, and 
   skip: withoutProc(),
 }, async (t) => {
   const home = tempFolder(t);
-  await using s = await openStore(home, { maxResident: 1, quietMs: 60_000 });
+  await using s = await openStore(home, { memory: { maxSessions: 1 }, quietMs: 60_000 });
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
   // Too short for a file of its folds.
   await talk(s, 0, 60);

@@ -88,7 +88,7 @@ test("two documents are written at a time, so that the journal finds a thread fo
 });
 
 test("sessions leave memory for the room they take, also when no other one is opened", async (t) => {
-  await using s = await openStore(tempFolder(t), { maxResidentBytes: 60_000, quietMs: 60_000 });
+  await using s = await openStore(tempFolder(t), { memory: { maxBytes: 60_000 }, quietMs: 60_000 });
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const agents: string[] = [];
   for (let n = 0; n < 4; n++) {

@@ -312,7 +312,7 @@ test("a picture is shown to the model and told as an artifact", { skip }, async 
   await using site = await startSite((_, response) => page(response, "<h1>Look</h1>"));
   await using setup = open([site.host]);
   await setup.act({ action: "navigate", url: site.url });
-  const given: Parameters<ToolContext["artifact"]>[0][] = [];
+  const given: Parameters<ToolContext["chat"]["artifact"]>[0][] = [];
   const result = await setup.act(
     { action: "screenshot" },
     {

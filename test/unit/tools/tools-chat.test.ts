@@ -7,7 +7,7 @@ import { spawnTool } from "../../../src/tools/spawn/spawn.js";
 import type { ToolContext } from "../../../src/tools/tool.js";
 import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 
-type Sent = Parameters<ToolContext["send"]>[0];
+type Sent = Parameters<ToolContext["chat"]["send"]>[0];
 
 const message = messageTool({
   find: async ({ channel, chat }) => ({ channel, chatId: chat }),
@@ -16,7 +16,7 @@ const message = messageTool({
 
 function recorder() {
   const sent: Sent[] = [];
-  const send: ToolContext["send"] = async (one) => {
+  const send: ToolContext["chat"]["send"] = async (one) => {
     sent.push(one);
     return 1;
   };

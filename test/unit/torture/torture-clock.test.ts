@@ -36,7 +36,7 @@ test("the times in a session never go back, whatever the clock does, over restar
   const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
     const home = tempFolder(t);
     const { now, turn } = createClock();
-    const open = async () => (await openIn(home, { now, quietMs: 60_000, segmentBytes: 4000 })).engine;
+    const open = async () => (await openIn(home, { now, quietMs: 60_000, journal: { segmentBytes: 4000 } })).engine;
     let engine = await open();
     let last = "";
     let seq = 0;

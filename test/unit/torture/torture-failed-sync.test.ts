@@ -39,9 +39,9 @@ for (const [name, failsIn] of [
     const accepted: string[] = [];
     const committed: string[] = [];
     const { engine, published } = await openIn(home, {
-      segmentBytes: 9000,
+      journal: { segmentBytes: 9000 },
       quietMs: 1,
-      onFatal: (error) => fatal.push(error),
+      process: { onFatal: (error) => fatal.push(error) },
     });
     const handling = consuming(engine, "inbound", async (delivery) => {
       const { id } = delivery.work;

@@ -33,7 +33,7 @@ test("a disk that is full again and again, at any step, loses nothing that was p
     const home = join(disk, "home");
     const accepted: string[] = [];
     const committed: string[] = [];
-    const { engine } = await openIn(home, { segmentBytes: 20_000, quietMs: 1 });
+    const { engine } = await openIn(home, { quietMs: 1, journal: { segmentBytes: 20_000 } });
     const handling = consuming(engine, "inbound", async (delivery) => {
       const { id } = delivery.work;
       await delivery.append([titled(`start ${id}`)], { durable: false });

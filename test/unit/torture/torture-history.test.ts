@@ -24,7 +24,7 @@ async function openMade(t: TestContext, sessions: number) {
   const bytes = makeHistory(dir, { sessions, turnsPerSession, answerBytes: 2000 });
   assert.ok(bytes > bytesOfHistory * 0.8, `${bytes} bytes`);
   const files = createSessionFiles(dir);
-  const { engine } = await openIn(home, { sessionLogPath: (of) => files.logPath(of) });
+  const { engine } = await openIn(home, { logs: { pathOf: (of) => files.logPath(of) } });
   t.after(() => engine[Symbol.asyncDispose]());
   return { home, dir, engine, bytes, lastSeq: turnsPerSession * 5, turns: turnsPerSession * sessions };
 }
@@ -70,7 +70,7 @@ test("the ledger of a long history accounts for every message, in memory that do
 test("a journal that could not be moved into the session logs for long is read as a whole", async (t) => {
   const home = folder(t);
   const segmentBytes = 1024 ** 4;
-  const { engine } = await openIn(home, { quietMs: 600_000, segmentBytes });
+  const { engine } = await openIn(home, { quietMs: 600_000, journal: { segmentBytes } });
   const events = Math.ceil((tortureFactor > 1 ? 256 * 1024 ** 2 : bytesOfHistory) / 20_000);
   for (let n = 0; n < events; n += 1)
     await engine.append(`telegram:${n % 50}`, [titled("x".repeat(20_000))], { durable: false });
@@ -79,7 +79,7 @@ test("a journal that could not be moved into the session logs for long is read a
   fs.cpSync(join(home, "journal"), join(copy, "journal"), { recursive: true });
   await engine[Symbol.asyncDispose]();
   const began = performance.now();
-  const again = await openIn(copy, { quietMs: 600_000, segmentBytes });
+  const again = await openIn(copy, { quietMs: 600_000, journal: { segmentBytes } });
   t.diagnostic(`${events} events read in ${Math.round(performance.now() - began)} ms`);
   assert.equal(again.engine.status().inboundWaiting, 1);
   let found = 0;

@@ -119,7 +119,7 @@ test("after a power cut, also one that follows a kill, everything promised is th
     watch.onSync = (synced) => {
       if (synced === disk) pass();
     };
-    const { engine } = await openIn(disk.root, { segmentBytes: 9000, quietMs: 1, onBoundary: pass });
+    const { engine } = await openIn(disk.root, { quietMs: 1, onBoundary: pass, journal: { segmentBytes: 9000 } });
     const handling = consuming(engine, "inbound", async (delivery) => {
       const { id } = delivery.work;
       await delivery.append([titled(`start ${id}`)], { durable: random() < 0.5 });

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { rootCertificates } from "node:tls";
 import { ChannelError, messageOf } from "../../../errors.js";
-import type { EmailOptions } from "../options.js";
+import type { AccessOptions } from "../options.js";
 
 /** What a login at either server needs. */
 export interface Access {
@@ -12,7 +12,7 @@ export interface Access {
 }
 
 /** Reads the files that are named in the options, anew each time. @throws {ChannelError} */
-export async function readAccess(options: EmailOptions): Promise<Access> {
+export async function readAccess(options: AccessOptions): Promise<Access> {
   const { tokens, accessTokenFile, tlsCaFile } = options;
   const tls = tlsCaFile === undefined ? {} : { ca: [...rootCertificates, await read(tlsCaFile, "tlsCaFile")] };
   return {
@@ -22,7 +22,7 @@ export async function readAccess(options: EmailOptions): Promise<Access> {
   };
 }
 
-async function readToken({ tokens, accessToken, accessTokenFile }: EmailOptions): Promise<string | undefined> {
+async function readToken({ tokens, accessToken, accessTokenFile }: AccessOptions): Promise<string | undefined> {
   if (tokens !== undefined) return await tokens.get();
   return accessTokenFile === undefined ? accessToken : (await read(accessTokenFile, "accessTokenFile")).trim();
 }

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { type Header, headerBlock } from "../header-lines.js";
 import type { MailHead } from "../headers.js";
-import type { EmailOptions } from "../options.js";
+import type { ReceivingOptions } from "../options.js";
 import { readAuthResults } from "./auth-results.js";
 import { mailClient } from "./client-address.js";
 import { type Recipients, signedRecipients, wholeSignatures } from "./signed.js";
@@ -36,7 +36,7 @@ export interface CheckedMail {
 /** Checks the author's address: by what one's own server says where it is named, else by DKIM, SPF and DMARC. */
 export async function checkSender(
   mail: CheckedMail,
-  options: Pick<EmailOptions, "authservId" | "resolver">,
+  options: Pick<ReceivingOptions, "authservId" | "resolver">,
 ): Promise<SenderCheck> {
   const { headers, from, date, fault } = mail.head;
   const address = from?.address ?? "";
@@ -77,7 +77,7 @@ function deniedByServer(headers: readonly Header[], domain: string, authservId: 
 async function checkByKeys(
   mail: CheckedMail,
   domain: string,
-  resolver: EmailOptions["resolver"],
+  resolver: ReceivingOptions["resolver"],
 ): Promise<SenderCheck> {
   const { headers } = mail.head;
   const { authenticate } = await import("mailauth");
@@ -127,7 +127,7 @@ function recipientsIn(results: readonly unknown[], mail: CheckedMail, domain: st
 async function verifyRecipients(
   mail: CheckedMail,
   domain: string,
-  resolver: EmailOptions["resolver"],
+  resolver: ReceivingOptions["resolver"],
 ): Promise<Recipients> {
   if (!mail.head.headers.some(({ name }) => name === "dkim-signature")) return unsigned;
   const { dkimVerify } = await import("mailauth");

@@ -18,11 +18,14 @@ const connectMs = 20_000;
 const commandMs = 30_000;
 
 /** Logs in. @throws {ChannelError} `retryable` is false only for a login that is refused for good */
-export async function openImap(options: EmailOptions, signal: AbortSignal): Promise<ImapConnection> {
+export async function openImap(
+  { imap, access: given }: Pick<EmailOptions, "imap" | "access">,
+  signal: AbortSignal,
+): Promise<ImapConnection> {
   const { ImapFlow } = await import("imapflow");
-  const access = await within(readAccess(options), { signal });
+  const access = await within(readAccess(given), { signal });
   const { accessToken, tls } = access;
-  const { imapHost: host, imapPort: port, imapUsername: user, imapPassword: pass, imapUseSSL: secure } = options;
+  const { host, port, username: user, password: pass, useSSL: secure } = imap;
   const settings: ImapFlowOptions = {
     host,
     port,
@@ -35,14 +38,14 @@ export async function openImap(options: EmailOptions, signal: AbortSignal): Prom
     autoIdleDelay: 50,
     // The commands have limits of their own, and a silent IDLE is asked now and then.
     socketTimeout: 10 * 60_000,
-    ...(secure ? {} : { doSTARTTLS: options.imapUseTLS }),
+    ...(secure ? {} : { doSTARTTLS: imap.useTLS }),
   };
   if (signal.aborted) throw new ChannelError("The connection was given up before it began.", { retryable: true });
   const client = new ImapFlow(settings);
   const state: { fault?: Error } = {};
   const fail = (error: unknown): ChannelError => {
     const fault = toChannelError(state.fault ?? error, host, access);
-    if (fault instanceof LoginRefused) options.tokens?.forget(accessToken);
+    if (fault instanceof LoginRefused) given.tokens?.forget(accessToken);
     return fault;
   };
   const lost = new Promise<never>((_, reject) => {

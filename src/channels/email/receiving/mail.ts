@@ -90,9 +90,9 @@ export async function contentOf({ connection, options, validity }: Mailbox, mail
 function createPartReader(options: EmailOptions, validity: string, uid: number, part: string) {
   return async (maxBytes: number, signal: AbortSignal): Promise<Uint8Array> => {
     using connection = await openImap(options, signal);
-    const open = connection.command((client) => client.mailboxOpen(options.imapMailbox, { readOnly: true }));
+    const open = connection.command((client) => client.mailboxOpen(options.imap.mailbox, { readOnly: true }));
     if (String((await open).uidValidity) !== validity)
-      throw new ChannelError(`The mailbox of ${accountOf(options)} has numbered its mails anew.`);
+      throw new ChannelError(`The mailbox of ${accountOf(options.imap)} has numbered its mails anew.`);
     return await connection.command(async (client) => {
       const { content } = await client.download(String(uid), part, { uid: true, maxBytes: maxBytes + 1 });
       if (content === undefined) throw new ChannelError("The mail is not in the mailbox any more.");

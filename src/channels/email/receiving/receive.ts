@@ -1,7 +1,7 @@
 import { settledWithin } from "../../../util/async/within.js";
 import { automaticReason } from "../headers.js";
 import { Line } from "../line.js";
-import type { EmailOptions } from "../options.js";
+import type { EmailOptions, ReceivingOptions } from "../options.js";
 import { type ImapConnection, openImap } from "./imap.js";
 import { fetchMail, type Mail } from "./mail.js";
 import { readStart } from "./positions.js";
@@ -25,7 +25,7 @@ const idleCheckMs = 110_000;
 export async function receive(ports: ReceivePorts, signal: AbortSignal): Promise<void> {
   const { options, positions } = ports;
   using connection = await openImap(options, signal);
-  const mailbox = await connection.command((client) => client.mailboxOpen(options.imapMailbox));
+  const mailbox = await connection.command((client) => client.mailboxOpen(options.imap.mailbox));
   const validity = String(mailbox.uidValidity);
   const start = await readStart(positions, validity, mailbox.uidNext);
   const startUid = start.isFirst ? await firstUid(connection, ports.openedAt, start.uid) : start.uid;
@@ -54,7 +54,7 @@ export async function receive(ports: ReceivePorts, signal: AbortSignal): Promise
       since = undefined;
       if (line.open === 0) await positions.keep({ validity, uid: line.newest });
       ports.onConnected();
-      await Promise.race([news.wait(waitMs(connection, options), signal), connection.lost, faulty]);
+      await Promise.race([news.wait(waitMs(connection, options.receiving), signal), connection.lost, faulty]);
     }
   } finally {
     news.stop();
@@ -75,7 +75,7 @@ async function firstUid(connection: ImapConnection, openedAt: Date, newest: numb
   return Math.min(newest, ...later.map(({ uid }) => uid - 1));
 }
 
-function waitMs({ client }: ImapConnection, { pollIntervalSeconds }: EmailOptions): number {
+function waitMs({ client }: ImapConnection, { pollIntervalSeconds }: ReceivingOptions): number {
   return client.capabilities.has("IDLE") ? idleCheckMs : pollIntervalSeconds * 1000;
 }
 
@@ -106,7 +106,7 @@ async function scan(scope: TryScope, since: Date | undefined, signal: AbortSigna
 
 function ignoredReason({ head }: Mail, since: Date | undefined, options: EmailOptions): string | undefined {
   if (since !== undefined && head.date !== undefined && head.date < since) return "it is older than the past days";
-  const own = [options.fromAddress, options.imapUsername, options.smtpUsername ?? ""];
+  const own = [options.fromAddress, options.imap.username, options.smtp.username ?? ""];
   return automaticReason(head, new Set(own.map((address) => address.toLowerCase())));
 }
 

@@ -78,7 +78,8 @@ export class MailTries implements Tries {
     if (this.#content === undefined) return done;
     // Made anew: since it was read ahead of its turn, an earlier mail that it quotes may have been refused.
     const message = this.#messageOf(this.#content);
-    const { log, busyRetryMs = 2000 } = this.#scope.mailbox.options;
+    const { log, receiving } = this.#scope.mailbox.options;
+    const { busyRetryMs = 2000 } = receiving;
     try {
       return await this.#pass(message, busyRetryMs);
     } catch (error) {
@@ -93,14 +94,15 @@ export class MailTries implements Tries {
 
   async #verify(signal: AbortSignal): Promise<Try | undefined> {
     const { connection, options } = this.#scope.mailbox;
-    const { log, verifyRetryMs = 30_000 } = options;
-    if (options.verifySender === "off") {
+    const { log, receiving } = options;
+    const { verifyRetryMs = 30_000 } = receiving;
+    if (receiving.verifySender === "off") {
       this.#isVerified = false;
       return undefined;
     }
     const { head, arrivedAt, source: start } = this.#mail;
     const source = () => fetchSource(connection, this.#mail);
-    const checked = checkSender({ head, arrivedAt, start, source }, options);
+    const checked = checkSender({ head, arrivedAt, start, source }, receiving);
     const check = await within(checked, { signal, ms: longestCheckMs, late: () => tooSlow }).catch((error: unknown) => {
       if (error !== tooSlow) throw error;
       return { verdict: "later", why: tooSlow.message } as const;
@@ -151,11 +153,14 @@ export class MailTries implements Tries {
 
   async #pass(message: ReceivedMessage, busyRetryMs: number): Promise<Try> {
     const { hourly, positions, line, publish, mailbox } = this.#scope;
-    const { log, hourlyPerSender, markSeen: isMarked } = mailbox.options;
+    const { log, receiving } = mailbox.options;
     const { from: address } = this.#about;
     const arrivedAt = this.#mail.arrivedAt.getTime();
     if (!hourly.take(address, arrivedAt)) {
-      log.warn(`more than ${hourlyPerSender} mails of a sender in an hour: this one is left alone`, this.#about);
+      log.warn(
+        `more than ${receiving.hourlyPerSender} mails of a sender in an hour: this one is left alone`,
+        this.#about,
+      );
       return await this.#leave();
     }
     const value = `${mailbox.validity}:${line.positionAfter(this.#mail.uid)}`;
@@ -169,7 +174,7 @@ export class MailTries implements Tries {
       await this.#say(message, outcome.reply ?? "");
       return await this.#leave();
     }
-    if (isMarked) await markSeen(mailbox, this.#mail);
+    if (receiving.markSeen) await markSeen(mailbox, this.#mail);
     return done;
   }
 

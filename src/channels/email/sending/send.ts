@@ -2,7 +2,7 @@ import type { OutboundMessage } from "../../../bus/messages.js";
 import { ChannelError, messageOf } from "../../../errors.js";
 import { sleep } from "../../../util/async/sleep.js";
 import type { Receipt } from "../../channel.js";
-import type { EmailOptions } from "../options.js";
+import type { EmailOptions, SendingOptions } from "../options.js";
 import { type ImapConnection, openImap } from "../receiving/imap.js";
 import type { KnownMails } from "../receiving/known.js";
 import { type ComposedMail, compose, messageIdOf } from "./compose.js";
@@ -24,12 +24,12 @@ export type SendMail = (
  * may have arrived, and the folder of sent mail is asked first.
  */
 export function createSend(options: EmailOptions, known: KnownMails): SendMail {
-  const { fromAddress, sendTimeoutMs = sendMs, log } = options;
+  const { fromAddress, sending, log } = options;
   /** Attempts of this process of which it is certain that nothing has left. */
   const refused = new Set<string>();
 
   return async (message, signal) => {
-    if (!options.autoReplyEnabled)
+    if (!sending.autoReplyEnabled)
       throw new ChannelError("Nothing is sent by mail, because channels.email.autoReplyEnabled is false.");
     if (signal.aborted) throw new ChannelError("The send was aborted before it began.", { retryable: true });
     const { chatId, thread, replyTo } = message;
@@ -43,7 +43,7 @@ export function createSend(options: EmailOptions, known: KnownMails): SendMail {
     await known.keep({ id, chatId, thread, subject, references: [...references], isOurs: true, said, at: Date.now() });
     refused.delete(id);
     try {
-      await submit(options, { from: fromAddress, to: chatId }, mail.raw, sendTimeoutMs, signal);
+      await submit(options, { from: fromAddress, to: chatId }, mail.raw, sending.timeoutMs ?? sendMs, signal);
     } catch (error) {
       if (error instanceof ChannelError && error.outcome === "refused" && !isSecond) refused.add(id);
       throw error;
@@ -62,7 +62,7 @@ function failForNow(error: unknown): never {
 
 /** @throws {ChannelError} the folder cannot be read */
 async function wasSent(options: EmailOptions, messageId: string, signal: AbortSignal): Promise<boolean> {
-  const { sentLookMs = 1500 } = options;
+  const { sentLookMs = 1500 } = options.sending;
   using connection = await openImap(options, signal);
   // The server may take a moment to file what it has taken.
   for (let look = 1; ; look++) {
@@ -73,7 +73,7 @@ async function wasSent(options: EmailOptions, messageId: string, signal: AbortSi
 }
 
 async function isInSent(connection: ImapConnection, options: EmailOptions, messageId: string): Promise<boolean> {
-  const folder = await findSentFolder(connection, options);
+  const folder = await findSentFolder(connection, options.sending);
   if (folder === undefined) return false;
   await connection.command((client) => client.mailboxOpen(folder, { readOnly: true }));
   const header = { "message-id": `<${messageId}>` };
@@ -82,14 +82,17 @@ async function isInSent(connection: ImapConnection, options: EmailOptions, messa
 }
 
 async function fileCopy(options: EmailOptions, mail: ComposedMail, signal: AbortSignal): Promise<void> {
-  if (options.sentCopy === "never" || filingHosts.test(options.smtpHost)) return;
+  if (options.sending.sentCopy === "never" || filingHosts.test(options.smtp.host)) return;
   using connection = await openImap(options, signal);
   if (connection.client.capabilities.has("X-GM-EXT-1") || (await isInSent(connection, options, mail.messageId))) return;
-  const folder = await findSentFolder(connection, options);
+  const folder = await findSentFolder(connection, options.sending);
   if (folder !== undefined) await connection.command((client) => client.append(folder, mail.raw, ["\\Seen"]));
 }
 
-async function findSentFolder(connection: ImapConnection, { sentMailbox }: EmailOptions): Promise<string | undefined> {
+async function findSentFolder(
+  connection: ImapConnection,
+  { sentMailbox }: SendingOptions,
+): Promise<string | undefined> {
   const folders = await connection.command((client) => client.list());
   const wanted = folders.find(({ path, specialUse }) =>
     sentMailbox === undefined ? specialUse === "\\Sent" : path === sentMailbox,

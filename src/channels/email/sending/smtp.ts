@@ -19,24 +19,24 @@ const connectMs = 20_000;
  * @throws {ChannelError} `unknown` when the connection ended after the text had begun to leave, `refused` otherwise
  */
 export async function submit(
-  options: EmailOptions,
+  { smtp, access }: Pick<EmailOptions, "smtp" | "access">,
   envelope: Envelope,
   raw: Buffer,
   limitMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   const { default: SMTPConnection } = await import("nodemailer/lib/smtp-connection");
-  const { accessToken, tls } = await within(readAccess(options), { signal }).catch((error: unknown) => {
+  const { accessToken, tls } = await within(readAccess(access), { signal }).catch((error: unknown) => {
     // As with a password that is refused: the mail waits until somebody has put it right.
     throw new ChannelError(messageOf(error), { cause: error, retryable: true });
   });
-  const { smtpHost: host, smtpPort: port, smtpUseSSL: secure, smtpUseTLS, smtpUsername, smtpPassword } = options;
+  const { host, port, useSSL: secure, useTLS, username, password } = smtp;
   const connection = new SMTPConnection({
     host,
     port,
     secure,
-    requireTLS: !secure && smtpUseTLS,
-    ignoreTLS: !secure && !smtpUseTLS,
+    requireTLS: !secure && useTLS,
+    ignoreTLS: !secure && !useTLS,
     tls: { ...tls, minVersion: "TLSv1.2" },
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
@@ -54,12 +54,12 @@ export async function submit(
   };
   try {
     await step((done) => connection.connect(done));
-    if (smtpUsername !== undefined) {
-      const credentials = { user: smtpUsername, pass: smtpPassword ?? "" };
+    if (username !== undefined) {
+      const credentials = { user: username, pass: password ?? "" };
       const auth =
         accessToken === undefined
           ? { type: "login" as const, credentials }
-          : { type: "oauth2" as const, user: smtpUsername, oauth2: fixedToken(smtpUsername, accessToken) };
+          : { type: "oauth2" as const, user: username, oauth2: fixedToken(username, accessToken) };
       await step((done) => connection.login(auth as Parameters<typeof connection.login>[0], done));
     }
     const text = Readable.from(chunksOf(raw, progress), { objectMode: false });
@@ -67,7 +67,7 @@ export async function submit(
     connection.quit();
   } catch (error) {
     connection.close();
-    if (isLoginRefused(error)) options.tokens?.forget(accessToken);
+    if (isLoginRefused(error)) access.tokens?.forget(accessToken);
     throw toChannelError(error, host, progress.hasLeft);
   }
 }

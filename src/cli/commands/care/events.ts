@@ -35,7 +35,7 @@ export function addEventsCommand(program: Command): void {
         throw new CommandError(`There is no session ${key} in the files.`);
       if (flags.json) printJson({ ok: report.problemCount === 0, ...report });
       else {
-        const { reportLines } = await import("../../text/events.js");
+        const { reportLines } = await import("../../text/records/events.js");
         for (const line of reportLines(report)) print(line);
       }
       if (report.problemCount > 0) process.exitCode = exitCodes.failure;
@@ -54,7 +54,7 @@ export function addEventsCommand(program: Command): void {
           `No event ${eventId} is stored. Events of the stream layer never are, and those of a deleted session are gone.`,
         );
       if (flags.json) return printJson(trace);
-      const { traceLines } = await import("../../text/events.js");
+      const { traceLines } = await import("../../text/records/events.js");
       for (const line of traceLines(trace)) print(line);
     });
 }

@@ -22,7 +22,7 @@ export function addLedgerCommand(program: Command): void {
           import("../../context.js"),
           import("../../gateway/connect.js"),
           import("../../../offline/ledger.js"),
-          import("../../text/ledger.js"),
+          import("../../text/records/ledger.js"),
         ]);
       const context = await openContext(flags.config);
       const { home, loaded } = context;

@@ -25,7 +25,7 @@ async function show({ follow, lines, level, json }: Flags): Promise<void> {
   const [{ openContext }, { readLog }, { logLine }, { join }, { stat }] = await Promise.all([
     import("../../context.js"),
     import("../../../log/read-log.js"),
-    import("../../text/log.js"),
+    import("../../text/records/log.js"),
     import("node:path"),
     import("node:fs/promises"),
   ]);

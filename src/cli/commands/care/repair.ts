@@ -21,7 +21,7 @@ async function repair({ config, json }: Flags): Promise<void> {
   const [{ openContext }, { repairFiles }, { repairLines }] = await Promise.all([
     import("../../context.js"),
     import("../../../offline/repair.js"),
-    import("../../text/repair.js"),
+    import("../../text/records/repair.js"),
   ]);
   const { home, loaded } = await openContext(config);
   const done = await repairFiles({ home, workspace: loaded.config.agents.defaults.workspace });

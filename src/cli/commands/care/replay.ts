@@ -24,7 +24,7 @@ export function addReplayCommand(program: Command): void {
         import("../../../replay/recorded-turn.js"),
         import("../../../replay/replay-turn.js"),
         import("../../../replay/compare.js"),
-        import("../../text/replay.js"),
+        import("../../text/records/replay.js"),
       ]);
       const { home, loaded } = await openContext(config);
       const found = await findTurn(home, join(loaded.config.agents.defaults.workspace, ".sessions"), turnId);

@@ -30,13 +30,11 @@ export async function mendLogs(options: HomeToMend): Promise<readonly MendedHome
   const parts = createParts(
     {
       home,
-      sessionLogPath: logPathOf,
-      logsMark,
-      shownSeq,
+      logs: { pathOf: logPathOf, mark: logsMark, shownSeq },
       publish: () => {},
       instanceId: "gw_repair",
       log,
-      onFatal: () => {},
+      process: { onFatal: () => {} },
     },
     await loadJournal(home, log, options),
   );

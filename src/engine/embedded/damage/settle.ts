@@ -8,8 +8,9 @@ import { createParts } from "../parts.js";
 
 /** Ends lost messages in their conversations, for good. Nobody else may have the files open. */
 export async function noteSettled(options: EmbeddedEngineOptions, lost: readonly LedgerEntry[]): Promise<void> {
-  const { home, log, sessionLogPath: logPathOf, sessionLogs: logs = () => [], logsMark } = options;
-  const parts = createParts(options, await loadJournal(home, log, { logs, logPathOf, logsMark }));
+  const { home, log, logs } = options;
+  const known = { logs: logs.all ?? (() => []), logPathOf: logs.pathOf, logsMark: logs.mark };
+  const parts = createParts(options, await loadJournal(home, log, known));
   for (const { sessionKey, messageId } of lost) parts.writer.writeEvents(sessionKey, [settled(messageId)]);
   await parts.journal.sync();
   await putAway(parts);

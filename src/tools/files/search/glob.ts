@@ -46,7 +46,7 @@ export const globTool = defineTool({
       if (location.note !== undefined) lines.push(location.note);
       const outside = new Set<string>();
       for (const file of [...files, ...sent]) {
-        const origin = await context.outsideOf(file.path, "name");
+        const origin = await context.files.outsideOf(file.path, "name");
         if (origin !== undefined) outside.add(origin);
       }
       const summary = `found ${files.length + sent.length} files for ${oneLine(pattern)}`;

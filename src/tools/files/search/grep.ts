@@ -158,7 +158,7 @@ async function report(search: Search, walk: Walk, location: Location, context: T
     if (characters > maxCharacters) break;
     lines.push(shownLine);
     shown += 1;
-    const origin = await context.outsideOf(path.resolve(full));
+    const origin = await context.files.outsideOf(path.resolve(full));
     if (origin !== undefined) outside.add(origin);
   }
   if (shown === 0) lines.push("Nothing matches.", ...workspaceHint(location, context));

@@ -28,12 +28,12 @@ const passedBy: ReadonlySet<string> = new Set(["node_modules", ".git"]);
  */
 export async function walkFiles(
   root: string,
-  context: Pick<ToolContext, "allows" | "signal">,
+  context: Pick<ToolContext, "permissions" | "signal">,
   isWanted: (name: string) => boolean,
   limits: { readonly files: number; readonly endsAt: number },
 ): Promise<Walk> {
   const files: FoundFile[] = [];
-  const mayRead = (target: string): boolean => context.allows({ kind: "read", path: target });
+  const mayRead = (target: string): boolean => context.permissions.allows({ kind: "read", path: target });
   const state = { entries: 0, isCut: false };
   const isOver = (): boolean => {
     state.isCut ||= state.entries > maxEntries || files.length >= limits.files || performance.now() > limits.endsAt;

@@ -131,8 +131,8 @@ const show = defineTool({
   effect: "write",
   risk: "none",
   origin: "builtin",
-  run: async (_input, { send }) => ({
-    text: String(await send({ content: "In between.", attachments: [] })),
+  run: async (_input, { chat }) => ({
+    text: String(await chat.send({ content: "In between.", attachments: [] })),
     isError: false,
     summary: "shown",
   }),

@@ -65,7 +65,7 @@ test("a thousand clients follow one turn and all end with the same list", { time
 });
 
 test("a client that reads too slowly is cut off at a bounded buffer, and comes back for the rest by itself", async () => {
-  await using served = await openTestServer({ token, maxBufferedBytes: 300_000 });
+  await using served = await openTestServer({ token, limits: { maxBufferedBytes: 300_000 } });
   await using proxy = await openCuttingProxy(served.url, () => undefined);
   const client = createClient({ url: proxy.url, token, timing: { retryMinMs: 10 } });
   try {

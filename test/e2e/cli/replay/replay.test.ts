@@ -234,7 +234,7 @@ test("the command says what it found, beside a gateway that runs and without one
 
   const otherTurn = "turn_00000000000000000000";
   const files = createSessionFiles(join(cli.home, "workspace", ".sessions"));
-  const { engine } = await openIn(cli.home, { sessionLogPath: files.logPath });
+  const { engine } = await openIn(cli.home, { logs: { pathOf: files.logPath } });
   const drafts = events.map((event): StoredEvent => {
     const moved = event.turn_id === undefined ? event : { ...event, turn_id: otherTurn };
     if (moved.type !== "turn_execution_complete") return moved;

@@ -207,12 +207,12 @@ test("a tool that does not listen holds up no deletion, and what it does later r
     effect: "read",
     risk: "none",
     origin: "builtin",
-    async run(_input, { tasks, send }) {
+    async run(_input, { agent, chat }) {
       entered.open();
       await held.opened;
       const outcomes = await Promise.allSettled([
-        tasks.start({ task: word }),
-        send({ content: word, attachments: [] }),
+        agent.tasks.start({ task: word }),
+        chat.send({ content: word, attachments: [] }),
       ]);
       reached.push(...outcomes.map(({ status }) => status));
       done.open();

@@ -9,12 +9,11 @@ let passed = 0;
 
 const engine = await openEmbeddedEngine({
   home,
-  sessionLogPath: (key) => logPath(home, key),
+  logs: { pathOf: (key) => logPath(home, key) },
   publish: () => {},
   instanceId: "gw_child",
   log: silentLog,
-  segmentBytes: 30_000,
-  sealAtLeast: 10,
+  journal: { segmentBytes: 30_000, sealAtLeast: 10 },
   quietMs: 3,
   limits: { suspectMs: 50 },
   onBoundary: (name) => {

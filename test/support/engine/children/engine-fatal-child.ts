@@ -9,7 +9,7 @@ const { createLog } = await import("../../../../src/pino-log.js");
 
 const engine = await openEmbeddedEngine({
   home,
-  sessionLogPath: (key) => logPath(home, key),
+  logs: { pathOf: (key) => logPath(home, key) },
   publish: () => {},
   instanceId: "gw_child",
   log: createLog({ level: "info", stderr: true }),

@@ -9,7 +9,7 @@ const [home = "", suspectMs = "50", ...names] = process.argv.slice(2);
 
 const engine = await openEmbeddedEngine({
   home,
-  sessionLogPath: (key) => logPath(home, key),
+  logs: { pathOf: (key) => logPath(home, key) },
   publish: () => {},
   instanceId: "gw_child",
   log: silentLog,

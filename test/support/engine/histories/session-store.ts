@@ -20,7 +20,7 @@ export async function openStore(home: string, options: Partial<SessionStoreOptio
   const files = createSessionFiles(join(home, "sessions"));
   const engine = await openEmbeddedEngine({
     home,
-    sessionLogPath: (key) => files.logPath(key),
+    logs: { pathOf: (key) => files.logPath(key) },
     publish: bus.asProducer().emit,
     instanceId: "gw_test",
     log,

@@ -145,45 +145,49 @@ export function emailOptions(
   server: MailServer,
   localPart: string,
   log: Logger,
-  more: Partial<EmailOptions> = {},
+  more: EmailChanges = {},
 ): EmailOptions {
+  const { password } = server;
+  const options = emailOptionsFor(`${localPart}@${server.domain}`, log);
+  const login = { imap: { port: server.imapPort, password }, smtp: { port: server.smtpPort, password } };
+  return changed(changed(options, login), more);
+}
+
+/** What a test wants to be different, part by part. */
+export type EmailChanges = {
+  readonly [Part in "imap" | "smtp" | "access" | "receiving" | "sending"]?: Partial<EmailOptions[Part]>;
+};
+
+/** The options with some of their fields changed. */
+export function changed(options: EmailOptions, { imap, smtp, access, receiving, sending }: EmailChanges): EmailOptions {
   return {
-    ...emailOptionsFor(`${localPart}@${server.domain}`, log),
-    imapPort: server.imapPort,
-    imapPassword: server.password,
-    smtpPort: server.smtpPort,
-    smtpPassword: server.password,
-    ...more,
+    ...options,
+    imap: { ...options.imap, ...imap },
+    smtp: { ...options.smtp, ...smtp },
+    access: { ...options.access, ...access },
+    receiving: { ...options.receiving, ...receiving },
+    sending: { ...options.sending, ...sending },
   };
 }
 
 /** The same where no server is asked. */
 export function emailOptionsFor(address: string, log: Logger): EmailOptions {
+  const server = { host: "127.0.0.1", port: 1, username: address, password: "x", useSSL: false, useTLS: false };
   return {
-    imapHost: "127.0.0.1",
-    imapPort: 1,
-    imapUsername: address,
-    imapPassword: "x",
-    imapMailbox: "INBOX",
-    imapUseSSL: false,
-    imapUseTLS: false,
-    smtpHost: "127.0.0.1",
-    smtpPort: 1,
-    smtpUsername: address,
-    smtpPassword: "x",
-    smtpUseTLS: false,
-    smtpUseSSL: false,
     fromAddress: address,
-    verifySender: "required",
-    session: "thread",
-    autoReplyEnabled: true,
-    pollIntervalSeconds: 30,
-    markSeen: true,
-    sentCopy: "auto",
-    hourlyPerSender: 20,
-    resolver: testResolver,
-    busyRetryMs: 50,
-    sentLookMs: 10,
+    imap: { ...server, mailbox: "INBOX" },
+    smtp: server,
+    access: {},
+    receiving: {
+      verifySender: "required",
+      session: "thread",
+      pollIntervalSeconds: 30,
+      markSeen: true,
+      hourlyPerSender: 20,
+      resolver: testResolver,
+      busyRetryMs: 50,
+    },
+    sending: { autoReplyEnabled: true, sentCopy: "auto", sentLookMs: 10 },
     log,
   };
 }

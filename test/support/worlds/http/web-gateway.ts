@@ -68,7 +68,7 @@ async function writeHistory(home: string, key: string, turns: number): Promise<v
   const files = createSessionFiles(join(home, "workspace", ".sessions"));
   const engine = await openEmbeddedEngine({
     home,
-    sessionLogPath: files.logPath,
+    logs: { pathOf: files.logPath },
     publish: () => undefined,
     instanceId: "gw_history",
     log: silentLog,

@@ -86,7 +86,8 @@ export function createExecPlace(options: ExecPlaceOptions = {}): ExecPlace {
     const folder = path.join(place.workspace, ".sessions", sessionKey.replace(":", "_"));
     const context = place.context(tool, { ...more, folder });
     const allowedByRule = (): boolean => more.freshEnvironment === true;
-    return { ...context, sessionKey, permit: more.permit ?? context.permit, allowedByRule };
+    const permissions = { ...context.permissions, allowedByRule };
+    return { ...context, sessionKey, permit: more.permit ?? context.permit, permissions };
   };
   return {
     place,

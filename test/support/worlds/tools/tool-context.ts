@@ -29,29 +29,29 @@ export interface ContextOptions {
   readonly rules?: readonly PolicyRule[];
   readonly signal?: AbortSignal;
   readonly toolCallId?: string;
-  readonly whyFull?: ToolContext["whyFull"];
-  readonly readSkill?: ToolContext["readSkill"];
+  readonly whyFull?: ToolContext["files"]["whyFull"];
+  readonly readSkill?: ToolContext["agent"]["readSkill"];
   readonly ask?: ToolContext["ask"];
   readonly isSubAgent?: boolean;
-  readonly send?: ToolContext["send"];
-  readonly artifact?: ToolContext["artifact"];
-  readonly tasks?: ToolContext["tasks"];
+  readonly send?: ToolContext["chat"]["send"];
+  readonly artifact?: ToolContext["chat"]["artifact"];
+  readonly tasks?: ToolContext["agent"]["tasks"];
   /** What others wrote in the context. */
   readonly outside?: readonly string[];
-  readonly receivedHere?: ToolContext["receivedHere"];
-  readonly knowsAddress?: ToolContext["knowsAddress"];
-  readonly wrote?: ToolContext["wrote"];
-  readonly startRun?: ToolContext["startRun"];
+  readonly receivedHere?: ToolContext["conversation"]["receivedHere"];
+  readonly knowsAddress?: ToolContext["conversation"]["knowsAddress"];
+  readonly wrote?: ToolContext["files"]["wrote"];
+  readonly startRun?: ToolContext["commands"]["startRun"];
 }
 
 /** The label of a command in which nobody has a say but who it is told. */
-const startCleanRun: ToolContext["startRun"] = async (sees) => {
+const startCleanRun: ToolContext["commands"]["startRun"] = async (sees) => {
   const sources = [...sees];
   return { outside: () => sources[0], add: async (more) => void sources.push(...more), end: async () => undefined };
 };
 
 const noTask = () => Promise.reject(new Error("nobody starts sub-agents here"));
-const noTasks: ToolContext["tasks"] = { start: noTask, list: () => [], get: noTask, cancel: noTask };
+const noTasks: ToolContext["agent"]["tasks"] = { start: noTask, list: () => [], get: noTask, cancel: noTask };
 
 /** A workspace in a folder of its own, with one session. */
 export function createToolPlace(below = tmpdir()): ToolPlace {
@@ -76,13 +76,7 @@ export function createToolPlace(below = tmpdir()): ToolPlace {
     const speaker = { channel: "telegram", senderId: "42", chatType: "dm", role, audience } as const;
     return {
       sessionKey: "telegram:42",
-      channel: "telegram",
-      chatId: "42",
-      senderId: "42",
-      turnId: "turn_1",
-      toolCallId: options.toolCallId ?? "call_1",
       folder: own,
-      workspace: at,
       signal: options.signal ?? new AbortController().signal,
       // Nobody is there to be asked.
       permit: async (access) => {
@@ -91,26 +85,42 @@ export function createToolPlace(below = tmpdir()): ToolPlace {
         return decision.verdict === "allow" ? undefined : decision.sentence;
       },
       ask: options.ask ?? (async () => ({ outcome: "nobody", text: "" })),
-      outsideOf: async (file) => policy.outsideOf(file, own),
-      ownUploads: async () => () => false,
-      hiddenFiles: async () => () => false,
-      startRun: options.startRun ?? startCleanRun,
-      allowedByRule: () => false,
-      allowedByPerson: () => false,
-      whyFull: options.whyFull ?? (async () => undefined),
-      wrote: options.wrote ?? (async () => undefined),
-      isSubAgent: options.isSubAgent ?? false,
-      send: options.send ?? (async () => 1),
-      artifact: options.artifact ?? (async () => ({ ok: false, sentence: "nobody keeps files here" })),
-      tasks: options.tasks ?? noTasks,
-      changePlan: () => ({ text: "There is no plan.", isError: true, summary: "no plan" }),
-      allows(access) {
-        return policy.mayUseTool({ tool, access, folder: own, speaker, outside: options.outside }).verdict === "allow";
+      call: {
+        turnId: "turn_1",
+        toolCallId: options.toolCallId ?? "call_1",
+        isSubAgent: options.isSubAgent ?? false,
       },
-      outside: () => options.outside ?? [],
-      receivedHere: options.receivedHere ?? (() => true),
-      knowsAddress: options.knowsAddress ?? (() => true),
-      readSkill: options.readSkill ?? (async () => undefined),
+      permissions: {
+        allows: (access) =>
+          policy.mayUseTool({ tool, access, folder: own, speaker, outside: options.outside }).verdict === "allow",
+        allowedByRule: () => false,
+        allowedByPerson: () => false,
+      },
+      chat: {
+        channel: "telegram",
+        chatId: "42",
+        senderId: "42",
+        send: options.send ?? (async () => 1),
+        artifact: options.artifact ?? (async () => ({ ok: false, sentence: "nobody keeps files here" })),
+      },
+      files: {
+        workspace: at,
+        whyFull: options.whyFull ?? (async () => undefined),
+        outsideOf: async (file) => policy.outsideOf(file, own),
+        wrote: options.wrote ?? (async () => undefined),
+        ownUploads: async () => () => false,
+      },
+      commands: { hiddenFiles: async () => () => false, startRun: options.startRun ?? startCleanRun },
+      conversation: {
+        outside: () => options.outside ?? [],
+        receivedHere: options.receivedHere ?? (() => true),
+        knowsAddress: options.knowsAddress ?? (() => true),
+      },
+      agent: {
+        tasks: options.tasks ?? noTasks,
+        readSkill: options.readSkill ?? (async () => undefined),
+        changePlan: () => ({ text: "There is no plan.", isError: true, summary: "no plan" }),
+      },
     };
   };
 

@@ -188,7 +188,7 @@ test("a failed fdatasync ends everything: who waits is refused, nothing is publi
   let isBreaking = false;
   const { engine, published } = await openIn(home, {
     quietMs: 60_000,
-    onFatal: (error) => fatal.push(error),
+    process: { onFatal: (error) => fatal.push(error) },
     onBoundary: (name) => {
       if (name === "accept:before-sync" && isBreaking) replaceFd(join(home, segment));
     },

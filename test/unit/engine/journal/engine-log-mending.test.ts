@@ -229,7 +229,7 @@ test("an end that is lost never lets a number be given again, as far as anything
   ];
   for (const [index, { damaged, shown, next }] of cuts.entries()) {
     const { home } = copyOf(t, made, damaged);
-    const { engine } = await openIn(home, { shownSeq: () => shown });
+    const { engine } = await openIn(home, { logs: { shownSeq: () => shown } });
     const [event] = await engine.append(sessionOf, [titled("next")], { durable: true });
     assert.ok((event?.seq ?? 0) >= next, `cut ${index}: ${event?.seq}`);
     await engine[Symbol.asyncDispose]();
@@ -247,19 +247,19 @@ for (const [name, spoil, from] of [
     const { home, path } = copyOf(t, made, made.bytes);
     spoil(path, made.borders[6] ?? 0);
     const shownSeq = (key: string): number => (key === sessionOf ? 12 : 0);
-    const opened = await openIn(home, { shownSeq });
+    const opened = await openIn(home, { logs: { shownSeq } });
     await opened.engine.accept(inbound("msg_1"), { events: [queued("msg_1")] });
     assert.deepEqual((await damageOf(opened))?.lost, [{ from_seq: from, to_seq: 12 }]);
     const events = await allEvents(opened.engine, sessionOf);
     assert.deepEqual(own(events), made.events.slice(0, from - 1));
     assert.ok(events.slice(from - 1).every(({ seq }) => seq > 12));
     await opened.engine[Symbol.asyncDispose]();
-    const again = await openIn(home, { shownSeq });
+    const again = await openIn(home, { logs: { shownSeq } });
     assert.deepEqual(await allEvents(again.engine, sessionOf), events);
     assert.equal(again.published.length, 0, "nothing is told a second time");
     await again.engine.deleteSession(sessionOf);
     await again.engine[Symbol.asyncDispose]();
-    const after = await openIn(home, { shownSeq });
+    const after = await openIn(home, { logs: { shownSeq } });
     assert.deepEqual(await allEvents(after.engine, sessionOf), []);
     assert.equal(await damageOf(after), undefined, "an older life of the session is no loss");
     await after.engine[Symbol.asyncDispose]();

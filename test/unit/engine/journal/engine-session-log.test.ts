@@ -170,9 +170,11 @@ test("opening reads the journal and no session log, however many there are", asy
   const asked: string[] = [];
   const { engine } = await openIn(home, {
     quietMs: 60_000,
-    sessionLogPath: (key) => {
-      asked.push(key);
-      return logPath(home, key);
+    logs: {
+      pathOf: (key) => {
+        asked.push(key);
+        return logPath(home, key);
+      },
     },
   });
   assert.deepEqual(asked, []);
@@ -246,7 +248,7 @@ test("a log whose end is damaged and that the journal does not have is kept as i
 
 test("a session whose log cannot be written keeps its events in the journal and holds up no other session", async (t) => {
   const home = tempFolder(t);
-  const { engine } = await openIn(home, { quietMs: 60_000, segmentBytes: 20_000 });
+  const { engine } = await openIn(home, { quietMs: 60_000, journal: { segmentBytes: 20_000 } });
   const path = logPath(home, sessionOf);
   await engine.append(sessionOf, [titled("kept")], { durable: true });
   fs.mkdirSync(path, { recursive: true });

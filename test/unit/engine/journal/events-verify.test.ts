@@ -178,7 +178,7 @@ test("what only the journal holds is checked too, and makes up for a torn end of
   const home = tempFolder(t);
   const dir = join(home, "sessions");
   const files = createSessionFiles(dir);
-  const { engine } = await openIn(home, { quietMs: 60_000, sessionLogPath: (of) => files.logPath(of) });
+  const { engine } = await openIn(home, { quietMs: 60_000, logs: { pathOf: (of) => files.logPath(of) } });
   await engine.append(key, [titled("1"), titled("2"), titled("3")], { durable: true });
   await engine.flush();
   await engine.accept(inbound("msg_1", key), { events: [queued("msg_1")] });
@@ -210,7 +210,7 @@ test("what only the journal holds is checked too, and makes up for a torn end of
 test("a deleted session counts no more, and its next life begins with the next number", async (t) => {
   const home = tempFolder(t);
   const files = createSessionFiles(join(home, "sessions"));
-  const { engine } = await openIn(home, { sessionLogPath: (of) => files.logPath(of) });
+  const { engine } = await openIn(home, { logs: { pathOf: (of) => files.logPath(of) } });
   await engine.append(key, [titled("1"), titled("2")], { durable: true });
   await engine.deleteSession(key);
   await engine.append(key, [titled("3")], { durable: true });

@@ -18,7 +18,7 @@ test("a full gateway log is kept beside the new one, which goes on with the next
   const path = join(home, "gateway.events.jsonl");
   const engine = await openEmbeddedEngine({
     home,
-    sessionLogPath: () => path,
+    logs: { pathOf: () => path },
     publish: () => undefined,
     instanceId: "gw",
     log: silentLog,

@@ -34,7 +34,7 @@ const logsMarkOf = (home: string): string => join(home, "sessions", "logs.mark")
 
 function openWithLogs(home: string) {
   fs.mkdirSync(join(home, "sessions"), { recursive: true });
-  return openIn(home, { quietMs: 60_000, sessionLogs: logsOf(home), logsMark: logsMarkOf(home) });
+  return openIn(home, { quietMs: 60_000, logs: { all: logsOf(home), mark: logsMarkOf(home) } });
 }
 
 function delivered(id: string): EventDraft {

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { queuedEvent } from "../../../../src/bus/message-bus.js";
-import { repairLines } from "../../../../src/cli/text/repair.js";
+import { repairLines } from "../../../../src/cli/text/records/repair.js";
 import { verifyStoredEvents } from "../../../../src/engine/embedded/inspect/verify.js";
 import { draft, type EventDraft } from "../../../../src/events/event.js";
 import { repairFiles } from "../../../../src/offline/repair.js";
@@ -17,7 +17,7 @@ const sessionsOf = (home: string): string => join(home, "workspace", ".sessions"
 const open = (home: string) => {
   const files = createSessionFiles(sessionsOf(home));
   const logs = (): readonly string[] => (fs.existsSync(sessionsOf(home)) ? logsIn(sessionsOf(home)) : []);
-  return openIn(home, { quietMs: 60_000, sessionLogPath: files.logPath, sessionLogs: logs });
+  return openIn(home, { quietMs: 60_000, logs: { pathOf: files.logPath, all: logs } });
 };
 
 function delivered(id: string): EventDraft {

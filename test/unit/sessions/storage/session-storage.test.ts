@@ -170,7 +170,12 @@ test("while the storage is away sessions go on and are told of, and all is writt
 test("sessions that left memory while the storage was away are written as well", async (t) => {
   const fake = createFakeStorage();
   const home = tempFolder(t);
-  await using s = await openStore(home, { storage: fake.open(), storageId: "fake", maxResident: 1, quietMs: 60_000 });
+  await using s = await openStore(home, {
+    storage: fake.open(),
+    storageId: "fake",
+    memory: { maxSessions: 1 },
+    quietMs: 60_000,
+  });
   await s.store.list();
   fake.behave("refuses");
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });

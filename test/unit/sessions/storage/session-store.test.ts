@@ -57,7 +57,7 @@ test("events that come while the past is being read are neither lost nor doubled
 });
 
 test("sessions at rest leave memory, their documents are on disk, and they come back as a new agent", async (t) => {
-  await using s = await opened(t, { maxResident: 2, quietMs: 60_000 });
+  await using s = await opened(t, { memory: { maxSessions: 2 }, quietMs: 60_000 });
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const first = await s.store.open("webui:0");
   await s.engine.append("webui:0", [queued("msg_0"), said("zero")], { durable: false });
@@ -74,7 +74,7 @@ test("sessions at rest leave memory, their documents are on disk, and they come 
 });
 
 test("a session in the middle of a turn stays in memory, however long it takes", async (t) => {
-  await using s = await opened(t, { maxResident: 1, quietMs: 60_000 });
+  await using s = await opened(t, { memory: { maxSessions: 1 }, quietMs: 60_000 });
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const session = await s.store.open(key);
   const started = draft(

@@ -1,6 +1,6 @@
-import type { Difference, FieldDifference } from "../../replay/compare.js";
-import type { RecordedTurn } from "../../replay/recorded-turn.js";
-import { harmless } from "./output.js";
+import type { Difference, FieldDifference } from "../../../replay/compare.js";
+import type { RecordedTurn } from "../../../replay/recorded-turn.js";
+import { harmless } from "../output.js";
 
 type ReplayedTurn = Pick<RecordedTurn, "turnId" | "sessionKey" | "events">;
 

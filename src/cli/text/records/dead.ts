@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { harmless, print, printTable } from "./output.js";
+import { harmless, print, printTable } from "../output.js";
 
 const common = {
   id: z.string(),

@@ -1,5 +1,5 @@
-import type { MendedHomeLog, Repair, TakenOver } from "../../offline/repair.js";
-import { harmless } from "./output.js";
+import type { MendedHomeLog, Repair, TakenOver } from "../../../offline/repair.js";
+import { harmless } from "../output.js";
 
 /** What a repair has found and done. */
 export function repairLines({ journal, takenOver, logs }: Repair): readonly string[] {

@@ -1,7 +1,7 @@
-import { specOf } from "../../events/catalogue.js";
-import type { StoredEvent } from "../../events/event.js";
-import type { EventReport, EventTrace, TracedPosition } from "../../offline/events.js";
-import { harmless } from "./output.js";
+import { specOf } from "../../../events/catalogue.js";
+import type { StoredEvent } from "../../../events/event.js";
+import type { EventReport, EventTrace, TracedPosition } from "../../../offline/events.js";
+import { harmless } from "../output.js";
 
 /** A line for each problem, then one that sums up. */
 export function reportLines({ sessions, events, problems, problemCount }: EventReport): readonly string[] {

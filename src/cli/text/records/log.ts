@@ -1,5 +1,5 @@
-import type { LogLine } from "../../log/read-log.js";
-import { dim, harmless } from "./output.js";
+import type { LogLine } from "../../../log/read-log.js";
+import { dim, harmless } from "../output.js";
 
 /** `2026-11-22 12:03:11 warn  telegram: connection lost attempt=2`, in the time zone of this machine. */
 export function logLine({ text, level, time, message, fields }: LogLine): string {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { LedgerEntry } from "../../engine/engine.js";
+import type { LedgerEntry } from "../../../engine/engine.js";
 
 const ends = ["answered", "undelivered", "refused", "cancelled", "failed", "pending", "lost", "settled"] as const;
 const answer = z.object({
