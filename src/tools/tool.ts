@@ -140,7 +140,7 @@ export interface ToolContext {
   /**
    * Asks policy, and a person where policy says so: `undefined` when allowed, else one sentence for the model that says
    * why not. A tool asks for all that it is about to do before it does the first thing, because a call whose question
-   * is open is begun again after a crash; and its own time limits begin afterwards, for a person may take hours.
+   * is open is begun again after a crash; and its own time limits begin afterwards, because a person may take hours.
    */
   readonly permit: (access: ToolAccess) => Promise<string | undefined>;
   /**
@@ -159,17 +159,17 @@ export interface ToolContext {
   /** Where a file's content came from when others wrote it. `path` is absolute and resolved. */
   readonly outsideOf: (path: string, of?: "content" | "name") => Promise<string | undefined>;
   /**
-   * To be told of each file that a tool has written, by its absolute and resolved path, before the call ends: what the
-   * context holds of others may stand in it now.
+   * To be told about each file that a tool has written, by its absolute and resolved path, before the call ends: what the
+   * context holds of others may be in it now.
    */
   readonly wrote: (path: string) => Promise<void>;
-  /** Says of files that came with messages which are the own ones of whom the turn is for. */
+  /** Says for files that came with messages which are the own ones of whom the turn is for. */
   readonly ownUploads: () => Promise<(path: string) => boolean>;
   /** Says which files commands must not see, by absolute path; also those that others get a say in while one runs. */
   readonly hiddenFiles: () => Promise<(path: string) => boolean>;
   /**
    * To be called, and waited for, before a command starts that can write in the session's folder. `sees`: what others
-   * have a say in it by, beside the conversation and the files of the folder.
+   * have a say in it by, besides the conversation and the files of the folder.
    */
   readonly startRun: (sees: readonly string[]) => Promise<ToolRun>;
   /** Whether policy allows this without asking anybody. */
@@ -198,7 +198,7 @@ export interface ToolContext {
     readonly path: string;
     /** Another name than the file's own. */
     readonly filename?: string | undefined;
-    /** Stands with it. */
+    /** Is shown with it. */
     readonly content?: string | undefined;
   }) => Promise<ToolArtifact>;
   readonly tasks: ToolTasks;
@@ -217,7 +217,7 @@ export interface ToolResult {
   /** Where the text came from when others wrote it: a page, a mail, a file that was sent. The model gets it fenced. */
   readonly outside?: string | undefined;
   /**
-   * Where in the text web addresses stand that came from outside: anywhere, or as the targets of links in a page's
+   * Where in the text web addresses are that came from outside: anywhere, or as the targets of links in a page's
    * snapshot, read from the page that `outside` names.
    */
   readonly addresses?: "text" | "links" | undefined;

@@ -37,13 +37,13 @@ export function messageTool(chats: ChatDirectory): Tool {
         return failed(`Which chat of ${wanted.channel}? Name it.`);
       const isOwn = wanted.channel === own.channel && wanted.chat === own.chat;
       if (isOwn && context.isSubAgent)
-        return failed("A sub-agent says nothing in its parent's chat: put it into your answer.");
+        return failed("A sub-agent cannot write in its parent's chat: put it into your answer.");
       const to = isOwn ? undefined : await chats.find(wanted, context);
       if (to !== undefined && "problem" in to) return failed(to.problem);
       const name = `${wanted.channel}:${wanted.chat}`;
       const refusal = await context.permit({ kind: "chat", chat: name, isOwn });
       if (refusal !== undefined) return failed(refusal);
-      // First, so that whoever answers at once is understood.
+      // First, so that anyone who answers at once is understood.
       if (to !== undefined) await chats.remember(to, text, context);
       await context.send({ content: text, attachments: [], to });
       const where = isOwn ? "here" : `to ${name}`;
