@@ -2,7 +2,7 @@ import type { GatewayEvent } from "../../events/event.js";
 import type { Logger } from "../../log.js";
 import type { QueueName } from "../engine.js";
 
-/** `queue` stands where one piece of work is at the boundary. */
+/** `queue` is there where one piece of work is at the boundary. */
 export type OnBoundary = (name: string, queue?: QueueName) => void;
 
 export interface EmbeddedEngineOptions {
@@ -25,7 +25,7 @@ export interface EmbeddedEngineOptions {
   readonly log: Logger;
   /** Throws when the lock on the home is lost. Asked before and after each write; then `onFatal` is called. */
   readonly assertHeld?: () => void;
-  /** Another process may have a write under way: it shall not meet the journal that this one goes on with. */
+  /** Another process may have a write under way: it must not meet the journal that this one goes on with. */
   readonly isTakenOver?: boolean;
   /** Called when the process must not go on: a failed fsync, a lost lock. Default: log and `process.exit(74)`. */
   readonly onFatal?: (error: Error) => void;
@@ -37,7 +37,7 @@ export interface EmbeddedEngineOptions {
   readonly segmentBytes?: number;
   /** With at least so many new ids of accepted work a new segment leaves them to a file of their own. Default 4096. */
   readonly sealAtLeast?: number;
-  /** The journal is written anew this long after a deletion. Default 1000. */
+  /** The journal is written again this long after a deletion. Default 1000. */
   readonly forgetMs?: number;
   /** Session logs are written this long after a session's last event. Default 1000. */
   readonly quietMs?: number;
