@@ -20,13 +20,13 @@ export interface EmailOptions {
   readonly smtpUseSSL: boolean;
   /** The address that people write to. */
   readonly fromAddress: string;
-  /** An OAuth2 access token, used by both servers in the place of passwords. */
+  /** An OAuth2 access token, used by both servers instead of passwords. */
   readonly accessToken?: string | undefined;
   /** A file that always holds a fresh access token; read at each login. */
   readonly accessTokenFile?: string | undefined;
   /** Where access tokens come from that are renewed here; before the two above. */
   readonly tokens?: Tokens | undefined;
-  /** A PEM file with certificates to trust beside the system's. */
+  /** A PEM file with certificates to trust besides the system's. */
   readonly tlsCaFile?: string | undefined;
   /** The name by which one's own server signs its `Authentication-Results`. */
   readonly authservId?: string | undefined;
@@ -34,7 +34,7 @@ export interface EmailOptions {
   readonly session: "thread" | "sender";
   /** False: nothing is ever sent. */
   readonly autoReplyEnabled: boolean;
-  /** Where the server does not tell of new mail by itself. */
+  /** Where the server does not tell about new mail by itself. */
   readonly pollIntervalSeconds: number;
   readonly markSeen: boolean;
   /** Default: the folder that the server marks as the one for sent mail. */
