@@ -53,7 +53,7 @@ export function processTool(terminals: Terminals): Tool {
           const access = { kind: "command", command, isSandboxed, hasNetwork: isSandboxed && hasNetwork } as const;
           const refusal = await context.permit(access);
           if (refusal !== undefined) return failed(refusal);
-          // Others have a say in what is typed, and so in all that comes of it.
+          // Others have a say in what is typed, and so in all that comes from it.
           const isSeen = isSandboxed || context.allowedByPerson(access);
           const sights = isSeen ? [] : await findTypedSights(text, await groundOf(context, terminals.zones));
           await run.heard([...sights, ...context.outside()]);

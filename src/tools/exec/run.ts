@@ -40,7 +40,7 @@ export interface RunOptions {
   readonly limits: Limits;
   /** What others have a say in it by; absent for what nobody else has to do with. */
   readonly label?: ToolRun | undefined;
-  /** What others wrote of that which it can read at this moment, where that may change while it runs. */
+  /** What others wrote of what it can read at this moment, where that may change while it runs. */
   readonly sights?: (() => Promise<readonly string[]>) | undefined;
 }
 
