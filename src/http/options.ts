@@ -35,7 +35,7 @@ export interface HttpOptions {
   readonly wrongTokenDelayMs?: number | undefined;
   /** How long a stop waits for answers under way. Default 2 s. */
   readonly graceMs?: number | undefined;
-  /** Told of each client that stays connected (WebSocket, event stream); returns what to call when it has gone. */
+  /** Told about each client that stays connected (WebSocket, event stream); returns what to call when it has gone. */
   readonly onClient?: ((name: string) => () => void) | undefined;
   readonly log: Logger;
 }
