@@ -24,44 +24,47 @@ function buttonsTest(title: string, run: (far: FarSide, buttons: ButtonsFarSide)
 }
 
 export const buttonsTests: readonly ChannelTest[] = [
-  buttonsTest("shows buttons, passes a press on with who pressed it, and tells them the result", async (far, side) => {
-    const [chat, other] = far.chats;
-    const presses: ReceivedPress[] = [];
-    const outcomes: PressOutcome[] = [
-      { status: "taken", text: "Yes" },
-      { status: "refused", text: "This is closed." },
-      { status: "busy", text: "Later." },
-    ];
-    const channel = side.open(async (press) => outcomes[presses.push(press) - 1] as PressOutcome);
-    assert.ok((channel.maxButtons ?? 0) >= 3);
-    await using running = startChannel(channel, recordPublish().publish);
-    await until("it is connected", () => running.connections() >= 1, limitMs);
-    await channel.send(reply(chat, "Shall I?", { buttons }), never);
-    await channel.send(reply(other, "No buttons", { id: "out_2#1" }), never);
-    assert.deepEqual(
-      side.below(chat),
-      buttons.map(({ label }) => label),
-    );
-    assert.deepEqual(side.below(other), []);
-    assert.deepEqual(far.previewed?.() ?? [], []);
-    for (const label of ["Yes", "No", "No"]) side.press(chat, label);
-    await until("all are told", () => side.told().length === 3, limitMs);
-    assert.deepEqual(
-      presses.map(({ chatId, chatType, value }) => [chatId, chatType, value]),
-      [
-        [chat, "dm", buttons[0]?.value],
-        [chat, "dm", buttons[1]?.value],
-        [chat, "dm", buttons[1]?.value],
-      ],
-    );
-    for (const { senderId } of presses) assert.notEqual(senderId, "");
-    assert.deepEqual(side.told(), [
-      { text: "Yes", isLoud: false },
-      { text: "This is closed.", isLoud: true },
-      { text: "Later.", isLoud: true },
-    ]);
-    assert.deepEqual(far.previewed?.() ?? [], []);
-  }),
+  buttonsTest(
+    "shows buttons, passes a press on with who pressed it, and tells them what came of it",
+    async (far, side) => {
+      const [chat, other] = far.chats;
+      const presses: ReceivedPress[] = [];
+      const outcomes: PressOutcome[] = [
+        { status: "taken", text: "Yes" },
+        { status: "refused", text: "This is closed." },
+        { status: "busy", text: "Later." },
+      ];
+      const channel = side.open(async (press) => outcomes[presses.push(press) - 1] as PressOutcome);
+      assert.ok((channel.maxButtons ?? 0) >= 3);
+      await using running = startChannel(channel, recordPublish().publish);
+      await until("it is connected", () => running.connections() >= 1, limitMs);
+      await channel.send(reply(chat, "Shall I?", { buttons }), never);
+      await channel.send(reply(other, "No buttons", { id: "out_2#1" }), never);
+      assert.deepEqual(
+        side.below(chat),
+        buttons.map(({ label }) => label),
+      );
+      assert.deepEqual(side.below(other), []);
+      assert.deepEqual(far.previewed?.() ?? [], []);
+      for (const label of ["Yes", "No", "No"]) side.press(chat, label);
+      await until("all are told", () => side.told().length === 3, limitMs);
+      assert.deepEqual(
+        presses.map(({ chatId, chatType, value }) => [chatId, chatType, value]),
+        [
+          [chat, "dm", buttons[0]?.value],
+          [chat, "dm", buttons[1]?.value],
+          [chat, "dm", buttons[1]?.value],
+        ],
+      );
+      for (const { senderId } of presses) assert.notEqual(senderId, "");
+      assert.deepEqual(side.told(), [
+        { text: "Yes", isLoud: false },
+        { text: "This is closed.", isLoud: true },
+        { text: "Later.", isLoud: true },
+      ]);
+      assert.deepEqual(far.previewed?.() ?? [], []);
+    },
+  ),
   buttonsTest("a press waits for no message of its chat", async (far, side) => {
     const [chat] = far.chats;
     const hold = gate();
@@ -82,7 +85,7 @@ export const buttonsTests: readonly ChannelTest[] = [
     }
   }),
   buttonsTest(
-    "an edit puts another text in place of a message and takes its buttons away, or says that it did not",
+    "an edit puts another text in place of that of a message and takes its buttons away, or says that it did not",
     async (far, side) => {
       const [chat] = far.chats;
       const channel = side.open(async () => ({ status: "taken", text: "Yes" }));
