@@ -22,7 +22,7 @@ function assertReady() {
   }
 }
 
-/** The packed file, made anew. */
+/** The packed file, made again. */
 function pack() {
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });

@@ -9,7 +9,7 @@ const place = z.number().int();
 const isAlwaysStored = (type: EventType): boolean =>
   specOf(type).stored && !specOf(type).detail && type !== "session_state_changed";
 
-/** One whole event of a type, as it stands on wire and disk. */
+/** One whole event of a type, as it is on wire and disk. */
 function eventSchema(type: EventType) {
   const { stored, payload } = specOf(type);
   const seq = place.min(1).describe("its place in the session's log");

@@ -46,7 +46,7 @@ function detailOf(schema: Schema): string {
 
 const command = "(node dist/scripts/events-docs.js)";
 
-/** Where the part between the marks of this name stands on a page. */
+/** Where the part between the marks of this name is on a page. */
 function placeOf(page: string, name: string): readonly [from: number, to: number] {
   const begin = `<!-- ${name}: begin ${command} -->\n`;
   const from = page.indexOf(begin);
@@ -55,12 +55,12 @@ function placeOf(page: string, name: string): readonly [from: number, to: number
   return [from + begin.length, to];
 }
 
-/** What stands between the marks of this name. */
+/** What is between the marks of this name. */
 export function partOf(page: string, name: string): string {
   return page.slice(...placeOf(page, name));
 }
 
-/** The page with the part between these marks made anew. */
+/** The page with the part between these marks made again. */
 export function withPart(page: string, name: string, made: string): string {
   const [from, to] = placeOf(page, name);
   return page.slice(0, from) + made + page.slice(to);

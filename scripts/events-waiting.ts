@@ -1,7 +1,7 @@
 import type { EventType } from "../src/events/catalogue.js";
 
 /**
- * Types that nothing brings forth yet, each with what has to be built first. A test holds this list against the code
+ * Types that nothing produces yet, each with what has to be built first. A test holds this list against the code
  * and against what a running gateway tells: a feature that lands takes its types off the list.
  */
 export const waitingTypes: Partial<Readonly<Record<EventType, string>>> = {};

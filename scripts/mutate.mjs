@@ -1,5 +1,5 @@
 // `npm run mutate`: breaks the program in one place after the other, in a copy of what is compiled, and looks whether the
-// tests notice. What it breaks stands in `scripts/mutations`. Without options: a sample of 60 over all areas, each by the
+// tests notice. What it breaks is in `scripts/mutations`. Without options: a sample of 60 over all areas, each by the
 // one test file that has to notice it. `--area <name>`: of one area. `--only <text>`: of files whose path has this text.
 // `--list`: looks only whether each can be applied, and whether its test is there. `--all`: also those that name no test, by
 // groups of tests, and `--groups 1` by the first group alone.
@@ -14,7 +14,7 @@ import * as channels from "./mutations/channels.mjs";
 import * as engine from "./mutations/engine.mjs";
 import * as policy from "./mutations/policy.mjs";
 
-/** Each mutation: the file, what stands there exactly once, what stands there instead, the test that has to notice it. */
+/** Each mutation: the file, what is there exactly once, what is there instead, the test that has to notice it. */
 const areas = { engine, agent, channels, policy };
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 // Below node_modules nobody looks for sources, and packages are still found from there.

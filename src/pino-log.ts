@@ -9,7 +9,7 @@ export interface LogOptions {
   readonly file?: string | undefined;
   /** Short lines for people on stderr. */
   readonly stderr: boolean;
-  /** Values that appear nowhere in the log, beside everything that looks like a key. */
+  /** Values that appear nowhere in the log, besides everything that looks like a key. */
   readonly secrets?: readonly string[] | undefined;
 }
 

@@ -22,7 +22,7 @@ type Pattern = string;
 interface Row {
   /** The first row that fits a file counts. */
   readonly files: Pattern;
-  /** What they may import beside their own folder: `**` rows own everything below, others the folder itself. */
+  /** What they may import besides their own folder: `**` rows own everything below, others the folder itself. */
   readonly may: readonly Pattern[];
   /** What they may import with `import type` only. */
   readonly types?: readonly Pattern[];
@@ -348,7 +348,7 @@ function ownFolder(path: string, { files }: Row): string {
   return depth === 0 ? path : `${path.split("/").slice(0, depth).join("/")}/**`;
 }
 
-/** What a file knows of the embedded engine though the contract should be enough for it, each as `file → target`. */
+/** What a file knows about the embedded engine though the contract should be enough for it, each as `file → target`. */
 function leaksOfEngine({ path, imports }: Pick<SourceFile, "path" | "imports">): readonly string[] {
   const allowed = ofEmbeddedEngine.filter(({ files }) => fits(path, files)).map(({ may }) => may);
   return imports.flatMap(({ specifier }) => {
@@ -458,7 +458,7 @@ describe("the source code", () => {
     }
   });
 
-  test("needs nothing but a browser in client/ and web/, but for the client's entry for Node", () => {
+  test("needs nothing but a browser in client/ and web/, except for the client's entry for Node", () => {
     const strays = sources.flatMap(({ path, imports }) => {
       if (!/^(client|web)\//.test(path) || ["web/vite.config.ts", "client/node.ts"].includes(path)) return [];
       const allowed = path.startsWith("web/") ? ["marked", "dompurify"] : [];

@@ -9,7 +9,7 @@ option() {
 
 MAXCLAW_TOKEN=$(option token)
 if [ -z "$MAXCLAW_TOKEN" ]; then
-  echo "Set a token on the Configuration page of this add-on: whoever opens the web page has to enter it." >&2
+  echo "Set a token on the Configuration page of this add-on: anyone who opens the web page has to enter it." >&2
   exit 78
 fi
 export MAXCLAW_TOKEN

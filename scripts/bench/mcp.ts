@@ -9,7 +9,7 @@ interface Run {
   readonly helloBytes: number;
 }
 
-/** What a server with 100 tools over stdio costs: the request for "hello", the start, and memory, beside none at all. */
+/** What a server with 100 tools over stdio costs: the request for "hello", the start, and memory, compared with none at all. */
 export async function benchMcp(model: FakeModel, rounds: number): Promise<boolean> {
   const subjects = {
     "no server": {},

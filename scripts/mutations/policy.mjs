@@ -114,7 +114,7 @@ export const mutations = [
   [rules, `(rule.role === undefined || rule.role === speaker.role) &&`, ``],
   [rules, `(rule.chat === undefined || rule.chat === speaker.chatType)`, `true`],
   [rules, `if (verdict !== "allow") {`, `if (verdict === undefined) {`, matrixTest],
-  // What a rule says of a call's input, and what is left to the parts of the call.
+  // What a rule says about a call's input, and what is left to the parts of the call.
   [rules, `!(isLeft && rule.mayMeanPart(access))`, `!isLeft`, ruleTest],
   [rules, `(one.verdict === "allow" || !one.isForAll)`, `one.verdict === "allow"`, ruleTest],
   [rules, `opener >= rule.index : opener > rule.index`, `true : true`, ruleTest],

@@ -26,7 +26,7 @@ export interface Toolbox {
   find(name: string, input?: unknown): Tool | undefined;
   /** Waits for tools that are only just being connected to, 2 s at most: whose are still missing, by name. */
   settle(signal: AbortSignal): Promise<readonly string[]>;
-  /** Never throws but for an abort: unknown tools, wrong arguments and faults are results. */
+  /** Never throws, except for an abort: unknown tools, wrong arguments and faults are results. */
   run(name: string, input: unknown, context: ToolContext): Promise<ToolResult>;
 }
 
@@ -47,7 +47,7 @@ export interface SkillSelection {
   readonly listing: readonly ListedSkill[];
 }
 
-/** Everything that shapes the context beside the session. */
+/** Everything that shapes the context besides the session. */
 export interface ContextSources {
   /** Those that may shape an answer to this message: who reads along may have it told what they say. */
   files(message: InboundMessage): Promise<ContextFiles>;
@@ -132,7 +132,7 @@ export interface TaskCall {
   readonly knowsAddress: (url: string) => boolean;
 }
 
-/** What the gateway knows of files in which others had a say. `folder`: the session's own. */
+/** What the gateway knows about files in which others had a say. `folder`: the session's own. */
 export interface FileLabels {
   outsideOf(path: string, folder: string, of?: "content" | "name"): Promise<string | undefined>;
   /** To be waited for before something is written there that others have a say in. */
@@ -210,7 +210,7 @@ export interface ChatPorts {
     content: string,
     turnId: string,
   ): readonly Work<"outbound">[];
-  /** What stands in a chat of a reply that is still being written, by the id of its first platform message. */
+  /** What is in a chat of a reply that is still being written, by the id of its first platform message. */
   readonly previews: {
     /** Shows nothing more of it. `shown` is empty where nobody knows how the words read. */
     freeze(outboundId: string): { readonly shown: string } | undefined;
@@ -256,7 +256,7 @@ export interface AgentOptions {
   readonly persistThoughts: boolean;
   /** Call a conversation by its first words. */
   readonly titles: boolean;
-  /** Run for each agent beside the built-in ones. */
+  /** Run for each agent besides the built-in ones. */
   readonly machines?: readonly Machine<unknown>[] | undefined;
   /** When later messages of the same sender are waited for before a turn begins, and for how long after the last one. */
   readonly quiet: QuietTime;

@@ -56,7 +56,7 @@ export type CronChange = Partial<Omit<CronWish, "sessionKey" | "channel">>;
 export interface CronApi {
   /** Without those for one moment whose run is over: the history has them. */
   list(): Promise<readonly CronJobView[]>;
-  /** @throws {RequestError} 400 with a sentence for whoever wrote it */
+  /** @throws {RequestError} 400 with a sentence for the person who wrote it */
   add(wish: CronWish): Promise<CronJobView>;
   /** Another schedule, prompt or title for a job that stays in its chat. @throws {RequestError} 400, 404 */
   update(id: string, change: CronChange): Promise<CronJobView>;

@@ -13,7 +13,7 @@ import type { KnownSkillsApi, SkillsApi } from "./skills-api.js";
 import type { StatusApi } from "./status/status-api.js";
 
 /**
- * What the gateway can be asked to do; used by HTTP, WebSocket, the command line and the library. Whoever calls acts
+ * What the gateway can be asked to do; used by HTTP, WebSocket, the command line and the library. Anyone who calls acts
  * as an owner: the caller has checked the token or the loopback rule. Methods throw {@link RequestError} for wrong
  * requests and {@link EngineError} when something cannot be stored.
  */

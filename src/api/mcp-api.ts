@@ -13,7 +13,7 @@ export interface McpServerView {
   readonly tools: readonly string[];
 }
 
-/** What came of connecting to a server once. */
+/** The result of connecting to a server once. */
 export type McpTest =
   | { readonly ok: true; readonly tools: readonly string[] }
   | { readonly ok: false; readonly error: string };

@@ -21,9 +21,9 @@ export interface SkillsApi {
   /** @throws {RequestError} 404; {ConfigError} when the file of what is off cannot be read or written */
   enable(name: string, isEnabled: boolean): Promise<{ readonly name: string; readonly enabled: boolean }>;
   /**
-   * All of them or none, each whole or not at all. Nothing that stands in them is run.
+   * All of them or none, each whole or not at all. Nothing that is in them is run.
    *
-   * @throws {RequestError} 400 with a sentence for whoever named the place, 409 when there is one of that name
+   * @throws {RequestError} 400 with a sentence for the person who named the place, 409 when there is one of that name
    */
   install(request: SkillInstall, signal: AbortSignal): Promise<readonly InstalledSkill[]>;
 }

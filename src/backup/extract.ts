@@ -6,7 +6,7 @@ import { archiveRoot, backupVersion, type Manifest, manifestPath, manifest as ma
 import { type ArchiveLimits, broken, readArchive } from "./read-archive.js";
 import type { TarEntry } from "./tar.js";
 
-/** What an archive says of itself, and the config that stands in it. */
+/** What an archive says about itself, and the config that is in it. */
 export interface Inspected {
   readonly manifest: Manifest;
   readonly config: { readonly name: string; readonly content: Buffer } | undefined;
@@ -90,16 +90,17 @@ function checked(
       kind: "corrupt",
     });
   const parsed = manifestSchema.safeParse(value);
-  if (!parsed.success) throw broken(file, new Error("its manifest is not one"));
+  if (!parsed.success) throw broken(file, new Error("its manifest is not valid"));
   const { files } = parsed.data;
   for (const { path, bytes, sha256 } of files) {
     const there = found.get(path);
-    if (there?.bytes !== bytes || there.sha256 !== sha256) throw broken(file, new Error(`${path} is not as it was`));
+    if (there?.bytes !== bytes || there.sha256 !== sha256)
+      throw broken(file, new Error(`${path} is not the same as when the backup was made`));
   }
-  if (files.length !== found.size) throw broken(file, new Error("it holds more than its manifest names"));
+  if (files.length !== found.size) throw broken(file, new Error("it holds files that are not in its manifest"));
   const named = parsed.data.others?.map(nameOf) ?? others;
   if (named.join("\n") !== others.join("\n"))
-    throw broken(file, new Error("its folders and links are not as they were"));
+    throw broken(file, new Error("its folders and links are not the same as when the backup was made"));
   return parsed.data;
 }
 

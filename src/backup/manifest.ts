@@ -3,7 +3,7 @@ import { z } from "zod";
 /** The newest format that this code reads, and the one it writes. */
 export const backupVersion = 1;
 
-/** The folder that everything in an archive stands in. */
+/** The folder that everything in an archive is in. */
 export const archiveRoot = "maxclaw-backup";
 export const manifestPath = `${archiveRoot}/manifest.json`;
 
@@ -23,7 +23,7 @@ export const manifest = z.object({
   /** The workspace's path from the home, where it lies in it. */
   workspaceInHome: z.string().optional(),
   hasSecrets: z.boolean(),
-  /** Variables that stand in the config in the place of secrets. */
+  /** Variables that are in the config instead of secrets. */
   placeholders: z.array(z.string()),
   files: z.array(file),
   /** Folders and links; absent in archives of before. */

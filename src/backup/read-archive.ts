@@ -96,7 +96,7 @@ function isOfArchive(error: unknown, fault: unknown): boolean {
   return code === "" ? error === fault : code.startsWith("Z_");
 }
 
-/** What a person is told of an archive that cannot be used. */
+/** What a person is told about an archive that cannot be used. */
 export function broken(file: string, cause: unknown): EngineError {
   return new EngineError(
     `${file} is cut off or damaged, or is not a backup of maxclaw (${messageOf(cause)}). Nothing was changed.`,

@@ -12,7 +12,7 @@ export interface Source {
   readonly from: string;
   /** Only so much of its beginning. */
   readonly bytes?: number | undefined;
-  /** In the place of what the file holds. */
+  /** Instead of what the file holds. */
   readonly content?: Buffer | undefined;
   readonly target?: string | undefined;
   /** In a folder that was looked through, where commands may put a link in its place: only the file itself counts. */
@@ -24,7 +24,7 @@ export interface Source {
 export interface BackupPlan {
   readonly home: string;
   readonly workspace: string;
-  /** The config as it shall stand in the backup; undefined: there is none. */
+  /** The config as it should be in the backup; undefined: there is none. */
   readonly config: { readonly name: string; readonly content: Buffer } | undefined;
   readonly hasSecrets: boolean;
   /** What of the journal counts, and since when the files are still, where a gateway runs. */
@@ -72,7 +72,7 @@ export async function* listOtherSources(plan: BackupPlan, leaveOut: LeaveOut): A
   yield* walk(root, "workspace", leaveOut, isWanted);
 }
 
-/** A document that was written after the moment may show what the logs do not hold: it is written anew from them. */
+/** A document that was written after the moment may show what the logs do not hold: it is written again from them. */
 export function isAfterMoment({ path }: Source, modifiedAt: number, { held }: BackupPlan): boolean {
   return held !== undefined && modifiedAt >= held.sinceMs && /^workspace\/\.sessions\/[^/]+\.json$/.test(path);
 }
@@ -82,7 +82,7 @@ function isLog({ path }: Source): boolean {
 }
 
 /**
- * Not locks, nor files on their way to another name, nor the list of sessions: it is only a cache, and tells of deleted ones for
+ * Not locks, nor files on their way to another name, nor the list of sessions: it is only a cache, and tells about deleted ones for
  * a second. Nor the mark of the journal, which goes on while this is read and would be ahead of the copy.
  */
 function isState(name: string): boolean {

@@ -60,7 +60,7 @@ function createEnd(): { readonly reached: Promise<void>; settle(error?: Error | 
   const reached = new Promise<void>((resolve, reject) => {
     settle = (error) => (error ? reject(error) : resolve());
   });
-  // Whoever waits for it is told; while the content is read nobody does.
+  // Anyone who waits for it is told; while the content is read nobody does.
   reached.catch(() => undefined);
   return { reached, settle };
 }

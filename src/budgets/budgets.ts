@@ -33,7 +33,7 @@ export interface Budgets {
 
 export interface BudgetsOptions {
   readonly limits: BudgetLimits;
-  /** Jobs with limits of their own, in the place of `limits.job`. */
+  /** Jobs with limits of their own, instead of `limits.job`. */
   readonly jobs?: Readonly<Record<string, Limits>>;
   readonly records: Pick<Records, "get" | "list" | "delete">;
   readonly calendar: Calendar;

@@ -31,7 +31,7 @@ export interface Need {
  * it, so that turns side by side do not pass a limit together. Disposed when the turn's last commit is done.
  */
 export interface TurnBudget extends Disposable {
-  /** Whether anything has to be known of a call before it is made. */
+  /** Whether anything has to be known about a call before it is made. */
   readonly needsEstimate: boolean;
   /** Lets the turn in; or the first limit that leaves no room for it. To be called once, before all else. */
   begin(): Exceeded | undefined;

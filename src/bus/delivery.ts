@@ -27,7 +27,7 @@ export interface Sender extends GrowingSender {
 export interface DeliveryOptions {
   readonly engine: Pick<Engine, "consume" | "events" | "lastSequence">;
   readonly channels: ReadonlyMap<string, Sender>;
-  /** Replies that stand there already, as far as they had grown. */
+  /** Replies that are there already, as far as they had grown. */
   readonly previews?: Pick<Previews, "take" | "forget"> | undefined;
   /** A send that is under way when its session is deleted is cut. */
   readonly lives?: Pick<SessionLives, "run" | "free"> | undefined;
@@ -156,7 +156,7 @@ async function deliver(
   }
 }
 
-/** What became of a send is known: a disk that is full makes it wait, and nothing is sent again for it. */
+/** What happened to a send is known: a disk that is full makes it wait, and nothing is sent again for it. */
 async function onceThereIsRoom(store: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
@@ -170,7 +170,7 @@ async function onceThereIsRoom(store: () => Promise<unknown>, signal: AbortSigna
   }
 }
 
-/** In the place of its preview, where one stands; else as a message of its own, unless an earlier attempt has shown it. */
+/** Instead of its preview, where one is; else as a message of its own, unless an earlier attempt has shown it. */
 async function show(
   { body, acceptedAt }: Delivery<"outbound">["work"],
   mayStand: boolean,
@@ -240,7 +240,7 @@ async function bury(
 /**
  * How many earlier attempts may have shown the message: their end is unknown, or they were under way at a crash. The
  * log is read backwards to where the message was queued or buried. Attempts that could not be stored are not counted as
- * such, but their beginning may stand in the log.
+ * such, but their beginning may be in the log.
  */
 async function countUnclear(
   delivery: Delivery<"outbound">,
@@ -260,7 +260,7 @@ async function countUnclear(
     for (const event of events.toReversed()) {
       if (event.type !== "outbound_delivery_changed" || event.payload.outbound_id !== id) continue;
       const { status, maybe_duplicate: mayRepeat } = event.payload;
-      // A dead letter that was sent for again begins anew.
+      // A dead letter that was sent for again begins again.
       if (status === "queued" || status === "dead_letter" || status === "refused") return Math.max(unclear, least);
       if (mayRepeat === true) least = 1;
       if (status === "unknown" || (status === "sending" && !hasEnd)) unclear += 1;

@@ -46,7 +46,7 @@ export function cutReply(channel: LongShape, content: string): CutReply {
   return { texts: [...pieces.slice(0, shownFirst), note], file };
 }
 
-/** What stands in brackets below an answer, such as that it was cut, is for whoever reads only its beginning too. */
+/** What is in brackets below an answer, such as that it was cut, is also for people who read only its beginning. */
 function lastRemark(content: string): string {
   const last = content.slice(-500).split("\n").at(-1) ?? "";
   return /^\(.{1,300}\)$/.test(last) ? `\n${last}` : "";

@@ -84,7 +84,7 @@ export function outboundWork(message: OutboundMessage): {
   };
 }
 
-/** The event that a commit writes beside each outbound message it emits. */
+/** The event that a commit writes besides each outbound message it emits. */
 export function outboundQueued(message: OutboundMessage, causationId: string | undefined): EventDraft {
   const queued = draft(
     "outbound_delivery_changed",
@@ -106,7 +106,7 @@ export function outboundQueued(message: OutboundMessage, causationId: string | u
   return message.queuedEventId === undefined ? queued : { ...queued, event_id: message.queuedEventId };
 }
 
-/** The event that tells of an accepted message, `position` others waiting before it. */
+/** The event that tells about an accepted message, `position` others waiting before it. */
 export function queuedEvent(message: InboundMessage, position: number): EventDraft {
   const content: ContentPart[] = message.content === "" ? [] : [{ type: "text", text: message.content }];
   for (const file of message.attachments)

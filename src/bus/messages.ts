@@ -43,7 +43,7 @@ export interface InboundMessage {
   /** What the channel left out of the content, or set apart from it, in a few words for the model. */
   readonly note?: string | undefined;
   /**
-   * Set when this is no new message but what has become of an earlier one, which `platformMessageId` names: `edited`, and
+   * Set when this is not a new message but what has happened to an earlier one, which `platformMessageId` names: `edited`, and
    * `content` is how it reads now, or `deleted`. One whose turn has not begun is replaced or dropped by it; an edit that
    * comes later is a correction, and a deletion that comes later changes nothing.
    */
@@ -57,7 +57,7 @@ export interface InboundMessage {
   readonly internal?: boolean | undefined;
   /** Set in the session of a sub-agent, which works on this task: what it says goes to its parent and not to the chat. */
   readonly taskId?: string | undefined;
-  /** Set when this brings back what became of a task: the gateway's words, in the name of whoever asked for it. */
+  /** Set when this brings back what happened to a task: the gateway's words, in the name of the one who asked for it. */
   readonly resultOf?: string | undefined;
   /** Where those parts of the content came from that others wrote, and that are marked as theirs already. */
   readonly mixed?: readonly string[] | undefined;
@@ -66,7 +66,7 @@ export interface InboundMessage {
    * anyway.
    */
   readonly addresses?: readonly string[] | undefined;
-  /** The scheduled job that this comes from: its budget counts, in the place of the sender's. */
+  /** The scheduled job that this comes from: its budget counts, instead of the sender's. */
   readonly jobId?: string | undefined;
   /** What of the turn's end is not said in the chat. Absent: everything is said. */
   readonly silence?: Silence | undefined;
@@ -74,7 +74,7 @@ export interface InboundMessage {
   readonly receivedAt: number;
 }
 
-/** What nobody has to hear of a message that no person sent. */
+/** What nobody has to hear about a message that no person sent. */
 export interface Silence {
   /** That it failed: the time before did too, and that was said. */
   readonly failures?: boolean | undefined;
@@ -96,7 +96,7 @@ export interface OutboundMessage {
   readonly channel: string;
   readonly chatId: string;
   readonly thread?: string | undefined;
-  /** The session whose log tells what became of it. */
+  /** The session whose log tells what happened to it. */
   readonly sessionKey: string;
   /** Platform id of the message that is answered. */
   readonly replyTo?: string | undefined;
@@ -108,6 +108,6 @@ export interface OutboundMessage {
   /** The turn and the accepted message that this answers, for the trail of causes. */
   readonly turnId?: string | undefined;
   readonly correlationId?: string | undefined;
-  /** Id of the event that tells that it was queued, which all that is told of it follows from. */
+  /** Id of the event that tells that it was queued, which all that is told about it follows from. */
   readonly queuedEventId?: string | undefined;
 }

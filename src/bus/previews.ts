@@ -17,7 +17,7 @@ export interface GrowingSender {
 }
 
 /**
- * What stands on a platform of replies that are still being written, by the id of the outbound message that each will be.
+ * What is on a platform of replies that are still being written, by the id of the outbound message that each will be.
  * Its platform id is stored before a second look is shown, so that the final text takes its place also after a restart.
  * Only a kill, or a connection that breaks, between the platform's showing it and the storing leaves one standing: its
  * first words, once.
@@ -31,17 +31,17 @@ export interface Previews {
    */
   show(message: OutboundMessage, signal: AbortSignal): Promise<void>;
   /**
-   * Shows nothing more of it. `shown`: the words that stand there, or are on their way; empty for those from before a
-   * restart. Undefined: nothing stands there.
+   * Shows nothing more of it. `shown`: the words that are there, or are on their way; empty for those from before a
+   * restart. Undefined: nothing is there.
    */
   freeze(outboundId: string): { readonly shown: string } | undefined;
-  /** The platform's id of what stands there, once nothing more is being shown for it. */
+  /** The platform's id of what is there, once nothing more is being shown for it. */
   take(outboundId: string): Promise<string | undefined>;
-  /** It is a message of its own now: the final text stands there, or others have come below it. */
+  /** It is a message of its own now: the final text is there, or others have come below it. */
   forget(outboundId: string): Promise<void>;
-  /** Nothing is kept of those of a session that is deleted. What stands on the platform stays there. */
+  /** Nothing is kept of those of a session that is deleted. What is on the platform stays there. */
   forgetSession(sessionKey: string): Promise<void>;
-  /** Shows nothing more. Resolves once what is on its way stands there and is stored, after `limitMs` at most. */
+  /** Shows nothing more. Resolves once what is on its way is there and is stored, after `limitMs` at most. */
   close(limitMs: number): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ interface State {
   working: Promise<void>;
 }
 
-/** Where previews stand, and what may go before them. */
+/** Where previews are, and what may go before them. */
 export interface PreviewPorts {
   readonly engine: Pick<Engine, "waiting" | "status">;
   readonly records: Records;
@@ -180,7 +180,7 @@ class StoredPreviews implements Previews {
   }
 
   async #mayBegin(state: State, message: OutboundMessage): Promise<boolean> {
-    // What is shown on a full disk could stand there for ever.
+    // What is shown on a full disk could be there for ever.
     if (!this.#engine.status().writable) return false;
     const before = await this.#engine.waiting("outbound", outboundWork(message).key);
     // The final text may be on its way by now.
@@ -195,7 +195,7 @@ class StoredPreviews implements Previews {
   }
 }
 
-/** One of which nobody knows whether it stands there is the last: each further try could leave one more standing. */
+/** One of which nobody knows whether it is there is the last: each further try could leave one more standing. */
 async function sendFirst(channel: GrowingSender, message: OutboundMessage, state: State, signal: AbortSignal) {
   try {
     return await channel.send(message, signal);
@@ -206,7 +206,7 @@ async function sendFirst(channel: GrowingSender, message: OutboundMessage, state
 }
 
 /**
- * Puts the final text in the place of the preview. False when there is none any more: the text is to be sent then. The
+ * Puts the final text in place of the preview. False when there is none any more: the text is to be sent then. The
  * same edit twice is the same as once, so that no failure of it counts as a message that may have been shown.
  *
  * @throws {ChannelError} `refused` and retryable

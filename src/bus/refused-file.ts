@@ -6,7 +6,7 @@ import { outboundQueued, outboundWork } from "./message-bus.js";
 import type { OutboundMessage } from "./messages.js";
 
 /**
- * What people and the model get in the place of a file that the platform has refused for good: a message with the name
+ * What people and the model get instead of a file that the platform has refused for good: a message with the name
  * and the reason, and the same as a note in the conversation. Nothing for a message without a file.
  */
 export function refusedFile(

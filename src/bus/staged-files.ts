@@ -5,7 +5,7 @@ import { ChannelError, messageOf } from "../errors.js";
 import type { OutboundMessage } from "./messages.js";
 
 /**
- * A message as channels send it: what is only a text as yet is a file for as long as this is held.
+ * A message as channels send it: what is only a text so far is a file for as long as this is held.
  *
  * @throws {ChannelError} retryable: the file could not be written
  */

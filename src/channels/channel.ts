@@ -24,7 +24,7 @@ export type ReceivedMessage = Omit<
   readonly files?: readonly ReceivedFile[] | undefined;
   /** Its files may belong to what it passes on or quotes, and count as others'. */
   readonly hasFilesOfOthers?: boolean | undefined;
-  /** Of the message that it answers, which `quoted` tells of. */
+  /** Of the message that it answers, which `quoted` tells about. */
   readonly quotedFiles?: readonly ReceivedFile[] | undefined;
   /** A kind of message that cannot be read, e.g. `stickers`: who sent it is told once, and nothing is stored. */
   readonly unreadable?: string | undefined;
@@ -39,7 +39,7 @@ export type ReceivedMessage = Omit<
 };
 
 /**
- * What became of a received message. `busy`: not stored, leave it unconfirmed and tell the person.
+ * What happened to a received message. `busy`: not stored, leave it unconfirmed and tell the person.
  * Everything else may be confirmed to the platform.
  */
 export type PublishOutcome =
@@ -75,7 +75,7 @@ export interface PressOutcome {
 export type Press = (press: ReceivedPress) => Promise<PressOutcome>;
 
 export interface Receipt {
-  /** The platform's id of the message that now stands there. */
+  /** The platform's id of the message that now is there. */
   readonly platformMessageId: string;
 }
 
@@ -88,7 +88,7 @@ export interface Channel {
    * Receives until `signal` aborts, passing messages on in platform order. `publish` resolves once the
    * message is durable; many may be pending, and a full bus slows the platform down instead of filling
    * memory. The platform's offset is confirmed up to the last message before which all have resolved.
-   * `onConnected` is called each time the connection is known to work: when it stands, and again with each proof of life
+   * `onConnected` is called each time the connection is known to work: when it is open, and again with each proof of life
    * (an answered poll, a pong).
    *
    * @throws {ChannelError} the connection is lost; `retryable` says whether to run again
@@ -139,7 +139,7 @@ export interface Channel {
 
   /**
    * Puts another text into a message of ours and takes its buttons away; absent where the platform cannot. The same
-   * text again changes nothing and is no error.
+   * text again changes nothing and is not an error.
    *
    * @throws {ChannelError} `outcome: "refused"` and not `retryable` when the message is gone or cannot be changed
    */
@@ -176,7 +176,7 @@ export interface ChannelRecords {
   list(): readonly { readonly id: string; readonly value: unknown }[];
 }
 
-/** What a channel gets beside its own options. */
+/** What a channel gets besides its own options. */
 export interface ChannelContext {
   /** Reads a durable position, e.g. Telegram's offset. */
   readonly cursor: (name: string) => Promise<string | undefined>;

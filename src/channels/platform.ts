@@ -19,7 +19,7 @@ export interface OpenedPlatform {
   readonly off?: string;
   /** What its owner should know, as sentences. */
   readonly problems?: readonly string[];
-  /** Settings that whoever reads the gateway's log later must see, e.g. that senders are not checked. */
+  /** Settings that anyone who reads the gateway's log later must see, e.g. that senders are not checked. */
   readonly noted?: readonly { readonly key: string; readonly to: string }[];
 }
 

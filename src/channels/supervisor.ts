@@ -5,7 +5,7 @@ import { linked } from "../util/async/linked.js";
 import { sleep } from "../util/async/sleep.js";
 import type { Channel, Publish } from "./channel.js";
 
-/** What is known of a channel's connection. */
+/** What is known about a channel's connection. */
 export type ChannelConnection = "connecting" | "connected" | "reconnecting" | "disconnected";
 
 export interface ConnectionDetail {

@@ -35,7 +35,7 @@ export function addCronAdd(cron: Command, version: string): void {
     .option("-a, --at <time>", "once, e.g. 2026-11-22T09:00")
     .option("-e, --every <time>", "again and again, e.g. 90m, 2h, 1d")
     .option("--cron <fields>", 'minute hour day month weekday, e.g. "0 9 * * 1-5"')
-    .option("-n, --name <name>", "how lists call it")
+    .option("-n, --name <name>", "the name that lists show")
     .option("--time-zone <zone>", "e.g. Europe/Berlin; default: the config's, else this machine's")
     .option("--chat <key>", "the chat that its answers go to, e.g. telegram:42; default: webui:scheduled")
     .option("--alone", "in a conversation of its own")

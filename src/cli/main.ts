@@ -7,7 +7,7 @@ import { printNote } from "./text/output.js";
 export async function main(args: readonly string[]): Promise<never> {
   for (const stream of [process.stdout, process.stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      // A reader that has seen enough, as in `maxclaw sessions list | head`, is no failure.
+      // A reader that has seen enough, as in `maxclaw sessions list | head`, is not a failure.
       if (error.code === "EPIPE") process.exit(Number(process.exitCode ?? exitCodes.ok));
       throw error;
     });

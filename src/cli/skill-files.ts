@@ -18,7 +18,7 @@ export async function findWorkspace(): Promise<string> {
     : status.parse(await client.get("/api/status")).workspace;
 }
 
-/** Says of each what is wrong. @throws {CommandError} when one is not there or does not work */
+/** Says for each what is wrong. @throws {CommandError} when one is not there or does not work */
 export async function validateSkills(version: string, names: readonly string[]): Promise<void> {
   const known = list.parse(await withClient(version, (client) => client.get("/api/skills"))).skills;
   const wanted = names.length === 0 ? known.map(({ name }) => name) : names;

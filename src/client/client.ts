@@ -68,7 +68,7 @@ export interface Client extends Commands {
   /**
    * Calls `onEvent` with each event after `fromSequence`: stored ones in seq order, none twice, none left out, also over
    * cuts. Who joins in the middle of an answer gets message_stream_start and its text so far as one delta; a repeated
-   * message_stream_start begins the text of its message anew. `key` is a session key, `*` (all sessions, live only) or
+   * message_stream_start begins the text of its message again. `key` is a session key, `*` (all sessions, live only) or
    * `system` (the gateway's own events). One subscription per key.
    */
   subscribe<T extends EventType = EventType>(

@@ -1,6 +1,6 @@
 import type { Undo } from "./subscriptions.js";
 
-/** Who wants to hear of one thing. */
+/** Who wants to hear about one thing. */
 export class Listeners<Values extends readonly unknown[]> {
   readonly #all = new Set<(...values: Values) => void>();
 

@@ -4,7 +4,7 @@ import { visibleJson } from "../util/text/visible.js";
 
 export type Tone = "plain" | "warning" | "error";
 
-/** What people are told of an event that is neither a message nor a tool call. */
+/** What people are told about an event that is neither a message nor a tool call. */
 export interface Notice {
   readonly tone: Tone;
   readonly text: string;

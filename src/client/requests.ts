@@ -53,7 +53,7 @@ export class Requests {
     this.sendWaiting();
   }
 
-  /** A connection can be dead without having been closed, and a browser is not told of the gateway's pings. */
+  /** A connection can be dead without having been closed, and a browser is not told about the gateway's pings. */
   watch(): void {
     const openedAt = Date.now();
     const { idleMs } = this.#timing;

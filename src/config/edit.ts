@@ -27,7 +27,7 @@ export async function editConfig(file: string, edits: readonly ConfigEdit[]): Pr
   await replaceFile(file, changed, { mode: 0o600 });
 }
 
-/** What stands at a path of a config file as it is written; undefined where there is nothing. */
+/** What is at a path of a config file as it is written; undefined where there is nothing. */
 export async function readRaw(file: string, path: readonly string[]): Promise<unknown> {
   const text = (await readText(file)) ?? "{}";
   if (![".yaml", ".yml"].includes(extname(file).toLowerCase())) return at(parseJson(file, text), path);

@@ -25,7 +25,7 @@ export interface Interpreted {
 
 /** Turns the parsed file into a config: variables filled in, mistakes set aside and told, paths made absolute. */
 export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
-  // A key may stand where nothing else says so, e.g. in the arguments of a command.
+  // A key may be where nothing else says so, e.g. in the arguments of a command.
   const named = new Set(Object.values(around.secrets));
   const filled = substitute(raw, (name) => {
     const value = around.env[name] ?? around.secrets[name];

@@ -6,7 +6,7 @@ import { isObject } from "./substitute.js";
 /** A config file without its secrets. */
 export interface RedactedConfig {
   readonly text: string;
-  /** The variables that stand in the place of secrets, e.g. `MAXCLAW_PROVIDERS_OPENAI_APIKEY`. */
+  /** The variables that are used instead of secrets, e.g. `MAXCLAW_PROVIDERS_OPENAI_APIKEY`. */
   readonly placeholders: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export async function redactConfig(path: string, text: string): Promise<Redacted
   return { text: isKept ? text : `${JSON.stringify(value, undefined, 2)}\n`, placeholders };
 }
 
-/** Where secrets stand that are written out. */
+/** Where secrets are written out. */
 function* secretsIn(value: unknown, path: Path = [], isSecret = false): Generator<Path> {
   if (typeof value === "string" || typeof value === "number") {
     const isWritten = typeof value === "number" || !/^\s*(\$\{\w+\})?\s*$/.test(value);

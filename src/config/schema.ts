@@ -87,7 +87,7 @@ const gateway = z.strictObject({
     .union([z.string(), z.number()], "a text")
     .transform((value) => String(value).trim() || undefined)
     .optional(),
-  /** Web origins beside the gateway's own that a browser may call from, e.g. `https://chat.example.org`. */
+  /** Web origins besides the gateway's own that a browser may call from, e.g. `https://chat.example.org`. */
   allowedOrigins: z.array(z.string()).default([]),
 });
 
@@ -157,7 +157,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   events: z
     .strictObject({
-      /** Keep the events that only tell of progress. */
+      /** Keep the events that only tell about progress. */
       persistDetail: flag(true),
       /** Keep the model's thinking in stored messages. */
       persistThoughts: flag(true),
@@ -198,7 +198,7 @@ export const configSchema = z.strictObject({
         (chat) => chat === undefined || /^[a-z0-9-]+:\S+$/.test(chat),
         "channel:chat, e.g. telegram:42",
       ),
-      /** Upper bounds of a day, in the place of `budgets.job`. */
+      /** Upper bounds of a day, instead of `budgets.job`. */
       budget: z.partialRecord(z.enum(["tokens", "usd", "turns"]), number(z.number().min(0))).default({}),
     })
     .prefault({}),
@@ -277,7 +277,7 @@ export const absentChannels: readonly string[] = [
 
 /** Keys that the Go maxclaw wrote into every file and that steer nothing here: dropped without a word. */
 export const silentKeys: Readonly<Record<string, readonly string[]>> = {
-  // Where an editor finds what may stand here.
+  // Where an editor finds what may be here.
   "": ["$schema"],
   events: ["ringSize"],
   "tools.web.fetch": [

@@ -6,7 +6,7 @@ import { replaceFile } from "../util/files/replace-file.js";
 import { isObject, type JsonObject } from "./substitute.js";
 
 /**
- * Adds values to `<home>/secrets.json`, which only its owner can read. Others that stand there are kept.
+ * Adds values to `<home>/secrets.json`, which only its owner can read. Others that are there are kept.
  *
  * @throws {ConfigError} when the file that is there cannot be read; it is left alone then
  */

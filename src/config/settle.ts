@@ -23,7 +23,7 @@ type Path = readonly PropertyKey[];
 
 /**
  * Reads what can be read. An unknown key is left out and told. A wrong value turns off the channel, provider or MCP
- * server it stands in; anywhere else that one key takes its default.
+ * server it is in; anywhere else that one key takes its default.
  */
 export function settle(raw: JsonObject): Settled {
   const root: unknown = structuredCloneOf(raw);

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { configSchema } from "./schema.js";
 
-/** The keys that may stand at a path of the config; undefined where names are free or nothing may be nested. */
+/** The keys that may be at a path of the config; undefined where names are free or nothing may be nested. */
 export function keysAt(path: readonly PropertyKey[]): readonly string[] | undefined {
   const found = schemaAt(path);
   return found instanceof z.ZodObject ? Object.keys(found.shape) : undefined;
 }
 
-/** What may stand at a path of the config; undefined where nothing may. `isBare`: below defaults and conversions. */
+/** What may be at a path of the config; undefined where nothing may. `isBare`: below defaults and conversions. */
 export function schemaAt(path: readonly PropertyKey[], isBare = true): unknown {
   let schema: unknown = configSchema;
   for (const key of path) {

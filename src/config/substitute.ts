@@ -1,4 +1,4 @@
-/** Stands where a text named variables that nothing defines. Fails every check, so that its section is told. */
+/** Replaces a text that named variables which nothing defines. Fails every check, so that its section is told. */
 export class UndefinedVariable {
   readonly names: readonly string[];
 

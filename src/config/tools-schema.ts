@@ -26,7 +26,7 @@ export const mcpServer = z.strictObject({
   /** How `url` is spoken to. Default: streamable HTTP, and SSE where the server does not know that. */
   type: z.preprocess(toTransport, z.enum(["stdio", "http", "sse"]).optional()),
   enabled: flag(true),
-  /** What the server says of its own tools, e.g. that one only reads, is believed. */
+  /** What the server says about its own tools, e.g. that one only reads, is believed. */
   trusted: flag(false),
   /** Seconds that one call may take. */
   timeout: number(z.number().min(1).max(3600)).default(60),
@@ -89,7 +89,7 @@ export const tools = z.strictObject({
   mcpServers: z.record(z.string(), mcpServer).default({}),
   mcp: z
     .strictObject({
-      /** The tools of all servers stand in each request while they take at most so many bytes; else they are searched. */
+      /** The tools of all servers are in each request while they take at most so many bytes; else they are searched. */
       declareBytes: whole(0, 1_000_000, 4000),
       /** A server that was not used for so long is stopped until it is needed; 0: never. */
       idleMinutes: number(z.number().min(0).max(100_000)).default(30),

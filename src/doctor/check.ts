@@ -70,6 +70,6 @@ export interface World {
   readonly asksModel: boolean;
   /** Unix ms. */
   readonly now: () => number;
-  /** Where backups are looked for, beside the one that the home remembers. */
+  /** Where backups are looked for, besides the one that the home remembers. */
   readonly backupFolders: readonly string[];
 }

@@ -16,7 +16,7 @@ export interface ProviderAnswer {
   readonly skewMs?: number;
 }
 
-/** Asks each provider of the config once, whoever wants to know. */
+/** Asks each provider of the config once, no matter who wants to know. */
 export class ProviderAnswers {
   readonly #providers: Config["providers"];
   readonly #now: () => number;

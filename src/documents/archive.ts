@@ -14,7 +14,7 @@ const maxEntries = 10_000;
 /** Of all files together, unpacked: a small archive may unpack to any size. */
 const maxUnpacked = 200 * 1024 * 1024;
 
-/** @throws {UnreadableError} for what is no archive, is encrypted, or unpacks to more than 200 MB */
+/** @throws {UnreadableError} for what is not an archive, is encrypted, or unpacks to more than 200 MB */
 export async function openArchive(bytes: Uint8Array): Promise<Archive> {
   const zip = await openZip(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   const entries = await listEntries(zip);

@@ -27,7 +27,7 @@ export async function readDocx(archive: Archive, main: string, limit: number): P
   const readPart = (part: string): Promise<void> => readXml(archive, part, listener, () => sink.isFull);
   const listener: XmlListener = {
     open(name, attributes) {
-      // What newer programs draw stands there a second time for older ones.
+      // What newer programs draw is there a second time for older ones.
       if (name === "mc:Fallback" || name === "w:del") skipped += 1;
       if (skipped > 0) return;
       if (name === "w:t") isText = true;

@@ -16,7 +16,7 @@ export interface Work<Q extends QueueName = QueueName> {
   readonly id: string;
   /** The lane: session key for inbound, `channel:chat` for outbound. One at a time, in the order of accepting. */
   readonly key: string;
-  /** The session whose log tells of this work; for inbound the same as `key`. */
+  /** The session whose log tells about this work; for inbound the same as `key`. */
   readonly sessionKey: string;
   /** What the platform repeats on redelivery; remembered for 7 days. */
   readonly dedupId?: string | undefined;
@@ -204,7 +204,7 @@ export interface LedgerEntry {
 }
 
 /**
- * What a node knows of the engine without asking anybody: it shows at once what this node has done, and what other nodes
+ * What a node knows about the engine without asking anybody: it shows at once what this node has done, and what other nodes
  * have done within two seconds.
  */
 export interface EngineStatus {
@@ -220,7 +220,7 @@ export interface EngineStatus {
   readonly problems?: readonly string[];
 }
 
-/** What a node measures of its own work, for whoever watches it. */
+/** What a node measures of its own work, for those who watch it. */
 export interface EngineMeasures {
   /** Unix ms at which the oldest work of each queue was accepted. */
   readonly oldest: Partial<Record<QueueName, number>>;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { z } from "zod";
 
-/** The kind of the records that tell of damaged session logs, by session key. */
+/** The kind of the records that tell about damaged session logs, by session key. */
 export const damageKind = "log_damage";
 
 const logDamage = z.object({
@@ -15,13 +15,13 @@ const logDamage = z.object({
   restored: z.number(),
   /** The log as it was before it was mended. */
   keptIn: z.string().optional(),
-  /** The event in the session's log that tells of it. */
+  /** The event in the session's log that tells about it. */
   eventId: z.string(),
   /** The people of the chat and the owners were told. */
   isTold: z.boolean(),
 });
 
-/** What is known of a session log that was damaged. */
+/** What is known about a session log that was damaged. */
 export type LogDamage = z.infer<typeof logDamage>;
 
 export function parseLogDamage(value: unknown): LogDamage | undefined {

@@ -96,11 +96,11 @@ export const catalogue = {
     content: z.array(contentPart),
     /** The message that it answers, cut short. */
     quoted: z.object({ text, by: z.enum(["assistant", "sender", "other"]), name: optionalText }).optional(),
-    /** Set when it is no new message: what became of the earlier one with the same platform_message_id. */
+    /** Set when it is not a new message: what happened to the earlier one with the same platform_message_id. */
     change: z.enum(["edited", "deleted"]).optional(),
     mode: z.enum(["next", "append", "cancel"]),
     position: count,
-    /** Set when this brings back what became of a sub-agent's task. */
+    /** Set when this brings back what happened to a sub-agent's task. */
     result_of: optionalText,
   }),
   user_message: spec("message", {
@@ -151,7 +151,7 @@ export const catalogue = {
     summary: text,
     /** Where the output came from when others wrote it. */
     outside: optionalText,
-    /** Where in the output web addresses stand that came from outside: anywhere, or as targets of links only. */
+    /** Where in the output web addresses are that came from outside: anywhere, or as targets of links only. */
     addresses: z.enum(["text", "links"]).optional(),
     /** The web address that was opened with permission. */
     visited: optionalText,
@@ -374,7 +374,7 @@ export const catalogue = {
   }),
   session_history_changed: spec("state", {
     /**
-     * `import`: taken over from elsewhere. `said`: what was said here beside the turns. `restored`: brought back from the
+     * `import`: taken over from elsewhere. `said`: what was said here besides the turns. `restored`: brought back from the
      * document, as the log has lost them up to `to_seq`.
      */
     kind: z.enum(["new", "undo", "fork", "import", "said", "edit", "deletion", "restored"]),

@@ -7,7 +7,7 @@ const toolUse = z.object({
   id: z.string(),
   name: z.string(),
   input: z.record(z.string(), z.unknown()),
-  /** The model's own bytes, when they were no JSON object; `input` is then empty and the call is not run. */
+  /** The model's own bytes, when they were not a JSON object; `input` is then empty and the call is not run. */
   invalid_json: z.string().optional(),
 });
 export const imagePart = z.object({

@@ -1,7 +1,7 @@
 import { newId } from "../util/ids.js";
 import type { EventType, Payload } from "./catalogue.js";
 
-/** The envelope of every event, as it stands on wire and disk. Frozen. */
+/** The envelope of every event, as it is on wire and disk. Frozen. */
 export interface EventOf<T extends EventType> {
   readonly schema_version: "1.0";
   /** `evt_` and 20 hex digits. */

@@ -3,7 +3,7 @@ import type { Payload } from "./catalogue.js";
 import { draft, type EventDraft, type StoredEvent, toSameDraft } from "./event.js";
 import { readOpenEnds } from "./folds/open-ends.js";
 
-/** Fields of payloads that hold ids of ours. Ids that a provider gave stay: they stand in what the model sees. */
+/** Fields of payloads that hold ids of ours. Ids that a provider gave stay: they are in what the model sees. */
 const idFields = [
   "message_id",
   "partial_message_id",
@@ -18,7 +18,7 @@ const leftBehind =
   "interrupted: this conversation was copied while the call ran, so its outcome is unknown. Check before doing it again.";
 
 /**
- * The events of a log, as the beginning of another session: new ids in the place of the old ones, and the causes that
+ * The events of a log, as the beginning of another session: new ids instead of the old ones, and the causes that
  * they name with them. Messages that still wait stay behind; a turn, call or question that is not over in these events
  * is ended, so that nothing goes on in the copy. The last draft tells where it all comes from.
  */
@@ -57,7 +57,7 @@ export function forkLog(
   return drafts;
 }
 
-/** As any event of a turn: part of what its first message brought forth, caused by the event before it. */
+/** As any event of a turn: part of what its first message produced, caused by the event before it. */
 function inTurn(drafts: readonly EventDraft[], turnId: string | undefined) {
   const last = drafts.findLast(({ turn_id }) => turn_id !== undefined && turn_id === turnId);
   if (turnId === undefined || last === undefined) return { source: "gateway" };

@@ -19,7 +19,7 @@ export interface Guess {
   readonly cost_usd?: number | undefined;
 }
 
-/** What an event tells of model calls: an answer, a title or a summary by a model, or answers that a turn has given up. */
+/** What an event tells about model calls: an answer, a title or a summary by a model, or answers that a turn has given up. */
 export function modelUsesOf(event: Pick<EventDraft, "type" | "payload">): readonly ModelUse[] {
   switch (event.type) {
     case "turn_execution_complete":

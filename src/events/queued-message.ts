@@ -1,7 +1,7 @@
 import { textOf } from "./content.js";
 import type { EventOf } from "./event.js";
 
-/** What the event of an accepted message tells of the message itself; who its sender was to us then is not in it. */
+/** What the event of an accepted message tells about the message itself; who its sender was to us then is not in it. */
 export function messageIn(sessionKey: string, { payload, timestamp }: EventOf<"user_message_queued">) {
   return {
     id: payload.message_id,

@@ -9,7 +9,7 @@ export function channelOf(sessionKey: string): string {
   return colon === -1 ? sessionKey : sessionKey.slice(0, colon);
 }
 
-/** What stands behind the channel in a session key: the chat and, where there is one, the thread. */
+/** What is behind the channel in a session key: the chat and, where there is one, the thread. */
 export function chatOf(sessionKey: string): string {
   const colon = sessionKey.indexOf(":");
   return colon === -1 ? "" : sessionKey.slice(colon + 1);
@@ -27,7 +27,7 @@ export function isBelow(key: string, sessionKey: string): boolean {
   return key.startsWith(`${sessionKey}${spawned}`);
 }
 
-/** How many sub-agents stand between a session and its chat, itself included: 0 for the chat's own. */
+/** How many sub-agents are between a session and its chat, itself included: 0 for the chat's own. */
 export function depthOf(sessionKey: string): number {
   return sessionKey.split(spawned).length - 1;
 }

@@ -52,7 +52,7 @@ export class SessionLives {
     }
   }
 
-  /** The same for what comes from people: what a deletion has ended is done anew for the session's next life. */
+  /** The same for what comes from people: what a deletion has ended is done again for the session's next life. */
   async runOrAgain<T>(
     key: string,
     work: (signal: AbortSignal) => Promise<T>,

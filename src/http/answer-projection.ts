@@ -41,7 +41,7 @@ export interface AnswerFrame {
     /** JSON of what would run, whole. */
     readonly input?: string;
   };
-  /** This question does not wait any more, whoever has answered it. */
+  /** This question does not wait any more, no matter who has answered it. */
   readonly humanInputClosed?: string;
 }
 

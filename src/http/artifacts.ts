@@ -22,7 +22,7 @@ export async function sendDownload(x: Exchange, file: OpenedFile): Promise<void>
     response.end();
     return;
   }
-  // A reader that goes away is no fault of ours. What has grown since is as long as was said.
+  // A reader that goes away is not a fault of ours. What has grown since is as long as was said.
   const bytes = handle.createReadStream({ autoClose: false, start: 0, end: sizeBytes - 1 });
   await pipeline(bytes, response).catch(() => response.destroy());
 }

@@ -7,7 +7,7 @@ export interface ConnectionSlots {
   take(client?: string): () => void;
 }
 
-/** @param onClient told of each client that stays connected; returns what to call when it has gone */
+/** @param onClient told about each client that stays connected; returns what to call when it has gone */
 export function createConnectionSlots(
   max: number,
   onClient: (name: string) => () => void = () => () => {},

@@ -76,6 +76,6 @@ function engineReply(thrown: EngineError, log: Logger): FaultReply {
     case "locked":
       return { status: 503, code: "closed", error: "The gateway is stopping.", retryAfterMs: 1000 };
     case "fenced":
-      return { status: 409, code: "conflict", error: "Something newer got there first. Try again." };
+      return { status: 409, code: "conflict", error: "Something newer was stored first. Try again." };
   }
 }

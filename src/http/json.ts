@@ -26,7 +26,7 @@ export interface BodyLimits {
   readonly requestTimeoutMs: number;
 }
 
-/** @throws {RequestError} 413 too large, 408 too slow, 400 when it is no JSON or does not fit the schema */
+/** @throws {RequestError} 413 too large, 408 too slow, 400 when it is not JSON or does not fit the schema */
 export async function readJson<T>(request: IncomingMessage, schema: z.ZodType<T>, limits: BodyLimits): Promise<T> {
   return parseJson(await readBody(request, limits), schema);
 }

@@ -13,7 +13,7 @@ export interface HttpOptions {
   readonly webRoot: string;
   readonly limits?: Partial<HttpLimits> | undefined;
   readonly timings?: Partial<HttpTimings> | undefined;
-  /** Told of each client that stays connected (WebSocket, event stream); returns what to call when it has gone. */
+  /** Called with each client that stays connected (WebSocket, event stream); returns what to call when it has gone. */
   readonly onClient?: ((name: string) => () => void) | undefined;
   readonly log: Logger;
 }

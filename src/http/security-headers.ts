@@ -16,7 +16,7 @@ export const answerHeaders: Readonly<Record<string, string>> = {
   "X-DNS-Prefetch-Control": "off",
 };
 
-/** Of the page's own files, in the place of the policy above. Only the sanitizer may turn text into elements. */
+/** Of the page's own files, instead of the policy above. Only the sanitizer may turn text into elements. */
 export const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",

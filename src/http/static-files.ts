@@ -16,7 +16,7 @@ const notBuilt = `<!doctype html>
 `;
 
 /**
- * Serves the built web page. A path without an extension that is no file is the page's own business and gets
+ * Serves the built web page. A path without an extension that is not a file is the page's own business and gets
  * index.html. Nothing outside `webRoot` is served, whatever the path or a link says.
  *
  * @throws {RequestError} 404
@@ -74,7 +74,7 @@ async function sendFile(
     response.end();
     return;
   }
-  // A reader that goes away is no fault of ours.
+  // A reader that goes away is not a fault of ours.
   await pipeline(createReadStream(path), response).catch(() => response.destroy());
 }
 

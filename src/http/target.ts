@@ -45,7 +45,7 @@ export function integerOf(
   return value;
 }
 
-/** A whole number of the query, to be checked by whoever takes it: what is none stays as it was sent. */
+/** A whole number of the query, to be checked by what takes it: what is none stays as it was sent. */
 export function numberOf(query: URLSearchParams, name: string): number | string | undefined {
   const text = query.get(name);
   return text !== null && /^\d{1,16}$/.test(text) ? Number(text) : (text ?? undefined);

@@ -22,7 +22,7 @@ export type AnswerOutcome =
   | { readonly status: "taken"; readonly text: string }
   | ({ readonly status: "refused" } & Refusal);
 
-/** The door for answers that are no messages: pressed buttons, and those of the page, the terminal and HTTP. */
+/** The door for answers that are not messages: pressed buttons, and those of the page, the terminal and HTTP. */
 export interface Answers {
   /**
    * Resolves once the answer is durable, or says why it does not count.
@@ -32,7 +32,7 @@ export interface Answers {
   answer(request: AnswerRequest, responder: Responder): Promise<AnswerOutcome>;
 }
 
-/** After a start a question is told of before the turn that asked it is back. */
+/** After a start a question is told about before the turn that asked it is back. */
 const turnBackMs = 5000;
 
 export function createAnswers({ questions, sessions, saveSecrets }: AnswerPorts): Answers {

@@ -27,7 +27,7 @@ export interface ReceivedFilesOptions {
   readonly retryDelayMs?: number | undefined;
 }
 
-/** What has become of a message's files: what is read beside its text, and what its sender must hear. */
+/** What has happened to a message's files: what is read besides its text, and what its sender must hear. */
 export interface TakenFiles extends Heard {
   readonly attachments: readonly Attachment[];
 }
@@ -50,7 +50,7 @@ export class ReceivedFiles {
 
   /**
    * Fetches and keeps the files. `messageId` is the platform's, so that a message which is handed out again after a crash
-   * puts the same files in the same places. `by` is whose own files they are, as `channel:sender`. Never rejects but for an
+   * puts the same files in the same places. `by` is whose own files they are, as `channel:sender`. Never rejects except for an
    * abort: a file that cannot be had is told.
    */
   async take(

@@ -37,7 +37,7 @@ export class StuckChats {
   }
 
   /**
-   * What is to become of a message that its chat could not take. Undefined: it may be taken yet. The person is told
+   * What is to happen to a message that its chat could not take. Undefined: it may be taken yet. The person is told
    * once, until the chat has taken something again.
    */
   refusalFor(sessionKey: string, error: EngineError): { readonly reply?: string } | undefined {

@@ -31,7 +31,7 @@ const waitsBecause: Partial<Readonly<Record<EngineError["kind"], string>>> = {
   unreadable: "I cannot read my disk right now. Your message waits, and I take it as soon as I can.",
 };
 
-/** Takes messages with their files, or says what becomes of those that cannot be taken. */
+/** Takes messages with their files, or says what happens to those that cannot be taken. */
 export class Taking {
   readonly #ports: TakingPorts;
 

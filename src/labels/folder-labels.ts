@@ -26,7 +26,7 @@ interface Span {
 
 /** Something that is being written. */
 export interface Writing {
-  /** Makes sure that what stands at this path now is covered, whatever the clock of its disk says. */
+  /** Makes sure that what is at this path now is covered, whatever the clock of its disk says. */
   include(target: string): Promise<void>;
   /** Safe to repeat. */
   end(): Promise<void>;
@@ -81,7 +81,7 @@ export class FolderLabels {
     return changedAt !== undefined && this.#isForeign(target, changedAt) ? nameOf(target) : undefined;
   }
 
-  /** Says of single paths whether they are foreign: those that were when this was called, and those that become it later. */
+  /** Says for single paths whether they are foreign: those that were when this was called, and those that become it later. */
   async foreignPaths(): Promise<(target: string) => boolean> {
     await this.#load();
     const since = this.#options.now();

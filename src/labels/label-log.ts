@@ -19,7 +19,7 @@ export const labelRecord = z.discriminatedUnion("kind", [
 ]);
 export type LabelRecord = z.infer<typeof labelRecord>;
 
-/** An append-only file of records. A line that a crash cut off is left out: what it was to tell of was not done. */
+/** An append-only file of records. A line that a crash cut off is left out: what it was to tell about was not done. */
 export class LabelLog {
   readonly #file: string;
   #endsWithLine = true;
@@ -60,7 +60,7 @@ export class LabelLog {
     });
   }
 
-  /** Puts these records in the place of all. */
+  /** Puts these records in place of all. */
   async replace(records: readonly LabelRecord[]): Promise<void> {
     await this.#inTurn(async () => {
       // One without its place counts as where it belongs, so that a crash in between harms nothing.

@@ -6,12 +6,12 @@ export interface LabelsOptions {
   readonly foldersOf: (folder: string) => { readonly own: string; readonly kept: string };
   /** Where the labels of all files that no session owns are kept. */
   readonly sharedFile: string;
-  /** Says of files that grow by passages whether others have a say in some of them. */
+  /** Says for files that grow by passages whether others have a say in some of them. */
   readonly foreignTexts: () => Promise<(target: string) => boolean>;
   readonly now: () => number;
 }
 
-/** What the gateway knows of where files came from. It is kept beside the files, where no tool can write. */
+/** What the gateway knows about where files came from. It is kept beside the files, where no tool can write. */
 export interface Labels {
   /** What is foreign about a file; `folder` is the session's that asks, undefined for what no session owns. */
   outsideOf(target: string, folder: string | undefined, of?: "content" | "name"): Promise<string | undefined>;

@@ -42,7 +42,7 @@ export class TextLabels {
     return this.#known.size > maxTexts || this.#known.has(fingerprint(text));
   }
 
-  /** Says of files whether such a passage was ever written into them. */
+  /** Says for files whether such a passage was ever written into them. */
   async foreignFiles(): Promise<(file: string) => boolean> {
     await this.#load();
     return (file) => this.#known.size > 0 && this.#known.has(fingerprint(ofFile(file)));

@@ -23,14 +23,14 @@ export interface AgentConfig {
   readonly [key: string]: unknown;
 }
 
-/** What an agent can be given instead of, or beside, what the config names. Nothing is needed. */
+/** What an agent can be given instead of, or in addition to, what the config names. Nothing is needed. */
 export interface AgentDependencies
   extends Pick<GatewayOptions, "openEngine" | "now">,
     Omit<Additions, "providers">,
     Pick<Pauses, "modelRetryMs"> {
   /** Model providers; `model: "<name>/<model>"` chooses one, and the first is the default. */
   readonly provider?: Provider | readonly Provider[];
-  /** What `${NAME}` in the config stands for, beside the secrets of the home. Default: nothing. */
+  /** What `${NAME}` in the config stands for, besides the secrets of the home. Default: nothing. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default: nothing is logged. */
   readonly log?: Logger;
@@ -55,7 +55,7 @@ export interface Agent extends AsyncDisposable {
   initialize(): Promise<void>;
   /** One message in the session `webui:main`, or another one; resolves with how its turn ended. */
   chat(text: string, options?: SendOptions & { readonly sessionKey?: string }): Promise<TurnOutcome>;
-  /** A new session, or the one of that key. @throws {RequestError} 400 for what is no key, or a model that does not exist */
+  /** A new session, or the one of that key. @throws {RequestError} 400 for what is not a key, or a model that does not exist */
   createSession(options?: Parameters<GatewayApi["createSession"]>[0]): Promise<AgentSession>;
   /** @throws {RequestError} 404 */
   getSession(key: string): Promise<AgentSession>;

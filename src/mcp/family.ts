@@ -5,7 +5,7 @@ import { folderProblems } from "./server-folder.js";
 import type { ServerStatus, Servers, ServersOptions } from "./servers.js";
 import { endpointOf, type McpServerSettings } from "./settings.js";
 
-/** What came of connecting to a server once. */
+/** The result of connecting to a server once. */
 type Trial = { readonly ok: true; readonly tools: readonly string[] } | { readonly ok: false; readonly error: string };
 
 const nothing: readonly Tool[] = [];

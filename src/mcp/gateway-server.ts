@@ -3,7 +3,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 import { messageOf } from "../errors.js";
 
-/** What other programs can do with a gateway. Each throws with a sentence for whoever asked. */
+/** What other programs can do with a gateway. Each throws with a sentence for the one who asked. */
 export interface GatewayPorts {
   send(session: string, text: string, signal: AbortSignal): Promise<string>;
   sessions(limit: number): Promise<unknown>;
@@ -16,7 +16,7 @@ export async function serveGateway(version: string, gateway: GatewayPorts): Prom
     process.stdin.once("end", resolve);
     process.stdin.once("close", resolve);
   });
-  // It speaks the newest revision and the older ones, as whoever is at the other end begins.
+  // It speaks the newest revision and the older ones, as the other end begins.
   const served = serveStdio(() => createGatewayServer(version, gateway));
   await gone;
   await served.close();

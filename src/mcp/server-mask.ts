@@ -7,6 +7,6 @@ export function serverMask({ env, headers }: McpServerSettings, secrets: readonl
     value,
     ...value.split(/\s/, 2).slice(1),
   ]);
-  // A path or a short word is no secret, and says where to look.
+  // A path or a short word is not a secret, and says where to look.
   return createMask([...secrets, ...given.filter((value) => value.length >= 8 && !/^[./~]|^[A-Za-z]:\\/.test(value))]);
 }

@@ -88,7 +88,7 @@ export class McpServer {
     return this.#tried.opened;
   }
 
-  /** What it says of itself without secrets: a page of an error may repeat what it was sent. */
+  /** What it says about itself without secrets: a page of an error may repeat what it was sent. */
   said(error: unknown): string {
     return this.#options.mask(messageOf(error));
   }

@@ -27,7 +27,7 @@ export interface ServersOptions {
   readonly log: Logger;
 }
 
-/** What is known of one server. */
+/** What is known about one server. */
 export interface ServerStatus {
   readonly name: string;
   readonly type: "stdio" | "http" | "sse";

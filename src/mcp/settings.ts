@@ -10,7 +10,7 @@ export interface McpServerSettings {
   /** How `url` is spoken to; absent: streamable HTTP, and SSE where the server does not know that. */
   readonly type?: "http" | "sse" | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** What the server says of its own tools (read-only, idempotent) is believed. */
+  /** What the server says about its own tools (read-only, idempotent) is believed. */
   readonly trusted: boolean;
   readonly callMs: number;
   /** Of a client that was registered by hand; without `clientId` it registers itself. */
@@ -39,7 +39,7 @@ export function toServerSettings(sections: Readonly<Record<string, Section>>): r
   }));
 }
 
-/** How a server is called where its secrets must not be seen: they may stand in arguments and queries. */
+/** How a server is called where its secrets must not be seen: they may be in arguments and queries. */
 export function endpointOf({ command, url = "" }: McpServerSettings): string {
   if (command !== undefined) return command;
   return URL.canParse(url) ? `${new URL(url).origin}${new URL(url).pathname}` : "";

@@ -11,7 +11,7 @@ export type TryOutcome =
   | { readonly ok: true; readonly transport: string; readonly ms: number; readonly tools: readonly string[] }
   | { readonly ok: false; readonly reason: string };
 
-/** Connects to a server once, lists its tools and leaves it. Never throws but for an abort. */
+/** Connects to a server once, lists its tools and leaves it. Never throws, except for an abort. */
 export async function tryServer(
   server: McpServerSettings,
   gateway: {

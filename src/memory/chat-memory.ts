@@ -6,7 +6,7 @@ import { appendOlderText, type OlderText } from "./older-text.js";
 import { isMissing, type OwnFile } from "./own-file.js";
 import type { MarkForeign } from "./paragraphs.js";
 
-/** What guests and groups have in the place of the owner's memory: each chat its own. `chat` is `channel:chat`. */
+/** What guests and groups have instead of the owner's memory: each chat its own. `chat` is `channel:chat`. */
 export interface ChatMemory {
   /** Its MEMORY.md as the model is shown it; undefined where it says nothing. */
   read(chat: string): Promise<string | undefined>;

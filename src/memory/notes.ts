@@ -12,13 +12,13 @@ export type NoteOutcome = "done" | "known" | "missing" | "ambiguous" | "full";
 
 export interface Notes {
   /**
-   * Changes the file in one step. `known`: the note stood there already; `missing` and `ambiguous`: the old text is not
+   * Changes the file in one step. `known`: the note was there already; `missing` and `ambiguous`: the old text is not
    * there exactly once; `full`: the file would be longer than the model is shown of it.
    */
   change(change: NoteChange): Promise<NoteOutcome>;
 }
 
-/** As much of MEMORY.md as stands in the model's context. */
+/** As much of MEMORY.md as is in the model's context. */
 const maxCharacters = 20_000;
 
 /** The list of notes in a `MEMORY.md`, which people may edit as well. One object for each file. */

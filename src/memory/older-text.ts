@@ -8,14 +8,14 @@ import { type MarkForeign, paragraphsOf } from "./paragraphs.js";
 /** A conversation, or the part of one, that goes out of the model's sight. */
 export interface OlderText {
   readonly sessionKey: string;
-  /** Where in the session's log it stands. */
+  /** Where in the session's log it is. */
   readonly fromSeq: number;
   readonly toSeq: number;
   readonly messages: readonly {
     readonly role: string;
     readonly content: string;
     readonly timestamp: string;
-    /** Where what others wrote came from that stands in it, or had a say in it. */
+    /** Where what others wrote came from that is in it, or had a say in it. */
     readonly outside?: string | undefined;
   }[];
 }
@@ -29,7 +29,7 @@ export interface OlderTextOptions {
 const tailBytes = 256 * 1024;
 
 /**
- * Adds the text to a `HISTORY.md`, once: what stands at its end already is not added again. With `maxBytes` the oldest of
+ * Adds the text to a `HISTORY.md`, once: what is at its end already is not added again. With `maxBytes` the oldest of
  * the file goes when it would become longer.
  */
 export async function appendOlderText(

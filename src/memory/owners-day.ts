@@ -18,7 +18,7 @@ interface ReadMessage {
   readonly forGuest?: true;
 }
 
-/** What owners said in private. What others have said, or have read, shall not speak to the owner's later turns. */
+/** What owners said in private. What others have said, or have read, must not speak to the owner's later turns. */
 export async function readOwnersDay(
   sessions: ReadSessions,
   whoseOf: WhoseOf,

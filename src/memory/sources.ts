@@ -18,7 +18,7 @@ export interface SourcePorts {
   readonly provenance: FileProvenance;
 }
 
-/** Where what stands in the memory's files came from, when others had a hand in it. */
+/** Where what is in the memory's files came from, when others had a hand in it. */
 export interface FileProvenance {
   /** `path`: the real one. */
   outsideOf(path: string): Promise<string | undefined>;
@@ -56,7 +56,7 @@ export async function listMemorySources(ports: SourcePorts): Promise<readonly So
 export interface SearchReach {
   readonly of: "owner" | "chat";
   readonly allows: (sourceId: string) => boolean;
-  /** What it is, where others than those who are here now have a say in what stands there. */
+  /** What it is, where others than those who are here now have a say in what is there. */
   readonly outsideOf: (sourceId: string) => string | undefined;
 }
 

@@ -6,5 +6,5 @@ export interface Whose {
   readonly chat: string;
 }
 
-/** Of a session, whoever writes there next. */
+/** Of a session, no matter who writes there next. */
 export type WhoseOf = (sessionKey: string) => Whose;

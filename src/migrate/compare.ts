@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Regular files below a folder, as paths in it with `/`; of a file itself the empty path. `left`: what is no file. */
+/** Regular files below a folder, as paths in it with `/`; of a file itself the empty path. `left`: what is not a file. */
 export async function filesBelow(
   root: string,
 ): Promise<{ readonly files: readonly string[]; readonly left: readonly string[] }> {

@@ -111,7 +111,7 @@ async function planTree(
     const isThere = (await lstat(target).catch(ifMissing(undefined))) !== undefined;
     const isSame = isThere && (await Promise.all(pairs.map(([one, other]) => isSameFile(one, other)))).every(Boolean);
     if (isSame) steps.push({ area, what, status: "same" });
-    else if (isThere) steps.push({ area, what, status: "kept", remark: "yours is another one" });
+    else if (isThere) steps.push({ area, what, status: "kept", remark: "yours is different" });
     else steps.push({ area, what, status: "new", apply: () => copyWhole(join(from, name), inner, target) });
   }
   return steps;
@@ -123,7 +123,7 @@ async function planOf(folder: string): Promise<string> {
   return (await lstat(kept).catch(ifMissing(undefined)))?.isFile() === true ? kept : join(folder, "plan.json");
 }
 
-/** Whoever looks sees all of it or nothing, also when the copying is cut off. */
+/** Anyone who looks sees all of it or nothing, also when the copying is cut off. */
 async function copyWhole(from: string, inner: readonly string[], to: string): Promise<void> {
   const staging = join(dirname(to), `.migrating-${basename(to)}`);
   await mkdir(dirname(to), { recursive: true });
@@ -133,7 +133,7 @@ async function copyWhole(from: string, inner: readonly string[], to: string): Pr
     await mkdir(dirname(staged), { recursive: true });
     await copyFile(join(from, path), staged, constants.COPYFILE_EXCL);
   }
-  if ((await lstat(to).catch(ifMissing(undefined))) !== undefined) throw new Error(`${to} is there by now`);
+  if ((await lstat(to).catch(ifMissing(undefined))) !== undefined) throw new Error(`${to} exists already`);
   await rename(staging, to);
 }
 
@@ -171,7 +171,7 @@ async function planSessions(
     const what = `${key}, ${messages} messages`;
     if (there === text && !hasLog) steps.push({ area: "sessions", what, status: "same" });
     else if (there !== undefined || hasLog)
-      steps.push({ area: "sessions", what, status: "kept", remark: "there is such a session" });
+      steps.push({ area: "sessions", what, status: "kept", remark: "this session exists already" });
     else {
       const plan = folder === undefined ? undefined : { from: await planOf(folder), to: files.folder(key) };
       const apply = async (): Promise<void> => {

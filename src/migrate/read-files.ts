@@ -31,7 +31,7 @@ export async function readObject(path: string, problems: Problem[]): Promise<Jso
   try {
     const value = await parseJson5(text);
     if (isObject(value)) return value;
-    problems.push({ what: path, why: "it holds no object" });
+    problems.push({ what: path, why: "it is not a JSON object" });
   } catch (error) {
     problems.push({ what: path, why: messageOf(error) });
   }
@@ -65,7 +65,7 @@ export function parseJsonLines(content: string): JsonLines {
   return { rows, damaged };
 }
 
-/** What stands at a path of an object. */
+/** What is at a path of an object. */
 export function at(root: unknown, ...path: readonly string[]): unknown {
   return path.reduce((value, key) => (isObject(value) ? value[key] : undefined), root);
 }

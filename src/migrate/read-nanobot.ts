@@ -74,7 +74,7 @@ async function addPendingJobs(stored: JsonObject, path: string, problems: Proble
   return { ...stored, jobs: [...jobs.values()] };
 }
 
-/** Newer ones have a folder for each workspace, by the number that stands in it; that of ours goes first. */
+/** Newer ones have a folder for each workspace, by the number that is in it; that of ours goes first. */
 async function findSessionFolders(folder: string, workspace: string): Promise<readonly string[]> {
   const root = join(folder, "sessions");
   const own = (await readFile(join(workspace, ".nanobot", "workspace-id"), "utf8").catch(() => "")).trim();
@@ -139,7 +139,7 @@ async function readSessions(folders: readonly string[], problems: Problem[]): Pr
         const entries = rows.filter((row) => row._type === undefined);
         const session = toSession(ours, path, { entries, damaged });
         if (session !== undefined) found.push(session);
-        else problems.push({ what: path, why: "nobody says anything in it that can be read" });
+        else problems.push({ what: path, why: "no message in it can be read" });
       } catch (error) {
         problems.push({ what: path, why: messageOf(error) });
       }

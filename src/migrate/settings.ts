@@ -4,7 +4,7 @@ import { providerName, withAddress } from "./provider-names.js";
 import { at, objectAt, textAt } from "./read-files.js";
 import type { FoundSetting, Problem } from "./source.js";
 
-/** What a channel of ours knows; anything else an old config says of it stays behind. */
+/** What a channel of ours knows; anything else an old config says about it stays behind. */
 const channelKeys: Readonly<Record<string, readonly string[]>> = {
   telegram: ["enabled", "token", "proxy", "apiRoot", "allowFrom"],
   discord: ["enabled", "token", "apiRoot", "allowFrom"],

@@ -8,7 +8,7 @@ export interface FoundNote {
   readonly from: string;
   /** Path in our workspace. */
   readonly to: string;
-  /** For a file that is no text for people. */
+  /** For a file that is not text for people. */
   readonly toText?: (content: string) => string;
 }
 

@@ -13,7 +13,7 @@ export interface BackupRequest {
   /** The archive; must not exist. */
   readonly file: string;
   readonly maxclaw: string;
-  /** The config as it shall stand in the backup. */
+  /** The config as it should be in the backup. */
   readonly config: { readonly name: string; readonly content: Buffer } | undefined;
   readonly placeholders: readonly string[];
   readonly hasSecrets: boolean;

@@ -26,7 +26,7 @@ export function verifyEvents(
   return verifyStoredEvents(storedFiles(files), { sessionKey, logPathOf: logPaths(files), signal, onProgress });
 }
 
-/** Where an event stands, what it comes from and what came of it; undefined when it is not stored. Changes nothing. */
+/** Where an event is, what caused it and what it led to; undefined when it is not stored. Changes nothing. */
 export function traceEvent(files: GatewayFiles, eventId: string, signal: AbortSignal): Promise<EventTrace | undefined> {
   return traceStoredEvent(storedFiles(files), eventId, { logPathOf: logPaths(files), signal });
 }

@@ -22,7 +22,7 @@ export interface MigrationRequest {
   readonly now: number;
 }
 
-/** What became of one thing, or would become of it. */
+/** What happened to one thing, or would happen to it. */
 export type MigratedStep = Omit<Step, "apply" | "status"> & { readonly status: Step["status"] | "failed" };
 
 export interface MigratedHome {

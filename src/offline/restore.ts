@@ -35,7 +35,7 @@ export interface Restored {
 }
 
 /**
- * Puts an inspected backup in the place of a home and its workspace. It is written beside them first and opened once;
+ * Puts an inspected backup in place of a home and its workspace. It is written beside them first and opened once;
  * only then are the old files moved aside and the new ones in. Nothing is ever deleted.
  *
  * @throws {EngineError} `locked` when a gateway runs, `persistence` when something is in the way or the disk refuses
@@ -108,7 +108,7 @@ async function assertRoom(folder: string, files: Inspected["manifest"]["files"])
 /** What is never put aside: our own locks and unfinished work, and programs with their backups, which are not data. */
 const staying = /^(?:gateway\.lock|\.restore-|before-restore-|(?:update\.lock|updates\.jsonl|versions|backups)$)/;
 
-/** What is in a folder beside {@link staying}. */
+/** What is in a folder besides {@link staying}. */
 async function entriesOf(root: string): Promise<readonly string[]> {
   const names = await readdir(root).catch((error: unknown) => {
     if (isMissing(error)) return [];

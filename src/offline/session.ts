@@ -44,7 +44,7 @@ export async function readStoredSession(
     signal,
   );
   const rest = (sessions.find(key)?.tail ?? []).filter(({ event }) => event.seq > last);
-  // What the journal makes up for is no loss.
+  // What the journal makes up for is not a loss.
   if (rest[0]?.event.seq === last + 1) damagedLines = damagedLines.slice(0, damagedLines.length - damagedAtEnd);
   for (const { event } of rest) {
     fold.apply(event);

@@ -19,7 +19,7 @@ export interface OfflineStatus {
   readonly outboundWaiting: number;
 }
 
-/** What the files tell of a gateway that does not run. Reads config and journal, and hardly anything of the logs. Changes nothing. */
+/** What the files tell about a gateway that does not run. Reads config and journal, and hardly anything of the logs. Changes nothing. */
 export async function readOfflineStatus(files: GatewayFiles, config: PolicyConfig): Promise<OfflineStatus> {
   const { owners, policy } = config;
   const channels = Object.fromEntries(
@@ -30,7 +30,7 @@ export async function readOfflineStatus(files: GatewayFiles, config: PolicyConfi
   if ((await holderOf(files.home)) !== undefined) return { problems, inboundWaiting: 0, outboundWaiting: 0 };
   try {
     const { problem, problems: found, records } = examineJournal(files);
-    if (problem !== undefined) problems.push(`${problem} The gateway does not start before that.`);
+    if (problem !== undefined) problems.push(`${problem} The gateway does not start until then.`);
     const { work } = records;
     return {
       problems: [...problems, ...found],

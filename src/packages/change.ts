@@ -21,7 +21,7 @@ const claimName = "changing";
 
 /**
  * Installs the packages of an option into the home, beside those that are there. Until everything is on disk, the home uses what it
- * used before; so does whoever is cut off. `isInUse`: a gateway runs, so what it has opened stays where it is.
+ * used before; so does anyone who is cut off. `isInUse`: a gateway runs, so what it has opened stays where it is.
  *
  * @throws {PackageError} in words; the home is as it was
  */

@@ -29,7 +29,7 @@ export type ToolAccess =
   | { readonly kind: "schedule"; readonly detail: string }
   | { readonly kind: "other"; readonly detail: string };
 
-/** What policy has to know of a tool. */
+/** What policy has to know about a tool. */
 export interface ToolTraits {
   readonly name: string;
   readonly effect: "read" | "idempotent" | "write";
@@ -39,7 +39,7 @@ export interface ToolTraits {
    */
   readonly risk: "none" | "access" | "call";
   /**
-   * Of risk `access`: which calls, by their checked input, ask for nothing, so that what rules say of the input is all that
+   * Of risk `access`: which calls, by their checked input, ask for nothing, so that what rules say about the input is all that
    * can be said about them. `all`: no call ever asks.
    */
   readonly asksNothing?: "all" | ((input: unknown) => boolean) | undefined;
@@ -47,7 +47,7 @@ export interface ToolTraits {
 
 export type ExecutionMode = "safe" | "ask" | "auto";
 export type Role = "owner" | "guest";
-/** `asker`: whose message it is, or an owner. `owner`: an owner alone, for who asked is a guest and it is not only theirs. */
+/** `asker`: whose message it is, or an owner. `owner`: an owner alone, because who asked is a guest and it is not only theirs. */
 export type Approver = "asker" | "owner";
 
 /** A file that a command runs or reads, and what it holds at this moment. */

@@ -35,7 +35,7 @@ const maxDepth = 5;
 
 /**
  * The one place that says who reads along: owners alone on the page, in the terminal and over HTTP, and in an owner's
- * direct chat; others in every other chat, also for what an owner writes into it from the page, because whoever is
+ * direct chat; others in every other chat, also for what an owner writes into it from the page, because anyone who is
  * there can have it told. Jobs speak where they were made. In doubt others read.
  */
 export function createAudience(options: AudienceOptions): (heard: Heard) => Readers {

@@ -45,7 +45,7 @@ export interface Grants {
   revoke(id: string): Promise<Grant | undefined>;
   /** All that were given in a chat that is deleted: they hold words of it. */
   forget(chat: string): Promise<void>;
-  /** What the gateway's own log says of it: never the words of a chat, which may be deleted. */
+  /** What the gateway's own log says about it: never the words of a chat, which may be deleted. */
   nameOf(grant: Grant): string;
 }
 

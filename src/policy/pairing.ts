@@ -46,7 +46,7 @@ export interface Pairing {
   /**
    * Case, spaces and hyphens do not matter. Undefined for an unknown or expired code.
    *
-   * @throws {RequestError} 429 after 10 wrong codes in 10 minutes, whoever tried them, for the rest of that time
+   * @throws {RequestError} 429 after 10 wrong codes in 10 minutes, no matter who tried them, for the rest of that time
    */
   approve(code: string): Promise<PairedSender | undefined>;
   /** False when the sender was not paired. */

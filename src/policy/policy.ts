@@ -48,7 +48,7 @@ export interface Policy {
   /**
    * Owners may always talk. An empty list means pairing in direct messages and silence in groups; a list with entries
    * is the whole list; `*` is anyone. Pairing never counts in groups. A list of groups keeps the assistant out of all
-   * others; whoever addresses it in one of them may talk, unless a list of senders says who.
+   * others; anyone who addresses it in one of them may talk, unless a list of senders says who.
    */
   maySpeak(speaker: Speaker, isPaired: (channel: string, senderId: string) => boolean): SpeechDecision;
   /** Of sender, chat, tool, path and address. The same use is decided the same way, whatever route it came by. */
@@ -144,7 +144,7 @@ function othersIn({ outside = [], speaker, access }: ToolUse): string | undefine
   return isAmongOthers && !staysHere ? "others write in this chat too" : undefined;
 }
 
-/** `channel:id` of one person. The id of a group begins with a minus; whoever writes there as the group is not one person. */
+/** `channel:id` of one person. The id of a group begins with a minus; anyone who writes there as the group is not one person. */
 function isPerson(owner: string): boolean {
   return /^[a-z0-9-]+:[^-]/.test(owner) && isStableId(owner.slice(owner.indexOf(":") + 1));
 }

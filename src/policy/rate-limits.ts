@@ -1,5 +1,5 @@
 export interface RateLimits {
-  /** Messages in a minute; 0 is no limit. */
+  /** Messages in a minute; 0 means no limit. */
   readonly sender: number;
   readonly chat: number;
 }

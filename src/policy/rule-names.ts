@@ -70,7 +70,7 @@ function fold(text: string): string {
   return text.normalize("NFKC").toUpperCase().toLowerCase().normalize("NFC");
 }
 
-/** The command as it stands, without quotes and backslashes, and by its words, also with the plain name of the program. */
+/** The command as it is, without quotes and backslashes, and by its words, also with the plain name of the program. */
 function commandNames(command: string): readonly string[] {
   const bare = command
     .replace(/\\\n/g, "")

@@ -79,7 +79,7 @@ function ofCall({ access, tool }: ToolUse, rules: readonly CompiledRule[]): Comp
   if (rule?.verdict === "deny" && !(isLeft && rule.mayMeanPart(access))) return rule;
   if (access.kind !== "call" || tool.asksNothing === "all" || tool.asksNothing?.(access.input) !== true)
     return undefined;
-  // No part of it will ever be asked about: what is said of its very input holds.
+  // No part of it will ever be asked about: what is said about its very input holds.
   return rules.find((one) => one.fits(access) && (one.verdict === "allow" || !one.isForAll));
 }
 
@@ -156,7 +156,7 @@ function argumentMatcher(
   locations: LocationNames,
 ): (access: ToolAccess) => boolean {
   if (verdict !== "allow") {
-    // The same call is compared anew for each thing that it does.
+    // The same call is compared again for each thing that it does.
     const calls = new WeakMap<ToolAccess, boolean>();
     return (access) => {
       const known = calls.get(access);

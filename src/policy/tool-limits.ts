@@ -13,7 +13,7 @@ import type { Zones } from "./locations/zones.js";
 
 /** What is denied whatever rules say, and what is risky. */
 export interface ToolLimits {
-  /** One sentence for the model, or undefined where nothing stands against it. */
+  /** One sentence for the model, or undefined where nothing is against it. */
   limitOf(use: ToolUse): string | undefined;
   /** Why it is asked before it is done, for a person; undefined for what is harmless. */
   riskOf(use: ToolUse): string | undefined;
@@ -105,7 +105,7 @@ function riskOf(use: ToolUse, locations: LocationLimits): string | undefined {
       return isOpenCommand(access) ? `that runs ${wayOf(access)}` : undefined;
     case "memory":
     case "schedule":
-      // It only ever brings this chat back to this chat, and runs with the rights of whoever asked for it.
+      // It only ever brings this chat back to this chat, and runs with the rights of the one who asked for it.
       return undefined;
     case "call":
       return tool.risk === "call" && tool.effect !== "read" ? "nobody knows what it may change" : undefined;

@@ -23,7 +23,7 @@ export type Adjustment =
   | "no_thinking"
   /** The same, as OpenAI's API calls it. */
   | "no_reasoning_effort"
-  /** Another server's thinking, which Anthropic cannot verify, stands in the conversation. */
+  /** Another server's thinking, which Anthropic cannot verify, is in the conversation. */
   | "no_thinking_back";
 
 const signs: readonly (readonly [Adjustment, RegExp])[] = [

@@ -30,7 +30,7 @@ export function createRests({ log, now = Date.now }: { readonly log: Logger; rea
       candidates: () => [...models.filter((model) => !isResting(model)), ...models.filter(isResting)],
       failed(model, error) {
         const { next, restMs } = reactions[error.kind];
-        // One that stands alone is asked all the same.
+        // One that is alone is asked all the same.
         if (!next || models.length === 1) return { next };
         const ms = restOf(error, restMs);
         if (ms > 0) rests.set(keyOf(model), { label: model.label, until: now() + ms, why: error.message });

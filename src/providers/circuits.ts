@@ -89,7 +89,7 @@ export function createCircuits(options: CircuitOptions = {}): Circuits {
   }
 
   const judge = (circuit: Circuit, error: ProviderError, isProbe: boolean): CircuitState | undefined => {
-    // Whoever refuses a key or a request is there.
+    // Anyone who refuses a key or a request is there.
     if (!reactions[error.kind].isFault) return isProbe ? "closed" : undefined;
     // Calls that were on their way when it opened do not keep it open for longer.
     if (!isProbe && circuit.state !== "closed") return undefined;

@@ -13,14 +13,14 @@ export interface HttpProviderOptions {
   /** Absent for servers that want none. Sent to `apiBase` and nowhere else. */
   readonly apiKey?: string | undefined;
   readonly apiBase: string;
-  /** Sent with each request, beside what the API itself wants. */
+  /** Sent with each request, besides what the API itself wants. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly limits?: Partial<TimeLimits> | undefined;
 }
 
 /** What no error message may show. */
 export function secretsOf(options: HttpProviderOptions): readonly string[] {
-  // Short header values are no secrets, and hiding them would garble the text.
+  // Short header values are not secrets, and hiding them would garble the text.
   return [options.apiKey ?? "", ...Object.values(options.headers ?? {}).filter((value) => value.length >= 8)];
 }
 

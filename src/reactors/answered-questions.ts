@@ -87,7 +87,7 @@ export function createAnsweredReactor({ channels, engine, log }: AnsweredOptions
   };
 }
 
-/** Reads the log backwards to where the question was asked: what was sent of it stands behind that. */
+/** Reads the log backwards to where the question was asked: what was sent of it is behind that. */
 async function findShown(
   engine: Pick<Engine, "events">,
   sessionKey: string,

@@ -54,7 +54,7 @@ class LiveAnswers implements Reactor {
   /** By session, of turns whose channel can show them. */
   readonly #turns = new Map<string, Live>();
   readonly #subscriptions: Unsubscribe[] = [];
-  // What is on its way when the turn ends is not cut: then nobody would know whether it stands there.
+  // What is on its way when the turn ends is not cut: then nobody would know whether it is there.
   readonly #unhurried = new AbortController().signal;
 
   constructor(options: LiveAnswersOptions) {

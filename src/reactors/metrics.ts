@@ -29,7 +29,7 @@ export interface MetricsSnapshot {
   readonly turnDurations: { readonly count: number; readonly sumMs: number; readonly maxMs: number };
 }
 
-/** Counts in memory, and shows the counts to whoever asks. */
+/** Counts in memory, and shows the counts to anyone who asks. */
 export interface Metrics extends Reactor {
   snapshot(): MetricsSnapshot;
   noteModelCall(timing: ModelTiming): void;

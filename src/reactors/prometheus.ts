@@ -13,7 +13,7 @@ export interface Counter extends Family {
   total(): number;
 }
 
-/** A series costs whoever keeps them for months: values of a label beyond so many are counted together. */
+/** A series costs those who keep them for months: values of a label beyond so many are counted together. */
 const mostLabels = 64;
 const rest = "other";
 

@@ -14,7 +14,7 @@ export interface SessionLog {
 }
 
 /**
- * The log of the session that a turn stands in, read from the journal and the session logs alone; undefined when no
+ * The log of the session that a turn is in, read from the journal and the session logs alone; undefined when no
  * log knows the turn. Changes nothing, and a gateway may be at work meanwhile.
  */
 export async function findTurn(home: string, sessionsDir: string, turnId: string): Promise<SessionLog | undefined> {

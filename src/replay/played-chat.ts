@@ -4,7 +4,7 @@ import { textOf } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
 import type { RecordedTurn } from "./recorded-turn.js";
 
-/** The chat of a recorded turn: its replies are cut as they were, and words that stood there stand there again. */
+/** The chat of a recorded turn: its replies are cut as they were, and words that were there are there again. */
 export function playChat({ events }: RecordedTurn): Pick<ChatPorts, "replies" | "previews"> {
   const pieces = piecesOf(events);
   return {

@@ -4,7 +4,7 @@ import { textOf } from "../events/content.js";
 import type { StoredEvent } from "../events/event.js";
 import type { RecordedTurn } from "./recorded-turn.js";
 
-/** What shaped a recorded turn beside its session: clock and skills, as far as they stand in its messages. */
+/** What shaped a recorded turn besides its session: clock and skills, as far as they are in its messages. */
 export interface PlayedContext {
   readonly sources: Omit<ContextSources, "compaction">;
   readonly clock: (at: Date) => string;
@@ -57,7 +57,7 @@ function toSelection(
   return { matched, missing, selector, listing: [] };
 }
 
-/** A skill's text as it stands in the newest message that has it. */
+/** A skill's text as it is in the newest message that has it. */
 function skillText(name: string, chars: number, texts: readonly string[]): string {
   const mark = `<skill name="${name}">\n`;
   for (const text of texts.toReversed()) {

@@ -77,7 +77,7 @@ function endOf({ stop_reason, usage }: Payload<"assistant_message">): ProviderCh
   return { kind: "end", stopReason: stop_reason, usage };
 }
 
-/** The end of an answer that left no message: what it cost is what the turn cost beside the others. */
+/** The end of an answer that left no message: what it cost is what the turn cost besides the others. */
 function emptyEnd({ end }: RecordedTurn, answers: readonly RecordedAnswer[]): ProviderChunk {
   const rest = (field: keyof Usage): number =>
     answers.reduce((left, { payload }) => left - payload.usage[field], end.usage[field]);

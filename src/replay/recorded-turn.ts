@@ -25,7 +25,7 @@ export class NotReplayable extends Error {
   override readonly name = "NotReplayable";
 }
 
-/** What a turn can write without anybody or anything beside the model and its tools having a hand in it. */
+/** What a turn can write without anybody or anything besides the model and its tools having a hand in it. */
 const playable: ReadonlySet<EventType> = new Set([
   "turn_execution_start",
   "session_state_changed",
@@ -101,7 +101,7 @@ function messagesOf(
     log.flatMap((event) => (event.type === "user_message_queued" ? [[event.payload.message_id, event] as const] : [])),
   );
   const isSilent = !events.some(({ type }) => type === "outbound_delivery_changed");
-  /** What came of a sub-agent, or with its task, and was others' in part. */
+  /** The result of a sub-agent, or with its task, and was others' in part. */
   const mixedIn = (id: string): readonly string[] | undefined => {
     const isOfTask =
       depthOf(sessionKey) > 0 || queued.get(id)?.payload.result_of !== undefined || id.startsWith("cron:");

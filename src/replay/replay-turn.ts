@@ -163,7 +163,7 @@ function playPeople(turn: RecordedTurn): Pick<AgentPorts, "chat" | "commands"> {
       questions: new OpenQuestions(),
       patienceMs: () => 0,
       questionReplies: () => [],
-      // Who owns what stands in the config: what was allowed then is allowed again.
+      // Who owns what is in the config: what was allowed then is allowed again.
       // The help names more commands to owners.
       isOwner: () => turn.events.some(({ type }) => type === "session_history_changed") || /^\/pair /m.test(noticeText),
       isGroup,

@@ -18,11 +18,11 @@ export interface JobOrigin {
 export interface ListedJob {
   readonly id: string;
   readonly line: string;
-  /** Whoever looks has made it. */
+  /** Anyone who looks has made it. */
   readonly isOwn: boolean;
 }
 
-/** A chat sees and changes its own jobs only. Errors are sentences for whoever wrote. */
+/** A chat sees and changes its own jobs only. Errors are sentences for the person who wrote. */
 export class JobsOfChat {
   readonly #scheduler: () => Promise<Scheduler>;
   readonly #zone: string;
@@ -64,7 +64,7 @@ export class JobsOfChat {
     return `Scheduled ${job.id} "${job.name}": ${describeSchedule(job.schedule, this.#zone)}${next}`;
   }
 
-  /** Where what others wrote came from that had a say in these jobs and in what came of them. */
+  /** Where what others wrote came from that had a say in these jobs and in their results. */
   async outside(): Promise<readonly string[]> {
     const opened = await this.#scheduler();
     const jobs = opened.list().filter((job) => this.#isHere(job));

@@ -30,7 +30,7 @@ export interface RunPorts {
   readonly within?: <T>(job: Job, begin: () => Promise<T>) => Promise<T>;
   /** Resolves with how a run has ended, also when an earlier process saw that; undefined when this process stops before. */
   readonly endOf: (messageId: string, job: Job) => Promise<EndOfRun | undefined>;
-  /** Says something in the job's chat that is no answer. */
+  /** Says something in the job's chat that is not an answer. */
   readonly alert: (job: Job, text: string) => Promise<void>;
   readonly now: () => number;
   readonly log: Logger;
@@ -125,7 +125,7 @@ export class JobRuns {
     await alert(job, `The scheduled job "${job.name}" failed ${maxFailures} times in a row, so I switched it off.`);
   }
 
-  /** Of times that fail one after the other, the chat hears of the first. */
+  /** Of times that fail one after the other, the chat hears about the first. */
   #hasFailed(job: Job): boolean {
     const last = this.#history.of(job.id).find(({ status }) => status === "completed" || status === "failed");
     return last?.status === "failed";

@@ -8,7 +8,7 @@ import { newId } from "../util/ids.js";
 import type { JobOwner } from "./job.js";
 import type { EndOfRun, RunChange } from "./job-runs.js";
 
-/** What is known of conversations and their turns. */
+/** What is known about conversations and their turns. */
 export interface RunPorts {
   readonly engine: Pick<Engine, "append">;
   readonly sessions: {
@@ -30,7 +30,7 @@ interface Said {
   readonly outside?: string | undefined;
 }
 
-/** How the runs of jobs and heartbeats end, and who is told of them. */
+/** How the runs of jobs and heartbeats end, and who is told about them. */
 export class RunReports {
   readonly #ports: RunPorts;
 
@@ -51,14 +51,14 @@ export class RunReports {
     }
   }
 
-  /** Reports a run in its conversation, when that can be done. Nothing begins a deleted one anew. */
+  /** Reports a run in its conversation, when that can be done. Nothing begins a deleted one again. */
   report(sessionKey: string, change: Omit<RunChange, "job"> & { readonly jobId: string }): void {
     this.#append(sessionKey, change).catch((cause: unknown) =>
       this.#ports.log.warn(`A run of ${change.jobId} was not reported: ${messageOf(cause)}`),
     );
   }
 
-  /** Says something in the chat of whose runs they are, which is no answer. People who read events see it there. */
+  /** Says something in the chat of whose runs they are, which is not an answer. People who read events see it there. */
   async alert({ channel, chatId, thread }: JobOwner, sessionKey: string, content: string): Promise<void> {
     if (clientChannels.has(channel)) return;
     await this.#ports.messages.publishOutbound({

@@ -15,7 +15,7 @@ export interface SchedulePorts extends RunPorts {
   readonly times: Times;
 }
 
-/** A job with what people want to know of it. */
+/** A job with what people want to know about it. */
 export interface JobState extends Job {
   /** Unix ms. */
   readonly nextDue: number | undefined;
@@ -32,7 +32,7 @@ export interface Scheduler {
   /**
    * A job that is there under this id already is left as it is.
    *
-   * @throws {RequestError} 400 with a sentence for whoever wrote it
+   * @throws {RequestError} 400 with a sentence for the person who wrote it
    */
   add(wish: JobWish, owner: JobOwner, id?: string): Promise<JobState>;
   /** Another schedule, message or name for a job; what the wish leaves out stays. @throws {RequestError} 400, 404 */

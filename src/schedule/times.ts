@@ -11,7 +11,7 @@ export interface Times {
   next(schedule: Schedule, after: number): number | undefined;
   /** The last time that is not later than `until`; undefined when there was none. */
   last(schedule: Schedule, until: number): number | undefined;
-  /** @throws {RequestError} with a sentence for whoever wrote it */
+  /** @throws {RequestError} with a sentence for the person who wrote it */
   parse(wish: When, now: number): Schedule;
   /** The schedule itself where the wish names none; its fields in another time zone where it names only that. @throws {RequestError} */
   change(schedule: Schedule, wish: When, now: number): Schedule;
@@ -145,7 +145,7 @@ function parseDuration(text: string): number {
   return everyMs;
 }
 
-/** For people: `every 2 h`, `0 9 * * 1-5 (Europe/Berlin)`, `once at 2026-11-22 15:40 (Europe/Berlin)`, in the zone of whoever reads it. */
+/** For people: `every 2 h`, `0 9 * * 1-5 (Europe/Berlin)`, `once at 2026-11-22 15:40 (Europe/Berlin)`, in the reader's zone. */
 export function describeSchedule(schedule: Schedule, timeZone: string): string {
   switch (schedule.kind) {
     case "at":

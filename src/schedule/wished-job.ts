@@ -2,7 +2,7 @@ import { RequestError } from "../errors.js";
 import type { Job, JobChange, JobOwner, JobWish } from "./job.js";
 import type { Times } from "./times.js";
 
-/** A job as somebody wants it. @throws {RequestError} 400 with a sentence for whoever wrote it */
+/** A job as somebody wants it. @throws {RequestError} 400 with a sentence for the person who wrote it */
 export function toJob(wish: JobWish, owner: JobOwner, id: string, times: Times, now: number): Job {
   const message = messageIn(wish);
   return {

@@ -65,9 +65,12 @@ function text(value: string): string {
 
 function escaped(value: string): string {
   if (/[^\P{Cc}\n\t]/u.test(value))
-    throw new ServiceError(`${JSON.stringify(value)} holds a control character: a service cannot be told of it.`, {
-      kind: "refused",
-    });
+    throw new ServiceError(
+      `${JSON.stringify(value)} holds a control character, which cannot be in the file of a service.`,
+      {
+        kind: "refused",
+      },
+    );
   return value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 

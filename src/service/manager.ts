@@ -8,11 +8,11 @@ export interface ServicePlan {
   readonly home: string;
   /** Node, our program, and its arguments. */
   readonly program: readonly [file: string, ...args: string[]];
-  /** Variables beside those that the system gives it. */
+  /** Variables besides those that the system gives it. */
   readonly environment: Readonly<Record<string, string>>;
   /** The account of a system service; absent for one of a user. */
   readonly account?: string | undefined;
-  /** Folders beside the home that it writes to. */
+  /** Folders besides the home that it writes to. */
   readonly writable: readonly string[];
 }
 

@@ -59,7 +59,7 @@ export class Notifier implements AsyncDisposable {
     const { signs, watchdogMs, log } = this.#options;
     const stuck = signs.stuck();
     if (stuck !== undefined)
-      log.error("the service manager gets no sign of life, and will start the gateway anew", { why: stuck });
+      log.error("the service manager gets no sign of life, and will start the gateway again", { why: stuck });
     const text = this.#isStopping ? this.#told : (stuck ?? (await signs.status().catch(messageOf)));
     const news = text === this.#told ? [] : [`STATUS=${oneLine(text)}`];
     this.#told = text;
@@ -73,7 +73,7 @@ export class Notifier implements AsyncDisposable {
       if (done?.code === 0 || this.#isWarned) return;
       this.#isWarned = true;
       const why = done === undefined ? "the program is not there" : done.stderr.trim() || `it ended with ${done.code}`;
-      this.#options.log.warn("systemd-notify does not reach systemd, which may start the gateway anew", { why });
+      this.#options.log.warn("systemd-notify does not reach systemd, which may start the gateway again", { why });
     });
   }
 }

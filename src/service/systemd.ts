@@ -147,7 +147,7 @@ export class Systemd implements ServiceManager {
   async #change(verb: "start" | "stop" | "restart"): Promise<void> {
     await this.#assertThere();
     if ((await this.#text()) === undefined) throw notInstalled(this.file);
-    // Whoever starts it by hand has looked at why it failed.
+    // Anyone who starts it by hand has looked at why it failed.
     if (verb !== "stop") await this.#systemctl(["reset-failed", this.#unit]);
     const done = await this.#systemctl([verb, this.#unit], startLimitMs);
     if (done.code === 0) return;

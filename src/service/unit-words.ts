@@ -23,8 +23,11 @@ export function readUnitWord(word: string): string {
 function specifiers(text: string): string {
   // A line end would begin another setting.
   if (/\p{Cc}/u.test(text))
-    throw new ServiceError(`${JSON.stringify(text)} holds a control character: a service cannot be told of it.`, {
-      kind: "refused",
-    });
+    throw new ServiceError(
+      `${JSON.stringify(text)} holds a control character, which cannot be in the file of a service.`,
+      {
+        kind: "refused",
+      },
+    );
   return text.replaceAll("%", "%%");
 }

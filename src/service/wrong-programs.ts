@@ -6,7 +6,7 @@ export async function wrongPrograms(files: readonly string[]): Promise<readonly 
     files.map(async (file) =>
       access(file).then(
         () => [],
-        () => [`The service starts ${file}, which is not there. Write it anew: maxclaw service install`],
+        () => [`The service starts ${file}, which is not there. Write it again: maxclaw service install`],
       ),
     ),
   );

@@ -88,7 +88,7 @@ function percentEncode(text: string): string {
   return encoded;
 }
 
-/** The name under which this key's files stand already; else the usual one, or the hashed one if that is taken. */
+/** The name under which this key's files are already; else the usual one, or the hashed one if that is taken. */
 function chooseName(dir: string, key: string): string {
   const usual = sessionFileName(key);
   const owners = new Map<string, string | undefined>();
@@ -101,7 +101,7 @@ function chooseName(dir: string, key: string): string {
   return owner === undefined || owner === key ? usual : hashedFileName(key);
 }
 
-/** The key that stands in the log or the document of this name; undefined when there is none that can be read. */
+/** The key that is in the log or the document of this name; undefined when there is none that can be read. */
 function ownerOf(dir: string, name: string): string | undefined {
   return (
     keyOfLog(join(dir, `${name}${logSuffix}`)) ??

@@ -1,7 +1,7 @@
 import type { ContentPart } from "../events/content.js";
 import { addressesIn, looseText, normalAddress } from "../util/web-addresses.js";
 
-/** How the addresses stand in a result: anywhere in its text, or as the targets of links in the snapshot of a page. */
+/** How the addresses are in a result: anywhere in its text, or as the targets of links in the snapshot of a page. */
 export type AddressForm = "text" | "links";
 
 const maxKnown = 5000;
@@ -86,7 +86,7 @@ function withoutScheme(address: string): string {
   return looseText(address.replace(/^https?:\/\//, "").replace(/\/$/, ""));
 }
 
-/** Lines like `- /url: https://example.org/page`: what is typed into a page stands in none of these. */
+/** Lines like `- /url: https://example.org/page`: what is typed into a page is in none of these. */
 function linkTargets(snapshot: string, base: string | undefined): readonly string[] {
   const targets: string[] = [];
   for (const [, target = ""] of snapshot.matchAll(/^ *- \/url: (\S.*)$/gm)) {

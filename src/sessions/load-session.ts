@@ -98,7 +98,7 @@ async function compareDocument(ports: LoadPorts, session: MutableSession, lost: 
   if (!session.logged.hasImport) await takeOverDocument(ports, stored, ports.now(), reading);
 }
 
-/** A plan that the Go maxclaw left behind, where the log tells of none. */
+/** A plan that the Go maxclaw left behind, where the log tells about none. */
 async function takeOverPlan({ engine, files, log }: LoadPorts, { key, plan }: MutableSession): Promise<void> {
   if (plan.isRecorded) return;
   const found = await readPlanFile(files.folder(key));

@@ -13,7 +13,7 @@ export class OpenTurn {
   /** Where the open questions are in the timeline, by request. */
   readonly #asked = new Map<string, number>();
 
-  /** What is said between tool calls stands in the timeline, what is said last is the answer. */
+  /** What is said between tool calls is in the timeline, what is said last is the answer. */
   say(content: readonly ContentPart[]): void {
     const text = textOf(content);
     this.#parts.push(...content);

@@ -2,7 +2,7 @@ import type { MutableSession } from "./resident-session.js";
 
 const defaultCount = 1000;
 const defaultBytes = 32 * 1024 * 1024;
-/** Whoever has just used a session may use it again at once. */
+/** Anyone who has just used a session may use it again at once. */
 const restMs = 5000;
 
 export interface MemoryLimits {

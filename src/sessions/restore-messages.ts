@@ -45,7 +45,7 @@ export class LostEvents {
 
 /**
  * Brings messages back into a conversation whose log has lost their events, from the document that was written before. Each
- * takes a number of the lost events, so that it stands where it was.
+ * takes a number of the lost events, so that it is where it was.
  */
 export async function restoreMessages(
   ports: RestorePorts,
@@ -119,7 +119,7 @@ async function fitIntoGaps(
 async function readTimeAfter(engine: RestorePorts["engine"], key: string, { to }: Gap): Promise<string> {
   const { events } = await engine.events(key, { afterSeq: to, limit: 1 });
   const [next] = events;
-  // What tells of the damage came later than everything that was lost.
+  // What tells about the damage came later than everything that was lost.
   return next?.timestamp ?? "~";
 }
 

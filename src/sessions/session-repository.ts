@@ -115,7 +115,7 @@ export class SessionRepository {
     await this.#loading;
   }
 
-  /** The sessions that are known, and where they stand. */
+  /** The sessions that are known, and where they are. */
   get rows(): SessionRows {
     return this.#rows;
   }

@@ -154,7 +154,7 @@ export class SessionStore implements AsyncDisposable {
       known !== undefined && known.early === undefined
         ? known.document.toDocument().messages
         : await this.#repository.messages(key);
-    // Up to the last answer: what is being asked just now is no past.
+    // Up to the last answer: what is being asked just now is not past.
     return messages?.slice(0, messages.findLastIndex(({ role }) => role === "assistant") + 1);
   }
 

@@ -51,7 +51,7 @@ export class Spending {
         this.#costUsd += event.payload.cost_usd ?? 0;
         return;
       case "budget_exceeded":
-        // One chat hears of few budgets; the bound only guards the memory.
+        // One chat hears about few budgets; the bound only guards the memory.
         if (this.#reported.size > 200) this.#reported.clear();
         this.#reported.add(budgetKey(event.payload));
         return;

@@ -59,7 +59,7 @@ export async function parseOrigin(text: string): Promise<SkillOrigin> {
 /**
  * Brings what is there into an empty folder of ours, plain files only.
  *
- * @throws {RequestError} 400 with a sentence for whoever named the place
+ * @throws {RequestError} 400 with a sentence for the person who named the place
  */
 export async function fetchOrigin(origin: SkillOrigin, into: string, signal: AbortSignal): Promise<void> {
   await mkdir(into, { recursive: true });
@@ -119,7 +119,7 @@ function lastLine(error: unknown): string {
   return stderr.trim().split("\n").at(-1)?.slice(0, 300) ?? "";
 }
 
-/** @throws {RequestError} 400 for links, for what is no file, and beyond the limits */
+/** @throws {RequestError} 400 for links, for what is not a file, and beyond the limits */
 async function copyTree(from: string, into: string): Promise<void> {
   let files = 0;
   let bytes = 0;

@@ -187,7 +187,7 @@ async function loadState(
   return (aliases) => aliases.map((alias) => states.get(foldName(alias))).find((value) => value !== undefined) ?? true;
 }
 
-/** Changes one entry, under whatever of its names it stands, and keeps the others as they are. */
+/** Changes one entry, under whatever of its names it is, and keeps the others as they are. */
 async function saveState(file: string, { name, aliases }: Skill, isEnabled: boolean): Promise<void> {
   try {
     const state = z

@@ -29,9 +29,9 @@ const maxSkills = 50;
 
 /**
  * Puts skills from a folder, a zip, a file or a git repository into the workspace: all of them or none, each whole or not at
- * all. Nothing that stands in them is run. They count from the next message on.
+ * all. Nothing that is in them is run. They count from the next message on.
  *
- * @throws {RequestError} 400 with a sentence for whoever named the place, 409 when there is one of that name
+ * @throws {RequestError} 400 with a sentence for the person who named the place, 409 when there is one of that name
  */
 export async function installSkills(
   source: string,
@@ -63,7 +63,7 @@ export async function installSkills(
   }
 }
 
-/** Writes a skill to start from. @throws {RequestError} 400 for what is no name, 409 when there is one */
+/** Writes a skill to start from. @throws {RequestError} 400 for what is not a name, 409 when there is one */
 export async function createSkill(name: string, description: string, workspace: string): Promise<InstalledSkill> {
   if (!isSkillName(name)) throw badRequest(`"${name}" is not a valid skill name: use letters, digits, - _ and . only.`);
   const folder = path.join(workspace, "skills", name);

@@ -15,7 +15,7 @@ export interface ParsedSkill {
 
 const maxDescription = 300;
 
-/** Splits a skill file. With broken front matter the whole file is the body. Never runs what stands in the file. */
+/** Splits a skill file. With broken front matter the whole file is the body. Never runs what is in the file. */
 export async function parseSkill(content: string): Promise<ParsedSkill> {
   const text = content.replace(/^\uFEFF/, "").replace(/\r\n/g, "\n");
   try {
@@ -39,7 +39,7 @@ async function splitFrontMatter(text: string): Promise<{ readonly data: unknown;
   return { data: file.data, body: file.content };
 }
 
-/** In the place of gray-matter's own engine for `---js`, which evaluates the text. */
+/** Instead of gray-matter's own engine for `---js`, which evaluates the text. */
 function refuseCode(): never {
   throw new Error("front matter must be YAML; code is never run");
 }
@@ -69,7 +69,7 @@ function toolsOf(data: unknown): readonly string[] {
   return names.map((name) => name.trim()).filter((name) => name !== "");
 }
 
-/** `description: Use when: …` is no YAML but common; the line is understood all the same. */
+/** `description: Use when: …` is not YAML but common; the line is understood all the same. */
 function plainField(text: string, key: "name" | "description"): string | undefined {
   const [, block] = /^---[ \t]*\n([\s\S]*?)\n---/.exec(text) ?? [];
   const [, value] = new RegExp(`^${key}:[ \\t]*(.+)$`, "m").exec(block ?? "") ?? [];

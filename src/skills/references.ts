@@ -11,7 +11,7 @@ export interface References {
   readonly none: boolean;
 }
 
-/** Not behind a letter, a digit, another `$` or a backslash: `US$x` and `\$x` are no references. */
+/** Not behind a letter, a digit, another `$` or a backslash: `US$x` and `\$x` are not references. */
 const marker = /(?<![A-Za-z0-9_$\\])(?:@skill:|\$)/gi;
 
 export function findReferences(text: string, available: readonly Skill[]): References {
@@ -52,7 +52,7 @@ function namesOf(available: readonly Skill[]): readonly Name[] {
   return [...files, ...titles].filter(({ name }) => name !== "").sort((a, b) => b.name.length - a.name.length);
 }
 
-/** Whether the name stands there as a word: `$pdf`, `$pdf.`, `$pdf帮我`, but not `$pdfs`, `$pdf-tools` or `$pdf/x`. */
+/** Whether the name is there as a word: `$pdf`, `$pdf.`, `$pdf帮我`, but not `$pdfs`, `$pdf-tools` or `$pdf/x`. */
 function startsWithName(rest: string, name: string): boolean {
   if (!rest.startsWith(name)) return false;
   const after = rest.slice(name.length);

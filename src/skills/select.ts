@@ -31,7 +31,7 @@ export function selectSkills(
 ): SkillSelection {
   const enabled = available.filter((skill) => skill.enabled);
   const wanted = join(findReferences(text, enabled), chosen(selectedSkills ?? [], enabled));
-  // What comes with the program is only listed: its text would stand in every conversation that does not need it.
+  // What comes with the program is only listed: its text would be in every conversation that does not need it.
   const own = enabled.filter((skill) => skill.source !== "bundled");
   const fits = sum(own) <= maxAutoCharacters;
   const listed = fits ? enabled.filter((skill) => skill.source === "bundled") : enabled;

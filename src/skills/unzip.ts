@@ -16,7 +16,7 @@ export interface TakeLimits {
  * Unpacks a zip into a folder. Names that lead out of it, links, encrypted entries and whatever is larger than the limits, as it
  * really is and not as it says, are refused; what was written until then stays for the caller to remove.
  *
- * @throws {RequestError} 400 with a sentence for whoever gave the file
+ * @throws {RequestError} 400 with a sentence for the person who gave the file
  */
 export async function unzip(file: string, folder: string, limits: TakeLimits): Promise<void> {
   const yauzl = await import("yauzl");

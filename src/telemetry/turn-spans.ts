@@ -244,7 +244,7 @@ export class TurnSpans {
     }
     const startedAt = this.#sends.get(outbound_id);
     this.#sends.delete(outbound_id);
-    // That it was given up is no attempt of its own.
+    // That it was given up is not an attempt of its own.
     if (startedAt === undefined) return;
     this.#draw({
       traceId: traceIdOf(id ?? outbound_id),

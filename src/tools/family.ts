@@ -10,7 +10,7 @@ export interface ToolFamily {
   readonly close?: () => Promise<void>;
 }
 
-/** What a family keeps open beside its tools: the sandbox, terminals, browsers. */
+/** What a family keeps open besides its tools: the sandbox, terminals, browsers. */
 export interface EnvironmentChange {
   readonly kind: "sandbox" | "browser" | "terminal";
   readonly id: string;
@@ -19,7 +19,7 @@ export interface EnvironmentChange {
   readonly detail?: string | undefined;
 }
 
-/** What ends, or begins anew, for a session. `fresh`: its conversation does, and what others wrote is left behind. */
+/** What ends, or begins again, for a session. `fresh`: its conversation does, and what others wrote is left behind. */
 export type SessionTurn = "completed" | "aborted" | "fresh";
 
 /** The gateway, as families with something open see it. */

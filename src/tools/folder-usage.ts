@@ -19,7 +19,7 @@ export interface FolderUsage {
   readonly closed: string | undefined;
 }
 
-/** Says of a session's own folder why nothing more may be kept for that session, as the end of a sentence. */
+/** Says for a session's own folder why nothing more may be kept for that session, as the end of a sentence. */
 export type WhyFull = (folder: string) => Promise<string | undefined>;
 
 /** What a session's people, its model and the gateway keep counts together. */
@@ -58,7 +58,7 @@ export async function usageOf(folders: readonly string[], upTo: FolderLimits): P
         await Promise.all(batch.map((entry) => add(path.join(entry.parentPath, entry.name))));
         batch = [];
       };
-      // Piece by piece, for a folder may hold millions.
+      // Piece by piece, because a folder may hold millions.
       for await (const entry of await opendir(folder, { bufferSize: 256 })) {
         batch.push(entry);
         if (entry.isDirectory()) waiting.push(path.join(folder, entry.name));

@@ -134,7 +134,7 @@ const toolResult = z.object({
   images: z.array(z.object({ path: z.string(), mimeType: z.string(), filename: z.string() })).optional(),
 });
 
-/** A tool may be anybody's, and what it gives stands in the session's log for good and goes to the model again and again. */
+/** A tool may be anybody's, and what it gives is in the session's log for good and goes to the model again and again. */
 function wholeResult(result: unknown): ToolResult {
   const { data } = toolResult.safeParse(result);
   if (data === undefined) throw new Error("its result is not of the form { text, isError, summary }");

@@ -33,7 +33,7 @@ function isNoise(key: string, value: unknown): boolean {
   return /^(?:min|max)(?:imum|Length|Items)$/.test(key) && typeof value === "number";
 }
 
-/** What an input holds beside the fields of its schema. Objects that take any field have none. */
+/** What an input holds besides the fields of its schema. Objects that take any field have none. */
 export function unknownFields(schema: z.core.$ZodType, input: unknown, above = ""): readonly UnknownField[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
     return unknownFields(schema.unwrap(), input, above);

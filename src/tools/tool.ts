@@ -126,7 +126,7 @@ export interface ToolCallIds {
   readonly isSubAgent: boolean;
 }
 
-/** What policy says of the call, beside {@link ToolContext.permit}. */
+/** What policy says about the call, besides {@link ToolContext.permit}. */
 export interface ToolPermissions {
   /** Whether policy allows this without asking anybody. */
   readonly allows: (access: ToolAccess) => boolean;
@@ -162,7 +162,7 @@ export interface ToolCallChat extends ToolChat {
     readonly path: string;
     /** Another name than the file's own. */
     readonly filename?: string | undefined;
-    /** Stands with it. */
+    /** Is shown with it. */
     readonly content?: string | undefined;
   }) => Promise<ToolArtifact>;
 }
@@ -176,11 +176,11 @@ export interface ToolFiles {
   /** Where a file's content came from when others wrote it. */
   readonly outsideOf: (path: string, of?: "content" | "name") => Promise<string | undefined>;
   /**
-   * To be told of each file that a tool has written, before the call ends: what the context holds of others may stand in
+   * To be called with each file that a tool has written, before the call ends: what the context holds of others may be in
    * it now.
    */
   readonly wrote: (path: string) => Promise<void>;
-  /** Says of files that came with messages which are the own ones of whom the turn is for. */
+  /** Says which files that came with messages belong to the person the turn is for. */
   readonly ownUploads: () => Promise<(path: string) => boolean>;
 }
 
@@ -255,7 +255,7 @@ export interface ToolResult {
   /** Where the text came from when others wrote it: a page, a mail, a file that was sent. The model gets it fenced. */
   readonly outside?: string | undefined;
   /**
-   * Where in the text web addresses stand that came from outside: anywhere, or as the targets of links in a page's
+   * Where in the text web addresses are that came from outside: anywhere, or as the targets of links in a page's
    * snapshot, read from the page that `outside` names.
    */
   readonly addresses?: "text" | "links" | undefined;

@@ -32,7 +32,7 @@ export type Chosen =
   | { readonly kind: "other"; readonly program: string }
   | { readonly kind: "gone"; readonly version: string };
 
-/** Only what is newer is chosen: a program that was installed anew since then goes before an old update. */
+/** Only what is newer is chosen: a program that was installed again since then goes before an old update. */
 export function chooseProgram(home: string, own: string): Chosen {
   const version = readCurrent(home);
   if (version === undefined || compareVersions(version, own) <= 0) return { kind: "own" };

@@ -38,7 +38,7 @@ export async function stage(home: string, origin: Origin, signal: AbortSignal): 
       JSON.parse(await readFile(join(folder, "node_modules", "maxclaw", "package.json"), "utf8")),
     );
     if ("version" in origin && origin.version !== version)
-      throw new UpdateError(`The package registry gave ${version} in the place of ${origin.version}.`);
+      throw new UpdateError(`The package registry gave ${version} instead of ${origin.version}.`);
     return { version, folder };
   } catch (error) {
     await rm(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** Freezes a value and all that it holds, so that whoever tries to change it fails. */
+/** Freezes a value and all that it holds, so that anyone who tries to change it fails. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

@@ -6,7 +6,7 @@ export function newId(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll("-", "").slice(0, 20)}`;
 }
 
-/** The id that always comes of these parts: what is done again after a crash is known by it. Never looks like a new one. */
+/** The id that always comes from these parts: what is done again after a crash is known by it. Never looks like a new one. */
 export function derivedId(prefix: string, ...parts: readonly (string | number)[]): string {
   const id = `${prefix}_${createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 20)}`;
   const version = prefix.length + 13;

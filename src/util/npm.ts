@@ -66,7 +66,7 @@ export async function runNpm(args: readonly string[], options: NpmOptions = {}):
 
 function notStarted(error: Error): NpmError {
   return "code" in error && error.code === "ENOENT"
-    ? new NpmError("npm was not found, which downloads packages.", "Install npm, which belongs to Node.js.")
+    ? new NpmError("npm, which downloads the packages, was not found.", "Install npm, which belongs to Node.js.")
     : new NpmError(`npm could not be started: ${error.message}.`, "", { cause: error });
 }
 
@@ -93,7 +93,7 @@ function failure(said: string, code: number | string): NpmError {
       `${again} If it fails again: ${whichRegistry}`,
     );
   if (/^(?:E404|ETARGET|E401|E403)$/.test(named))
-    return new NpmError(`The package registry does not give it out${byName}.`, whichRegistry);
+    return new NpmError(`The package registry does not allow the download${byName}.`, whichRegistry);
   if (offline.test(named) || /premature close|socket hang up|network|ERR_STREAM|aborted/i.test(said))
     return new NpmError(
       `The package registry could not be reached${byName}.`,

@@ -1,8 +1,8 @@
 /** Longer than any address that people or pages use. */
 const maxLength = 2000;
-/** What cannot stand in an address, in plain text, HTML or Markdown. */
+/** What cannot be in an address, in plain text, HTML or Markdown. */
 const ends = /[\s<>"'`{}|\\^\p{Cc}]/u;
-/** Stands behind an address and not in it, in the writings of the world. */
+/** Comes after an address and is not a part of it, in the writing systems of the world. */
 const closing = /[.,;:!?)\]*_~…。，、；：！？）】」』》”’»]$/u;
 /** Where an address of a message ends in any case: after it comes text without a blank. */
 const unspaced = /[。，、；：！？）】」』》”’»]/u;
@@ -92,7 +92,7 @@ function indexOr(index: number, otherwise: number): number {
 }
 
 /**
- * A text for the question whether an address stands in it, however it is written: decoded, in lower case, without blanks.
+ * A text for the question whether an address is in it, however it is written: decoded, in lower case, without blanks.
  * Of an address it is what follows the scheme.
  */
 export function looseText(text: string): string {

@@ -76,7 +76,7 @@ export class WrongTokens {
 
   #find(network: string): Tries {
     const found = this.#byAddress.peek(network);
-    // After a lock, and after a while, it begins anew.
+    // After a lock, and after a while, it begins again.
     const isOver =
       found === undefined ||
       (this.#lockedMs(found) === undefined && (found.lockedUntil > 0 || this.#now() - found.since > windowMs));

@@ -6,7 +6,7 @@ import type { SessionState } from "./session/view-state.js";
 export interface Known {
   /** The key of the chat that is open. */
   readonly current: string | undefined;
-  /** What is known of that chat. */
+  /** What is known about that chat. */
   readonly session: SessionState | undefined;
   readonly chats: SessionListView;
   readonly status: StatusView | undefined;
@@ -19,7 +19,7 @@ interface Watcher {
   readonly draw: (known: Known) => void;
 }
 
-/** Holds what the page knows. What comes from the gateway is put here; whoever shows a part of it watches that part. */
+/** Holds what the page knows. What comes from the gateway is put here; anyone who shows a part of it watches that part. */
 export class Store {
   #known: Known = {
     current: undefined,

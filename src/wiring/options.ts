@@ -16,10 +16,10 @@ export interface GatewayOptions {
   readonly version: string;
   /** What variables of the config stand for. Without it the config can be neither read nor changed over HTTP. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Where to listen, in the place of what the config says. False: no HTTP server. */
+  /** Where to listen, instead of what the config says. False: no HTTP server. */
   readonly http?: Listen | false | undefined;
   readonly runs?: Runs | undefined;
-  /** Beside what the config names. */
+  /** Besides what the config names. */
   readonly added?: Additions | undefined;
   readonly pauses?: Pauses | undefined;
   /** Unix ms: what counts as now for messages, days, schedules and what expires. Default `Date.now`. */
@@ -33,7 +33,7 @@ export interface GatewayOptions {
   readonly onBoundary?: HomeOptions["onBoundary"] | undefined;
 }
 
-/** In the place of `gateway.host` and `gateway.port`. */
+/** Instead of `gateway.host` and `gateway.port`. */
 export interface Listen {
   readonly host?: string | undefined;
   /** 0: any free one. */
@@ -55,7 +55,7 @@ export interface Additions {
   /** Where session documents are, instead of where the config says. Closed with the gateway. */
   readonly storage?: StorageDriver | undefined;
   readonly tools?: readonly Tool[] | undefined;
-  /** Machines that run for each agent beside the built-in ones, on what happens to it. */
+  /** Machines that run for each agent besides the built-in ones, on what happens to it. */
   readonly machines?: readonly Machine<unknown>[] | undefined;
   /** Each is started with a view that can only listen. */
   readonly reactors?: readonly Reactor[] | undefined;

@@ -90,7 +90,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const lanes = new Lanes(options, core, assistant, status, hands);
   await followConfig(options, assistant.live, releases);
   status.status.enter("ready");
-  // Whoever waits for the gateway hears of it first.
+  // Anyone who waits for the gateway hears about it first.
   setImmediate(mcp.start);
   const parts = releases.move();
   return {

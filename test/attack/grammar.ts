@@ -228,7 +228,7 @@ const makers: readonly [Make, ...Make[]] = [
   }),
 ];
 
-/** An address that stands in the context, as it is or shortened. */
+/** An address that is in the context, as it is or shortened. */
 function someAddress({ text }: Asked, random: Random): string | undefined {
   const known = [...text.matchAll(/http:\/\/127\.0\.0\.1:\d+\/(?:pages|known)[\w/-]*/g)].map(([url]) => url);
   const url = known[Math.floor(random() * known.length)];

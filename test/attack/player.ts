@@ -25,7 +25,7 @@ export interface Saying {
   readonly text?: string;
   /** What the model does then. */
   readonly rounds?: readonly Round[];
-  /** What it does as a sub-agent, in a job, and when it is told of a result. */
+  /** What it does as a sub-agent, in a job, and when it is told about a result. */
   readonly later?: Partial<Readonly<Record<"sub" | "job" | "told", readonly Round[]>>>;
   /** Its last words. Default: none of interest. */
   readonly end?: string | ((asked: Asked) => string);
@@ -42,7 +42,7 @@ export interface Saying {
 
 export const ownerDenies: Answerer = () => ({ by: "owner", choice: "deny" });
 export const ownerAllows: Answerer = () => ({ by: "owner", choice: "once" });
-/** Whoever asked says yes. */
+/** Anyone who asked says yes. */
 export const askerAllows: Answerer = (_question, call) => ({ by: call?.speaker ?? "owner", choice: "once" });
 
 const limitMs = 60_000;
@@ -82,7 +82,7 @@ export class Player {
     world.play = (asked) => this.#next(asked);
   }
 
-  /** Says something and waits for what comes of it. Resolves with what the model has read as results of its calls. */
+  /** Says something and waits for what comes from it. Resolves with what the model has read as results of its calls. */
   async say(saying: Saying): Promise<readonly string[]> {
     const chat = this.world.chat(saying.chat);
     const by = saying.by ?? chat.members.find((person) => person !== "owner") ?? "owner";
@@ -97,7 +97,7 @@ export class Player {
     return this.world.results.get(mark) ?? [];
   }
 
-  /** Resolves once nothing is worked on, and looks at what came of it. */
+  /** Resolves once nothing is worked on, and looks at the result. */
   async settle(answer: Answerer): Promise<void> {
     await this.#untilQuiet(answer);
     this.world.judge.look();

@@ -63,7 +63,7 @@ export async function run({ group, name, world: options, play }: Job, ignored?: 
   return { group, name, violations: world.violations.found, program: world.violations.program, calls };
 }
 
-/** Whoever looks after the gateway must see that it is not well. */
+/** Anyone who looks after the gateway must see that it is not well. */
 async function askWhetherReady(world: AttackWorld): Promise<void> {
   const isReady = await world.gateway.call("GET", "/ready", undefined, 3000).then(
     () => true,
@@ -72,7 +72,7 @@ async function askWhetherReady(world: AttackWorld): Promise<void> {
   if (isReady) world.violations.add("alive", "/ready says that all is well meanwhile");
 }
 
-/** Plays several side by side; `onEnd` hears of each as it ends, the result keeps their order. */
+/** Plays several side by side; `onEnd` hears about each as it ends, the result keeps their order. */
 export async function runAll(
   jobs: readonly Job[],
   options: {

@@ -38,7 +38,7 @@ function stateOf(gateway: TestGateway) {
 
 /** Uses the server once. True: it needs a login for that, or another one. */
 async function use(gateway: TestGateway): Promise<boolean> {
-  // A login makes the gateway connect anew, which forgets what was wanted.
+  // A login makes the gateway connect again, which forgets what was wanted.
   const isSettled = (): boolean => {
     const { state, wants } = stateOf(gateway);
     return state === "off" || (state === "connected" && wants === undefined);

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync, deflateSync } from "node:zlib";
 
-/** A zip archive; a size in `claims` is written in the place of the true one. */
+/** A zip archive; a size in `claims` is written instead of the true one. */
 export function makeZip(
   files: Readonly<Record<string, string | Buffer>>,
   options: { readonly claims?: number; readonly isEncrypted?: boolean } = {},

@@ -2,7 +2,7 @@ import { type Dirent, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
 /**
- * The files below a folder whose name or content has the word. What goes away while it looks is no trace, and what is
+ * The files below a folder whose name or content has the word. What goes away while it looks is not a trace, and what is
  * moved meanwhile is found under one of its names at the next look.
  */
 export function tracesOf(word: string, folder: string): readonly string[] {

@@ -11,7 +11,7 @@ export interface EngineUnderTest {
   readonly stopBoundaries: readonly string[];
   /** Others, that a message which is buried passes. */
   readonly buryBoundaries: readonly string[];
-  /** Boundaries at whose first passing the platform may not have heard of the message yet. */
+  /** Boundaries at whose first passing the platform may not have heard about the message yet. */
   readonly unacknowledgedAt: readonly string[];
 }
 

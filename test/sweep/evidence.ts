@@ -2,7 +2,7 @@ import type { StoredEvent } from "../../src/events/event.js";
 import type { LookAtChat } from "./protocol.js";
 import type { ToolRun } from "./world/tools.js";
 
-/** All that is known of one chat from outside and from the engine. */
+/** All that is known about one chat from outside and from the engine. */
 export interface ChatEvidence {
   readonly look: LookAtChat;
   /** As its messages' markers name it. */
@@ -70,7 +70,7 @@ export function acceptedIn(events: readonly StoredEvent[]): readonly AcceptedMes
   );
 }
 
-/** A platform message of a reply, with what became of it. */
+/** A platform message of a reply, with what happened to it. */
 export interface Reply {
   readonly id: string;
   readonly turnId: string | undefined;

@@ -47,7 +47,7 @@ function checkMessages({ events, inbound }: LookAtChat, dead: ReadonlySet<string
     return dead.has(id) && !ended.has(id) ? [`all or none: "${text}" was buried without an end`] : [];
   });
   const known = new Set(accepted.map(({ id }) => id));
-  for (const id of inbound) if (!known.has(id)) broken.push(`all or none: ${id} waits and was never told of`);
+  for (const id of inbound) if (!known.has(id)) broken.push(`all or none: ${id} waits and was never told about`);
   return broken;
 }
 
@@ -66,7 +66,7 @@ function checkReplies({ events, outbound }: LookAtChat, isClient: boolean): read
     if (!ends.some((end) => end.turn_id === turnId)) broken.push(`all or none: reply ${id} belongs to no end`);
   }
   const known = new Set(replies.map(({ id }) => id));
-  for (const id of outbound) if (!known.has(id)) broken.push(`all or none: reply ${id} waits and was never told of`);
+  for (const id of outbound) if (!known.has(id)) broken.push(`all or none: reply ${id} waits and was never told about`);
   const answeredTurns = new Set(replies.map(({ turnId }) => turnId));
   for (const { turn_id: turnId } of ends)
     if (!isClient && !answeredTurns.has(turnId)) broken.push(`all or none: ${turnId} has an end and no reply`);

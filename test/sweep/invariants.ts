@@ -186,7 +186,7 @@ function interruptedTold(chat: ChatEvidence, evidence: Evidence): readonly strin
     if (event.type !== "tool_execution_complete" || event.payload.tool_name === "die") return [];
     const { tool_call_id: id, error_code: code, output } = event.payload;
     const told = evidence.asked.filter((one) => one.chat === chat.name).flatMap(({ results }) => results.get(id) ?? []);
-    if (told.length === 0) return [`the model was never told of ${id}`];
+    if (told.length === 0) return [`the model was never told about ${id}`];
     const start = chat.look.events.find(
       (one) => one.type === "tool_execution_start" && one.payload.tool_call_id === id,
     );

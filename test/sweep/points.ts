@@ -52,7 +52,7 @@ const detailPoints = [
   "outbound_delivery_changed: sent",
 ].map((type) => `event ${type}`);
 
-/** Seen from the other end of the wire: what the process knows of it is not the same each time. */
+/** Seen from the other end of the wire: what the process knows about it is not the same each time. */
 const outsidePoints: readonly Point[] = [
   outside("model: asked", async (world) => {
     await new Promise<void>((resolve) => {

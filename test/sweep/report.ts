@@ -1,7 +1,7 @@
 import { type Counts, combine, noCounts } from "./counts.js";
 import type { Row } from "./sweep.js";
 
-/** What a table of a page stands between. */
+/** What a table of a page is between. */
 export interface Marks {
   readonly begin: string;
   readonly end: string;

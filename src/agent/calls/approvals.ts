@@ -56,7 +56,7 @@ export function createPermit(scope: ApprovalScope): Pick<ToolContext, "permit" |
     const answer = await scope.human.ask(permissionQuestion(scope, decision));
     if (answer.optionId !== "allow_once" && answer.optionId !== "allow_always")
       return refusal(tool.name, decision, answer.outcome);
-    // Whoever said yes may have looked at them.
+    // Anyone who said yes may have looked at them.
     if (files !== undefined && JSON.stringify(await policy.filesOf(access, folder)) !== JSON.stringify(files))
       return `${tool.name} may not ${decision.what}: a file that it names was changed while a person was asked. Try again.`;
     scope.signal.throwIfAborted();
@@ -79,7 +79,7 @@ type Asking = Extract<ToolDecision, { verdict: "ask" }>;
 
 function permissionQuestion({ call, message }: ApprovalScope, asking: Asking): Question {
   const { what, because, canGrant, approver } = asking;
-  // Whoever asked and reads alone knows whom it is for.
+  // Anyone who asked and reads alone knows whom it is for.
   const isForOthers = approver === "owner" || message.chatId !== message.senderId;
   const who = message.senderName === undefined || !isForOthers ? "" : ` for ${visible(message.senderName)}`;
   const always = `${what}, exactly so and in this chat`;

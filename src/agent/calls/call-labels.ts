@@ -6,11 +6,11 @@ interface CallLabelsOptions {
   readonly labels: FileLabels;
   /** Where a file's content came from, by the place where it lies. */
   readonly outsideOf: (path: string) => string | undefined;
-  /** Says of files that came with messages which are the own ones of whom the turn is for. */
+  /** Says for files that came with messages which are the own ones of whom the turn is for. */
   readonly ownUploads: () => Promise<(path: string) => boolean>;
   /** Where those parts of the context came from that others wrote. */
   readonly outside: () => readonly string[];
-  /** Where the session's plan came from, which stands in a file. */
+  /** Where the session's plan came from, which is in a file. */
   readonly planOutside: () => string | undefined;
   readonly folder: string;
   readonly effect: Tool["effect"];
@@ -53,7 +53,7 @@ export class CallLabels {
     const origin = (await this.#byLocation(path)) ?? (await labels.outsideOf(path, folder, of));
     if (origin === undefined) return undefined;
     this.#read.add(origin);
-    // What an idempotent call writes does not depend on what stood there before.
+    // What an idempotent call writes does not depend on what was there before.
     if (effect === "write") await this.#label(path);
     return origin;
   }
@@ -63,7 +63,7 @@ export class CallLabels {
     await this.#writings.get(path)?.include(path);
   }
 
-  /** A copy is what its file is. To be called before anybody is told of the copy. */
+  /** A copy is what its file is. To be called before anybody is told about the copy. */
   async copied(from: string, to: string): Promise<void> {
     const { labels, folder } = this.#options;
     const origin = (await this.#byLocation(from)) ?? (await labels.outsideOf(from, folder));

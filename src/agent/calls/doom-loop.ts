@@ -20,7 +20,7 @@ interface Asked extends Call {
   readonly isServers: boolean;
 }
 
-/** What became of a call. */
+/** What happened to a call. */
 type Ended = Pick<ToolResult, "text" | "isWaiting" | "isPoll">;
 
 /** One of the latest calls. */
@@ -38,12 +38,12 @@ const window = 10;
 const tooOften = 3;
 /** How far apart calls are that look again whether something has happened: doubled each time. */
 const pause = { firstMs: 500, longestMs: 30_000 };
-/** Whoever looks again for the same and gets the same is slowed down so often, and then stopped. */
+/** Anyone who looks again for the same and gets the same is slowed down so often, and then stopped. */
 const mostPolls = 40;
 
 /**
  * Notices when a model calls the same tool with the same input again and again and gets the same result, and asks a
- * person whether to go on. A result that differs from the one before is news, whatever the tool. Whoever only waits for
+ * person whether to go on. A result that differs from the one before is news, whatever the tool. Anyone who only waits for
  * something is slowed down instead, and so is a job, where perhaps nobody is to be asked, as long as it only reads.
  */
 export class DoomLoop {
@@ -70,7 +70,7 @@ export class DoomLoop {
   }
 
   /**
-   * Counts a call about to run. Gives what is to be told of its end when it may run, else one sentence for the model. Asks
+   * Counts a call about to run. Gives what is to be told about its end when it may run, else one sentence for the model. Asks
    * once per loop.
    *
    * @throws the signal's reason, when it aborts while the call is held back
@@ -107,7 +107,7 @@ export class DoomLoop {
   }
 
   async #mayGoOn({ id, name, input }: Asked, count: number): Promise<boolean> {
-    const question = `${name} was called ${count} times with the same input. Shall I go on with it?`;
+    const question = `${name} was called ${count} times with the same input. Should I go on with it?`;
     const detected = this.#log.draft("doom_loop_detected", { tool_name: name, input, repeat_count: count });
     const answer = await this.#human.ask(
       {

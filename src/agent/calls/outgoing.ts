@@ -21,7 +21,7 @@ interface OutgoingScope {
 }
 
 /**
- * What a call shows to people: durable together with the events that tell of it, before the call goes on. All ids come
+ * What a call shows to people: durable together with the events that tell about it, before the call goes on. All ids come
  * of the execution's, so that the engine knows what a call that runs again has sent already.
  */
 export function createOutgoing(scope: OutgoingScope): Pick<ToolCallChat, "send" | "artifact"> {

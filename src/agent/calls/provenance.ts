@@ -67,7 +67,7 @@ export async function judgeQuote(
   if (quoted === undefined) return undefined;
   const { by, text } = quoted;
   if (by === "other") return { ...quoted, isForeign: true };
-  // The names of files that came along stand on lines of their own, and say what the message says of those files anyway.
+  // The names of files that came along are on lines of their own, and say what the message says about those files anyway.
   const names = new Set(attachments.map(({ filename }) => `[${filename}]`));
   const words = text.split("\n").filter((line) => !names.has(line));
   if (session.document.holdsOwn(by === "assistant" ? "assistant" : "user", words.join("\n")))

@@ -3,7 +3,7 @@ import { cutText } from "../../util/text/cut-text.js";
 import type { MatchedSkill } from "../ports.js";
 import type { TurnLog } from "../turn/turn-log.js";
 
-/** What a name that is no skill's may be long in the log; models make them up. */
+/** What a name that is not a skill's may be long in the log; models make them up. */
 const longestName = 80;
 
 /** Tells which skills' texts the model gets to see, and which of those that were asked for are not there. */

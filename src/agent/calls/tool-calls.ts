@@ -37,7 +37,7 @@ export interface ToolCallScope {
   readonly interruption: Pick<Interruption, "signal" | "isShuttingDown">;
 }
 
-/** What a call may know of its session, as it is at this moment. */
+/** What a call may know about its session, as it is at this moment. */
 export interface SessionSight {
   /** Where those parts of the context came from that others wrote. */
   readonly outside: () => readonly string[];
@@ -116,7 +116,7 @@ interface Outcome {
   readonly result: ToolResult;
   /** What else it brought about, to be told before its end. */
   readonly events: readonly EventDraft[];
-  /** What became of the plan. */
+  /** What happened to the plan. */
   readonly updates: readonly PlanUpdate[];
   /** Without the time in which a person was waited for. */
   readonly durationMs: number;
@@ -151,7 +151,7 @@ async function run(pending: PendingCall, executionId: string, scope: ToolCallSco
   };
 }
 
-/** Works out what becomes of the plan, and leaves it in `updates` to be written together with the call's end. */
+/** Works out the new plan, and leaves it in `updates` to be written together with the call's end. */
 function planChanger(scope: ToolCallScope, updates: PlanUpdate[]): ToolContext["agent"]["changePlan"] {
   const { channel, senderId } = scope.message;
   return (request) => {
@@ -166,7 +166,7 @@ function planChanger(scope: ToolCallScope, updates: PlanUpdate[]): ToolContext["
   };
 }
 
-/** What a call is given beside its scope. */
+/** What a call is given besides its scope. */
 interface Aids {
   readonly executionId: string;
   readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;

@@ -31,10 +31,10 @@ export function parseCommand(text: string): ChatCommand | undefined {
   return name !== undefined && isCommand(name) ? { name, argument: match?.[2]?.trim() ?? "" } : undefined;
 }
 
-/** Those that harm nobody, whoever wrote them. */
+/** Those that harm nobody, no matter who wrote them. */
 const harmless: ReadonlySet<CommandName> = new Set(["help", "new", "stop", "status", "usage"]);
 
-/** The command of a message. In text that others wrote only a harmless one counts: whoever passes it on orders nothing. */
+/** The command of a message. In text that others wrote only a harmless one counts: anyone who passes it on orders nothing. */
 export function commandOf({ content, outside }: Pick<InboundMessage, "content" | "outside">): ChatCommand | undefined {
   const command = parseCommand(content);
   return command === undefined || outside === undefined || harmless.has(command.name) ? command : undefined;

@@ -1,10 +1,10 @@
 import { RequestError } from "../../errors.js";
 import type { PairedSender, PairingRequest } from "../../policy/pairing.js";
 
-/** Who may talk beside those of the config. */
+/** Who may talk besides those of the config. */
 export interface PairingDesk {
   list(): { readonly waiting: readonly PairingRequest[]; readonly paired: readonly PairedSender[] };
-  /** @throws {RequestError} with a sentence for whoever wrote the code */
+  /** @throws {RequestError} with a sentence for the person who wrote the code */
   approve(code: string): Promise<PairedSender>;
   /** @throws {RequestError} where that sender is not paired */
   revoke(channel: string, senderId: string): Promise<void>;
@@ -58,7 +58,7 @@ function describe(desk: PairingDesk): string {
   ].join("\n");
 }
 
-/** What strangers call themselves is their own choice: it stands in quotes, on one line. */
+/** What strangers call themselves is their own choice: it is in quotes, on one line. */
 function nameOf({ channel, senderId, senderName }: Pick<PairedSender, "channel" | "senderId" | "senderName">): string {
   const name = senderName?.replace(/[\s`*_[\]()<>]+/g, " ").trim();
   return name === undefined || name === "" ? `${channel}:${senderId}` : `${channel}:${senderId} (“${name}”)`;

@@ -13,7 +13,7 @@ import type { CommandOutcome, CommandScope } from "./scope.js";
 export interface PlanOpening {
   /** Empty where an earlier attempt has written it. */
   readonly updates: readonly PlanUpdate[];
-  /** What the model reads in the place of the command. */
+  /** What the model reads instead of the command. */
   readonly text: string;
 }
 

@@ -22,7 +22,8 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
     case "new": {
       await ports.sessions.keepOlderText(session, message);
       const { state } = session.document;
-      const unread = command.argument === "" ? "" : " I have not read the words after /new: send them by themselves.";
+      const unread =
+        command.argument === "" ? "" : " I did not read the words after /new. Send them as a message of their own.";
       return {
         reply: `A fresh conversation. I no longer see what was said before.${unread}`,
         events: toFreshStart(log, state, state === "created" ? state : "idle"),

@@ -146,7 +146,7 @@ async function shrink(call: ModelCall, model: ChosenModel, signal: AbortSignal):
   }
 }
 
-/** The failure of the model that was meant, with what became of its stand-ins. */
+/** The failure of the model that was meant, with what happened to its stand-ins. */
 function allOf(errors: readonly ProviderError[]): ProviderError {
   const [first, ...others] = errors;
   if (first === undefined || others.length === 0) return first ?? new ProviderError("", { kind: "garbage" });
@@ -191,7 +191,7 @@ async function streamOnce(
       meter.take(chunk);
       if (chunk.kind === "end")
         return { status: "answered", answer: await endAnswer(chunk, model, meter, log, machines) };
-      // What has been streamed as text cannot be taken back: the answer is streamed anew, as a message of its own.
+      // What has been streamed as text cannot be taken back: the answer is streamed again, as a message of its own.
       if (chunk.kind === "was_thinking") await begin();
       const shown = chunk.kind === "was_thinking" ? ({ kind: "thinking", text: chunk.text } as const) : chunk;
       const outputs = machines.feed({ kind: "chunk", chunk: shown });
@@ -232,7 +232,7 @@ async function endAnswer(
   };
 }
 
-/** Whoever cuts an answer does not hear all that it has used. */
+/** Anyone who cuts an answer does not hear all that it has used. */
 function withGuess(end: EndChunk, { usage, cost_usd: cost, guess }: ModelUse): EndChunk {
   return { ...end, usage, ...(cost === undefined ? {} : { costUsd: cost }), guess };
 }

@@ -111,7 +111,7 @@ function messagesToReplace({ history, currentTurnId, overhead }: Room, budget: n
     size += turn.size;
   }
   const gone = history.size - size;
-  // One summary in the place of one summary would gain nothing.
+  // One summary instead of one summary would gain nothing.
   return gone === 1 && turns.length > 0 && history.beginsWithSummary ? 0 : gone;
 }
 

@@ -50,7 +50,7 @@ export interface SelectedSkill {
 }
 
 /**
- * What the model reads as the user's message. Clock and skills stand here and not in the system prompt; the result is
+ * What the model reads as the user's message. Clock and skills are here and not in the system prompt; the result is
  * stored as it was sent, so that these bytes are the same in each later request.
  */
 export function userText(options: {
@@ -70,7 +70,7 @@ export function userText(options: {
   readonly senderName: string | undefined;
   /** The message that it answers. */
   readonly quoted?: JudgedQuote | undefined;
-  /** What the channel says of the message. */
+  /** What the channel says about the message. */
   readonly note?: string | undefined;
 }): string {
   const head = [`<now>${options.now}</now>`];

@@ -15,7 +15,7 @@ const maxTokens = 1500;
 const system =
   "Summarise this day's conversations for the assistant's own long-term memory: what people wanted, what was decided or done, what is open, and lasting facts about them. Short Markdown bullets, in the language of the conversations. Leave out small talk and secrets.";
 
-/** What a model says of a day; undefined when none can be asked now, or it says nothing. */
+/** What a model says about a day; undefined when none can be asked now, or it says nothing. */
 export async function summariseDay(
   { chooseModel, budget, record }: DaySummaryPorts,
   day: string,

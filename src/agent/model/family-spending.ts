@@ -16,7 +16,7 @@ export class FamilySpending {
     this.#members.delete(sessionKey);
   }
 
-  /** Read each time anew. */
+  /** Read each time again. */
   of(rootKey: string, root: Conversation): Conversation {
     const all = (): readonly Conversation[] => [
       root,

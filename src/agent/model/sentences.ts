@@ -105,5 +105,5 @@ export function tooLongAnswer(characters: number): string {
   return `(The model's answer did not end. maxclaw cut it after ${formatCount(characters)} characters.)`;
 }
 
-/** Stands before an edit that came after its message had been read. */
+/** Is put before an edit that came after its message had been read. */
 export const corrected = "[I have edited an earlier message of mine. It now reads:]";

@@ -9,7 +9,7 @@ import {
 import type { PlanAdjustment, PlanRequest } from "../../tools/tool.js";
 import { cutText } from "../../util/text/cut-text.js";
 
-/** What becomes of a plan: events to tell, in order, or one sentence that says why not. */
+/** What happens to a plan: events to tell, in order, or one sentence that says why not. */
 export type PlanChanged = { readonly updates: readonly PlanUpdate[] } | { readonly problem: string };
 
 type Steps = Plan["steps"];

@@ -71,7 +71,7 @@ export class OpenQuestions {
   readonly #closed = new LRUCache<string, string>({ max: rememberedClosed });
   readonly #watchers = new Set<(requestId: string) => void>();
 
-  /** `take` makes an answer durable. Disposing closes the question; `endedAs` then says how, to whoever comes late. */
+  /** `take` makes an answer durable. Disposing closes the question; `endedAs` then says how, to an answer that comes late. */
   open(question: OpenQuestion, take: (answer: Answer) => Promise<void>): QuestionHandle {
     const id = question.asked.request_id;
     const entry: Entry = { ...question, take, state: "open", onFree: undefined };

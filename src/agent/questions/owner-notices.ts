@@ -22,7 +22,7 @@ export interface OwnerNoticePorts {
 }
 
 /**
- * Notifies owners, in their own direct chats, of a question in a chat of others that only they can allow. Whoever has never
+ * Notifies owners, in their own direct chats, of a question in a chat of others that only they can allow. Anyone who has never
  * written to the assistant cannot be written to, and finds the question on the page. Returns the undo.
  */
 export function notifyOwnersOfQuestions(ports: OwnerNoticePorts): () => void {

@@ -41,7 +41,7 @@ export function isOver({ state }: Pick<TaskRecord, "state">): boolean {
   return state === "completed" || state === "failed";
 }
 
-/** How a sub-agent's session stands at its last end of a turn. */
+/** How a sub-agent's session is at its last end of a turn. */
 export type TaskOutcome =
   | { readonly state: "completed"; readonly text: string }
   | { readonly state: "failed"; readonly error: string };

@@ -52,7 +52,7 @@ const rememberedPerParent = 20;
 const cancelLimitMs = 2000;
 
 /**
- * Sub-agents: each works in a session of its own, and what comes of it goes back to its parent as an accepted message.
+ * Sub-agents: each works in a session of its own, and what comes from it goes back to its parent as an accepted message.
  * A record of the engine stands for each task from before its first event until after its report; what a crash has left
  * half done is done again at the next start, under the same ids, so that nothing starts twice and nothing is told twice.
  */

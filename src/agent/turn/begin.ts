@@ -10,7 +10,7 @@ import type { LoopEnd } from "./ending/loop-end.js";
 import type { LiveTurn } from "./live-turn.js";
 import { addedMessages, firstMessage } from "./user-message.js";
 
-/** What shapes a turn's answers beside the session. */
+/** What shapes a turn's answers besides the session. */
 export interface TurnContext {
   readonly files: ContextFiles;
   readonly skills: SkillSelection;
@@ -23,7 +23,7 @@ export function hasBegun({ earlier }: LiveTurn): boolean {
 
 /**
  * The turn's message with what its sender has made of it while it waited. Once a turn has begun with a message, it
- * stands as it was.
+ * is as it was.
  */
 export async function withEdits(turn: LiveTurn): Promise<InboundMessage> {
   const message = turn.scope.delivery.work.body;

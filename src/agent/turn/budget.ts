@@ -22,7 +22,7 @@ export function usedBy(machines: Machines) {
   return { usage, costUsd };
 }
 
-/** Says which budget is used up and when it begins anew. */
+/** Says which budget is used up and when it begins again. */
 export function budgetSentence(exceeded: Exceeded, timeZone: string): string {
   const { scope, used, limit, needed, unit } = exceeded;
   const amount = (value: number): string => amountIn(unit, value);
@@ -30,7 +30,7 @@ export function budgetSentence(exceeded: Exceeded, timeZone: string): string {
     used >= limit
       ? `is used up: ${amount(used)} of ${amount(limit)}`
       : `is not enough to go on: ${amount(used)} of ${amount(limit)} are used, and the next step needs about ${amount(needed)}`;
-  const anew = `It begins anew at midnight (${timeZone}).`;
+  const startsAgain = `It starts again at midnight (${timeZone}).`;
   switch (scope) {
     case "turn":
       return `The budget for one answer ${how}. I stopped here.`;
@@ -39,11 +39,11 @@ export function budgetSentence(exceeded: Exceeded, timeZone: string): string {
     case "session":
       return `The budget of this conversation ${how}. /new begins a fresh one.`;
     case "sender":
-      return `Your budget for today ${how}. ${anew}`;
+      return `Your budget for today ${how}. ${startsAgain}`;
     case "job":
-      return `The budget of this scheduled job for today ${how}. ${anew}`;
+      return `The budget of this scheduled job for today ${how}. ${startsAgain}`;
     case "day":
-      return `The budget of this assistant for today ${how}. ${anew}`;
+      return `The budget of this assistant for today ${how}. ${startsAgain}`;
     default:
       return scope satisfies never;
   }

@@ -63,7 +63,7 @@ export class Mailbox implements Disposable {
     return this.#claiming;
   }
 
-  /** Takes into the turn, before it begins, what has become of this message since it was accepted. */
+  /** Takes into the turn, before it begins, what has happened to this message since it was accepted. */
   async takeChanges({ platformMessageId }: InboundMessage): Promise<readonly InboundMessage[]> {
     if (platformMessageId === undefined) return [];
     const isOfMessage = (body: InboundMessage): boolean =>

@@ -27,7 +27,7 @@ export interface EarlierAttempts {
   readonly turnId: string;
   /** The last one's number. */
   readonly attempt: number;
-  /** Messages that already stand in the context, the turn's own included. */
+  /** Messages that are already in the context, the turn's own included. */
   readonly messageIds: readonly string[];
   /** Messages that the turn had taken when it began, edits of its own message among them. */
   readonly begunWith: readonly string[];
@@ -40,7 +40,7 @@ export interface EarlierAttempts {
   readonly answeredBy: readonly string[];
   /** All calls that are over, in order. */
   readonly finished: readonly FinishedCall[];
-  /** Brings fresh machines to where the turn stands. */
+  /** Brings fresh machines to where the turn is. */
   readonly inputs: readonly MachineInput[];
   readonly lastEventId: string | undefined;
 }

@@ -4,7 +4,7 @@ import { closingLine, fenceAfter } from "../../util/text/fence.js";
 import type { BuryScope } from "./scope.js";
 import type { TurnLog } from "./turn-log.js";
 
-/** How a notice reaches a chat in which words of the answer may stand already. */
+/** How a notice reaches a chat in which words of the answer may be already. */
 export interface NoticeBeside {
   readonly replyId: string;
   readonly text: string;
@@ -39,7 +39,7 @@ export function noticeBeside(
   };
 }
 
-/** Called when the turn has ended: where none of its replies takes the place of its first words, they are left to stand. */
+/** Called when the turn has ended: where none of its replies takes the place of its first words, they stay as they are. */
 export async function leaveStanding(
   { ports }: Pick<BuryScope, "ports">,
   replies: readonly { readonly id: string }[],

@@ -45,7 +45,7 @@ export class TurnLog {
   /** Goes with the next events that are written. */
   #owed: readonly Count[] = [];
   #discarded: readonly ModelUse[] = [];
-  /** Named as the source of what the model brings forth, e.g. `provider:openai`. */
+  /** Named as the source of what the model produces, e.g. `provider:openai`. */
   modelSource = "agent";
 
   readonly #tell = (output: MachineOutput): void => this.publish(this.#toDraft(output));

@@ -50,7 +50,7 @@ export async function addedMessages(
   return drafts;
 }
 
-/** What stands with a turn's own message. */
+/** What is with a turn's own message. */
 interface Aside {
   readonly plan?: Plan | undefined;
   /** Where what others wrote came from while the plan was made. */
@@ -58,7 +58,7 @@ interface Aside {
   readonly missingTools?: readonly string[];
 }
 
-/** A message as the model reads it and as the log keeps it, with where what stands in it came from. */
+/** A message as the model reads it and as the log keeps it, with where what is in it came from. */
 async function userMessage(
   scope: TurnScope,
   log: TurnLog,

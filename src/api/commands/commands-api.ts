@@ -21,7 +21,7 @@ export interface CommandResults {
 export interface CommandsApi {
   /**
    * Runs a command by its name. `params` may be anything that came over a wire: the command's one handler checks them,
-   * whoever asks.
+   * no matter who asks.
    *
    * @throws {RequestError} 400 naming the field, 503 once the gateway has stopped, and what the command itself throws
    */

@@ -5,7 +5,7 @@ import type { OpenedFile } from "../../util/files/opened-file.js";
 /** Files on their way between people and the assistant. */
 export interface FilesApi {
   /**
-   * A file that the people of a session were given, by the id that `artifact_state_changed` tells. Whoever opens it
+   * A file that the people of a session were given, by the id that `artifact_state_changed` tells. Anyone who opens it
    * closes its handle.
    *
    * @throws {RequestError} 404

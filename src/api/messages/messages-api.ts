@@ -13,7 +13,7 @@ export interface SendRequest {
   readonly mode?: MessageMode | undefined;
 }
 
-/** What became of a sent message. */
+/** What happened to a sent message. */
 export interface SendOutcome {
   /** Our id of the message, also for a repeated call. */
   readonly messageId: string;

@@ -20,7 +20,7 @@ const statusOf: Readonly<Record<Extract<AnswerOutcome, { status: "refused" }>["c
   bad_answer: 400,
 };
 
-/** Questions to people and what they have allowed. Whoever calls acts as an owner, in a place of their own. */
+/** Questions to people and what they have allowed. Anyone who calls acts as an owner, in a place of their own. */
 export function createPolicyOperations(
   { questions, answers, grants, policyConfig }: PolicyPorts,
   logEvent: (event: EventDraft) => Promise<void>,

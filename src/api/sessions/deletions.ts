@@ -42,7 +42,7 @@ export class Deletions {
     this.#ports = ports;
   }
 
-  /** Resolves once nothing of it is left, but for what the journal gives up a moment later. */
+  /** Resolves once nothing of it is left, except for what the journal gives up a moment later. */
   async delete(key: string): Promise<void> {
     await this.#once(key, () => this.#note(key));
   }
@@ -136,7 +136,7 @@ export class Deletions {
     return state;
   }
 
-  /** Not stored, for there is no log any more: for those who look at the session or wait for one of its messages. */
+  /** Not stored, because there is no log any more: for those who look at the session or wait for one of its messages. */
   async #announce(key: string, from: string): Promise<void> {
     const deleted = { from, to: "deleted", reason: "client" };
     await this.#ports.engine.announce(key, draft("session_state_changed", deleted, { source: "client" }));

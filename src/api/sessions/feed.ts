@@ -129,7 +129,7 @@ class SessionFeed implements Subscription {
     this.#stop = sources.bus.on(heard, (event) => this.#onEvent(event), { sessionKey });
     this.joinedAt = this.#join();
     this.caughtUp = this.#follow(after);
-    // Whoever cares awaits it; nobody else is to be ended by it.
+    // Anyone who cares awaits it; nobody else is to be ended by it.
     for (const promise of [this.joinedAt, this.caughtUp]) promise.catch(() => {});
   }
 

@@ -79,7 +79,7 @@ export function createLifecycle(ports: LifecyclePorts): Lifecycle {
     },
 
     async assertTakes({ sessionKey, content, messageId }) {
-      // A log that cannot be read is no reason to refuse a message: its turn says so.
+      // A log that cannot be read is not a reason to refuse a message: its turn says so.
       const state = await stateOf(sessionKey).catch(() => "unknown");
       if (!isClosed(state) || ports.isFreshStart(content)) return;
       // Sent again by somebody who did not hear that it had arrived.

@@ -3,7 +3,7 @@ import path from "node:path";
 import { RequestError } from "../../errors.js";
 
 /**
- * Where the commands of a session shall begin: as it was given, when it is a folder of the workspace.
+ * Where the commands of a session should begin: as it was given, when it is a folder of the workspace.
  *
  * @throws {RequestError} 400 otherwise: commands could not begin there, and the assistant would be told that they do
  */

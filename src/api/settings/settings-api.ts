@@ -1,7 +1,7 @@
 /** A setting's value, as JSON. */
 type Json = { readonly [key: string]: unknown };
 
-/** The config file over the defaults. Stars stand in the place of secrets. */
+/** The config file over the defaults. Stars are used instead of secrets. */
 export interface SettingsView {
   readonly config: Json;
   /** Changes with the file. */

@@ -3,7 +3,7 @@ import type { Engine } from "../../engine/engine.js";
 import type { GatewayStatus } from "../gateway-status.js";
 import type { StatusApi } from "./status-api.js";
 
-/** What the gateway knows of itself. */
+/** What the gateway knows about itself. */
 export interface StatusSources {
   readonly status: () => Promise<GatewayStatus>;
   readonly state: () => GatewayStatus["state"];

@@ -56,7 +56,7 @@ export class KnownChats {
     }
   }
 
-  /** Reads what is known of this bot's chats. */
+  /** Reads what is known about this bot's chats. */
   static async open(
     botId: string,
     { records, cursor }: Pick<ChannelContext, "records" | "cursor">,
@@ -79,7 +79,7 @@ export class KnownChats {
     return this.#roles;
   }
 
-  /** History may have to be read before Discord tells of the role again. */
+  /** History may have to be read before Discord tells about the role again. */
   async noteRole(roleId: string): Promise<void> {
     if (this.#roles.has(roleId)) return;
     this.#roles.add(roleId);

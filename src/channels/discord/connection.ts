@@ -6,7 +6,7 @@ import { sleep } from "../../util/async/sleep.js";
 import { settledWithin } from "../../util/async/within.js";
 import { callError, fatalClose } from "./discord-error.js";
 
-/** Where the connection stands in Discord's stream of events: it outlives a run, so that the next one can go on there. */
+/** Where the connection is in Discord's stream of events: it outlives a run, so that the next one can go on there. */
 export interface StreamPosition {
   session: SessionInfo | undefined;
   /** Where Discord wants to be asked for more of that session. */
@@ -26,7 +26,7 @@ export interface ConnectionOptions {
   readonly rest: REST;
   readonly position: StreamPosition;
   readonly onEvent: (event: GatewayEvent) => void;
-  /** The connection stands, or has given a sign of life. */
+  /** The connection is open, or has given a sign of life. */
   readonly onAlive: () => void;
   /** How long a lost connection may take to come back before the run ends. */
   readonly reconnectMs: number;
@@ -35,7 +35,7 @@ export interface ConnectionOptions {
   readonly log: Logger;
 }
 
-/** Servers with their threads, messages in them, direct messages, and the text of all. What is told of servers is dropped. */
+/** Servers with their threads, messages in them, direct messages, and the text of all. What is told about servers is dropped. */
 const intents = 1 + 512 + 4096 + 32_768;
 const connectMs = 30_000;
 const closeMs = 500;

@@ -217,7 +217,7 @@ export class Intake {
     return true;
   }
 
-  /** Discord tells of previews of addresses as if the message had been edited. */
+  /** Discord tells about previews of addresses as if the message had been edited. */
   async #handleEdited(message: DiscordMessage): Promise<boolean> {
     const { botId, memory } = this.#options;
     const { id, edited_timestamp: at, channel_id: channelId } = message;
@@ -235,7 +235,7 @@ export class Intake {
     return (await this.#pass(channelId, edit)) !== undefined;
   }
 
-  /** Only ids are told of what was deleted: whose it was is known as long as it is remembered. */
+  /** Only ids are told about what was deleted: whose it was is known as long as it is remembered. */
   async #handleDeleted(data: unknown): Promise<boolean> {
     const { memory, botId } = this.#options;
     const deleted = deletedMessage(data);

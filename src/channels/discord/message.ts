@@ -101,7 +101,7 @@ const forwarded = 1;
 const longestQuote = 400;
 
 /**
- * With the bot's name in the place of its role's: Discord makes one for each bot, called like the bot, and people pick it
+ * With the bot's name instead of its role's: Discord makes one for each bot, called like the bot, and people pick it
  * from the list as often as the bot itself.
  */
 export function withOwnName(message: DiscordMessage, botId: string, roles: ReadonlySet<string>): DiscordMessage {
@@ -207,7 +207,7 @@ function contentOf(message: DiscordMessage, carried: readonly string[], botId: s
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** Without the bot's name, unless that is all there is, and with other people's names in the place of their ids. */
+/** Without the bot's name, unless that is all there is, and with other people's names instead of their ids. */
 function readable({ content, mentions }: DiscordMessage, botId: string): string {
   const own = new RegExp(mentionOf(botId).source, "g");
   const stripped = content

@@ -37,7 +37,7 @@ export function toContent(markdown: string): string {
 }
 
 /**
- * Sends one message with at most one file. Discord gives back the message that stands there already when it knows the
+ * Sends one message with at most one file. Discord gives back the message that is there already when it knows the
  * nonce from the last minutes: a preview that was left behind by a kill is then given its final text.
  *
  * @throws {ChannelError}
@@ -90,7 +90,7 @@ export async function sendMessage(
   }
 }
 
-/** Puts another text in the place of a message's, and takes its buttons away. @throws {ChannelError} */
+/** Puts another text in place of a message's, and takes its buttons away. @throws {ChannelError} */
 export async function editMessage(
   rest: DiscordRest,
   channelId: string,

@@ -3,7 +3,7 @@ import { domainToASCII } from "node:url";
 const longestValue = 20_000;
 
 /**
- * The addresses in the value of a To, Cc or From, in lower case. What stands in names, quotes and comments is none: whoever
+ * The addresses in the value of a To, Cc or From, in lower case. What is in names, quotes and comments is none: anyone who
  * was answered has chosen it.
  */
 export function addressesIn(value: string): readonly string[] {
@@ -40,7 +40,7 @@ function splitAddresses(value: string): readonly string[] {
     if (letter === "\\" && (isQuoted || depth > 0)) at += 1;
     else if (letter === '"' && depth === 0) {
       isQuoted = !isQuoted;
-      // An address with a quoted part is no plain one.
+      // An address with a quoted part is not a plain one.
       item += '"';
     } else if (isQuoted) continue;
     else if (letter === "(") depth += 1;

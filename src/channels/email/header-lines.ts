@@ -44,7 +44,8 @@ export function readHeaderLines(block: Buffer): HeaderLines {
     if (/^[ \t]/.test(line) && last !== undefined) last.parts.push(line.trimStart());
     else if (name !== "") found.push({ name: name.toLowerCase(), parts: [value] });
     // What a Unix mailbox puts above a mail.
-    else if (line !== "" && !(at === 0 && /^>?From [^:]*/.test(line))) faults.push("a line of its headers is none");
+    else if (line !== "" && !(at === 0 && /^>?From [^:]*/.test(line)))
+      faults.push("one of its header lines is not valid");
   }
   const headers = found.map(({ name, parts }) => ({ name, value: parts.join(" ").trim() }));
   const signatures = headers.filter(({ name }) => name === "dkim-signature");

@@ -3,9 +3,9 @@ import type { AddressObject } from "mailparser";
 import { addressesIn, isAddress } from "./addresses.js";
 import { type Header, type HeaderLines, headerBlock, readHeaderLines } from "./header-lines.js";
 
-/** What is known of a mail before its text is looked at. */
+/** What is known about a mail before its text is looked at. */
 export interface MailHead extends HeaderLines {
-  /** The one author, in lower case; undefined where there is none or several, or where the header stands twice. */
+  /** The one author, in lower case; undefined where there is none or several, or where the header is twice. */
   readonly from: { readonly address: string; readonly name: string | undefined } | undefined;
   readonly subject: string;
   /** Without brackets; made of the headers where the mail has none. */

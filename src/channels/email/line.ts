@@ -1,7 +1,7 @@
 import { type LinkedAbort, linked } from "../../util/async/linked.js";
 import { sleep } from "../../util/async/sleep.js";
 
-/** A mail that the mailbox has shown and that is not settled yet, or stands behind one that is not. */
+/** A mail that the mailbox has shown and that is not settled yet, or is behind one that is not. */
 interface Entry {
   readonly uid: number;
   readonly chat: string;
@@ -18,7 +18,7 @@ interface Entry {
   turn: Promise<boolean>;
 }
 
-/** What has become of one try: it is settled, or is tried again after a while. */
+/** What has happened to one try: it is settled, or is tried again after a while. */
 export type Try = { readonly isDone: true } | { readonly isDone: false; readonly waitMs: number };
 
 /** What is to be done for a mail. */
@@ -44,7 +44,7 @@ export class Line {
   #newest: number;
   #makeRoom: () => void = () => {};
 
-  /** `start`: everything up to this UID is settled. `onFault` hears of the first try that rejects, which ends all others. */
+  /** `start`: everything up to this UID is settled. `onFault` hears about the first try that rejects, which ends all others. */
   constructor(start: number, onFault: (error: unknown) => void, signal: AbortSignal) {
     this.#newest = start;
     this.#onFault = onFault;

@@ -36,7 +36,7 @@ export function toReceived(
   const last = before.at(-1);
   const thread = last === undefined ? threadOf(head.references[0] ?? head.messageId) : last.thread;
   const outside = outsideOf(recipients, ownAddresses(options), damage);
-  // Marked as what others wrote it cannot stand apart.
+  // Marked as what others wrote, it cannot be a part of its own.
   const own = outside === undefined || split.signature === "" ? split.own : `${split.own}\n\n-- \n${split.signature}`;
   const content = cut(contentOf(head, own.trim(), others, files.length > 0), longestText);
   return {
@@ -101,7 +101,7 @@ function outsideOf(
   damage: Damage | undefined,
 ): string | undefined {
   if (recipients === undefined) return "a mail whose sender is not verified";
-  // Whoever got it from its author could have sent it on, signature and all.
+  // Anyone who got it from its author could have sent it on, signature and all.
   if ("doubt" in recipients) return "a mail that is only partly signed";
   const named = new Set(recipients.addresses.map(withoutTag));
   if (!ownAddresses.some((address) => named.has(withoutTag(address.toLowerCase()))))

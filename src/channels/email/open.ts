@@ -9,7 +9,7 @@ const unverified = 'channels.email.verifySender is "off": anybody can write in t
 
 /** The mailbox of the config, or a sentence for what it lacks. */
 export async function openEmail(config: EmailSection, { home, context, log }: PlatformScope): Promise<OpenedPlatform> {
-  // Whoever reads the gateway's log later must see that senders were not checked.
+  // Anyone who reads the gateway's log later must see that senders were not checked.
   const noted = config.verifySender === "off" ? [{ key: "channels.email.verifySender", to: "off" }] : [];
   const found = toOptions(config, home, log);
   if (typeof found === "string") return { off: found, problems: [`channels.email is off: ${found}`], noted };

@@ -24,13 +24,13 @@ export interface SmtpOptions extends MailServerLogin {
 
 /** What opens both servers, beside their passwords. */
 export interface AccessOptions {
-  /** An OAuth2 access token, used by both servers in the place of passwords. */
+  /** An OAuth2 access token, used by both servers instead of passwords. */
   readonly accessToken?: string | undefined;
   /** A file that always holds a fresh access token; read at each login. */
   readonly accessTokenFile?: string | undefined;
   /** Where access tokens come from that are renewed here; before the two above. */
   readonly tokens?: Tokens | undefined;
-  /** A PEM file with certificates to trust beside the system's. */
+  /** A PEM file with certificates to trust besides the system's. */
   readonly tlsCaFile?: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface ReceivingOptions {
   readonly authservId?: string | undefined;
   readonly verifySender: "required" | "off";
   readonly session: "thread" | "sender";
-  /** Where the server does not tell of new mail by itself. */
+  /** For servers that do not announce new mail by themselves. */
   readonly pollIntervalSeconds: number;
   readonly markSeen: boolean;
   /** Mails of one sender that are taken, by the hour in which they arrived. */

@@ -44,19 +44,19 @@ export const email = z.strictObject({
       scope: optionalText,
     })
     .prefault({}),
-  /** A PEM file with certificates to trust beside the system's. */
+  /** A PEM file with certificates to trust besides the system's. */
   tlsCaFile: optionalText,
   /** Addresses. Empty: strangers get a pairing code. `["*"]`: anyone. */
   allowFrom: z.array(z.string().trim().toLowerCase()).default([]),
   /** The name in the `Authentication-Results` of your own server. Without it each mail's signature is checked here. */
   authservId: optionalText,
-  /** `off`: whoever writes somebody's address counts as them. */
+  /** `off`: anyone who writes somebody's address counts as them. */
   verifySender: z.enum(["required", "off"]).default("required"),
   /** What is one conversation: each `thread`, or all mail of a `sender`. */
   session: z.enum(["thread", "sender"]).default("thread"),
   /** False: mail is read and answered in its session, and nothing is sent. */
   autoReplyEnabled: flag(true),
-  /** Where the server does not tell of new mail by itself. */
+  /** Where the server does not tell about new mail by itself. */
   pollIntervalSeconds: whole(5, 86_400, 30),
   markSeen: flag(true),
   /** Default: the one that the server marks as such. */

@@ -9,7 +9,7 @@ const ranks: readonly Rank[] = ["paragraph", "line", "sentence", "word"];
 const emptiest = 0.4;
 
 /**
- * Where to cut a text so that at most `room` characters stand before the cut, and at least `least`: at the last of the
+ * Where to cut a text so that at most `room` characters are before the cut, and at least `least`: at the last of the
  * best boundaries, never inside a surrogate pair or an HTML entity.
  */
 export function findCut(text: string, room: number, least: number): number {
@@ -97,7 +97,7 @@ function count(text: string, pattern: RegExp): number {
 }
 
 function hardCut(text: string, room: number, least: number): number {
-  // Even between words that stand inside marks is better than inside a word.
+  // Even between words that are inside marks is better than inside a word.
   const space = text.slice(0, room).search(/\s\S*$/);
   const at = space + 1 >= Math.max(least, room * emptiest) ? space + 1 : room;
   const entity = /&(?:#\w{0,7}|\w{0,8})$/.exec(text.slice(0, at));

@@ -1,6 +1,6 @@
 import { type Marks, renderMarkdown } from "./markdown.js";
 
-/** Markdown in Discord's dialect: tables as code, because it knows none; what is no mark is escaped so that it stays as it is. */
+/** Markdown in Discord's dialect: tables as code, because it knows none; what is not a mark is escaped so that it stays as it is. */
 export function toDiscordMarkdown(markdown: string): string {
   return renderMarkdown(markdown, discordMarks);
 }

@@ -22,7 +22,7 @@ export interface Marks {
 const deepest = 12;
 
 /**
- * Renders Markdown with the given marks. Text that is no Markdown stays as it is; nothing of it is dropped. What is all
+ * Renders Markdown with the given marks. Text that is not Markdown stays as it is; nothing of it is dropped. What is all
  * marks and shows nothing (`>`, `&nbsp;`) stays as it was written.
  */
 export function renderMarkdown(markdown: string, marks: Marks): string {

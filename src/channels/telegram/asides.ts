@@ -11,7 +11,7 @@ export interface MenuCommand {
   readonly description: string;
 }
 
-/** Telegram's limit for what is told of a press. */
+/** Telegram's limit for what is told about a press. */
 const longestToast = 200;
 /** A notice that Telegram asks to send later is tried so often. */
 const noticeTries = 3;

@@ -28,7 +28,7 @@ export const telegram = z.strictObject({
       host: z.string().trim().min(1, "an address such as 127.0.0.1").default("127.0.0.1"),
       port: whole(0, 65_535, 18_792),
     })
-    .refine(({ url, secret }) => url === undefined || secret !== undefined, "a `secret` beside the `url`")
+    .refine(({ url, secret }) => url === undefined || secret !== undefined, "a `secret` besides the `url`")
     .prefault({}),
 });
 

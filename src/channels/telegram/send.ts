@@ -92,7 +92,7 @@ function whereOf({ thread, replyTo, buttons = [] }: TelegramText) {
   };
 }
 
-/** Puts another text in the place of a message's, and takes its buttons away. */
+/** Puts another text in place of a message's, and takes its buttons away. */
 export async function editMarkdown(
   api: Api,
   message: { readonly chatId: string; readonly platformMessageId: string; readonly content: string },

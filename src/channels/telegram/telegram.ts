@@ -21,7 +21,7 @@ export interface TelegramOptions {
   readonly apiRoot?: string | undefined;
   /** `http://`, `https://` or `socks5://`, with `user:password@` where it is needed. */
   readonly proxy?: string | undefined;
-  /** Telegram brings updates to this address, in the place of being asked for them. */
+  /** Telegram brings updates to this address, instead of being asked for them. */
   readonly webhook?: WebhookOptions | undefined;
   readonly pollTimeoutSeconds?: number | undefined;
   /** Shown in Telegram's command menu. */

@@ -13,7 +13,7 @@ const humanInput = z.object({
   input: z.string().optional(),
 });
 
-/** A question of the assistant to whoever sits here. */
+/** A question of the assistant to the person who sits here. */
 export interface HumanQuestion extends z.output<typeof humanInput> {
   readonly question: string;
 }

@@ -86,7 +86,7 @@ export class AttachScreen {
 
   #showDelivery(event: EventOf<"outbound_delivery_changed">): void {
     const { status, content = "" } = event.payload;
-    // What a turn sends out stands in the turn's own messages already, but for what its tools send.
+    // What a turn sends out is in the turn's own messages already, except for what its tools send.
     const isOwn = event.turn_id === undefined || /^exe_\w+-n/.test(event.payload.outbound_id);
     if (status === "queued" && isOwn && content !== "") this.#lines.line(content, false);
     else this.#showNotice(event);

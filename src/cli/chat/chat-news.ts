@@ -10,7 +10,7 @@ import { readQuestions } from "./waiting-questions.js";
 export interface NewsListener {
   /** An answer to what nobody typed here: what a sub-agent has brought back, a scheduled job, another window. */
   onAnswer(text: string): void;
-  /** One line about what goes on beside the answers. */
+  /** One line about what goes on besides the answers. */
   onActivity(line: string): void;
   /** As in an answer, of the session that is named. */
   onQuestion(sessionKey: string, question: HumanQuestion, closed: AbortSignal): void;
@@ -36,7 +36,7 @@ const ownTypes = [
 ] as const satisfies readonly EventType[];
 
 /**
- * Follows what happens in a conversation beside the answers to what is typed here, and what its sub-agents ask. A
+ * Follows what happens in a conversation besides the answers to what is typed here, and what its sub-agents ask. A
  * gateway that goes away is waited for. `isTyped`: a message that was typed here.
  */
 export function followNews(

@@ -76,7 +76,7 @@ export async function sendReply(
   return await client.post(`/api/sessions/${segment(sessionKey)}/answer`, { requestId, ...reply });
 }
 
-/** An empty line in the place of a secret goes on without it. */
+/** An empty line instead of a secret goes on without it. */
 export async function readReply(
   { fields }: HumanQuestion,
   read: ReadLine,

@@ -11,7 +11,7 @@ export interface ChatStreams {
 export interface TerminalOptions {
   /** Ctrl+C. */
   readonly onInterrupt: () => void;
-  /** Nothing is being written above the prompt, so that it may stand there. */
+  /** Nothing is being written above the prompt, so that it may be there. */
   readonly isIdle: () => boolean;
 }
 
@@ -19,7 +19,7 @@ export interface FreshLine {
   readonly prompt: string;
   /** Not echoed. */
   readonly isHidden: boolean;
-  /** A command is not the line that is meant, but for those that answer. */
+  /** A command is not the line that is meant, except for those that answer. */
   readonly leavesCommands: boolean;
 }
 
@@ -84,8 +84,8 @@ export class ChatTerminal {
   }
 
   /**
-   * The first line typed from now on; rejects when `signal` aborts or the terminal is closed. What was typed before is
-   * no answer to it, and stands there again behind it.
+   * The first line typed from now on; rejects when `signal` aborts or the terminal is closed. What was typed before is not
+   * an answer to it, and is there again behind it.
    */
   async fresh({ prompt, isHidden, leavesCommands }: FreshLine, signal: AbortSignal): Promise<string> {
     const begun = this.#readline.line;

@@ -24,7 +24,7 @@ export async function withFiles<T>(context: CommandContext, action: FilesAction<
   ]);
   const client = await connectRunning(context);
   if (client !== undefined) {
-    // Its config may be another one than that which this command has found.
+    // Its config may be another one than what this command has found.
     const { workspace } = workspaceOf.parse(await client.get("/api/status"));
     return await whileHeld(client, { home, workspace }, action);
   }

@@ -3,7 +3,7 @@ import { CommandError, exitCodes } from "../exit.js";
 import { existingConfig } from "../gateway/first-config.js";
 import { print } from "../text/output.js";
 
-/** What `mcp add` is told beside a name and a command. */
+/** What `mcp add` is told besides a name and a command. */
 export interface NewServer {
   readonly url?: string;
   readonly type?: "http" | "sse";
@@ -62,7 +62,7 @@ async function configFile(): Promise<string> {
   return existingConfig(home) ?? join(home, "config.json");
 }
 
-/** Where a server of this name stands, if anywhere. */
+/** Where a server of this name is, if anywhere. */
 async function findServer(file: string, name: string): Promise<readonly string[] | undefined> {
   const { readRaw } = await import("../../config/edit.js");
   for (const key of serverKeys) if ((await readRaw(file, [...key, name])) !== undefined) return key;

@@ -5,7 +5,7 @@ import { CommandError } from "../exit.js";
 import { type ApiClient, segment } from "../gateway/api-client.js";
 import { connectRunning } from "../gateway/connect.js";
 
-/** Speaks MCP on stdin and stdout for the gateway that runs; each call finds it anew, so that it may come and go. */
+/** Speaks MCP on stdin and stdout for the gateway that runs; each call looks for it again, so that it may come and go. */
 export async function serve(version: string): Promise<void> {
   const context = await openContext();
   const { serveGateway } = await import("../../mcp/gateway-server.js");

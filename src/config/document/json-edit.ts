@@ -42,7 +42,7 @@ export function withValue(text: string, path: Path, value: unknown): string {
   return changed(text, tree, node, path, value);
 }
 
-/** As little as possible is written anew, because comments stand beside what stays. */
+/** As little as possible is written again, because comments are beside what stays. */
 function changed(text: string, tree: JsonTree, node: JsonNode, path: Path, value: unknown): string {
   if (isSame(node.value, value)) return text;
   if (node.kind === "object" && isObject(value)) {
@@ -90,14 +90,14 @@ function inserted(text: string, tree: JsonTree, node: JsonNode, key: string | nu
 function intoEmpty(text: string, node: JsonNode, layout: Layout, member: (indent: string) => string): string {
   const outer = indentAt(text, node.start);
   const inner = outer + layout.unit;
-  // Comments may stand there.
+  // Comments may be there.
   const inside = text.slice(node.start + 1, node.end - 1).trimEnd();
   const close = text.slice(node.end - 1, node.end);
   const open = text.slice(0, node.start + 1);
   return open + inside + layout.eol + inner + member(inner) + layout.eol + outer + close + text.slice(node.end);
 }
 
-/** Where a name stands twice, none of them may be left. */
+/** Where a name is twice, none of them may be left. */
 function withoutMembers(text: string, tree: JsonTree, node: JsonNode, key: string | number): string {
   const index = typeof key === "number" ? key : node.members.findLastIndex((member) => member.key === key);
   const member = node.members[index];
@@ -132,7 +132,7 @@ function keptComments(text: string, { comments }: JsonTree, { start, end }: Span
     .join("");
 }
 
-/** Behind the comments that stand beside a value, so that they stay with it. */
+/** Behind the comments that are beside a value, so that they stay with it. */
 function endOfLine(text: string, { comments }: JsonTree, from: number): number {
   let at = from;
   for (;;) {

@@ -1,6 +1,6 @@
 import { type Fault, findLineAndColumn } from "../faults/fault.js";
 
-/** A value of a text, and where it stands: `text.slice(start, end)`. */
+/** A value of a text, and where it is: `text.slice(start, end)`. */
 export interface JsonNode {
   readonly kind: "object" | "array" | "plain";
   readonly start: number;

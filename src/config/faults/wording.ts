@@ -28,7 +28,7 @@ export function expectation(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** What stands there, by kind: the value of a text may be a secret in the wrong place. */
+/** What is there, by kind: the value of a text may be a secret in the wrong place. */
 export function describe(value: unknown, key: string): string {
   if (value === undefined) return "nothing";
   if (value instanceof UndefinedVariable) {

@@ -12,7 +12,7 @@ const maxDepth = 20;
  * What has to change in a file that is shown as `shown` so that it says what was sent. What was not sent stays, and so does
  * what came back as it was shown: secrets, defaults and keys that nobody knows. `null` takes a key away.
  *
- * @throws {RequestError} 400 for a secret that stands nowhere, and for keys that no config has
+ * @throws {RequestError} 400 for a secret that is nowhere, and for keys that no config has
  */
 export function editsFor(shown: JsonObject, stored: JsonObject, sent: JsonObject): readonly ConfigEdit[] {
   const edits: ConfigEdit[] = [];

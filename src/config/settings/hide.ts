@@ -1,7 +1,7 @@
 import { isSecretKey } from "../faults/wording.js";
 import { isObject } from "../substitute.js";
 
-/** Stands in the place of a secret. Whoever sends it back leaves the secret as it is. */
+/** Used instead of a secret. Anyone who sends it back leaves the secret as it is. */
 export const hidden = "********";
 
 /** Values of addresses and of arguments that are named like a secret: `?api_key=…`, `--token=…`. */
@@ -10,7 +10,7 @@ const password = /(:\/\/[^/\s:@]*:)[^/\s@]+(?=@)/g;
 const nextIsSecret = /^--?[\w-]*(?:key|token|secret|password)$/i;
 const variable = /^\s*(?:\$\{\w+\})?\s*$/;
 
-/** A copy in which no secret stands; `${NAME}` stays. @param secrets values that are secret wherever they stand */
+/** A copy without secrets; `${NAME}` stays. @param secrets values that are secret wherever they occur */
 export function withoutSecrets(value: unknown, secrets: readonly string[]): unknown {
   const ordered = [...secrets].sort((a, b) => b.length - a.length);
   const hideText = (text: string): string => {

@@ -106,7 +106,7 @@ async function addedProblems(raw: JsonObject, edit: ConfigEdit, around: Around):
   return after.problems.filter((problem) => !before.problems.includes(problem));
 }
 
-/** As people write it: below conversions, which take more than they should, stands what is meant. */
+/** As people write it: below conversions, which take more than they should, is what is meant. */
 const asWritten: z.core.ToJSONSchemaParams = {
   io: "input",
   unrepresentable: "any",

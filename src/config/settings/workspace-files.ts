@@ -17,7 +17,7 @@ const names = [
 ] as const;
 const maxBytes = 512 * 1024;
 
-/** Reads and writes what its owner tells the assistant about itself. A link in the place of a file is never followed. */
+/** Reads and writes what its owner tells the assistant about itself. A link instead of a file is never followed. */
 export class WorkspaceFiles {
   readonly #workspace: string;
 

@@ -13,7 +13,7 @@ export const secretsCheck: Check = {
     if (inFile > 0)
       found.push({
         level: "warn",
-        found: `${path} holds ${inFile === 1 ? "a secret" : `${inFile} secrets`}, which are shown to whoever sees the file`,
+        found: `${path} holds ${inFile === 1 ? "a secret" : `${inFile} secrets`}, which are shown to everyone who sees the file`,
         todo: `Write them as \${NAME}, and their values into ${home}/secrets.json`,
       });
     for (const [name, settings] of Object.entries(config.providers)) {

@@ -43,7 +43,7 @@ export const toolsCheck: Check = {
     if (trusted.length > 0)
       found.push({
         level: "warn",
-        found: `What these MCP servers say of their own tools is believed: ${trusted.join(", ")}`,
+        found: `What these MCP servers say about their own tools is believed: ${trusted.join(", ")}`,
         todo: "Set trusted only for servers of your own",
       });
     if (extensions.length > 0)

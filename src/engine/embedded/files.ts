@@ -26,7 +26,7 @@ export function frozenCopy(value: unknown): unknown {
   const copy: Record<string, unknown> = {};
   // Without entries(), which would make an array for each pair of each event.
   for (const key of Object.keys(value)) {
-    // A plain object: what is no own key of it has been ruled out above.
+    // A plain object: what is not its own key has been ruled out above.
     const inner = (value as Record<string, unknown>)[key];
     if (!isOmitted(inner)) copy[key] = frozenCopy(inner);
   }

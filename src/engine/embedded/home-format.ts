@@ -34,7 +34,7 @@ export function claimHomeFormat(home: string): void {
   fs.renameSync(unfinished, path);
 }
 
-/** Undefined where there is none, or nothing that can be read: it is written anew. */
+/** Undefined where there is none, or nothing that can be read: it is written again. */
 function readFormat(home: string): number | undefined {
   const path = join(home, homeFormatName);
   const number = numberIn(path);

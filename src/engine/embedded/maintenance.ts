@@ -71,7 +71,7 @@ export class Maintenance {
       this.#serially(async () => {
         if (this.#mustForget) await this.#rotate();
       }).catch((error: unknown) => {
-        this.#options.log.error("the journal could not be written anew; it still holds what was deleted", { error });
+        this.#options.log.error("the journal could not be written again; it still holds what was deleted", { error });
       });
     }, this.#options.forgetMs);
   }

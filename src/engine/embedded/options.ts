@@ -2,7 +2,7 @@ import type { GatewayEvent } from "../../events/event.js";
 import type { Logger } from "../../log.js";
 import type { QueueName } from "../engine.js";
 
-/** `queue` stands where one piece of work is at the boundary. */
+/** `queue` is there where one piece of work is at the boundary. */
 export type OnBoundary = (name: string, queue?: QueueName) => void;
 
 /** Where the session logs are, and what is known of them. */
@@ -24,7 +24,7 @@ export interface LogOptions {
 export interface LockOptions {
   /** Throws when the lock is lost. Asked before and after each write; then `onFatal` is called. */
   readonly assertHeld?: () => void;
-  /** Another process may have a write under way: it shall not meet the journal that this one goes on with. */
+  /** Another process may have a write under way: it must not meet the journal that this one goes on with. */
   readonly isTakenOver?: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface JournalOptions {
   readonly segmentBytes?: number;
   /** With at least so many new ids of accepted work a new segment leaves them to a file of their own. Default 4096. */
   readonly sealAtLeast?: number;
-  /** The journal is written anew this long after a deletion. Default 1000. */
+  /** The journal is written again this long after a deletion. Default 1000. */
   readonly forgetMs?: number;
 }
 

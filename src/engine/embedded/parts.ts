@@ -59,7 +59,7 @@ export function createParts(options: EmbeddedEngineOptions, loaded: LoadedJourna
   const { acceptsWaiting = 100, waitMs = 10_000, pendingPerKey = defaultLaneLimits.pendingPerKey } = limits;
   const lanes = new Lanes({ writer, journal, records, now, boundary, log });
   const leases = new Leases(records, async (operations) => {
-    // Also on a full disk: whoever writes to the gateway then is told so.
+    // Also on a full disk: anyone who writes to the gateway then is told so.
     writer.write(operations, true);
     await journal.sync();
   });

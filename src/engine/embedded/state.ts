@@ -7,7 +7,7 @@ import { SeenIds } from "./seen/seen-ids.js";
 /** Makes one change durable. */
 export type Store = (operations: readonly Operation[], isReceipt?: boolean) => Promise<void>;
 
-/** Everything that a checkpoint holds. Changed only by applying what stands in the journal. */
+/** Everything that a checkpoint holds. Changed only by applying what is in the journal. */
 export class LiveRecords {
   readonly work = new WorkTable();
   readonly sessions = new SessionTable();

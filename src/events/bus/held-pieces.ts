@@ -17,7 +17,7 @@ interface Held {
 
 /**
  * The pieces of answers for which nobody waits. Such a piece becomes no event: it is joined with those after it, and told
- * as one piece before anything else of its session's stream is told, and before somebody begins to listen. So whoever
+ * as one piece before anything else of its session's stream is told, and before somebody begins to listen. So anyone who
  * comes in the middle of an answer finds all of it, and nothing comes twice or in another order.
  */
 export class HeldPieces {

@@ -43,7 +43,7 @@ export interface EventProducer {
 
 /**
  * The whole process's events, and the commands that clients send. Only the composition root holds the bus; parts get the
- * view that they need: whoever listens cannot emit, and whoever emits cannot listen.
+ * view that they need: anyone who listens cannot emit, and anyone who emits cannot listen.
  */
 export interface SystemBus<C> extends CommandAsker<C>, CommandTaker<C> {
   /** An object that can only listen. */

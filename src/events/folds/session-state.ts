@@ -1,7 +1,7 @@
 import type { StoredEvent } from "../event.js";
 
 /**
- * Where a conversation stands: `created → active ⇄ idle → completed`, `active → aborted`; a failed turn leaves `error`,
+ * The state of a conversation: `created → active ⇄ idle → completed`, `active → aborted`; a failed turn leaves `error`,
  * which the next message leaves. A deleted session has no state: it is not there.
  */
 export const sessionStates = ["created", "active", "idle", "error", "completed", "aborted"] as const;

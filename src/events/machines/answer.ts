@@ -31,7 +31,7 @@ export function answerCost(
   return answer.costUsd ?? (price === undefined ? undefined : costOf(answer.usage, price));
 }
 
-/** A call from the model's own bytes. Bytes that are no JSON object are kept beside an empty input; none mean `{}`. */
+/** A call from the model's own bytes. Bytes that are not a JSON object are kept beside an empty input; none mean `{}`. */
 export function toToolUse(id: string, name: string, json: string): ToolUsePart {
   if (json.trim() === "") return { type: "tool_use", id, name, input: {} };
   const input = parseObject(json);

@@ -7,8 +7,8 @@ export type AnswerChunk =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }
   /**
-   * All text so far, which is given again, was thinking: the server told it as text. The text begins anew. The loop begins
-   * the message anew for it: the machines ignore it.
+   * All text so far, which is given again, was thinking: the server told it as text. The text begins again. The loop begins
+   * the message again for it: the machines ignore it.
    */
   | { readonly kind: "was_thinking"; readonly text: string }
   /** Closes the thinking so far with the provider's proof of it. */
@@ -54,7 +54,7 @@ export interface TokenPrice extends Rates {
 export type TurnEnd =
   | {
       readonly end: "complete";
-      /** Id of the final `assistant_message`, or of the notice that stands in its place. */
+      /** Id of the final `assistant_message`, or of the notice that is in its place. */
       readonly messageId: string;
       readonly stopReason: Payload<"turn_execution_complete">["stop_reason"];
       /** What people read below the answer, and no model. */
@@ -68,7 +68,7 @@ export type TurnEnd =
       readonly end: "cancelled";
       readonly reason: Payload<"turn_execution_cancelled">["reason"];
       readonly mode: string;
-      /** Id of the partial `assistant_message` that `interrupted` brought forth, if it did. */
+      /** Id of the partial `assistant_message` that `interrupted` produced, if it did. */
       readonly partialMessageId?: string | undefined;
     };
 
@@ -136,7 +136,7 @@ export type MachineInput =
     }
   | { readonly kind: "human_asked"; readonly requestId: string }
   | { readonly kind: "human_answered"; readonly requestId: string }
-  /** An answer of an earlier attempt that stands in the log and is not asked for again. */
+  /** An answer of an earlier attempt that is in the log and is not asked for again. */
   | { readonly kind: "answer_stored"; readonly message: Payload<"assistant_message"> }
   | { readonly kind: "limit_reached" }
   | {
@@ -155,7 +155,7 @@ export interface OutputOf<T extends EventType> {
   readonly delta_index?: number;
 }
 
-/** What machines bring forth; distributive, so that switching on `type` narrows `payload`. */
+/** What machines produce; distributive, so that switching on `type` narrows `payload`. */
 export type MachineOutput = { [T in EventType]: OutputOf<T> }[EventType];
 
 /**

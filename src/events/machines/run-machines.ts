@@ -11,11 +11,11 @@ import { messageAssembler, toolResultsOf } from "./message.js";
 import { stateTracker, visibleState } from "./state.js";
 import { type TurnSummary, turnTracker } from "./turn.js";
 
-/** What one input brought forth. The stream outputs are published first, then the stored ones, each in this order. */
+/** What one input produced. The stream outputs are published first, then the stored ones, each in this order. */
 export interface MachineOutputs {
   /** Of the stream layer (and internal ones): publish, never store. */
   readonly stream: readonly MachineOutput[];
-  /** To be appended, or to stand in the turn's commit when they come from `turn_ended`. */
+  /** To be appended, or to be in the turn's commit when they come from `turn_ended`. */
   readonly stored: readonly MachineOutput[];
 }
 
@@ -34,7 +34,7 @@ export interface Machines {
 export interface MachinesOptions {
   readonly log: Logger;
   /**
-   * Run beside the three built-in ones. Give them names of their own. They may bring forth any event but those of the
+   * Run besides the three built-in ones. Give them names of their own. They may produce any event but those of the
    * stream, answers, changes of the agent's state and ends of turns; they cannot change the inputs.
    */
   readonly custom?: readonly Machine<unknown>[] | undefined;
@@ -74,9 +74,9 @@ function createRunner<S>(machine: Machine<S>): Runner<S> {
  *     for (const output of stream) delivery.publish(toDraft(output, context));
  *     await delivery.append(stored.map((output) => toDraft(output, context)), { durable: false });
  *
- * The machines bring forth the six stream events, `assistant_message`, `agent_state_changed` and the turn's terminal
+ * The machines produce the six stream events, `assistant_message`, `agent_state_changed` and the turn's terminal
  * event. The loop itself writes everything else (`turn_execution_start`, before it feeds `turn_started`;
- * `turn_iteration_start`, `user_message`, `tool_execution_*`, `human_input_*` …). What custom machines bring forth stands
+ * `turn_iteration_start`, `user_message`, `tool_execution_*`, `human_input_*` …). What custom machines produce is
  * before the change to idle and the terminal event, which stay a turn's last words.
  */
 export function createMachines({ log, custom = [] }: MachinesOptions): Machines {
@@ -125,7 +125,7 @@ export function createMachines({ log, custom = [] }: MachinesOptions): Machines 
   };
 }
 
-/** The same machine; what it may not bring forth, or what the catalogue does not know, is a fault of its own. */
+/** The same machine; what it may not produce, or what the catalogue does not know, is a fault of its own. */
 function checked(machine: Machine<unknown>): Machine<unknown> {
   return {
     ...machine,

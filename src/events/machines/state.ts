@@ -3,7 +3,7 @@ import type { ContentPart } from "../content.js";
 import type { AnswerChunk, Machine, MachineInput, MachineOutput, Step, TurnEnd } from "./input.js";
 
 export interface TrackedState {
-  /** Where the agent stands when no question to a person is open. */
+  /** Where the agent is when no question to a person is open. */
   readonly base: AgentState;
   /** Open questions. */
   readonly asking: readonly string[];

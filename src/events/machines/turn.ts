@@ -46,7 +46,7 @@ const blank: TurnSummary = {
   stopReason: undefined,
 };
 
-/** Sums a turn up and brings forth its one terminal event. */
+/** Sums up a turn and produces its one terminal event. */
 export const turnTracker: Machine<TrackedTurn> = {
   name: "turn",
   initial: { summary: blank, isRunning: false, stream: undefined },

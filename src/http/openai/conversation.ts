@@ -17,7 +17,7 @@ const listDepth = 2;
 const messageDepth = 3;
 
 /**
- * Reads the body of a chat completion piece by piece and keeps what counts of it: everything beside `messages`, and of
+ * Reads the body of a chat completion piece by piece and keeps what counts of it: everything besides `messages`, and of
  * those what users have said since anybody else spoke. The history before, with all its pictures, is never held. Nothing
  * here is recursive, and what is kept is parsed and checked like any other body.
  */
@@ -83,7 +83,7 @@ export class ConversationReader {
     this.#keep(chunk.subarray(from));
   }
 
-  /** The text of the body beside its messages, which are null there, and that of the messages that count. */
+  /** The text of the body besides its messages, which are null there, and that of the messages that count. */
   end(): { readonly rest: string; readonly messages: string | undefined } {
     if (!this.#hasMessages) return { rest: decode(this.#rest.whole()), messages: undefined };
     if (this.#saidBytes > this.#maxBytes) throw tooLarge(this.#maxBytes);

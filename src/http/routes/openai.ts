@@ -131,7 +131,7 @@ interface Ending {
 
 /**
  * Hands the message in, and its answer on as it grows. A question to the person ends the answer: what they say next is
- * taken as theirs to it. Whoever goes away before the end has stopped the turn, as with OpenAI, unless the request can be
+ * taken as theirs to it. Anyone who goes away before the end has stopped the turn, as with OpenAI, unless the request can be
  * repeated for its answer.
  */
 async function follow(

@@ -5,9 +5,9 @@ export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** `/api/sessions/:key/events`: a `:name` takes one segment. */
   readonly path: string;
-  /** The token may stand in the query: for browsers' EventSource. */
+  /** The token may be in the query: for browsers' EventSource. */
   readonly tokenInQuery?: boolean;
-  /** The body is no JSON, and may take `uploadTimeoutMs`. */
+  /** The body is not JSON, and may take `uploadTimeoutMs`. */
   readonly takesFile?: boolean;
   readonly handle: (exchange: Exchange) => Promise<void> | void;
 }

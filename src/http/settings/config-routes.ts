@@ -4,7 +4,7 @@ import { bodyOf, type Exchange, sendJson } from "../exchange.js";
 import type { Route } from "../routes/routes.js";
 import { settingsOf } from "./settings-of.js";
 
-/** What an answer has beside the config: nothing of it is a setting, so that an answer can be sent back as it came. */
+/** What an answer has besides the config: nothing of it is a setting, so that an answer can be sent back as it came. */
 const beside = ["restart", "problems", "backup"];
 const body = z
   .record(z.string(), z.unknown())

@@ -16,7 +16,7 @@ const fields = z.object({
 });
 const added = fields.extend({ name: z.string().trim().min(1).max(100) });
 
-/** MCP servers of the config, at the paths of the Go maxclaw. What changes counts from the next start on. */
+/** MCP servers of the config, at the paths of the Go maxclaw. A change takes effect at the next start. */
 export const mcpConfigRoutes: readonly Route[] = [
   {
     method: "POST",

@@ -6,7 +6,7 @@ import { ask, followed, fromSnake, toSnake } from "../ask.js";
 import { toStatusWire } from "../status-wire.js";
 import type { ClientFrame } from "./frames.js";
 
-/** What a command may do beside calling the gateway. */
+/** What a command may do besides calling the gateway. */
 export interface CommandContext {
   readonly api: GatewayApi;
   /**

@@ -124,7 +124,7 @@ function plainValue(given: unknown): Value | undefined {
   return z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]).safeParse(given).data;
 }
 
-/** Why a value does not fit, as a sentence for whoever gave it. */
+/** Why a value does not fit, as a sentence for the person who gave it. */
 export function problemOf(field: Field, value: Value): string | undefined {
   switch (field.kind) {
     case "text":

@@ -1,6 +1,6 @@
 import type { Field } from "./form.js";
 
-/** What a form must not ask for: it would stand in the conversation, and with whoever reads along. */
+/** What a form must not ask for: it would be in the conversation, and with everyone who reads along. */
 const secret =
   /pass[\s_-]?(word|phrase|wd|code)|\bpwd\b|secret|credential|private[\s_-]?key|api[\s_-]?key|access[\s_-]?key|\btoken\b|_token|\bpin\b|\botp\b|one[\s-]time code|\bcv[cv]\b|card[\s_-]?number|\biban\b|\bssn\b|kennwort|passwort|密码|密碼|口令/i;
 

@@ -9,7 +9,7 @@ export interface Challenge {
   readonly resourceMetadataUrl?: URL | undefined;
 }
 
-/** What an answer says of a login, if it asks for one. */
+/** What an answer says about a login, if it asks for one. */
 export function challengeIn(response: Response): Challenge | undefined {
   const { status } = response;
   if (status !== 401 && status !== 403) return undefined;
@@ -18,7 +18,7 @@ export function challengeIn(response: Response): Challenge | undefined {
   return { kind: status === 401 ? "login" : "more", scope, resourceMetadataUrl };
 }
 
-/** A fetch that tells of each answer that asks for a login, before it gives it. */
+/** A fetch that tells about each answer that asks for a login, before it gives it. */
 export function challengedFetch(inner: FetchLike, onChallenge: (challenge: Challenge) => void): FetchLike {
   return async (url, init) => {
     const response = await inner(url, init);
@@ -29,8 +29,8 @@ export function challengedFetch(inner: FetchLike, onChallenge: (challenge: Chall
 }
 
 /**
- * What a call wants of a person, in the place of an answer that asks for a login. `hasLogin`: somebody is logged in, so
- * that an answer which knows nobody is for whoever renews the login.
+ * What a call wants of a person, instead of an answer that asks for a login. `hasLogin`: somebody is logged in, so
+ * that an answer which knows nobody is for what renews the login.
  *
  * @throws {MoreLoginNeeded} (the fetch)
  */

@@ -36,7 +36,7 @@ const maxLogins = 3;
 
 /**
  * Logs a person in at a server: authorization code with PKCE, the browser coming back to this machine's loopback, and once
- * more with a larger scope where listing the tools needs one. False when the server asks for no login and tells of none.
+ * more with a larger scope where listing the tools needs one. False when the server asks for no login and tells about none.
  * The tokens are in the store when it resolves.
  *
  * @throws {ConfigError} with a sentence for the person
@@ -95,7 +95,7 @@ class Login {
         if (isMore) await this.#keepIfFirst();
         throw error;
       }
-      // What fails here for another reason was no fault of the login.
+      // What fails here for another reason was not a fault of the login.
       challenge = await this.#meet((await this.#fresh.read(this.#server))?.tokens?.access_token).catch(() => undefined);
     }
     await this.#keep();

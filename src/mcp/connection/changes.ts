@@ -15,7 +15,7 @@ interface FollowOptions {
 }
 
 /**
- * Listens for changed tools where the server says so only to whoever asks to hear it (2026-07-28). A stream that is cut
+ * Listens for changed tools where the server says so only to a client that asks to hear it (2026-07-28). A stream that is cut
  * is asked for again, with growing pauses; what was changed meanwhile may have been missed. A server that does not give
  * it any more is gone; one that refuses it from the beginning is used without. Never rejects.
  */

@@ -12,7 +12,7 @@ interface Phase {
 
 /**
  * What a person can make something of. `reason`: the process' own end, which says more than the client's "connection
- * closed". `lost`: what went wrong beside the request.
+ * closed". `lost`: what went wrong besides the request.
  */
 export function explain(
   error: unknown,

@@ -5,7 +5,7 @@ const maxToolChars = 64_000;
 const mark = "maxclaw/too-large";
 
 /**
- * A message, in which tools that are too large or too deep stand as their names alone: the client could not read a deep
+ * A message, in which tools that are too large or too deep are only names: the client could not read a deep
  * one, and would give up the whole list for it.
  */
 export function withoutLargeTools(message: JSONRPCMessage): JSONRPCMessage {

@@ -25,7 +25,7 @@ export function negotiationOf(agreement: Agreement, { initialiseMs }: McpLimits)
 }
 
 /**
- * What to begin a second connection with, after a first one has failed; undefined where that is no question of the
+ * What to begin a second connection with, after a first one has failed; undefined where that is not a question of the
  * revision. Some older servers end, fail, fall silent or want a login when they are asked before they are initialised; a
  * newer one that starts slowly refuses the older beginning, which it was given because it had been silent.
  */
@@ -46,7 +46,7 @@ export function nextAgreement(first: Agreement, error: unknown, endedItself: boo
   return endedItself || wantsLogin || (isOfProbe && !isAway) ? "older" : undefined;
 }
 
-/** An error and what it came of. */
+/** An error and its cause. */
 export function causesOf(error: unknown): readonly Error[] {
   const found: Error[] = [];
   for (let one = error; one instanceof Error && found.length < 10; one = one.cause) found.push(one);

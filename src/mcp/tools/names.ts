@@ -31,7 +31,7 @@ function slug(text: string): string {
   return text.toLowerCase().replace(/[^a-z0-9]+/g, "_");
 }
 
-/** `get-sum` may stand as `get_sum`; other characters would be lost. */
+/** `get-sum` may become `get_sum`; other characters would be lost. */
 function isFaithful({ server, tool }: NamedTool): boolean {
   return /^[A-Za-z0-9_.-]+$/.test(server) && /^[A-Za-z0-9_./-]+$/.test(tool);
 }

@@ -63,7 +63,9 @@ function calledTool(server: McpServer, info: ToolInfo, name: string, log: Logger
   return defineTool({
     name,
     description: cutText(description.replace(/\s+/g, " ").trim(), maxDescription),
-    input: inputOf(inputSchema, () => log.warn(`The input schema of ${name} is none: its server checks alone`)),
+    input: inputOf(inputSchema, () =>
+      log.warn(`The input schema of ${name} is not valid: only its server checks the input`),
+    ),
     inputSchema: shown(inputSchema),
     effect: effectOf(server, { reads: annotations?.readOnlyHint, repeats: annotations?.idempotentHint }),
     risk: "call",

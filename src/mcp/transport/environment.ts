@@ -22,7 +22,7 @@ const harmless = [
 ];
 
 export interface EnvironmentOptions {
-  /** What the server's section names. It counts as it stands. */
+  /** What the server's section names. It counts as it is. */
   readonly named: Readonly<Record<string, string>>;
   /** Others may write there: programs are never looked up in them. */
   readonly closed: readonly string[];

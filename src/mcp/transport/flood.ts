@@ -4,7 +4,7 @@ import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 export interface FloodGuard {
   /** A request that the server may answer, once. */
   asked(message: JSONRPCMessage): void;
-  /** True while it is no more than somebody could want to hear; undefined is what is no message at all. */
+  /** True while it is no more than somebody could want to hear; undefined is what is not a message at all. */
   isExpected(message: JSONRPCMessage | undefined): boolean;
 }
 

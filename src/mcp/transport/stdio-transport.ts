@@ -11,7 +11,7 @@ import { createLineReader } from "./lines.js";
 import { StderrTail } from "./stderr-tail.js";
 
 /**
- * Stands between the gateway and a server: the server takes the shell's place, and a watcher beside it ends the whole
+ * Is between the gateway and a server: the server takes the shell's place, and a watcher beside it ends the whole
  * process group when the gateway's end of descriptor 3 is closed, which the system does even after `kill -9`. The server
  * has a second to put its things in order.
  */
@@ -36,7 +36,7 @@ export interface StdioServer {
 }
 
 /**
- * An MCP server as a child process, in a group of its own: newline-delimited JSON both ways. Lines that are no JSON-RPC
+ * An MCP server as a child process, in a group of its own: newline-delimited JSON both ways. Lines that are not JSON-RPC
  * are skipped. A line over the limit, or a flood of what nobody asked for, ends the server.
  */
 export class StdioTransport implements Transport {

@@ -20,7 +20,7 @@ export interface TransportOptions {
   readonly folder: string;
   /** Others may write there: no program is looked up in them. */
   readonly closed: readonly string[];
-  /** Takes secrets out of what a server says of itself. */
+  /** Takes secrets out of what a server says about itself. */
   readonly mask: (text: string) => string;
   readonly auth?: OAuthClientProvider | undefined;
   /** A call needs a login, or one with a larger scope. */

@@ -12,7 +12,7 @@ export interface Transcript {
   readonly id: string;
   /** OpenClaw's key of its chat; undefined for one that the chat has left behind. */
   readonly key: string | undefined;
-  /** What is known of that chat. */
+  /** What is known about that chat. */
   readonly entry: unknown;
   readonly rows: readonly JsonObject[];
   /** Lines that cannot be read, from 1. */

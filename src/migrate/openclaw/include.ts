@@ -8,7 +8,7 @@ const deepest = 10;
 
 /**
  * A config with the files in it that it names under `$include`, at whatever place, as OpenClaw reads them: objects are
- * merged, lists are joined, and what stands beside `$include` goes before. Files outside its folder are told, not read.
+ * merged, lists are joined, and what is beside `$include` goes before. Files outside its folder are told, not read.
  */
 export async function readWithIncludes(path: string, folder: string, problems: Problem[]): Promise<JsonObject> {
   const root = await realpath(folder);

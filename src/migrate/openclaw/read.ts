@@ -85,7 +85,7 @@ async function readSessions(folder: string, problems: Problem[]): Promise<readon
     const ours = key === undefined ? pageKey("openclaw", id) : chatOf(key, entry);
     const session = toSession(ours, from, { entries, damaged });
     if (session !== undefined) return [session];
-    problems.push({ what: from, why: "nobody says anything in it that can be read" });
+    problems.push({ what: from, why: "no message in it can be read" });
     return [];
   });
 }

@@ -133,7 +133,7 @@ function toProvider(name: string, section: JsonObject, problems: Problem[]): Jso
   };
 }
 
-/** Keys stand apart from the config, in a file or in a database. */
+/** Keys are kept apart from the config, in a file or in a database. */
 function addKeys(path: string, profiles: JsonObject, providers: Record<string, JsonObject>, problems: Problem[]): void {
   for (const [name, profile] of Object.entries(profiles)) {
     const provider = textAt(profile, "provider");
@@ -148,7 +148,7 @@ function addKeys(path: string, profiles: JsonObject, providers: Record<string, J
   }
 }
 
-/** A secret, or the variable that it stands in: `{source: "env", id}`. */
+/** A secret, or the variable that it is in: `{source: "env", id}`. */
 function toSecret(what: string, value: unknown, problems: Problem[]): string | undefined {
   if (typeof value === "string") return value === "" ? undefined : value;
   if (!isObject(value)) return undefined;

@@ -20,7 +20,7 @@ export async function askDatabase<T>(path: string, work: (ask: Ask) => Promise<T
   try {
     const copy = join(folder, basename(path));
     await copyFile(path, copy);
-    // What was written last may stand there only.
+    // What was written last may be there only.
     await copyFile(`${path}-wal`, `${copy}-wal`).catch(ifMissing);
     using database = open(copy);
     return await work(async (sql) => (await database.all(sql)).filter(isObject));

@@ -42,7 +42,7 @@ export function allowedCommand(pattern: string): AllowedCommand {
   };
 }
 
-/** A word that is left open from its beginning is no option: those are named, or come under the last `*`. */
+/** A word that is left open from its beginning is not an option: those are named, or come under the last `*`. */
 function matchesWord(glob: Glob, word: string): boolean {
   const [first] = glob;
   return !((first === anyText || first === anyCharacter) && word.startsWith("-")) && matchesGlob(glob, word);

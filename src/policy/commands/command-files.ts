@@ -43,7 +43,7 @@ function namesIn(command: string): readonly string[] | undefined {
   return names.size > mostWords ? undefined : [...names];
 }
 
-/** Undefined for what is no file of the workspace. */
+/** Undefined for what is not a file of the workspace. */
 async function hashOf(file: string, roots: readonly string[]): Promise<string | "unknown" | undefined> {
   const isOurs = (target: string): boolean => roots.some((root) => isInside(root, target));
   try {

@@ -34,7 +34,7 @@ const links = /^-(?:[A-Za-z]*[RLHS]|-deref|-follow|follow)/;
 
 /**
  * The paths that a command's words name. `home`: what `~` and `HOME` are to it. Reads words, and so knows nothing of a
- * program that an earlier command has put in the place of another.
+ * program that an earlier command has put instead of another.
  */
 export function pathsOfCommand(
   command: string,

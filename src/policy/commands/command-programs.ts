@@ -1,6 +1,6 @@
 import { trimEndWhere } from "../../util/text/trim-where.js";
 
-/** Programs that run what their arguments say, or what stands in the folder: `*` behind them would stand for anything. */
+/** Programs that run what their arguments say, or what is in the folder: `*` behind them would stand for anything. */
 const runners: ReadonlySet<string> = new Set(
   `
   sh bash dash zsh ksh mksh fish csh tcsh busybox toybox pwsh rbash
@@ -74,7 +74,7 @@ export function runsAnything(program: string): boolean {
   return runners.has(plainName(program));
 }
 
-/** Whether it runs what stands in the folder that it starts in, without being told. */
+/** Whether it runs what is in the folder that it starts in, without being told. */
 export function followsFolder(program: string): boolean {
   return followers.has(plainName(program));
 }

@@ -36,7 +36,7 @@ export function reachOf(
       rest.some((word) => /^(?:-[A-Za-z]*[ceEpr]|--eval|--print)/.test(word))
     )
       return "that runs code that is written in the command itself, without a sandbox";
-    // The program itself is no file that is read, unless it is one of the workspace's neighbours.
+    // The program itself is not a file that is read, unless it is one of the workspace's neighbours.
     const named = [...rest, ...targets, ".", ...(program.startsWith("/") || !program.includes("/") ? [] : [program])];
     for (const word of named)
       for (const name of namesIn(word)) {

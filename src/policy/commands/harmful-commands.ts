@@ -29,7 +29,7 @@ const wrappers: ReadonlySet<string> = new Set(
     .trim()
     .split(/\s+/),
 );
-/** What they run stands behind one of these. */
+/** What they run is behind one of these. */
 const runOptions: Readonly<Record<string, readonly string[]>> = {
   find: ["-exec", "-execdir", "-ok", "-okdir"],
   fd: ["-x", "-X", "--exec", "--exec-batch"],

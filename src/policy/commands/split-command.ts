@@ -13,7 +13,7 @@ export interface SplitCommand {
 }
 
 interface Options {
-  /** Stands for `~`, `$HOME` and the like. */
+  /** Means `~`, `$HOME` and the like. */
   readonly userHome: string;
   readonly cwd: string;
 }
@@ -27,7 +27,7 @@ const openers: ReadonlySet<string> = new Set(
 
 /**
  * The programs of a command line, also those in substitutions. It takes more for a program than a shell does, never less
- * of what stands there in plain letters: for finding what a command should not do unasked, not for letting it do anything.
+ * of what is there in plain letters: for finding what a command should not do unasked, not for letting it do anything.
  */
 export function splitCommand(command: string, options: Options, depth = 0): SplitCommand {
   const reader = new CommandReader(command.slice(0, longest), options, depth);
@@ -96,7 +96,7 @@ class CommandReader {
   }
 
   #redirect(sign: string): void {
-    // A number or `&` in front says of which channel.
+    // A number or `&` in front says for which channel.
     if (this.#word !== undefined && !/^\d+$/.test(this.#word)) this.#endWord();
     this.#word = undefined;
     const run = /^(?:<<<?-?|<>|<\(|>\(|>>|>\||[<>]&?)/.exec(this.#text.slice(this.#at, this.#at + 4))?.[0] ?? sign;
@@ -131,7 +131,7 @@ class CommandReader {
     this.isClear = false;
   }
 
-  /** What stands in substitutions is a command of its own; of variables only the folders are known. */
+  /** What is in substitutions is a command of its own; of variables only the folders are known. */
   #expansion(sign: string): void {
     const rest = this.#text.slice(this.#at);
     const folder = /^\$(?:(HOME|PWD)(?![A-Za-z0-9_])|\{(HOME|PWD)\})/.exec(rest);

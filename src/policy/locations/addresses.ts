@@ -34,7 +34,7 @@ const closedIPv4 = [
 const closedIPv6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"] as const;
 
 /**
- * Public addresses are open, all others closed: this machine, the networks that it stands in, the metadata services of
+ * Public addresses are open, all others closed: this machine, the networks that it is in, the metadata services of
  * clouds, and every way to write those as IPv6. `allow` opens some: `nas.local`, `*.lan`, `192.168.1.5`, `10.0.0.0/24`,
  * `[::1]`, each with `:port` or for every port.
  */
@@ -55,7 +55,7 @@ export function createAddressPolicy(allow: readonly string[]): AddressPolicy {
   };
 }
 
-/** True for what anybody on the internet can reach. Anything that is no address is not. */
+/** True for what anybody on the internet can reach. Anything that is not an address is not. */
 export function isPublic(address: string): boolean {
   if (isIPv4(address)) return !lists.ipv4.check(address, "ipv4");
   if (!isIPv6(address) || address.includes("%")) return false;

@@ -139,7 +139,7 @@ export function createZones(folders: GatewayFolders): Zones {
 
 /**
  * What some file systems take a name for: they tell neither AGENTS.md from agents.md nor one Unicode form of a letter from
- * another, pass over signs that are not seen, and drop dots and blanks at the end and what stands behind a colon.
+ * another, pass over signs that are not seen, and drop dots and blanks at the end and what is behind a colon.
  */
 function plainName(name: string): string {
   const letters = name

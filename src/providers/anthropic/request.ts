@@ -73,7 +73,7 @@ function toolFields(
 type AssistantMessage = Extract<ModelMessage, { role: "assistant" }>;
 type UserSide = readonly Exclude<ModelMessage, AssistantMessage>[];
 
-/** Tool results stand on the user's side here, in one message with the text that follows them. */
+/** Tool results are on the user's side here, in one message with the text that follows them. */
 function oneSidePerMessage(messages: readonly ModelMessage[]): readonly (AssistantMessage | UserSide)[] {
   const sides: (AssistantMessage | Exclude<ModelMessage, AssistantMessage>[])[] = [];
   for (const message of messages) {

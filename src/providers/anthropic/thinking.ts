@@ -3,7 +3,7 @@ import type { Adjustments } from "../adjustments.js";
 import type { ModelMessage, Thinking } from "../provider.js";
 import { toBudget, toLevel } from "../request/thinking.js";
 
-/** What a request says of thinking, and by how many tokens that lengthens the answer. */
+/** What a request says about thinking, and by how many tokens that lengthens the answer. */
 export interface ThinkingFields {
   readonly fields: Pick<MessageCreateParamsStreaming, "thinking" | "output_config">;
   readonly extraTokens: number;

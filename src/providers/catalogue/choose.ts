@@ -27,11 +27,11 @@ export interface ModelChooserOptions {
   };
   /** By label, by `provider/model`, or by model id; they go before the shipped ones. */
   readonly prices: Readonly<Record<string, TokenPrice>>;
-  /** Providers that are no part of the config. They go before configured ones of the same name. */
+  /** Providers that are not part of the config. They go before configured ones of the same name. */
   readonly own?: readonly Provider[] | undefined;
   /** Told when a provider's calls begin to get through, and when they do not any more. */
   readonly onConnection?: ((change: ProviderConnectionChange) => void) | undefined;
-  /** Stands between the calls and each provider. */
+  /** Is between the calls and each provider. */
   readonly circuits?: Circuits | undefined;
 }
 
@@ -159,7 +159,7 @@ function find(
     return { from: openrouter, model: label, entry: undefined, why: "it takes the models that no other provider has" };
 
   const only = belongsElsewhere(label, configured) ? undefined : onlyOne(usable);
-  // Before a slash stands a maker, or a provider that somebody forgot: one that is not known serves no model by chance.
+  // What is before a slash is a maker, or a provider that somebody forgot: one that is not known serves no model by chance.
   const isMaker =
     prefix === "" ||
     isRawName(label) ||
@@ -173,7 +173,7 @@ function isSameName(name: string | undefined, wanted: string): boolean {
   return name?.toLowerCase() === wanted.toLowerCase();
 }
 
-/** What stands before the first slash. */
+/** What is before the first slash. */
 function prefixOf(label: string): string {
   return label.slice(0, Math.max(0, label.indexOf("/")));
 }

@@ -1,6 +1,6 @@
 /** Models that people name without their provider, by the provider that makes them; as the Go maxclaw knew them. */
 const families: readonly (readonly [provider: string, name: RegExp])[] = [
-  // Tags with a colon are Ollama's way of naming; OpenRouter's stand behind a slash.
+  // Tags with a colon are Ollama's way of naming; OpenRouter's are behind a slash.
   ["ollama", /^[^/:]+:[^/:]+$/],
   ["openrouter", /openrouter/],
   ["deepseek", /deepseek/],
@@ -21,7 +21,7 @@ export function providersNamedBy(label: string): readonly string[] {
   return families.filter(([, sign]) => sign.test(name)).map(([provider]) => provider);
 }
 
-/** What stands before the slash in other programs, for our providers. None of them is a maker's name at OpenRouter. */
+/** What is before the slash in other programs, for our providers. None of them is a maker's name at OpenRouter. */
 const otherNames: Readonly<Record<string, string>> = {
   zai: "zhipu",
   zhipuai: "zhipu",

@@ -141,7 +141,7 @@ function standInModels(options: ModelsOptions): Models {
   return {
     async choose(label, signal) {
       const chosen = await standIn(signal);
-      // Whoever names a model wants no other.
+      // Anyone who names a model wants no other.
       return label === undefined || label === chosen.label ? chosen : createModelChooser(options).choose(label);
     },
     chain: async ({ thinking }, signal) =>

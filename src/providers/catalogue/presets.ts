@@ -34,7 +34,7 @@ export interface ProviderSettings {
   readonly apiBase?: string | undefined;
   /** Default: the preset's, else `openai`. */
   readonly apiFormat?: "openai" | "anthropic" | undefined;
-  /** Sent with each request, beside what the API itself wants. */
+  /** Sent with each request, besides what the API itself wants. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** In seconds. */
   readonly timeouts?:

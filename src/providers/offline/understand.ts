@@ -10,7 +10,7 @@ export type Wish =
   | { readonly kind: "write"; readonly path: string; readonly content: string }
   | { readonly kind: "unknown" };
 
-/** A message as the agent sends it: what stands around the person's words, and the words. */
+/** A message as the agent sends it: what is around the person's words, and the words. */
 export interface Heard {
   readonly words: string;
   /** The clock of the message, where it has one. */
@@ -113,7 +113,7 @@ function firstMatch(patterns: readonly string[], text: string): Groups | undefin
   return undefined;
 }
 
-/** "show progress" is no file; "show notes.txt" and "show the file progress" are. */
+/** "show progress" is not a file; "show notes.txt" and "show the file progress" are. */
 function isFile({ path = "", isFile: said }: Groups): boolean {
   return said !== undefined || /[./]/.test(path);
 }

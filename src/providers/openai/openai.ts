@@ -81,7 +81,7 @@ export async function openClient(
   });
 }
 
-/** People write the server's root or the whole path of the call; the SDK wants what stands before the call's own part. */
+/** People write the server's root or the whole path of the call; the SDK wants what is before the call's own part. */
 export function toChatBase(apiBase: string): string {
   const base = withoutSlashes(apiBase).replace(/\/(chat\/completions|audio\/transcriptions)$/, "");
   return /^https?:\/\/[^/]+$/.test(base) ? `${base}/v1` : base;

@@ -56,7 +56,7 @@ export class ChatReader implements AnswerReader {
   }
 
   close(isSaid: boolean): void {
-    // Without any reason a stream that just ends may have been cut; unless all is there that stands behind an answer.
+    // Without any reason a stream that just ends may have been cut; unless all is there that is behind an answer.
     if (isSaid || (this.#hasLastUsage && this.#hasSaid)) this.#finishReason ??= "stop";
   }
 
@@ -95,7 +95,7 @@ export class ChatReader implements AnswerReader {
   }
 }
 
-/** What OpenRouter says of the cost. Of others nobody knows in which money they count. */
+/** What OpenRouter says about the cost. Of others nobody knows in which money they count. */
 function costOf(provider: string, usage: WireUsage | undefined): { readonly costUsd?: number } {
   return provider === "openrouter" && typeof usage?.cost === "number" ? { costUsd: usage.cost } : {};
 }

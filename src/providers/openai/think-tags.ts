@@ -11,7 +11,7 @@ export interface ThinkingHabits {
 }
 
 /**
- * Tells thinking that stands in the text, between tags, from the text. Tags count at the beginning only: what comes
+ * Tells thinking that is in the text, between tags, from the text. Tags count at the beginning only: what comes
  * later, or within code, is text about tags. Where a template holds the opening tag only the closing one comes: then
  * what was told as text is told again as `was_thinking`, and held back from the next answer on.
  */
@@ -93,7 +93,7 @@ export class ThinkTags {
       return;
     }
     if (!isClosing && mayBecomeTag(shown)) return;
-    // Blanks that stand between the thinking and the text belong to neither.
+    // Blanks that are between the thinking and the text belong to neither.
     if (this.#wasThinking) this.#waiting = shown;
     this.#said = "";
     if (this.#wasThinking || this.#hasOwnField) this.#stage = "past";

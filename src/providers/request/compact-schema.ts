@@ -5,7 +5,7 @@ type Schema = Readonly<Record<string, unknown>>;
 /** Facts that no model needs: each costs tokens in every request, and some servers refuse them. */
 const needless = new Set(["$schema", "$id", "$comment", "title", "propertyNames"]);
 
-/** Tools are declared anew with each request, their schemas stay. */
+/** Tools are declared again with each request, their schemas stay. */
 const compacted = new WeakMap<Schema, Schema & { readonly type: "object" }>();
 
 /**

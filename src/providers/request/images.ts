@@ -14,7 +14,7 @@ export type LoadedImage =
 
 /**
  * Reads an image for a request. A file that is gone, too large or of another type never fails the request. The type is the
- * one that the file has, whatever was said of it: an API refuses each later request of a conversation for one that is none.
+ * one that the file has, whatever was said about it: an API refuses each later request of a conversation for one that is none.
  */
 export async function loadImage(part: ImagePart): Promise<LoadedImage> {
   const name = part.filename ?? "image";

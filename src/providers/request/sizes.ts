@@ -7,7 +7,7 @@ export const sizes = {
   lineBytes: 8 * 1024 * 1024,
   /** An answer that comes as one document. */
   documentBytes: 16 * 1024 * 1024,
-  /** A whole stream, with all that stands around the text. */
+  /** A whole stream, with all that is around the text. */
   streamBytes: 256 * 1024 * 1024,
   /** What an answer says, thinks and calls, in characters. */
   answerCharacters: 2 * 1024 * 1024,

@@ -7,7 +7,7 @@ import type { ModelMessage } from "../provider.js";
  * The same conversation in a form that every API accepts: it begins and ends on the user's side, user and assistant
  * alternate, nothing is blank, no text holds half a surrogate pair, and each tool call has an id of its own and exactly
  * one result directly after it.
- * Deterministic, and what stands further back does not depend on what comes later.
+ * Deterministic, and what is further back does not depend on what comes later.
  */
 export function toValidMessages(messages: readonly ModelMessage[], isGoodId: RegExp): readonly ModelMessage[] {
   const valid: ModelMessage[] = [];

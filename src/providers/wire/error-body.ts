@@ -40,7 +40,7 @@ export function readErrorBody(body: unknown): ErrorReport {
   const found: Found = { texts: [], codes: [], status: undefined };
   collect(body, found, 0);
   const [first = "", ...others] = found.texts.filter((text, at) => found.texts.indexOf(text) === at);
-  // "Provider returned error" needs what stands behind it.
+  // "Provider returned error" needs what is behind it.
   const more = others.filter((text) => !first.includes(text)).slice(0, 2);
   return {
     codes: found.codes.join(" ").toLowerCase(),

@@ -1,12 +1,12 @@
 import { sizes } from "../request/sizes.js";
 import { LineSplitter, TooLarge } from "./lines.js";
 
-/** What stands in the body of an answer. */
+/** What is in the body of an answer. */
 export type WireEvent =
   | { readonly kind: "event" /** Of its `event:` line. */; readonly name: string | undefined; readonly value: unknown }
   /** The whole answer as one document. */
   | { readonly kind: "document"; readonly value: unknown }
-  /** A web page in the place of an answer. */
+  /** A web page instead of an answer. */
   | { readonly kind: "page" }
   /** `[DONE]`: the server says that nothing comes any more. */
   | { readonly kind: "done" };

@@ -5,7 +5,7 @@ import { sleep } from "../../util/async/sleep.js";
 /** What the assistant answers when nobody has to hear anything. */
 export const nothingToSay = "HEARTBEAT_OK";
 
-/** What the assistant is told at each beat; the list itself stands in the system prompt. */
+/** What the assistant is told at each beat; the list itself is in the system prompt. */
 export const heartbeatPrompt = `[Heartbeat] Look through the Heartbeat section and do what is due now. Your answer goes to the person's chat, whose conversation you do not see here: say what they need to know, in full. If there is nothing new for them, answer only ${nothingToSay}.`;
 
 export interface HeartbeatPorts {
@@ -91,7 +91,7 @@ function isIdle(text: string): boolean {
   return text === "" || /^#{1,6}(?:\s|$)/.test(text);
 }
 
-/** A text without what a template says word for word: what a new workspace's file says of itself is nothing to do. */
+/** A text without what a template says word for word: what a new workspace's file says about itself is nothing to do. */
 export function withoutLinesOf(template = "", text: string | undefined): string | undefined {
   const own = new Set(template.split("\n").map((line) => line.trim()));
   return text

@@ -1,4 +1,4 @@
-/** The name under which the heartbeat is counted, beside the ids of jobs. */
+/** The name under which the heartbeat is counted, besides the ids of jobs. */
 export const heartbeatJob = "heartbeat";
 
 /** Ids of the messages of heartbeats begin so. */

@@ -48,7 +48,7 @@ export async function readDocument(path: string): Promise<DocumentReading> {
   };
 }
 
-/** It stands last in what is written below. */
+/** It comes last in what is written below. */
 const lastNumber = /"lastSequence": (\d+)\s*\}\s*\}\s*$/;
 const endBytes = 100;
 

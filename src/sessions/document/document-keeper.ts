@@ -40,7 +40,7 @@ interface Trouble {
   readonly failures: number;
 }
 
-/** What is to be written: the session as it is when its turn comes. Undefined: it is gone, and so shall its document be. */
+/** What is to be written: the session as it is when its turn comes. Undefined: it is gone, and its document must go too. */
 type Take = () => StoredSession | undefined | Promise<StoredSession | undefined>;
 
 /**
@@ -117,7 +117,7 @@ export class DocumentKeeper implements AsyncDisposable {
       this.#behind.size === 0
         ? "the list of sessions may lack some until it is back"
         : `documents that wait to be written: ${named}${more > 0 ? ` and ${more} more` : ""}`;
-    return `The session storage (${this.#ports.repository.name}) fails since ${since}: ${why}. Nothing is lost and chats go on; ${waiting}.`;
+    return `The session storage (${this.#ports.repository.name}) has failed since ${since}: ${why}. Nothing is lost and chats go on; ${waiting}.`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

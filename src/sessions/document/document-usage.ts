@@ -50,7 +50,7 @@ export class DocumentUsage {
     if (isModels) this.#addToTurn(usage, costUsd);
   }
 
-  /** What a model was asked beside the turn's own answers. */
+  /** What a model was asked besides the turn's own answers. */
   addUse(event: StoredEvent): void {
     const use = modelUseOf(event);
     if (use === undefined) return;

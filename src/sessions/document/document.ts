@@ -215,7 +215,7 @@ export class DocumentFold {
   }
 
   /**
-   * Whether this text stands in one message of that role which is free of what others wrote, also from before a fresh
+   * Whether this text is in one message of that role which is free of what others wrote, also from before a fresh
    * start. Letters and digits are compared alone: platforms show a text without its formatting, or a part of it.
    */
   holdsOwn(role: "user" | "assistant", text: string): boolean {

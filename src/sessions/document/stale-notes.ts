@@ -23,7 +23,7 @@ export function openStaleNotes(path: string, log: Logger): StaleNotes {
       try {
         fs.appendFileSync(path, `${JSON.stringify(key)}\n`, { mode: 0o600 });
       } catch (error) {
-        // Only a crash would miss it, and the journal tells of most.
+        // Only a crash would miss it, and the journal tells about most.
         log.debug(`${path} could not be written: ${messageOf(error)}`);
       }
     },

@@ -38,7 +38,7 @@ export interface FoundFolds {
 }
 
 /**
- * What a long session's log has come to, beside what else is kept of the session, so that opening it does not read all of
+ * What a long session's log has come to, besides what else is kept of the session, so that opening it does not read all of
  * the log. The log stays the truth: a file that is damaged, of another program version or of another history counts for
  * nothing, and it goes with the session. Not synced: it can be made again at any time.
  */

@@ -60,11 +60,11 @@ export interface AssistantEntry {
 /** Nobody can say any more what of a restored message others wrote. */
 export const restoredOutside = "messages that were brought back after damage";
 
-/** What the model is told of a call that has no result: the process ended while it ran. */
+/** What the model is told about a call that has no result: the process ended while it ran. */
 export const interruptedResult =
   "interrupted: the gateway stopped while this call ran, so its outcome is unknown. Check before doing it again.";
 
-/** What a call brought, or what is known of one that was interrupted. */
+/** What a call brought, or what is known about one that was interrupted. */
 export function resultOf(entry: AssistantEntry, call: ToolUsePart): ToolResultPart {
   return (
     entry.results.get(call.id) ?? {
@@ -144,7 +144,7 @@ export function withoutImages({ images, ...result }: ToolResultPart): ToolResult
   return result;
 }
 
-/** What stands in the place of the messages that were summarised. */
+/** What is used instead of the messages that were summarised. */
 export function summaryText(summary: string): string {
   return `<summary>\nThe conversation before this, summarised because it had grown too long:\n${summary}\n</summary>`;
 }

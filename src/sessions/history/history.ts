@@ -193,7 +193,7 @@ export class History {
     return turns;
   }
 
-  /** True when this text stands in some message that the model still sees; searched from the newest. */
+  /** True when this text is in some message that the model still sees; searched from the newest. */
   mentions(text: string): boolean {
     return this.#entries.some(
       (entry) =>
@@ -214,7 +214,7 @@ export class History {
   /**
    * Where those parts that the model still sees came from that others wrote.
    *
-   * @param isOthers says of the writer of a message whether they count as others, for whom the turn is
+   * @param isOthers says for the writer of a message whether they count as others, for whom the turn is
    */
   outside(isOthers: (writer: Writer) => boolean = () => false): readonly string[] {
     return this.#entries.flatMap((entry) => {

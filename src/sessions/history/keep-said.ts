@@ -13,7 +13,7 @@ export interface SaidPorts {
 }
 
 /**
- * Keeps what the assistant says in a chat beside its turns in that chat's conversation. Where each thread is a
+ * Keeps what the assistant says in a chat besides its turns in that chat's conversation. Where each thread is a
  * conversation and this one has none yet, nothing is kept: the answer begins one of its own. The same `id` again changes
  * nothing.
  */

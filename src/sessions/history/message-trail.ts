@@ -26,7 +26,7 @@ export class MessageTrail {
     return this.#aborted;
   }
 
-  /** Messages that stand in the context because they had joined a turn that was given up; their own turn is to come. */
+  /** Messages that are in the context because they had joined a turn that was given up; their own turn is to come. */
   get entered(): ReadonlySet<string> {
     return this.#entered;
   }

@@ -75,7 +75,7 @@ function toFile({ plan, times, createdAt, updatedAt, iterations }: PlanState): z
 }
 
 /**
- * Makes `plan.json` in a folder that only the gateway writes show this plan; without one there is no such file. What stands there and is no plan is kept under
+ * Makes `plan.json` in a folder that only the gateway writes show this plan; without one there is no such file. What is there and is not a plan is kept under
  * another name. Not synced: it can be made from the session's log at any time.
  */
 export async function writePlanFile(folder: string, state: PlanState | undefined, now: Date): Promise<void> {

@@ -5,7 +5,7 @@ import type { DocumentMessage } from "../session.js";
 const speaking: ReadonlySet<string> = new Set(["message", "send_file", "ask_human"]);
 
 /**
- * Whether a text stands in one of the messages, or in what one of them said by a tool. Letters and digits are compared
+ * Whether a text is in one of the messages, or in what one of them said by a tool. Letters and digits are compared
  * alone, and targets of links left out as well as not: platforms show a text without its formatting.
  */
 export function holdsText(messages: readonly DocumentMessage[], text: string): boolean {
@@ -15,7 +15,7 @@ export function holdsText(messages: readonly DocumentMessage[], text: string): b
     // A smiley says nothing that anybody could follow.
     return wanted === "" || own.some((said) => said.includes(wanted));
   };
-  // The names of files stand on lines of their own.
+  // The names of files are on lines of their own.
   return holds(text) || text.split("\n").every(holds);
 }
 
@@ -32,7 +32,7 @@ function stringsIn(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }
 
-/** What stands in the source of Markdown and is not shown: targets of links, names of languages. */
+/** What is in the source of Markdown and is not shown: targets of links, names of languages. */
 function withoutFormatting(markdown: string): string {
   return markdown.replace(/\]\([^()\s]{0,2000}\)/g, "]").replace(/^```.{0,40}$/gm, "");
 }

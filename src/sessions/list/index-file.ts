@@ -21,7 +21,7 @@ export interface LineHead {
   readonly lastSequence: number | undefined;
 }
 
-/** The line as it is written: what a start needs of it stands first, so that the rest need not be parsed. */
+/** The line as it is written: what a start needs of it comes first, so that the rest need not be parsed. */
 export function lineText({ key, file, lastSequence, lastMessageAt, ...rest }: SessionLine): string {
   return `${JSON.stringify({ key, file, lastSequence, lastMessageAt, ...rest })}\n`;
 }

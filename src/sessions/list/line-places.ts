@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 
-/** Lines that stand so near to each other are read in one go. */
+/** Lines that are so near to each other are read in one go. */
 const nearBytes = 64 * 1024;
 const pieceBytes = 1024 * 1024;
 

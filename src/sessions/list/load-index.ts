@@ -17,7 +17,7 @@ export async function loadIndex(dir: string, path: string, log: Logger): Promise
   const twins = await readIndex(path, loaded);
   const found = await compareFolder(dir, loaded, twins);
   const isIncomplete = await settleFound(dir, loaded, found, log);
-  // Lines of documents that are gone tell of what was deleted.
+  // Lines of documents that are gone tell about what was deleted.
   if (isIncomplete || loaded.hasGrown) {
     await rewriteIndex(path, loaded).catch((error: unknown) => {
       log.warn(`${path} could not be written: the next start reads these documents again`, { error });

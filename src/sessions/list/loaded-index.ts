@@ -9,7 +9,7 @@ export interface Place {
   readonly length: number;
 }
 
-/** What is known of an index file: which sessions it tells of, and where in it. */
+/** What is known about an index file: which sessions it tells about, and where in it. */
 export class LoadedIndex {
   readonly rows = new SessionRows();
   places = new LinePlaces();

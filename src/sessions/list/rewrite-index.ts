@@ -4,7 +4,7 @@ import { eachIndexLine, type LineHead, lineText } from "./index-file.js";
 import { LinePlaces } from "./line-places.js";
 import type { LoadedIndex } from "./loaded-index.js";
 
-/** Writes the index file anew: a line for each session. Only a piece of it is in memory at a time. */
+/** Writes the index file again: a line for each session. Only a piece of it is in memory at a time. */
 export async function rewriteIndex(path: string, loaded: LoadedIndex): Promise<void> {
   const { rows, unwritten } = loaded;
   const places = new LinePlaces();

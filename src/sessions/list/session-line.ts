@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** One session in the list of sessions, as it is stored: what is told of it, and where it stands. */
+/** One session in the list of sessions, as it is stored: what is told about it, and where it is. */
 export const sessionLine = z.object({
   key: z.string(),
   /** The document's file, also where the document is elsewhere: it tells the name of the session's log. */

@@ -18,7 +18,7 @@ export interface UnstorageOptions {
   readonly timeoutMs?: number;
 }
 
-/** Calls to a driver of unstorage, each with a time limit, over a connection that is made anew after a failure. */
+/** Calls to a driver of unstorage, each with a time limit, over a connection that is made again after a failure. */
 export class DriverCalls implements AsyncDisposable {
   readonly #options: UnstorageOptions;
   readonly #timeoutMs: number;

@@ -169,7 +169,7 @@ function messagesOf(key: string, { messages }: Readonly<Record<string, unknown>>
   return messages === undefined ? undefined : { key, messages };
 }
 
-/** The messages stand between title and metadata, where people look for them first. */
+/** The messages are between title and metadata, where people look for them first. */
 function composed(key: string, head: object = {}, messages: object = {}): object {
   const { metadata, ...rest } = { metadata: undefined, ...head };
   return { key, ...rest, ...messages, metadata };

@@ -11,7 +11,7 @@ export interface StorageMark {
   isCurrent(): Promise<boolean>;
   /** This storage has every document now. */
   set(): Promise<void>;
-  /** Some document is behind, and whoever starts next has to find out which. */
+  /** Some document is behind, and anyone who starts next has to find out which. */
   clear(): Promise<void>;
 }
 

@@ -66,7 +66,7 @@ export async function unstorageDrivers(settings: StorageSettings, home?: string)
   return Object.keys(builtinDrivers);
 }
 
-const everyOther = "every driver beside file and memory";
+const everyOther = "every driver besides file and memory";
 
 /**
  * Loads all packages that a driver needs, from beside the program or from the home. Connects to nothing yet.

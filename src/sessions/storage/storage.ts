@@ -8,7 +8,7 @@ export interface Change {
  * Where session documents are: records of JSON objects under the keys of `keys.ts`. Never the truth, which is the
  * session's log: what is missing or behind here is written again from there.
  *
- * A call settles once the storage has answered: what was written is there for the next call, and (but for `memory`) for
+ * A call settles once the storage has answered: what was written is there for the next call, and (except for `memory`) for
  * the next process. How much of it survives a power cut is up to the storage. Calls for different sessions may run side
  * by side; the caller starts no change of a session before the last one has settled.
  *
@@ -26,7 +26,7 @@ export interface StorageDriver extends AsyncDisposable {
   /** The records of all keys, in their order. */
   getMany(keys: readonly string[]): Promise<readonly (object | undefined)[]>;
 
-  /** Stores a record as JSON has it, in the place of an earlier one. What becomes of the object later does not matter. */
+  /** Stores a record as plain JSON data. It replaces an earlier one. Later changes to the object do not matter. */
   set(key: string, value: object): Promise<void>;
 
   /** Does nothing where there is no record. */

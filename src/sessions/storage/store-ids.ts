@@ -40,7 +40,7 @@ export function fromStoreId(id: string): string | undefined {
   return toStoreId(key) === id ? key : undefined;
 }
 
-/** True for an id that was cut: its key stands beside the stored value. */
+/** True for an id that was cut: its key is beside the stored value. */
 export function isCut(id: string): boolean {
   return id.includes("~");
 }

@@ -120,7 +120,7 @@ function cutRecord(stored: unknown): { readonly key: string; readonly value: unk
   return typeof record.key === "string" ? { key: record.key, value: record.value } : undefined;
 }
 
-/** Some drivers parse JSON themselves. What is no JSON object was not written by us: it counts as missing. */
+/** Some drivers parse JSON themselves. What is not a JSON object was not written by us: it counts as missing. */
 function parsed(stored: unknown): object | undefined {
   let value = stored;
   if (typeof value === "string") {

@@ -157,7 +157,7 @@ function refusalFor({ refusalOf }: HeldBrowser, url: string): EgressError | unde
   return sentence === undefined ? undefined : new EgressError(sentence);
 }
 
-/** Does something to the page and shows what has become of it, or the tab that it has opened. */
+/** Does something to the page and shows what has happened to it, or the tab that it has opened. */
 async function then(
   page: Page,
   context: ToolContext,

@@ -215,7 +215,7 @@ function forgetTalk(context: BrowserContext): void {
     Promise.all([page.clearConsoleMessages(), page.clearPageErrors()]).catch(() => undefined);
 }
 
-/** What the browser itself has said of it, rather than that it has gone. */
+/** What the browser itself has said about it, rather than that it has gone. */
 function startFailure(error: unknown): string {
   const text = messageOf(error);
   if (/No usable sandbox|sandboxing failed/i.test(text))

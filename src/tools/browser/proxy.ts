@@ -61,7 +61,7 @@ async function forward(request: IncomingMessage, response: ServerResponse, resol
   response.once("error", () => response.destroy());
   try {
     const { url: text = "" } = request;
-    // Whoever takes this for a web server gets nothing.
+    // Anyone who takes this for a web server gets nothing.
     if (!/^http:\/\//i.test(text) || !URL.canParse(text)) throw new EgressError("Only the browser may use this proxy.");
     const url = new URL(text);
     const addresses = await resolve(url.hostname, portOf(url));

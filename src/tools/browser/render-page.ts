@@ -64,7 +64,7 @@ async function load(page: Page, url: string, timeoutMs: number, held: HeldBrowse
 }
 
 function noPage(url: string): EgressError {
-  return new EgressError(`${url} is a file and no page; fetch it with mode http.`);
+  return new EgressError(`${url} is a file, not a web page; fetch it with mode http.`);
 }
 
 /** Cut within the page, out of reach of its scripts: all of it may be more than this process has memory for. */

@@ -1,7 +1,7 @@
 import type { ToolChat } from "../tool.js";
 import type { ChatDirectory } from "./message.js";
 
-/** What is known of channels and of who has written there. */
+/** What is known about channels and of who has written there. */
 export interface KnownChatsPorts {
   isOwner(channel: string, senderId: string): boolean;
   /** Those that can be written to. */

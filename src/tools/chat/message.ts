@@ -43,7 +43,7 @@ export function messageTool(chats: ChatDirectory): Tool {
       const name = `${wanted.channel}:${wanted.chat}`;
       const refusal = await context.permit({ kind: "chat", chat: name, isOwn });
       if (refusal !== undefined) return failed(refusal);
-      // First, so that whoever answers at once is understood.
+      // First, so that anyone who answers at once is understood.
       if (to !== undefined) await chats.remember(to, text, context);
       await context.chat.send({ content: text, attachments: [], to });
       const where = isOwn ? "here" : `to ${name}`;

@@ -31,7 +31,7 @@ export async function groundOf(
 }
 
 /**
- * What others wrote of that which a command without a sandbox could read, where nobody was asked about it: the first such
+ * What others wrote of what a command without a sandbox could read, where nobody was asked about it: the first such
  * file that its words name or that lies in a folder they name. Where the words do not say what it reads, also any file that
  * others sent to this chat. The files of the own folder are known to the labels by themselves.
  */
@@ -68,7 +68,7 @@ async function foreignIn(
     if (foreign !== undefined) return [foreign];
     if (sessions !== undefined && isInside(sessions, target) && ground.zones.zoneOf(target, ground.folder) === "hidden")
       return ["files of another chat"];
-    // What is no folder holds nothing more.
+    // What is not a folder holds nothing more.
     const entries = await readdir(target, { withFileTypes: true }).catch(() => []);
     left -= entries.length;
     if (left < 0) return [tooMuch];

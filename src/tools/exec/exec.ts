@@ -19,7 +19,7 @@ export interface ExecSettings {
   readonly network: "ask" | "off";
 }
 
-// Of a long output its beginning and its end are shown: what went wrong usually stands last.
+// Of a long output its beginning and its end are shown: what went wrong usually comes last.
 const headCharacters = 6000;
 const tailCharacters = 9000;
 

@@ -10,7 +10,7 @@ import { createSandbox } from "./sandbox/find.js";
 import type { SandboxState } from "./sandbox/sandbox.js";
 import { Terminals } from "./terminals.js";
 
-/** Long enough after the start to be in nobody's way, and soon enough for whoever asks for the status. */
+/** Long enough after the start to be in nobody's way, and soon enough for anyone who asks for the status. */
 const trialAfterMs = 2000;
 const idleMs = 30 * 60 * 1000;
 /** Of the disk: the gateway needs some of it to go on. */
@@ -123,7 +123,7 @@ function once<T>(make: () => T): () => T {
 
 type Bare = "ask" | "unasked" | "none";
 
-/** What becomes of commands where there is no sandbox. */
+/** What happens to commands where there is no sandbox. */
 function bareCommands(mode: ExecScope["executionMode"], sandboxMode: ExecSettings["sandbox"]): Bare {
   if (mode === "safe" || sandboxMode === "required") return "none";
   return mode === "auto" ? "unasked" : "ask";

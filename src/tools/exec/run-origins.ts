@@ -5,7 +5,7 @@ export class RunOrigins {
   readonly #label: ToolRun | undefined;
   readonly #sights: (() => Promise<readonly string[]>) | undefined;
 
-  /** `sights`: what others wrote of that which it can read at this moment, where that may change while it runs. */
+  /** `sights`: what others wrote of what it can read at this moment, where that may change while it runs. */
   constructor(label?: ToolRun, sights?: () => Promise<readonly string[]>) {
     this.#label = label;
     this.#sights = sights;

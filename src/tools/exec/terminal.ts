@@ -50,7 +50,7 @@ export interface StartOptions {
   readonly isOwnUpload: ViewOptions["isOwnUpload"];
   readonly mayRead: ViewOptions["mayRead"];
   readonly startRun: ToolContext["commands"]["startRun"];
-  /** Of a command without a sandbox that nobody was asked about: what others wrote of that which it can read. */
+  /** Of a command without a sandbox that nobody was asked about: what others wrote of what it can read. */
   readonly sights?: (() => Promise<readonly string[]>) | undefined;
   /**
    * The command runs with the variables that a new terminal begins with, and leaves none behind: what earlier commands
@@ -303,7 +303,7 @@ export class Terminal {
         temp: this.#temp,
         confined,
         network,
-        // Outside of the sandbox a person has allowed it as it stands, and it may write elsewhere.
+        // Outside of the sandbox a person has allowed it as it is, and it may write elsewhere.
         maxFileBytes: confined === undefined ? maxFileBytes : quota.maxFileBytes,
         isInteractive,
         limits,

@@ -26,7 +26,7 @@ export interface TerminalsOptions extends Omit<TerminalOptions, "id" | "folder" 
 export class Terminals implements AsyncDisposable {
   readonly #options: TerminalsOptions;
   readonly #open = new Map<string, Terminal>();
-  /** What is in the workspace is the same for all of them; what each may see of it is asked anew. */
+  /** What is in the workspace is the same for all of them; what each may see of it is asked again. */
   readonly #surveyor = new Surveyor();
   /** What an earlier process has left, until it is being removed. */
   #left: Promise<string[]> | undefined;

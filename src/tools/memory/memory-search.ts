@@ -25,7 +25,7 @@ export interface SearchScope {
   readonly of: "owner" | "chat";
   /** Of the conversation or file that a passage comes from. */
   readonly allows: (sourceId: string) => boolean;
-  /** What it is, where others than those who are here now have a say in what stands there. */
+  /** What it is, where others than those who are here now have a say in what is there. */
   readonly outsideOf: (sourceId: string) => string | undefined;
 }
 
@@ -61,7 +61,7 @@ export function memorySearchTool(past: PastFinder, scopeOf: (context: ToolContex
   });
 }
 
-/** The piece of a long text in which the first word of the question stands. */
+/** The piece of a long text in which the first word of the question is. */
 function excerpt(text: string, query: string): string {
   if (text.length <= excerptLength) return text;
   const lower = text.toLowerCase();

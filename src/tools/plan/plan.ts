@@ -19,7 +19,7 @@ export const planTool = defineTool({
   name: "plan",
   description:
     "Plan of a long task: create (goal, steps), complete each step (result in text), revise (steps left to do), reflect (text; adjust: step+text rewords, step skips, text adds).",
-  // What is too long is cut or refused where it is used: limits here would stand in every request.
+  // What is too long is cut or refused where it is used: limits here would be in every request.
   input: z.object({
     action: z.enum(actions),
     goal: z.string().optional(),

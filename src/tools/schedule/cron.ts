@@ -5,7 +5,7 @@ import { defineTool, done, failed, type Tool, type ToolContext, type ToolResult 
 /** The jobs of one chat. */
 export interface ChatJobs {
   list(): Promise<readonly { readonly id: string; readonly line: string; readonly isOwn: boolean }[]>;
-  /** Throws with a sentence for whoever wrote it. */
+  /** Throws with a sentence for the person who wrote it. */
   add(wish: {
     readonly name?: string | undefined;
     readonly message: string;
@@ -21,7 +21,7 @@ export interface ChatJobs {
   runNow(id: string): Promise<void>;
   /** One line for each run, newest first. */
   history(id: string): Promise<readonly string[]>;
-  /** Where what others wrote came from that had a say in these jobs and in what came of them. */
+  /** Where what others wrote came from that had a say in these jobs and in their results. */
   outside(): Promise<readonly string[]>;
 }
 

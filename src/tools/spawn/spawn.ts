@@ -16,9 +16,9 @@ export const spawnTool = defineTool({
     skills: z.array(z.string()).optional(),
     id: z.string().optional(),
   }),
-  // A task's id comes of the call's: it is started once, however often the call runs.
+  // A task's id comes from the call's: it is started once, however often the call runs.
   effect: "idempotent",
-  // It may do what its parent may and asks the same person, so that a start as such is no risk; it is no mere reading.
+  // It may do what its parent may and asks the same person, so that a start as such is not a risk; it is not mere reading.
   risk: "access",
   asksNothing: "all",
   origin: "builtin",

@@ -6,7 +6,7 @@ import type { AddressPolicy } from "../../policy/locations/addresses.js";
 /** The way out to the network, past policy. */
 export interface Egress {
   /**
-   * The addresses of a host that policy lets tools connect to: exactly these must be dialled, for a second look-up may
+   * The addresses of a host that policy lets tools connect to: exactly these must be dialled, because a second look-up may
    * give others.
    *
    * @throws {EgressError} with a sentence for the model

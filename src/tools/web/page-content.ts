@@ -15,7 +15,7 @@ export interface PageContent {
 /**
  * What there is to read in an answer: HTML as Markdown, the text of documents, other text as it is.
  *
- * @throws {EgressError} with a sentence for what is no text
+ * @throws {EgressError} with a sentence for what is not text
  */
 export async function readContent(
   page: PageResponse,

@@ -6,9 +6,9 @@ import TurndownService from "turndown";
 import { z } from "zod";
 
 const work = z.object({ html: z.string(), url: z.string() });
-/** Fewer characters are no page. */
+/** Fewer characters are not a page. */
 const leastText = 200;
-/** What is on a page beside what it says. */
+/** What is on a page besides what it says. */
 const besides = "script,style,noscript,template,svg,iframe,form,nav,header,footer,aside,[hidden],[aria-hidden=true]";
 
 /** The whole of a page's thread: HTML in, Markdown out. */

@@ -59,7 +59,7 @@ export async function requestPage(page: PageRequest, egress: Egress, signal: Abo
   }
 }
 
-/** @throws {EgressError} for what is no plain http or https address */
+/** @throws {EgressError} for what is not a plain http or https address */
 export function toWebAddress(text: string): URL {
   if (!URL.canParse(text))
     throw new EgressError(`${text.slice(0, 200)} is not a web address; it must begin with https://.`);

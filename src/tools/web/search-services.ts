@@ -12,7 +12,7 @@ export interface SearchService {
   readonly apiBase: string | undefined;
   url(base: string, query: string, count: number): string;
   headers(apiKey: string | undefined): Readonly<Record<string, string>>;
-  /** Undefined for what is no answer of this service. */
+  /** Undefined for what is not an answer of this service. */
   read(body: string): Promise<readonly SearchResult[] | undefined>;
 }
 

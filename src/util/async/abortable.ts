@@ -13,7 +13,7 @@ export async function* abortable<T>(items: AsyncIterable<T>, signal: AbortSignal
       yield next.value;
     }
   } finally {
-    // Not waited for: whoever does not listen to the signal may never answer this either.
+    // Not waited for: anyone who does not listen to the signal may never answer this either.
     if (!isOver) void Promise.resolve(iterator.return?.()).catch(() => undefined);
   }
 }

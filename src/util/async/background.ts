@@ -3,7 +3,7 @@ export class Background {
   readonly #works = new Set<Promise<void>>();
   readonly #onFailure: (error: unknown) => void;
 
-  /** `onFailure` hears of what rejects; it must not throw. */
+  /** `onFailure` hears about what rejects; it must not throw. */
   constructor(onFailure: (error: unknown) => void) {
     this.#onFailure = onFailure;
   }

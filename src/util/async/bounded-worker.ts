@@ -45,7 +45,7 @@ export async function runBoundedWorker(
     void worker.terminate();
   };
   const startRss = process.memoryUsage.rss();
-  // Buffers are no part of the heap that the limits above count.
+  // Buffers are not part of the heap that the limits above count.
   const watch = setInterval(() => {
     if (process.memoryUsage.rss() - startRss > memoryMb * 1024 * 1024) finish({ kind: "memory" });
   }, watchEveryMs);

@@ -15,7 +15,7 @@ export interface LinkedAbort extends Disposable {
  */
 export function linked(parent: AbortSignal, timeoutMs?: number): LinkedAbort {
   const controller = new AbortController();
-  // As many scopes as there is work; each lets go, so that their number is no leak.
+  // As many scopes as there is work; each lets go, so that their number is not a leak.
   setMaxListeners(0, parent);
   const onParentAbort = (): void => controller.abort(parent.reason);
   if (parent.aborted) onParentAbort();

@@ -7,7 +7,7 @@ export interface Limit {
 
 /**
  * What `work` gives; or a rejection as soon as the limit is reached: with the signal's reason, or with `late()`. Work that
- * listens to nothing holds up nobody; it goes on, and what comes of it is dropped.
+ * listens to nothing holds up nobody; it goes on, and what comes from it is dropped.
  */
 export function within<T>(
   work: T | PromiseLike<T>,

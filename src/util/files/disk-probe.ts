@@ -3,7 +3,7 @@ import type { Logger } from "../../log.js";
 
 /**
  * Asks the file system something small all the time. Node has four threads for files: when each of them waits for one
- * that does not answer (a dead network disk, say), nothing is read or written any more, and nothing else tells of it.
+ * that does not answer (a dead network disk, say), nothing is read or written any more, and nothing else tells about it.
  */
 export class DiskProbe implements Disposable {
   readonly #path: string;

@@ -4,7 +4,7 @@ import path from "node:path";
 import { codeOf } from "../error-code.js";
 import { assertStays, holdReal, O_PATH, PathChangedError, pathOfHandle, type WayOptions, wayOf } from "./real-path.js";
 
-/** A folder that is held: names in it mean this one folder, whatever becomes of the paths that lead to it. */
+/** A folder that is held: names in it mean this one folder, whatever happens to the paths that lead to it. */
 export class HeldFolder implements AsyncDisposable {
   /** Absolute, every link followed: where it was when it was opened. */
   readonly path: string;
@@ -17,7 +17,7 @@ export class HeldFolder implements AsyncDisposable {
     this.#handle = handle;
   }
 
-  /** @throws {PathChangedError} when a link leads elsewhere by now; `ENOTDIR` for what is no folder */
+  /** @throws {PathChangedError} when a link leads elsewhere by now; `ENOTDIR` for what is not a folder */
   static async open(resolved: string, options: WayOptions = {}): Promise<HeldFolder> {
     if (wayOf(options) === "handles") return await HeldFolder.#of(resolved, await holdReal(resolved));
     const stats = await lstat(resolved);

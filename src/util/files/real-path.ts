@@ -78,7 +78,7 @@ export interface OpenOptions extends WayOptions {
  * path meanwhile. Pipes, sockets and devices are not opened at all.
  *
  * @throws {PathChangedError} when something else is there by now; {LinkedFileError} with `alone`; errors of the file
- *   system, `EISDIR` for a folder and `ENXIO` for what is no file
+ *   system, `EISDIR` for a folder and `ENXIO` for what is not a file
  */
 export async function openReal(resolved: string, options: OpenOptions = {}): Promise<FileHandle> {
   if (wayOf(options) === "checks") return await openChecked(resolved, options);
@@ -135,7 +135,7 @@ export async function assertStays(resolved: string, { ino, dev }: Pick<Stats, "i
   }
 }
 
-/** @throws {PathChangedError} for a link; `EISDIR` for a folder; `ENXIO` for what is no file; {LinkedFileError} */
+/** @throws {PathChangedError} for a link; `EISDIR` for a folder; `ENXIO` for what is not a file; {LinkedFileError} */
 export function assertFile(stats: Stats, target: string, { alone = false }: OpenOptions = {}): void {
   if (stats.isSymbolicLink()) throw new PathChangedError(target);
   if (stats.isDirectory()) throw Object.assign(new Error(`${target} is a folder`), { code: "EISDIR" });

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import writeFileAtomic from "write-file-atomic";
 
 /**
- * Puts a whole new file in the place of the old one, or leaves the old one alone. The library does not look at how much
+ * Puts a whole new file in place of the old one, or leaves the old one alone. The library does not look at how much
  * of its own write arrived, and on a full disk would put a torn file in place of a whole one; `writeFile` does look.
  * A function writes the new file itself, piece by piece.
  */

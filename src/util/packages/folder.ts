@@ -19,7 +19,7 @@ const current = z.object({
 });
 export type CurrentPackages = z.output<typeof current>;
 
-/** What is in use of a home's packages; undefined where nothing was added. @throws what the file system or JSON says of a broken file */
+/** What is in use of a home's packages; undefined where nothing was added. @throws what the file system or JSON says about a broken file */
 export function readCurrent(home: string): CurrentPackages | undefined {
   const file = join(home, packagesFolder, currentName);
   if (!existsSync(file)) return undefined;

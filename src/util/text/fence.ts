@@ -47,7 +47,7 @@ export function closingLine(fence: Fence): string {
 }
 
 /**
- * What goes on after a cut, with its code block opened again at the left margin. There the block no longer stands in
+ * What goes on after a cut, with its code block opened again at the left margin. There the block no longer is in
  * its list, so that its lines lose the list's indentation; else the closing line would not be seen as one.
  */
 export function reopen(fence: Fence, rest: string): { readonly text: string; readonly repeated: number } {

@@ -6,7 +6,7 @@
 const hidden =
   /(?<=\p{Extended_Pictographic})[\u{fe0e}\u{fe0f}]|([\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{2800}])/gu;
 
-/** On one line, with visible signs in the place of what cannot be seen: `\u{202e}`. */
+/** On one line, with visible signs instead of what cannot be seen: `\u{202e}`. */
 export function visible(text: string): string {
   return text.replace(hidden, (whole, one?: string) => (one === undefined ? whole : escapeOf(one)));
 }
@@ -23,7 +23,7 @@ export function hasVisible(text: string): boolean {
   return /[^\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}]/u.test(text);
 }
 
-/** JSON for people to read: what cannot be seen stands there as JSON escapes it, so that it is the same value. */
+/** JSON for people to read: what cannot be seen is there as JSON escapes it, so that it is the same value. */
 export function visibleJson(value: unknown): string {
   const json = JSON.stringify(value, null, 2) ?? "";
   return json.replace(hidden, (whole, one?: string) => {
@@ -41,7 +41,7 @@ export function visibleFields(
   });
 }
 
-/** The same as lines `name: value`; further lines of a value stand below, moved in. */
+/** The same as lines `name: value`; further lines of a value are below, moved in. */
 export function visibleInput(input: Readonly<Record<string, unknown>>): string {
   return visibleFields(input)
     .map(({ name, value }) => `${name}: ${value.replaceAll("\n", "\n  ")}`)

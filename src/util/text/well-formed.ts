@@ -1,5 +1,5 @@
 /**
- * The same JSON value without halves of surrogate pairs, which stand in texts that were cut or that a model escaped
+ * The same JSON value without halves of surrogate pairs, which are in texts that were cut or that a model escaped
  * wrongly: APIs refuse every body that holds one. A value without them is returned as it is.
  */
 export function wellFormed<T>(value: T): T;

@@ -26,7 +26,7 @@ purify.addHook("afterSanitizeAttributes", (node) => {
   const href = node.getAttribute("href") ?? "";
   if (/^(https?|mailto):/i.test(href)) {
     node.setAttribute("target", "_blank");
-    // In the place of whatever the answer would have said there.
+    // Instead of whatever the answer would have said there.
     node.setAttribute("title", href);
     node.setAttribute("rel", "noopener noreferrer");
   } else {

@@ -1,7 +1,7 @@
 import { type SessionListView, titleOf } from "../panes/session-list.js";
 import type { SessionState } from "../session/view-state.js";
 
-/** What stands above the open chat: its title, else how the list of chats calls it, else how it begins. */
+/** What is above the open chat: its title, else how the list of chats calls it, else how it begins. */
 export function chatTitle({ view, hasOlder }: SessionState, { entries }: SessionListView): string {
   if (view.title) return view.title;
   const entry = entries.find(({ key }) => key === view.sessionKey);

@@ -22,7 +22,7 @@ export function createStrangers(
   function draw(waiting: readonly StrangerView[]): void {
     const open = waiting.filter(({ code }) => !dismissed.has(code));
     const now = JSON.stringify(open);
-    // A card that is drawn anew would lose the focus of its button.
+    // A card that is drawn again would lose the focus of its button.
     if (now === shown) return;
     shown = now;
     element.replaceChildren(...open.map(card));

@@ -20,7 +20,7 @@ export class SessionEvents {
     return this.#view;
   }
 
-  /** Begins anew with these. */
+  /** Begins again with these. */
   replace(events: readonly GatewayEvent[]): void {
     this.#log = [...events];
     this.#waiting = [];

@@ -149,7 +149,7 @@ const handlers: Handlers = {
   outbound_delivery_changed(draft, event) {
     const { status, content, outbound_id } = event.payload;
     if (status !== "queued") return showNotice(draft, event);
-    // What a turn sends out stands in the turn's own messages already, but for what its tools send.
+    // What a turn sends out is in the turn's own messages already, except for what its tools send.
     const isShown = event.turn_id !== undefined && !/^exe_\w+-n/.test(outbound_id);
     if (content === undefined || content.trim() === "" || isShown) return;
     const key = `said:${outbound_id}`;
@@ -196,7 +196,7 @@ const historyTexts: Readonly<Record<string, string>> = {
   deletion: "Messages deleted",
 };
 
-/** A line is enough where the answer stands below it. */
+/** A line is enough where the answer is below it. */
 const quietTexts: Readonly<Record<string, string>> = { new: "" };
 
 /** What is shown after these events. Pure: the same state and events give the same view, and nothing is changed in place. */
@@ -238,7 +238,7 @@ export function dropPending(state: ViewState, messageId: string): ViewState {
   return { ...state, pending: state.pending.filter((message) => message.messageId !== messageId) };
 }
 
-/** From now on the message stands where its turn took it: what takes the turn back takes it along. */
+/** From now on the message is where its turn took it: what takes the turn back takes it along. */
 function takeUser(draft: Draft, item: UserItem, event: GatewayEvent): void {
   putItem(draft, { ...item, status: "taken", seq: event.seq ?? item.seq });
 }

@@ -90,7 +90,7 @@ export function addNotice(draft: Draft, event: GatewayEvent, { tone, text, detai
   else addItem(draft, { ...base(event, key), kind: "notice", tone, text, detail });
 }
 
-/** A sub-agent's result is no words of the reader's: one line, with all of it behind. */
+/** A sub-agent's result is not in the reader's own words: one line, with all of it behind. */
 export function showResult(draft: Draft, event: EventOf<"user_message_queued">, text: string): void {
   const key = `user:${event.payload.message_id}`;
   if (findItem(draft, key) !== undefined) return;

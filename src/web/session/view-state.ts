@@ -141,7 +141,7 @@ export interface ViewState {
   readonly pending: readonly PendingMessage[];
 }
 
-/** What is known of a session at one moment. */
+/** What is known about a session at one moment. */
 export interface SessionState {
   readonly view: ViewState;
   readonly isLoading: boolean;

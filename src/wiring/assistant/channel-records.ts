@@ -24,7 +24,7 @@ export class OpeningRecords {
     const opening = this.#engine.records.open(kind).then((records) => {
       view = records;
     });
-    // Whoever waits for all of them hears of it.
+    // Anyone who waits for all of them hears about it.
     opening.catch(() => undefined);
     this.#opening.push(opening);
     return {

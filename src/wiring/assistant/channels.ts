@@ -22,7 +22,7 @@ export interface Channels {
   readonly previews: Previews;
   /** Why channels that the config switches on are off. */
   readonly off: ReadonlyMap<string, string>;
-  /** What people should know of channels, as sentences. */
+  /** What people should know about channels, as sentences. */
   readonly problems: () => readonly string[];
   /** Opens the channels that these sections switch on, and ends those that they switch off. */
   follow(sections: Config["channels"], connections: ComingAndGoing, states: ChannelStates): Promise<void>;

@@ -32,7 +32,7 @@ export interface Mind {
   readonly budgets: Budgets;
   readonly skills: SkillSource;
   readonly contextFiles: ContextFileLoader;
-  /** What guests and groups have in the place of the owner's memory. */
+  /** What guests and groups have instead of the owner's memory. */
   readonly chatMemory: ChatMemory;
 }
 
@@ -48,7 +48,7 @@ export async function openMind(options: GatewayOptions, core: Core, live: LiveCo
   };
 }
 
-/** Counters are records: whoever reads them next goes on from there. */
+/** Counters are records: anyone who reads them next goes on from there. */
 async function openBudgets({ log, now = Date.now }: GatewayOptions, core: Core, live: LiveConfig): Promise<Budgets> {
   const records = await core.engine.records.open(usageKind);
   const calendar = createCalendar(live.running.agents.defaults.timezone ?? ownTimeZone());

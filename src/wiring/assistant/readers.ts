@@ -9,10 +9,10 @@ import { jobOwnerOf } from "../../schedule/job-owner.js";
 import type { Core } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 
-/** Who reads along, as policy says it, for what the gateway knows of messages and sessions. */
+/** Who reads along, as policy says it, for what the gateway knows about messages and sessions. */
 export interface Readership {
   of(message: Pick<InboundMessage, "sessionKey" | "channel" | "chatId" | "senderId">): Readers;
-  /** Of a session, whoever writes there next. */
+  /** Of a session, no matter who writes there next. */
   ofSession(key: string): Readers;
 }
 

@@ -25,7 +25,7 @@ export interface OpenedReactors {
   start(): void;
 }
 
-/** What metrics read beside the events. */
+/** What metrics read besides the events. */
 export interface Watched {
   readonly status: OpenedStatus;
   /** Undefined: no traces are sent. */

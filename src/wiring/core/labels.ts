@@ -6,7 +6,7 @@ import type { MarkForeign } from "../../memory/paragraphs.js";
 import { resolveFolderSync } from "../../policy/locations/paths.js";
 import { keptFolderOf, receivedFiles } from "../../policy/locations/zones.js";
 
-/** What the gateway knows of where files and their passages came from. */
+/** What the gateway knows about where files and their passages came from. */
 export interface Provenance {
   readonly files: Labels;
   /** Passages of the memory's files. */

@@ -22,7 +22,7 @@ export interface Extension {
   readonly channels?: (context: PlatformContext) => readonly Channel[];
   /** `model: "<name>/<model>"` chooses one. */
   readonly providers?: readonly Provider[];
-  /** Where session documents are, in the place of what the config says. */
+  /** Where session documents are, instead of what the config says. */
   readonly storage?: StorageDriver;
   readonly machines?: readonly Machine<unknown>[];
   readonly reactors?: readonly Reactor[];
@@ -31,7 +31,7 @@ export interface Extension {
 }
 
 export interface ExtensionContext {
-  /** As they stand in the config, with `${NAME}` filled in. */
+  /** As they are in the config, with `${NAME}` filled in. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly home: string;
   readonly workspace: string;

@@ -59,10 +59,7 @@ function isTool(value: unknown): boolean {
 const shape = z.strictObject({
   tools: z
     .array(
-      named(
-        "a tool with name (a-z, 0-9, _), description, input (z.object), run, and a risk and effect that there is",
-        isTool,
-      ),
+      named("a tool with name (a-z, 0-9, _), description, input (z.object), run, and a known risk and effect", isTool),
     )
     .optional(),
   channels: z.custom(isFunction, "a function that gives channels").optional(),

@@ -18,7 +18,7 @@ import type { GatewayOptions } from "../options.js";
 import type { Mcp } from "../tools/mcp.js";
 import { createSettings } from "./settings.js";
 
-/** What the operations reach beside what is kept and who talks. */
+/** What the operations reach besides what is kept and who talks. */
 export interface AtWork {
   readonly tasks: Tasks;
   readonly artifacts: Artifacts;

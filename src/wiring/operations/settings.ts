@@ -153,7 +153,7 @@ function channelsOf(states: readonly ChannelStatus[], written: unknown): readonl
   return [...ours, ...absent];
 }
 
-/** Of a direct chat its person; of a group the chat itself, because its session tells of many. */
+/** Of a direct chat its person; of a group the chat itself, because its session tells about many. */
 async function sendersOf(
   gateway: Gateway,
   { channel, limit }: { readonly channel?: string | undefined; readonly limit: number },

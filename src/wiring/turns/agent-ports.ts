@@ -25,7 +25,7 @@ import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 
-/** What the assistant works with, beside what it always has. */
+/** What the assistant works with, besides what it always has. */
 export interface Hands {
   readonly tools: readonly Tool[];
   /** Of MCP servers. */

@@ -1,11 +1,11 @@
 import type { Violation } from "./violations.js";
 
-/** What became of one attack, or of one random program. */
+/** What happened to one attack, or of one random program. */
 export interface Outcome {
   readonly group: string;
   readonly name: string;
   readonly violations: readonly Violation[];
-  /** Every step of it, for whoever looks into it. */
+  /** Every step of it, for those who look into it. */
   readonly program: readonly string[];
   /** How often each tool was called. */
   readonly calls: ReadonlyMap<string, number>;

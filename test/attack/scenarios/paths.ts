@@ -152,7 +152,7 @@ export const pathScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "pipes in the place of the gateway's own files",
+    name: "pipes instead of the gateway's own files",
     isShort: true,
     group: "paths",
     async play(player) {
@@ -160,7 +160,7 @@ export const pathScenarios: readonly Scenario[] = [
       const chats = ["ann", "bob", "cid", "own", "page"];
       const pipes = exec(`for f in ${names}; do rm -rf $f; mkfifo $f; done; ls`);
       for (const chat of chats) await player.say({ chat, rounds: [[pipes]] });
-      // Each conversation is opened anew.
+      // Each conversation is opened again.
       await player.world.restart("SIGKILL");
       await player.checkAlive();
       const plan = { name: "plan", input: { action: "create", goal: "x", steps: ["a", "b"] } };
@@ -175,7 +175,7 @@ export const pathScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "a secret saved anew while a command runs",
+    name: "a secret saved again while a command runs",
     isShort: true,
     group: "sandbox",
     async play(player) {

@@ -4,12 +4,12 @@ import type { Chat, Person } from "./people.js";
 /** Who wrote a text: a person, the gateway's own settings, or something outside, such as a page. */
 export type Writer = Person | "gateway" | "outside";
 
-/** A word that stands in one place only, so that its turning up elsewhere shows a way between the two. */
+/** A word that is in one place only, so that its turning up elsewhere shows a way between the two. */
 export interface Canary {
   readonly value: string;
   /** Where it was put, for people. */
   readonly where: string;
-  /** An owner who lets a text stand in what steers makes it their own. */
+  /** An owner who lets a text be in what steers makes it their own. */
   writer: Writer;
   /** Who may read it. Nobody may read a secret. Grows when an owner says yes to its going somewhere. */
   readonly readers: Set<Person>;

@@ -1,4 +1,4 @@
-// An MCP server that writes down what it is called with, and says what stands in a file. With `die` it tells its
+// An MCP server that writes down what it is called with, and says what is in a file. With `die` it tells its
 // environment on its way out.
 import { appendFileSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";

@@ -85,7 +85,7 @@ export const buttonsTests: readonly ChannelTest[] = [
     }
   }),
   buttonsTest(
-    "an edit puts another text in the place of a message and takes its buttons away, or says that it did not",
+    "an edit puts another text in place of that of a message and takes its buttons away, or says that it did not",
     async (far, side) => {
       const [chat] = far.chats;
       const channel = side.open(async () => ({ status: "taken", text: "Yes" }));

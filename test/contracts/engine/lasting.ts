@@ -129,7 +129,7 @@ export const lastingTests: readonly ContractTest[] = [
   }),
 
   contractTest(
-    "tells of each accepted message how it ended, also after a restart",
+    "tells about each accepted message how it ended, also after a restart",
     async (engine, _published, reopen) => {
       const ends = async (current: Engine) =>
         Object.fromEntries(

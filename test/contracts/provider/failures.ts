@@ -50,11 +50,7 @@ const failures: readonly [string, ScriptedAnswer, ProviderErrorKind][] = [
   ["a stream that ends without its end", { text: ["a", "b", "c"], endAfter: 3 }, "garbage"],
   ["a stream without anything in it", { endAfter: 0 }, "garbage"],
   ["broken JSON in the stream", { text: "a", garbage: "event: message_delta\ndata: {oops\n\n" }, "garbage"],
-  [
-    "broken JSON in the place of the stream",
-    { body: "{oops", headers: { "content-type": "application/json" } },
-    "garbage",
-  ],
+  ["broken JSON instead of the stream", { body: "{oops", headers: { "content-type": "application/json" } }, "garbage"],
   ["a web page", { body: "<html>hi</html>", headers: { "content-type": "text/html" } }, "garbage"],
 ];
 

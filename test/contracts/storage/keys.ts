@@ -4,7 +4,7 @@ import { recordsFor, save, saveHeads, scan } from "./records.js";
 import { type StorageTest, storageTest } from "./storage-test.js";
 
 export const keysTests: readonly StorageTest[] = [
-  storageTest("finds every key below a prefix once, and nothing beside it", async (storage) => {
+  storageTest("finds every key below a prefix once, and nothing else", async (storage) => {
     const keys = Array.from({ length: 120 }, (_, n) => `telegram:${n}`);
     await saveHeads(storage, keys);
     await save(storage, "webui:a", "webui:ab", "webui:a:b", "web_i:a", "web%:a", "webui-2:a");

@@ -11,7 +11,7 @@ export interface StorageSide {
   readonly server?: (() => StorageServer | undefined) | undefined;
 }
 
-/** What a test gets beside its storage, which is empty at first. */
+/** What a test gets besides its storage, which is empty at first. */
 export interface StoragePlace {
   readonly side: StorageSide;
   /** Its name. */

@@ -11,7 +11,7 @@ export const storingTests: readonly StorageTest[] = [
     }
     assert.equal(await storage.get("messages:webui:b"), undefined);
   }),
-  storageTest("puts a record in the place of the one before", async (storage) => {
+  storageTest("puts a record in place of the one before", async (storage) => {
     await storage.change(recordsFor("webui:a", "long ".repeat(1000)));
     await storage.change(recordsFor("webui:a", "short", 2));
     for (const { key, value } of recordsFor("webui:a", "short", 2)) assert.deepEqual(await storage.get(key), value);
@@ -49,7 +49,7 @@ export const storingTests: readonly StorageTest[] = [
       );
     }
   }),
-  storageTest("keeps what was stored, whatever becomes of the object", async (storage) => {
+  storageTest("keeps what was stored, whatever happens to the object", async (storage) => {
     const value = { key: "webui:a", messages: [{ role: "user", content: "as it was", timestamp: at }] };
     const storing = storage.set("messages:webui:a", value);
     const expected = structuredClone(value);

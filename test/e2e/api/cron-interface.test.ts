@@ -153,7 +153,7 @@ test("times are shown in the zone of the config, with its name, on the command l
   assert.match(await answer.text(), /once at 2060-01-01 17:00 \(Asia\/Shanghai\), next 2060-01-01 17:00/);
 });
 
-test("a chat hears of the first of several runs that fail, and again when there is something new", async () => {
+test("a chat hears about the first of several runs that fail, and again when there is something new", async () => {
   await using telegram = await startFakeTelegram({ token });
   let fails = true;
   await using model = await startFakeOpenAI({

@@ -73,7 +73,7 @@ async function start(
         if (isDeleted(key)) continue;
         const logged = await gateway.events(key.startsWith("system:") ? "system" : key);
         const seen = recorder.events.filter((event) => event.session_key === key && isStored(event));
-        // Before the recorder was there the gateway had nothing to say of its chats.
+        // Before the recorder was there the gateway had nothing to say about its chats.
         assert.deepEqual(logged.slice(-seen.length), seen, `${key}: what was told is what is stored`);
       }
       await gateway.gateway.drain(1000);
@@ -748,7 +748,7 @@ test("a machine of one's own runs for each agent from turn to turn, and its even
     await t.gateway.ask(text, { key });
   const counts = t.of("budget_exceeded").map(({ session_key, payload }) => `${session_key} ${payload.used}`);
   assert.deepEqual(counts, ["webui:a 1", "webui:b 1", "webui:a 2", "webui:a 3"]);
-  // What somebody plugs in is no cause of ours.
+  // What somebody plugs in is not a cause of ours.
   await t.finish();
 });
 
@@ -882,7 +882,7 @@ test("an append that fails tells nothing and takes no place; the turn goes on on
   }
 });
 
-test("the sandbox tells what came of its trial, and a chat's terminal when it opens and ends", async () => {
+test("the sandbox tells the result of its trial, and a chat's terminal when it opens and ends", async () => {
   await using t = await start(
     [{ toolCalls: [{ id: "a", name: "exec", input: { command: "echo hi" } }] }, { text: "done" }],
     { agents: { defaults: { model: "openai/test-model", executionMode: "auto" } } },
@@ -934,7 +934,7 @@ test("a log that was damaged tells so, once, behind what can be read of it", asy
   }
 });
 
-test("every type is brought forth by its cause, or waits for a part that is named", (t) => {
+test("every type is produced by its cause, or waits for a part that is named", (t) => {
   const waiting = Object.keys(waitingTypes) as EventType[];
   t.diagnostic(`${told.size} of ${eventTypes.length} types were told by the gateways of this file.`);
   for (const [type, what] of Object.entries(waitingTypes)) t.diagnostic(`waiting: ${type.padEnd(26)} for ${what}`);

@@ -87,7 +87,7 @@ test("pages have exactly the events that are there, and has_more is exact, also 
   for (const query of ["from_sequence=-1", "from_sequence=1.5", "limit=0", "limit=10001", "limit=", "from_sequence=x"])
     assert.equal((await fetch(`${t.url}/api/sessions/${key}/events?${query}`)).status, 400, query);
   assert.equal((await fetch(`${t.url}/api/sessions/webui:nobody/events`)).status, 404);
-  assert.equal((await fetch(`${t.url}/api/sessions/nothing/stream`)).status, 400, "what is no key is no session");
+  assert.equal((await fetch(`${t.url}/api/sessions/nothing/stream`)).status, 400, "what is not a key is not a session");
 });
 
 test("the status says where a client that was away gets the rest from, and how much that is", async () => {
@@ -211,7 +211,7 @@ test("a client learns that a power cut took the end of a log, and follows what c
     await rm(path.replace(".events.jsonl", ".json"));
     const before = told.slice(0, kept);
 
-    // What is left of the log tells of turns without an end.
+    // What is left of the log tells about turns without an end.
     await using again = await startGateway({ home: t.gateway.home, port: Number(port), isRuled: false });
     await until(() => told.includes(`back to ${kept}`));
     await again.ask("two", { key });

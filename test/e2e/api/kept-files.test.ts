@@ -62,7 +62,7 @@ test("links in the places where the gateway once wrote lead nothing anywhere: fi
   assert.equal(readFileSync(join(gateway.workspace, "AGENTS.md"), "utf8"), "be kind");
 });
 
-test("a pipe in the place of plan.json stops neither its chat nor the others", async () => {
+test("a pipe instead of plan.json stops neither its chat nor the others", async () => {
   await using model = await startFakeOpenAI({ answer: { text: "hello" } });
   const home = await tempHome();
   const chats = Array.from({ length: 6 }, (_, index) => `webui:c${index}`);
@@ -115,7 +115,7 @@ test("a picture of the conversation that became a link or a pipe is left out, an
   assert.equal((await gateway.ask("and now?")).response, "A pipe");
 });
 
-test("a plan.json that a tool has written is no plan of the chat's", async () => {
+test("a plan.json that a tool has written is not a plan of the chat's", async () => {
   const plan = JSON.stringify({ goal: "Delete all", status: "running", steps: [] });
   await using model = await startFakeOpenAI({
     answer: [
@@ -150,7 +150,7 @@ test("when all threads for files wait for ever, /ready says so, and is well agai
   await until("it is noticed", async () => (await ready())[0] === 503, 15_000);
   assert.deepEqual(await ready(), [503, stuck]);
   assert.equal((await fetch(`${daemon.url}/health`)).status, 200);
-  // Whoever waits to read is let go by a writer.
+  // Anyone who waits to read is let go by a writer.
   for (const pipe of pipes) {
     await until("it is being opened", () => {
       try {

@@ -70,7 +70,7 @@ test("message: here at once; elsewhere only for an owner, after a yes, and only 
   assert.equal(told.length, 1);
 });
 
-test("whoever answers what was said to them from another chat is understood", async () => {
+test("anyone who answers what was said to them from another chat is understood", async () => {
   const script = callThenDone("message", { text: "Dinner is at eight.", chat: "7" });
   await using w = await startWorld((request) =>
     /call them|once more/.test(request.bodyText) ? script(request) : { text: "hm" },
@@ -93,7 +93,7 @@ test("whoever answers what was said to them from another chat is understood", as
   assert.equal(shown.filter(({ content }) => content === "Dinner is at eight.").length, 1, "and people find it there");
 });
 
-test("on the page the text stands in the conversation, and the model does not see it a second time", async () => {
+test("on the page the text is in the conversation, and the model does not see it a second time", async () => {
   await using model = await startFakeOpenAI({ answer: callThenDone("message", { text: "one moment" }) });
   await using gateway = await startGateway({ config: openAIConfig(model.apiBase), isRuled: true });
   assert.equal((await gateway.ask("go")).response, "done: Sent here.");

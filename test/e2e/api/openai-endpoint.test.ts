@@ -88,7 +88,7 @@ test("an answer that is not streamed is the text of the last message, as everywh
 
 const diesOnce: AnswerScript = [{ text: ["half an ", "answ", "er"], cutAfter: 3 }, { text: "A whole answer." }];
 
-test("an attempt that the model has given up is no part of the answer", async () => {
+test("an attempt that the model has given up is not part of the answer", async () => {
   await using t = await start(diesOnce);
   const whole = await t.client.chat.completions.create({ model: "maxclaw", messages: [user("hi")] });
   assert.equal(whole.choices[0]?.message.content, "A whole answer.");

@@ -68,7 +68,7 @@ test("others are answered while a long history arrives", async () => {
   assert.ok(longest < 2000, `${longest} ms`);
 });
 
-test("what counts is still limited and checked, and what is no conversation is refused with words", async () => {
+test("what counts is still limited and checked, and what is not a conversation is refused with words", async () => {
   await using t = await start();
   const last = await t.post({ messages: [assistant("hi"), user([{ type: "text", text: "see" }, picture(3)])] });
   assert.equal(last.status, 413);

@@ -76,7 +76,7 @@ test("the config is shown with its defaults and stars for secrets, and changes n
   await using place = await openPlace();
   const { answer: shown, etag } = await place.get("/api/config");
   assert.equal(shown.providers.openai.apiKey, stars);
-  assert.equal(shown.providers.groq.apiKey, secrets.variable, "a variable is no secret");
+  assert.equal(shown.providers.groq.apiKey, secrets.variable, "a variable is not a secret");
   assert.equal(shown.channels.telegram.token, stars);
   assert.deepEqual(shown.tools.mcpServers.notes.args, ["--token", stars, "--depth", "3"]);
   assert.equal(shown.tools.mcpServers.far.url, `https://me:${stars}@mcp.test/`);

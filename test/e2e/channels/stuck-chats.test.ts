@@ -11,7 +11,7 @@ for (const [what, answer, reason] of [
   ["an open question", asks, "has a question open that nobody has answered"],
   ["a turn that runs", hangs, "has a turn running since"],
 ] as const)
-  test(`status, its command and /ready tell of a chat in which many wait behind ${what}`, async () => {
+  test(`status, its command and /ready tell about a chat in which many wait behind ${what}`, async () => {
     await using w = await startWorld((request) => (request.index === 0 ? answer : { text: "fine" }));
     const { api, address } = w.gateway.gateway;
     const ready = async (): Promise<unknown> => await (await fetch(`http://${address}/ready`)).json();

@@ -41,7 +41,7 @@ async function openTerminal(answer: AnswerScript) {
   };
 }
 
-test("a sub-agent's question is asked in the terminal chat, and what comes of it is said there", async () => {
+test("a sub-agent's question is asked in the terminal chat, and what comes from it is said there", async () => {
   const held = gate();
   await using t = await openTerminal(
     cast({

@@ -57,7 +57,7 @@ test("config get, set and unset work on single keys, keep comments, and refuse w
 
   assert.equal(
     (await said("set", "agents.defaults.model", "openai/two")).stderr,
-    "No gateway is running: it counts from the next start on.",
+    "No gateway is running: the change takes effect at the next start.",
   );
   assert.equal((await said("set", "owners", '["telegram:42"]')).code, 0);
   assert.equal((await said("set", "gateway.token", "1234567890123456789")).code, 0);
@@ -105,17 +105,17 @@ test("config schema is a JSON schema without defaults of secrets, and the file m
   assert.equal((await cli.run(["config", "check"])).code, 0);
 });
 
-test("set says whether the running gateway has taken it over; models and channels are listed", async () => {
+test("set says whether the running gateway uses it; models and channels are listed", async () => {
   await using cli = await openCli();
   await using model = await startFakeOpenAI({ answer: { text: "hello" } });
   await homeWith(cli, text.replace("http://127.0.0.1:9/v1", model.apiBase));
   const child = cli.start(["gateway"]);
   await outputOf(child.stdout, /READY:/);
   const taken = await cli.run(["config", "set", "agents.defaults.model", "openai/two"]);
-  assert.equal(taken.stderr, "The running gateway has taken it over.\n");
+  assert.equal(taken.stderr, "The running gateway uses it now.\n");
   assert.equal(JSON.parse((await cli.run(["status", "--json"])).stdout).model, "openai/two");
   const due = await cli.run(["config", "set", "gateway.port", "4711"]);
-  assert.equal(due.stderr, "Restart the gateway for gateway.port to count.\n");
+  assert.equal(due.stderr, "Restart the gateway for gateway.port to take effect.\n");
   assert.match((await cli.run(["status"])).stdout, /Restart the gateway: the config has changed at gateway.port./);
   assert.match((await cli.run(["channels"])).stdout, /No channel is switched on/);
   const models = await cli.run(["models", "--provider", "openai"]);

@@ -54,7 +54,7 @@ test("after migrate a gateway shows the old sessions, remembers what was remembe
     assert.match(answer.stdout, /Hello again\./);
     for (const known of [/The cat is called Momo/, /The dog is called Rex/, /The bird is called Pip/, /Squeeze/])
       assert.match(seen, known);
-    // They are taken over beside everything else.
+    // They are imported besides everything else.
     const giveUpAt = Date.now() + 15_000;
     let jobs = "";
     while (!["tea time", "walk", "feed"].every((name) => jobs.includes(name)) && Date.now() < giveUpAt)

@@ -90,7 +90,7 @@ test("sessions show, the document and the messages over HTTP name tools, files o
     /^\[file\] plan\.txt, 5 B: \/.+plan\.txt$/m,
   ];
   for (const line of lines) assert.match(shown.stdout, line);
-  assert.match(shown.stdout, /^Paint it \(webui:test, idle\)$/m, "a title is no Markdown");
+  assert.match(shown.stdout, /^Paint it \(webui:test, idle\)$/m, "a title is not Markdown");
 
   const { messages } = (await (await fetch(`http://${address}/api/sessions/webui:test/messages`)).json()) as {
     readonly messages: readonly DocumentMessage[];

@@ -85,7 +85,7 @@ describe("maxclaw doctor", () => {
     const text = (await cli.run(["doctor", "--offline"])).stdout;
     assert.match(
       text,
-      /^warn {2}gateway {6}The gateway does not have yet what the config file says of agents\.defaults\.maxToolIterations\n +To do: Restart the gateway$/m,
+      /^warn {2}gateway {6}The gateway does not have yet what the config file says about agents\.defaults\.maxToolIterations\n +To do: Restart the gateway$/m,
     );
     gateway.child.kill("SIGTERM");
     assert.equal((await gateway.result).code, 0);

@@ -52,7 +52,7 @@ test("a storage that never settles blocks no list, is told by name, and holds up
   assert.equal(listed.status, 200);
   assert.match(await listed.text(), /hello/);
   const status = async (): Promise<string> => await (await fetch(`${daemon.url}/api/status`)).text();
-  await until("status names it", async () => /session storage \(stuck\) fails since/.test(await status()), 15_000);
+  await until("status names it", async () => /session storage \(stuck\) has failed since/.test(await status()), 15_000);
   assert.match(await status(), /stuck: no answer within 5 s/);
   await assertStops(daemon, home);
 });

@@ -91,7 +91,7 @@ test("SIGTERM: what ends within the grace time is answered, the rest goes on at 
   await rm(home, { recursive: true, force: true });
 });
 
-test("a grace time that is no number is refused before anything starts", async () => {
+test("a grace time that is not a number is refused before anything starts", async () => {
   const home = await tempHome();
   const refused = await runMaxclaw(["gateway", "--grace", "soon"], home);
   assert.equal(refused.code, 2);

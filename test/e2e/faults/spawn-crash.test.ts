@@ -61,7 +61,7 @@ test("a kill at any moment from the call to the report: started once, and told o
   assert.ok(begun > 20, `${begun} points behind the begin of the call`);
 });
 
-test("kill -9 while the sub-agent works: it goes on, and the chat hears of it once", async () => {
+test("kill -9 while the sub-agent works: it goes on, and the chat hears about it once", async () => {
   const held = gate();
   await using model = await startFakeOpenAI({
     answer: cast({
@@ -133,7 +133,7 @@ test("orderly stops while the sub-agent works store each event once", async () =
     const events = await gateway.events(key);
     assertSound(events);
     const ids = events.map(({ event_id: id }) => id);
-    assert.equal(new Set(ids).size, ids.length, "each event id stands there once");
+    assert.equal(new Set(ids).size, ids.length, "each event id is there once");
     const changes = changesIn(events).map(({ from, to }) => `${from} ${to}`);
     assert.deepEqual(changes, ["none pending", "pending running", "running completed"]);
   } finally {

@@ -111,7 +111,7 @@ test("beats come at their time, speak in the owner's chat only when there is som
     (event) => event.type === "turn_execution_complete" && event.payload.message_ids[0]?.includes("13:00") === true,
     session,
   );
-  // The day's budget is used up: no more beats, and nobody hears of it.
+  // The day's budget is used up: no more beats, and nobody hears about it.
   setClock(noon + 3 * halfHour + 1);
   await using sixth = await fifth.restart();
   await sixth.ask("and now?");
@@ -161,7 +161,7 @@ test("a kill at any moment of a beat: it comes once, and is answered once", asyn
   }
 });
 
-test("kill -9 in the middle of a beat: it goes on, the owner hears of it once, and no other comes before its time", async () => {
+test("kill -9 in the middle of a beat: it goes on, the owner hears about it once, and no other comes before its time", async () => {
   const held = gate();
   await using model = await startFakeOpenAI({
     async answer(request) {
@@ -295,7 +295,7 @@ test("the direct chat in which an owner wrote last is found on Discord, too, and
   const hall = discord.addChannel();
   discord.write({ channelId: hall, author: ann, content: `<@${discord.bot.id}> hi`, mentions: [discord.bot] });
   await w.shown(hall, "hello");
-  // From the page: that is no message of the chat.
+  // From the page: that is not a message of the chat.
   await first.ask("hi", { key: `discord:${ann.id}` });
   clock.set(noon + 1000);
   await using _second = await first.restart();

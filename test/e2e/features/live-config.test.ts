@@ -100,7 +100,7 @@ test("who may talk changes with the file", async () => {
   assert.deepEqual((await place.status()).config?.restart, []);
 });
 
-test("what needs a restart is told by name, also beside what is taken over, and no more once it is taken back", async () => {
+test("what needs a restart is told by name, also besides what is taken over, and no more once it is taken back", async () => {
   await using place = await start();
   await place.write({ ...withModel("openai/other-model"), gateway: { port: 4711 } }, { token: "4242:another" });
   await place.told(["channels.telegram.token", "gateway.port"]);

@@ -9,7 +9,7 @@ const call = (name: string, input: unknown) => ({ toolCalls: [{ id: "call_1", na
 const toolResult = ({ bodyText }: RecordedRequest): string =>
   /"role":"tool".*?"content":"(.*?)"\}/.exec(bodyText)?.[1] ?? "";
 
-test("what is to be remembered stands in every later conversation", async () => {
+test("what is to be remembered is in every later conversation", async () => {
   await using t = await startWithModel([call("memory_write", { text: "The cat is called Mia." }), { text: "Noted." }]);
   assert.equal((await t.gateway.ask("remember that my cat is called Mia")).response, "Noted.");
   assert.equal(await readFile(join(t.gateway.workspace, "memory/MEMORY.md"), "utf8"), "- The cat is called Mia.\n");

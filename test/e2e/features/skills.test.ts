@@ -38,7 +38,7 @@ async function start() {
   };
 }
 
-test("each bundled skill is without fault, stands in the list, and comes when it is named, also in Chinese", async () => {
+test("each bundled skill is without fault, is in the list, and comes when it is named, also in Chinese", async () => {
   assert.deepEqual(
     (await readdir(folder)).sort(),
     bundled.map((name) => `${name}.md`),
@@ -210,7 +210,7 @@ function parseCalendar(text: string): Record<string, Record<string, string> | un
   const open: string[] = [];
   for (const line of text.trimEnd().split(/\r?\n/)) {
     const [, name = "", value = ""] = /^([A-Z-]+)(?:;[^:]*)?:(.*)$/.exec(line) ?? [];
-    assert.notEqual(name, "", `"${line}" is no line of a calendar`);
+    assert.notEqual(name, "", `"${line}" is not a line of a calendar`);
     if (name === "BEGIN") {
       open.push(value);
       parts[value] = {};
@@ -230,7 +230,7 @@ function parseCalendar(text: string): Record<string, Record<string, string> | un
   return parts;
 }
 
-test("a skill that was bad is no problem any more once it is deleted or mended", async () => {
+test("a skill that was bad is not a problem any more once it is deleted or mended", async () => {
   await using t = await start();
   const bad = join(t.gateway.workspace, "skills", "bad.md");
   const worse = join(t.gateway.workspace, "skills", "worse.md");

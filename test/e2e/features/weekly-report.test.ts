@@ -11,7 +11,7 @@ const words = "查看并总结我的周报.pdf";
 const summary = "本周：导入完成，3 个缺陷已修复；下周：上线。";
 
 /** What a person came for: a file sent in a chat, read by a tool, and summed up in their language. */
-test("周报.pdf is sent on Telegram, read by read_file, summed up in two model calls, and all of it stands in the session", async () => {
+test("周报.pdf is sent on Telegram, read by read_file, summed up in two model calls, and all of it is in the session", async () => {
   await using w = await startWorld((request) => {
     if (request.index > 0) return { text: summary };
     const path = /<file name="周报\.pdf"[^>]* path="([^"]+)"/.exec(request.userText)?.[1] ?? "no file";

@@ -37,7 +37,7 @@ describe("maxclaw add, in the installed package", { timeout: 240_000 }, () => {
   });
   after(() => installed[Symbol.asyncDispose]());
 
-  /** The lock of the package has the hashes of npm's registry; the one here packs anew. */
+  /** The lock of the package has the hashes of npm's registry; the one here packs again. */
   async function lockToRegistry(): Promise<void> {
     const file = join(installed.package, "dist/bundle/optional-lock.json");
     const lock = JSON.parse(await readFile(file, "utf8"));
@@ -59,7 +59,7 @@ describe("maxclaw add, in the installed package", { timeout: 240_000 }, () => {
     return JSON.parse(stdout).options.find((one: { name: string }) => one.name === name);
   }
 
-  /** What is in the folder of packages, but for the name that changes. */
+  /** What is in the folder of packages, except for the name that changes. */
   const kept = async (): Promise<string> =>
     JSON.stringify([
       await readFile(join(home, "packages/current.json"), "utf8").catch(() => ""),

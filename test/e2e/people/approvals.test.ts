@@ -116,7 +116,7 @@ test("/approve always is remembered for this chat and this person, also after a 
   await w.shown(/done: overwrote/);
   assert.equal(askedIn(await w.gateway.events("telegram:1")).length, 1, "it was not asked again");
   const { api } = w.gateway.gateway;
-  // The same owner in another chat, and the page's owner, are asked anew.
+  // The same owner in another chat, and the page's owner, are asked again.
   w.sayInGroup(1, "User 1", "and in the group");
   await until("the group is asked", () => api.listQuestions().length === 1, 10_000);
   const page = w.gateway.ask("and here");
@@ -306,7 +306,7 @@ const outsideTools: readonly Tool[] = [
   }),
 ];
 
-test("after text of others stands in the context, outward tools ask even in auto and say why; /new forgets it", async () => {
+test("after text of others is in the context, outward tools ask even in auto and say why; /new forgets it", async () => {
   const config = { agents: { defaults: { model: "openai/test-model", executionMode: "auto" } } };
   await using w = await startWorld(
     (request) => callThenDone(request.userText.includes("look") ? "fetch_page" : "post_out", {})(request),

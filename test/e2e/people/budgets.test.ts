@@ -85,7 +85,7 @@ for (const [what, budgets, sentence, exceeded] of [
   [
     "turns of a sender",
     { sender: { turns: 2 } },
-    /Your budget for today is used up: 2 turns of 2 turns\. It begins anew at midnight \(Asia\/Tokyo\)\./,
+    /Your budget for today is used up: 2 turns of 2 turns\. It starts again at midnight \(Asia\/Tokyo\)\./,
     { scope: "sender", limit: 2, used: 2, unit: "turns", subject: "webui:owner" },
   ],
   [
@@ -176,7 +176,7 @@ test("chats side by side do not pass a limit together", async () => {
   assert.equal(t.model.requests.length, 3);
 });
 
-test("on a platform each chat hears of it once, in words, and then no more that day", async () => {
+test("on a platform each chat hears about it once, in words, and then no more that day", async () => {
   await using telegram = await startFakeTelegram({ token: "4242:test" });
   const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
   await using t = await start({ text: "ok" }, { channels, budgets: { day: { turns: 1 } } });

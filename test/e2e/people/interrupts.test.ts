@@ -119,7 +119,7 @@ test("a stop reaches a tool's processes: the whole group is gone", async () => {
 });
 
 for (const route of ["WebSocket", "the old WebSocket frame", "HTTP"] as const)
-  test(`by ${route}, cancel stops and answers anew, append joins the running turn`, async () => {
+  test(`by ${route}, cancel stops and answers again, append joins the running turn`, async () => {
     const held = gate();
     await using w = await startWorld(async (request) => {
       if (request.userText.includes("old")) return hanging;

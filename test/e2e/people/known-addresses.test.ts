@@ -144,7 +144,7 @@ test("an address is not known by being in the brief of a sub-agent, nor by being
     await w.gateway.waitForEvent((event) => event.type === "user_message" && event.payload.outside !== undefined);
     const reported = where === "parent";
     if (reported) {
-      // The report has begun a turn; the next message stands behind it.
+      // The report has begun a turn; the next message is behind it.
       await w.gateway.ask("and then?");
     }
     assert.deepEqual(w.leaked(), [], where);

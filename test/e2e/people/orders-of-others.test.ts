@@ -12,7 +12,7 @@ import { keepLog } from "../../support/log.js";
 import { callThenDone } from "../../support/worlds/channels/chat-world.js";
 import { openAIConfig, tempHome } from "../../support/worlds/gateway.js";
 
-/** A platform whose person 1 is an owner, and which tells of text that others have written. */
+/** A platform whose person 1 is an owner, and which tells about text that others have written. */
 async function openPost() {
   const home = await tempHome();
   const shared = join(home, "workspace", "notes.txt");
@@ -79,7 +79,7 @@ test("an owner who passes on what others wrote gives no order with it", async ()
   await until("the owner has let them in", () => post.api.listPairings().paired.length === 1);
 });
 
-test("a yes that others wrote allows nothing, and whoever passed it on is told", async () => {
+test("a yes that others wrote allows nothing, and anyone who passed it on is told", async () => {
   await using post = await openPost();
   await post.say("write it");
   await post.shown(/May I write notes\.txt/);

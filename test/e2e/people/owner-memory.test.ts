@@ -87,7 +87,7 @@ function burglar(workspace: () => string) {
 
 function assertNoCanary(w: ChatWorld, from: number, what: string): void {
   for (const { bodyText } of w.model.requests.slice(from)) {
-    // What the model itself has asked for stands in its own calls.
+    // What the model itself has asked for is in its own calls.
     const found = /(?:canary-(?:agents|claude|user|backup|config|memory|history|day|heartbeat))/.exec(
       bodyText.replaceAll(/canary-agents canary-memory canary-history/g, ""),
     );
@@ -117,7 +117,7 @@ const config = {
   memory: { titles: "model" },
 };
 
-test("nothing that is the owner's reaches a guest or a group, whoever asks there and by whatever tool", async () => {
+test("nothing that is the owner's reaches a guest or a group, no matter who asks there and by whatever tool", async () => {
   let workspace = "";
   await using w = await startWorld(
     burglar(() => workspace),

@@ -16,7 +16,7 @@ type Row = readonly [tool: string, input: Readonly<Record<string, unknown>>, exp
 const exec = (command: string, more: object = {}): Readonly<Record<string, unknown>> => ({ command, ...more });
 const write = (path: string, content = "text"): Readonly<Record<string, unknown>> => ({ path, content });
 
-/** Rules, what is called under them, and what becomes of it. `SITE` is the host of a page, `MOVED` of one that moves there. */
+/** Rules, what is called under them, and what happens to it. `SITE` is the host of a page, `MOVED` of one that moves there. */
 const table: readonly { readonly rules: readonly PolicyRule[]; readonly rows: readonly Row[] }[] = [
   {
     rules: [
@@ -135,7 +135,7 @@ const table: readonly { readonly rules: readonly PolicyRule[]; readonly rows: re
       ["web_fetch", { url: "http://SITE/news" }, "denied by 8"],
     ],
   },
-  // Calls that ask for nothing of their own: what a rule says of their input holds for them.
+  // Calls that ask for nothing of their own: what a rule says about their input holds for them.
   {
     rules: [
       { tool: "process", argument: "*kill*", verdict: "deny" },

@@ -21,7 +21,12 @@ const quietWeek = (workspace: string): readonly Moment[] => [
   ["Add bread", 0, call("edit_file", { path: "list.md", old_text: "- tea", new_text: "- tea\n- bread" })],
   ["Put the trip into the workspace", 1, own(join(workspace, "trip.md"), "Berlin")],
   ["And again", 1, own(join(workspace, "trip.md"), "Hamburg")],
-  ["What do I know of trips?", 0, call("grep", { pattern: "Ham", path: workspace }), call("glob", { pattern: "*.md" })],
+  [
+    "What do I know about trips?",
+    0,
+    call("grep", { pattern: "Ham", path: workspace }),
+    call("glob", { pattern: "*.md" }),
+  ],
   ["Sum up the numbers", 0, sh("seq 1 10 > n.txt; awk '{s+=$1} END {print s}' n.txt"), sh("cd /tmp; export A=1")],
   ["Work in the background", 0, sh("sleep 0.1; echo done", { background: true }), call("process", { action: "list" })],
   ["Remind me tomorrow", 0, call("cron", { action: "add", message: "tea?", at: "2040-01-01T09:00" })],

@@ -255,7 +255,7 @@ test("a stop withdraws the question, and the page's answer comes too late", asyn
   );
 });
 
-test("a client's cancel or next is no answer, whatever it says", async () => {
+test("a client's cancel or next is not an answer, whatever it says", async () => {
   await using w = await startWorld((request) =>
     request.userText.includes("other")
       ? { text: "the other thing" }
@@ -295,7 +295,7 @@ test("an answer that is none is refused with what could be answered", async () =
 
 const secret = "s3cr3t-value-of-the-weather";
 
-test("a secret is given on the page, stands in the secrets file only, and a chat gets a pointer there", async () => {
+test("a secret is given on the page, is in the secrets file only, and a chat gets a pointer there", async () => {
   await using w = await startWorld(
     callThenDone("ask_human", { question: "Key for the weather?", env: ["WEATHER_KEY"] }),
   );

@@ -101,7 +101,7 @@ describe("a service of a real systemd", { skip: withoutUserSystemd() }, () => {
     assert.match(status.stdout, /Problem: {3}It failed \(exit code 78\)/);
   });
 
-  test("is killed and started anew when its event loop hangs", async () => {
+  test("is killed and started again when its event loop hangs", async () => {
     await using systemd = await startUserSystemd();
     const home = makeHome(systemd, { gateway: { port: 0 } });
     const run = (...args: readonly string[]) => runMaxclaw(args, home, systemd.env);

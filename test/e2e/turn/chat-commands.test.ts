@@ -42,7 +42,7 @@ async function start(answer: AnswerScript = { text: "ok" }, allowFrom: readonly 
 test("/new says so when words came with it that nobody has read", async () => {
   await using t = await start();
   assert.doesNotMatch(await t.ask(guest, "/new"), /after \/new/);
-  assert.match(await t.ask(guest, "/new What is tea?"), /I have not read the words after \/new/);
+  assert.match(await t.ask(guest, "/new What is tea?"), /I did not read the words after \/new/);
   assert.equal(t.model.requests.length, 0);
 });
 

@@ -20,7 +20,7 @@ interface WireMessage {
   readonly tool_call_id?: string;
 }
 
-/** The rules of chat completions: each call is followed by its result, and no result stands alone. */
+/** The rules of chat completions: each call is followed by its result, and no result is alone. */
 function assertValidRequest(messages: readonly WireMessage[]): void {
   let open: string[] = [];
   for (const message of messages) {

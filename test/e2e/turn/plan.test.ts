@@ -49,7 +49,7 @@ function lastToolText(request: RecordedRequest | undefined): string {
   return String(messages.findLast((message: { readonly role?: string }) => message.role === "tool")?.content ?? "");
 }
 
-test("a plan is proposed, waits for the go with tools that only read, is carried out, and stands in plan.json", async () => {
+test("a plan is proposed, waits for the go with tools that only read, is carried out, and is in plan.json", async () => {
   await using t = await startWithModel([
     write("early"),
     calls("c1", trip),
@@ -282,7 +282,7 @@ test("a go whose turn a restart interrupts goes on with it, and the plan has beg
   assert.equal(stepsIn(events), "step_1 completed, step_2 ready, step_3 pending");
 });
 
-test("completing step after step in the same words is no loop; going round in circles is", async () => {
+test("completing step after step in the same words is not a loop; going round in circles is", async () => {
   const steps = ["a", "b", "c", "d", "e"];
   const complete = { action: "complete" };
   await using t = await startWithModel([

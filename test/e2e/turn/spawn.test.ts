@@ -194,7 +194,7 @@ test("a sub-agent may do what the person may who asked, and asks them in their c
   // A guest.
   w.say(7, "steering");
   await w.shown(/told .*SOUL\.md is the owner's: only an owner/);
-  // An owner; what is shared is no guest's to allow.
+  // An owner; what is shared is not a guest's to allow.
   w.say(1, "button");
   const question = await w.shown(/May I write button\.txt/);
   assert.equal(String(question.chatId), "1");
@@ -303,7 +303,7 @@ test("what a sub-agent uses counts for its sender and its parent's conversation,
   await w.shown(/The budget of this conversation is (used up|not enough)/);
 });
 
-test("who deletes a conversation deletes its sub-agents, and nothing of them begins it anew", async () => {
+test("who deletes a conversation deletes its sub-agents, and nothing of them begins it again", async () => {
   await using w = await startWorld(
     cast({
       parent: (_, count) => (count === 0 ? startOne("hang") : { text: "started" }),

@@ -9,7 +9,7 @@ import { badServer } from "../../support/worlds/tools/mcp.js";
 /** Everything that adds a tool is switched on here. */
 const everything = { tools: { mcpServers: { many: badServer("many") } } };
 
-/** The names of all tools that the program itself brings, as they stand in its source. */
+/** The names of all tools that the program itself brings, as they are in its source. */
 function builtinNames(): readonly string[] {
   const defined = /defineTool\(\{\s*name: "([a-z0-9_]+)"/g;
   return readSources("src").flatMap(({ code }) => [...code.matchAll(defined)].map(([, name = ""]) => name));

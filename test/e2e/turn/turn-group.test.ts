@@ -91,7 +91,7 @@ test("an owner may stop anybody's turn", async () => {
   assertSound(await t.gateway.events(key));
 });
 
-test("everything that is told of a reply leads back to the message without a gap", async () => {
+test("everything that is told about a reply leads back to the message without a gap", async () => {
   await using t = await startGroup([
     { toolCalls: [{ id: "look", name: "list_dir", input: { path: "." } }] },
     { text: "done" },

@@ -72,7 +72,7 @@ test("stops at any moment of a turn: each message ends once, whichever comes fir
 });
 
 for (const effect of ["write", "idempotent"] as const)
-  test(`draining during a ${effect} call leaves it to the next start, which ${effect === "write" ? "tells of it" : "runs it again"}`, async () => {
+  test(`draining during a ${effect} call leaves it to the next start, which ${effect === "write" ? "tells about it" : "runs it again"}`, async () => {
     const ran = gate();
     const tools = [hangingTool(effect, () => ran.open())];
     await using model = await startFakeOpenAI({ answer: callSlow });

@@ -236,7 +236,7 @@ test("the same message id is answered once", async () => {
   assert.equal(t.model.requests.length, 1);
 });
 
-test("the session document is readable and stands in the documented shape", async () => {
+test("the session document is readable and is in the documented shape", async () => {
   await using t = await startWithModel([callReadFile("a.txt"), { text: "The file is missing." }]);
   await t.gateway.ask("read a.txt please");
   await t.gateway.gateway.drain(1000);

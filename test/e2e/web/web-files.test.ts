@@ -83,7 +83,7 @@ describe("files and sub-agents on the web page", { timeout: 120_000, skip: witho
       await answered(page, "You said: Booked it.");
       await page.getByText(/^The sub-agent \w+ \(planner\) has finished/).waitFor();
       assert.equal(await card.count(), 0);
-      assert.equal(await page.locator(".message.user").count(), 1, "it is no message of the reader's");
+      assert.equal(await page.locator(".message.user").count(), 1, "it is not a message of the reader's");
       await page.getByText("Sub-task “planner”: completed").waitFor();
     }),
   );

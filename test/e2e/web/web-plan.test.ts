@@ -23,7 +23,7 @@ describe("a plan on the web page", { timeout: 120_000, skip: withoutChromium() }
     withPage(browser, backend.url, scenario, { context: { viewport: { width, height: 800 } } });
 
   pageTest(
-    "stands above the composer, moves as it is worked on, is paused and continued there, and goes when it is done",
+    "is above the composer, moves as it is worked on, is paused and continued there, and goes when it is done",
     () =>
       onPage(1200, async (page) => {
         const panel = page.locator(".plan-panel");

@@ -77,7 +77,7 @@ describe("questions and interrupts on the web page", { timeout: 120_000, skip: w
     }),
   );
 
-  pageTest("a secret is typed unseen, saved, and stands nowhere on the page", () =>
+  pageTest("a secret is typed unseen, saved, and is nowhere on the page", () =>
     onPage(async (page) => {
       await write(page, "need a key", "Enter");
       const field = page.getByLabel("TRAIN_API_KEY");
@@ -111,7 +111,7 @@ describe("questions and interrupts on the web page", { timeout: 120_000, skip: w
     ),
   );
 
-  pageTest("while an answer is written, Enter stops it and answers anew; Alt + Enter is a new line", () =>
+  pageTest("while an answer is written, Enter stops it and answers again; Alt + Enter is a new line", () =>
     onPage(async (page) => {
       await page.getByText("Enter sends, Shift + Enter starts a new line").waitFor();
       await write(page, "first line", "Shift+Enter");

@@ -15,7 +15,7 @@ const png = Buffer.from(
   "base64",
 );
 
-/** What a browser says of a thing that it was kept from. */
+/** What a browser says about a thing that it was kept from. */
 const refusals =
   /Content Security Policy|Trusted|TrustedHTML|violates|403|401|Refused|blocked|WebSocket|ERR_|Failed to load/i;
 
@@ -256,7 +256,7 @@ describe("the web page against other sites, files and itself", { timeout: 120_00
   );
 });
 
-/** What a page of another site can try on the gateway, each with what came of it. */
+/** What a page of another site can try on the gateway, each with its result. */
 function attacksOf(target: string): string {
   return `(async () => {
     const nameOf = (work) => work.then((value) => value.type ?? value, (error) => error.name);

@@ -44,7 +44,7 @@ describe("files that the reader attaches on the web page", { timeout: 120_000, s
     withPage(browser, backend.url, scenario, { token: "page-token", expected: /401|413/ });
 
   pageTest(
-    "a PDF that is attached is read by the model's tool, and its name stands at the message, after a reload too",
+    "a PDF that is attached is read by the model's tool, and its name is at the message, after a reload too",
     () =>
       onPage(async (page) => {
         const composer = page.getByLabel("Message", { exact: true });

@@ -162,7 +162,7 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
     }
   });
 
-  pageTest("shows a chat anew when the gateway says that it has lost the end of it", () =>
+  pageTest("shows a chat again when the gateway says that it has lost the end of it", () =>
     onPage(async (page) => {
       let cut = (): void => undefined;
       let isLost = false;

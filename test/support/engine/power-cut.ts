@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { Random } from "../random.js";
 
-/** What is known of a file's bytes on the disk itself; undefined as long as it was never synced. */
+/** What is known about a file's bytes on the disk itself; undefined as long as it was never synced. */
 interface FileState {
   synced: Buffer | undefined;
 }

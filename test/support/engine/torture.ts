@@ -28,7 +28,7 @@ export interface Specimen {
   readonly bytes: Buffer;
   /** Where each line ends; the last one is the file's length. */
   readonly lineEnds: readonly number[];
-  /** Behind the checkpoint at its head: a shorter file is no journal. */
+  /** Behind the checkpoint at its head: a shorter file is not a journal. */
   readonly headEnd: number;
   /** The live records after all lines that end at or before an offset. */
   readonly stateAt: (offset: number) => string;

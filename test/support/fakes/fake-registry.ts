@@ -16,7 +16,7 @@ export interface FakeRegistry extends AsyncDisposable {
   readonly url: string;
   /** The hash of what it gives out, as a lock has it. */
   integrityOf(name: string): string;
-  /** What it does to whoever downloads a package from now on. */
+  /** What it does to everyone who downloads a package from now on. */
   fault: "none" | "cut" | "other-bytes" | "wait";
   /** Names of the packages that were asked for, in order. */
   readonly downloads: readonly string[];

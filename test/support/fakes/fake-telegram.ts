@@ -40,7 +40,7 @@ export class FakeTelegram implements AsyncDisposable {
   readonly previewed: readonly string[];
   readonly typing: readonly TypingSign[];
   readonly commands: readonly object[];
-  /** What was told of presses, in order. */
+  /** What was told about presses, in order. */
   readonly toasts: Readonly<Signs["toasts"]>;
   /** Offsets of all getUpdates calls, in order. */
   readonly offsets: readonly number[];

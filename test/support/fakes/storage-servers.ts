@@ -20,7 +20,7 @@ import { freePort } from "./free-port.js";
 
 /** A database server of its own on loopback, with its data in a temp folder. */
 export interface StorageServer extends AsyncDisposable {
-  /** What stands under `storage` in a config that uses it; `space` keeps users of one server apart. */
+  /** What is under `storage` in a config that uses it; `space` keeps users of one server apart. */
   settings(space: string): StorageSettings;
   readonly port: number;
   /** Ends at once, as in a power cut; the data stays. */

@@ -41,6 +41,6 @@ export async function startSite(
 
 /** A page with enough to read. */
 export function articlePage(title: string, body: string): string {
-  const filler = "This sentence stands here so that there is something to read on the page. ".repeat(8);
+  const filler = "This sentence was put here so that there is something to read on the page. ".repeat(8);
   return `<!doctype html><html><head><title>${title}</title></head><body><nav><a href="/menu">Menu</a></nav><article><h1>${title}</h1><p>${filler}</p>${body}</article><footer>Imprint</footer></body></html>`;
 }

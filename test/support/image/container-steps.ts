@@ -23,7 +23,7 @@ export interface Ended {
 
 const run = promisify(execFile);
 const limitMs = 60_000;
-/** Told in the place of what changes a system, or its owners, which a single mapped account cannot. */
+/** Told instead of what changes a system, or its owners, which a single mapped account cannot. */
 const noted = ["apt-get", "chown"];
 
 export async function openContainerSteps(): Promise<ContainerSteps> {
@@ -81,7 +81,7 @@ async function prepare(at: (name: string) => string): Promise<void> {
   await symlink("../lib/node_modules/maxclaw/bin/maxclaw.js", at("opt/maxclaw/bin/maxclaw"));
 }
 
-/** An image has these folders; this machine may have other things beside them. */
+/** An image has these folders; this machine may have other things besides them. */
 function placesOf(opt: string): readonly string[] {
   const parts = ["usr", "etc", "bin", "sbin", "lib", "lib64"].flatMap((name) => [
     "--ro-bind-try",

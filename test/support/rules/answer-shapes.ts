@@ -82,7 +82,7 @@ const openaiStreams: readonly AnswerShape[] = [
     stopReason: "max_tokens",
   },
   {
-    name: "message in the place of delta, in a stream",
+    name: "message instead of delta, in a stream",
     body: frames(JSON.parse(chat({ content: "Hello" })), "[DONE]"),
     text: "Hello",
   },
@@ -117,7 +117,7 @@ const openaiStreams: readonly AnswerShape[] = [
     text: "Hello",
   },
   {
-    name: "one part that is no list",
+    name: "one part that is not a list",
     type: json,
     body: chat({ content: { type: "text", text: "Hello" } }),
     text: "Hello",
@@ -209,7 +209,7 @@ const toolCalls: readonly AnswerShape[] = [
     calls: [["read", '{"f":"x"}']],
   },
   {
-    name: "one call that is no list",
+    name: "one call that is not a list",
     body: frames(delta({ tool_calls: { id: "a", ...fn("now", "{}") } }), stop("tool_calls")),
     calls: [["now", "{}"]],
   },

@@ -151,7 +151,7 @@ function checkBlock(block: Json, place: string, allowed: readonly string[], prob
   }
 }
 
-/** Each call is answered once, directly in the next message, before anything else that stands there. */
+/** Each call is answered once, directly in the next message, before anything else that is there. */
 function checkResults(blocks: readonly Json[], before: readonly Json[], place: string, problems: Problems): void {
   const wanted = before.filter(({ type }) => type === "tool_use").map(({ id }) => id);
   const given = blocks.filter(({ type }) => type === "tool_result").map((block) => block.tool_use_id);

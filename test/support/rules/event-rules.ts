@@ -61,7 +61,7 @@ function copiedOf(events: readonly GatewayEvent[]): number {
   return events.findLastIndex((event) => event.type === "session_history_changed" && event.payload.kind === "fork") + 1;
 }
 
-/** What can be said of an event without looking at others. */
+/** What can be said about an event without looking at others. */
 function assertAlone(event: GatewayEvent, { withoutDetail = false }: EventRules): void {
   const { type, seq, source, metadata } = event;
   const about = `${type} ${event.event_id}`;
@@ -83,7 +83,7 @@ function assertAlone(event: GatewayEvent, { withoutDetail = false }: EventRules)
   assert.match(metadata.instance_id, /^gw_/, about);
   if (/^(agent|provider|tool)/.test(source) && type !== "connection_state_changed")
     assert.match(metadata.agent_id ?? "", /^agent_/, about);
-  // A session that was deleted has no log any more in which this could stand.
+  // A session that was deleted has no log any more in which this could be.
   if (spec.stored && !(spec.detail && withoutDetail) && !isDeletion(event)) {
     assert.ok(Number.isInteger(seq) && Number(seq) >= 1, about);
     assert.equal(event.after_seq, undefined, about);
@@ -127,7 +127,7 @@ interface OpenTurn {
   readonly correlation: string;
   /** Its last stored event. */
   cause: string;
-  /** What was last told of a reply on its way. */
+  /** What was last told about a reply on its way. */
   delivered?: string;
   /** Executions that have begun and not ended, by execution id. */
   readonly running: Map<string, Extract<GatewayEvent, { type: "tool_execution_start" }>>;
@@ -176,7 +176,7 @@ function assertTurns(events: readonly GatewayEvent[], first: number): void {
     assert.ok(!ended.has(turn.id), `${about}: nothing comes after the end of a turn`);
     // An answer to a question names the message that it was.
     if (event.type !== "human_input_answered") assert.equal(event.correlation_id, turn.correlation, about);
-    // Another attempt goes on from the last one in the log, what became of its replies included.
+    // Another attempt goes on from the last one in the log, what happened to its replies included.
     if (event.causation_id !== turn.delivered)
       assert.equal(event.causation_id, turn.cause, `${about}: its cause is the stored event before it`);
     if (isStored(event)) turn.cause = event.event_id;

@@ -21,7 +21,7 @@ function divs(lines: readonly string[]): string {
   return lines.map((line) => `<div>${line === "" ? "<br>" : escaped(line)}</div>`).join("");
 }
 
-/** The quote in pieces, with what stands between them. */
+/** The quote in pieces, with what is between them. */
 function pieces(
   { quoted, between = {} }: ReplyWords,
   quote: (lines: readonly string[]) => string,

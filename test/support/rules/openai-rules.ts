@@ -13,7 +13,7 @@ import {
 /**
  * What the chat completions API refuses, by its reference (https://platform.openai.com/docs/api-reference/chat/create)
  * and its error messages. Stricter than the API where well-known servers behind the same interface are: the system
- * message stands first, no text is blank, two messages of one side do not follow each other, arguments are a JSON object,
+ * message comes first, no text is blank, two messages of one side do not follow each other, arguments are a JSON object,
  * and the conversation does not end with the assistant.
  */
 export function openAIProblems(bodyText: string): readonly string[] {
@@ -73,7 +73,7 @@ function checkMessages(messages: readonly Json[], problems: Problems): void {
     }
     switch (message.role) {
       case "system":
-        problems.must(index === 0, place, "the system message stands first");
+        problems.must(index === 0, place, "the system message comes first");
         problems.must(saysSomething(message.content), place, "content must not be blank");
         break;
       case "user":

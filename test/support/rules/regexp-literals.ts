@@ -8,10 +8,26 @@ export interface FoundRegExp {
 /** After one of these a slash begins an expression; after anything else it divides. */
 const before = /(?:^|[([{,;:=!&|?+\-*%~^<>]|\b(?:return|typeof|case|in|of))$/;
 
+/** A comment, or a string or a piece of a template, as it is written in a source file. */
+export interface FoundText {
+  readonly text: string;
+  readonly line: number;
+}
+
 /** All regular expressions of a TypeScript text: strings, templates and comments are passed over. */
-export function regExpsIn(code: string): readonly FoundRegExp[] {
-  const found: FoundRegExp[] = [];
-  /** Open templates, each with the depth of braces in which its `${` stands. */
+export const regExpsIn = (code: string): readonly FoundRegExp[] => piecesOf(code).regExps;
+
+/** All comments, strings and pieces of templates of a TypeScript text, without the code around them. */
+export const textsIn = (code: string): readonly FoundText[] => piecesOf(code).texts;
+
+function piecesOf(code: string): { readonly regExps: readonly FoundRegExp[]; readonly texts: readonly FoundText[] } {
+  const regExps: FoundRegExp[] = [];
+  const texts: FoundText[] = [];
+  const keep = (from: number, to: number): number => {
+    texts.push({ text: code.slice(from, to), line: code.slice(0, from).split("\n").length });
+    return to;
+  };
+  /** Open templates, each with the depth of braces in which its `${` is. */
   const templates: number[] = [];
   let depth = 0;
   let last = "";
@@ -19,21 +35,21 @@ export function regExpsIn(code: string): readonly FoundRegExp[] {
     const rest = code.slice(at, at + 2);
     const letter = code.charAt(at);
     if (/\s/.test(letter)) at += 1;
-    else if (rest === "//") at = endOf(code, at, "\n");
-    else if (rest === "/*") at = endOf(code, at + 2, "*/");
+    else if (rest === "//") at = keep(at, endOf(code, at, "\n"));
+    else if (rest === "/*") at = keep(at, endOf(code, at + 2, "*/"));
     else if (letter === '"' || letter === "'") {
-      at = endOfString(code, at, letter);
+      at = keep(at, endOfString(code, at, letter));
       last = '"';
     } else if (letter === "`" || (letter === "}" && templates.at(-1) === depth)) {
       if (letter === "}") templates.pop();
       const end = endOfTemplate(code, at + 1);
       if (end.isOpen) templates.push(depth);
       last = end.isOpen ? "{" : '"';
-      at = end.at;
+      at = keep(at, end.at);
     } else if (letter === "/" && before.test(last)) {
       const end = endOfRegExp(code, at + 1);
       const [flags = ""] = /^[a-z]*/.exec(code.slice(end + 1, end + 10)) ?? [];
-      found.push({ source: code.slice(at + 1, end), flags, line: code.slice(0, at).split("\n").length });
+      regExps.push({ source: code.slice(at + 1, end), flags, line: code.slice(0, at).split("\n").length });
       at = end + 1 + flags.length;
       last = '"';
     } else {
@@ -44,7 +60,7 @@ export function regExpsIn(code: string): readonly FoundRegExp[] {
       at += word.length;
     }
   }
-  return found;
+  return { regExps, texts };
 }
 
 function endOf(code: string, from: number, mark: string): number {

@@ -23,7 +23,7 @@ export interface SeatbeltRules {
 /**
  * Reads a profile as macOS does, so far as we use its language: what is not understood is an error here as it is there.
  *
- * @throws {Error} for what is no profile
+ * @throws {Error} for what is not a profile
  */
 export function readSeatbelt(profile: string): SeatbeltRules {
   const expressions = parse(profile);

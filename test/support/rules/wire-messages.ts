@@ -11,7 +11,7 @@ export function conversationIn(request: RecordedRequest): string {
   return JSON.stringify(body.messages ?? []).slice(0, -1);
 }
 
-/** Everything that stands before the conversation, as the providers' caches count it: tools and system prompt. */
+/** Everything that is before the conversation, as the providers' caches count it: tools and system prompt. */
 export function headOf(request: RecordedRequest): string {
   const { tools, system }: { readonly tools?: unknown; readonly system?: unknown } = JSON.parse(unmarked(request));
   return JSON.stringify({ tools, system });

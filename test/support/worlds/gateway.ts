@@ -51,7 +51,7 @@ export interface TestGatewayOptions {
   readonly sendTimeoutMs?: number;
   readonly sendRetryMs?: number;
   readonly now?: GatewayOptions["now"];
-  /** Variables of the environment beside HOME. */
+  /** Variables of the environment besides HOME. */
   readonly env?: GatewayOptions["env"];
   readonly openEngine?: GatewayOptions["openEngine"];
 }
@@ -145,7 +145,7 @@ export interface ModelGateway extends AsyncDisposable {
   readonly url: string;
 }
 
-/** What its config has beside the model, or in its place: also as a function of the address of the model. */
+/** What its config has besides the model, or in its place: also as a function of the address of the model. */
 export type MoreConfig = Record<string, unknown> | ((apiBase: string) => Record<string, unknown>);
 
 export interface ModelGatewayOptions extends Omit<TestGatewayOptions, "config"> {

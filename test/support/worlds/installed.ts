@@ -33,7 +33,7 @@ export async function packProgram(folder: string): Promise<string> {
   return join(folder, archive);
 }
 
-/** `more`: packages that the registry has beside what the program needs. */
+/** `more`: packages that the registry has besides what the program needs. */
 export async function installProgram(more: readonly string[] = []): Promise<Installed> {
   const folder = await mkdtemp(join(tmpdir(), "maxclaw-installed-"));
   const project = join(folder, "project");

@@ -48,9 +48,9 @@ export interface ScriptedAnswer {
   readonly endAfter?: number;
   /** `start`: never sends a byte. `middle`: everything but the end, then silence. `end`: all of it, but stays open. */
   readonly hang?: "start" | "middle" | "end";
-  /** Raw bytes in the place of the end. */
+  /** Raw bytes instead of the end. */
   readonly garbage?: string;
-  /** An error told in the middle of the stream, in the place of the end. */
+  /** An error told in the middle of the stream, instead of the end. */
   readonly streamError?: { readonly type: string; readonly message: string };
   /** Puts frames that nobody knows between the others. */
   readonly unknownFrames?: boolean;

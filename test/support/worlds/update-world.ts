@@ -46,7 +46,7 @@ export interface UpdateWorld extends AsyncDisposable {
   readonly restart: string;
   run(args: readonly string[], env?: Readonly<Record<string, string>>): ReturnType<typeof runMaxclaw>;
   spawn(args: readonly string[]): ReturnType<typeof spawnMaxclaw>;
-  /** What the running gateway says of itself. */
+  /** What the running gateway says about itself. */
   status(): Promise<{ readonly running: boolean; readonly version?: string; readonly pid?: number }>;
   /** The steps of all updates so far. */
   steps(): Promise<readonly string[]>;

@@ -34,7 +34,7 @@ export interface CrowdOptions {
 }
 
 const limitMs = 60_000;
-/** What a gateway says to people in the place of taking their message. */
+/** What a gateway says to people instead of taking their message. */
 const notice = /^(I cannot (write to|read) my disk|I cannot open the log|Too many messages are waiting)/;
 const engine = new URL("../embedded.js", import.meta.url).href;
 
@@ -228,7 +228,7 @@ export class Crowd implements AsyncDisposable {
     };
   }
 
-  /** What breaks a promise to people in this moment, in which all is quiet; but for one chat. */
+  /** What breaks a promise to people in this moment, in which all is quiet; except for one chat. */
   async findBroken(except?: number): Promise<readonly string[]> {
     const evidence = await this.evidence();
     const chats = evidence.chats.filter(({ name }) => name !== `c${except}`);
@@ -276,7 +276,7 @@ export class Crowd implements AsyncDisposable {
     return said;
   }
 
-  /** Texts that the platform was told of as arrived. */
+  /** Texts that the platform was told about as arrived. */
   #acknowledged(): ReadonlyMap<string, readonly string[]> {
     const arrived = [...this.#updates].filter(([updateId]) => updateId < this.telegram.confirmedOffset);
     const textsOf = (chat: number): readonly string[] =>

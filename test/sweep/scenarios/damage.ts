@@ -11,7 +11,7 @@ export const damage: Scenario = {
   name: "random damage",
   what: "between runs a file is damaged: a bit flipped, a block zeroed, cut, gone, lines lost or joined",
   promise:
-    "it starts, or is refused by name and starts after a repair; what stood in undamaged bytes is there, what is missing is told in status, and all chats go on",
+    "it starts, or is refused by name and starts after a repair; what was in undamaged bytes is there, what is missing is told in status, and all chats go on",
   rounds: { test: 5, sweep: 30 },
   async run({ rounds, random, nursery }) {
     let [kills, stops, refused, aside, messages] = [0, 0, 0, 0, 0];
@@ -63,14 +63,14 @@ async function startOrRepair(crowd: Crowd, about: string): Promise<string | unde
   }
 }
 
-/** What stood in undamaged bytes and is gone, and chats that miss events without a word in status. */
+/** What was in undamaged bytes and is gone, and chats that miss events without a word in status. */
 async function lostIn(crowd: Crowd, left: ReadonlySet<string>, repaired: string): Promise<string[]> {
   const { chats } = await crowd.evidence();
   const { problems } = await crowd.status();
   const found = new Set([...JSON.stringify(chats.map(({ look }) => look.events)).matchAll(said)].map(([text]) => text));
   const broken = [...left]
     .filter((text) => !found.has(text))
-    .map((text) => `“${text}” stands in undamaged bytes and is lost`);
+    .map((text) => `“${text}” is in undamaged bytes and is lost`);
   for (const { look } of chats) {
     const seqs = look.events.map(({ seq }) => seq);
     if (seqs.some((seq, index) => index > 0 && seq <= (seqs[index - 1] ?? 0)))

@@ -14,7 +14,7 @@ const limitMs = 60_000;
 export const twoGateways: Scenario = {
   name: "two gateways",
   what: "a second gateway and commands that write, each in a container of its own, on a home at work; kills, and two starts at once",
-  promise: "whoever comes second is refused by name and changes nothing, and of two that start at once one runs",
+  promise: "the second one is refused by name and changes nothing, and of two that start at once one runs",
   rounds: { test: 1, sweep: 8 },
   missing: withoutSandbox,
   async run({ rounds, random, nursery }) {

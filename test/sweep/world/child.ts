@@ -41,7 +41,7 @@ function say(said: Said): Promise<void> {
   });
 }
 
-/** The point that an event makes, once it is written and before anybody hears of it. */
+/** The point that an event makes, once it is written and before anybody hears about it. */
 function pointOf(event: GatewayEvent): string {
   if (event.type !== "outbound_delivery_changed") return `event ${event.type}`;
   return `event ${event.type}: ${event.payload.status}`;

@@ -7,7 +7,7 @@ export interface ToolRun {
   readonly callId: string;
   readonly effect: Tool["effect"];
   readonly life: number;
-  /** `begun` stands before the effect, `done` after it. */
+  /** `begun` is before the effect, `done` after it. */
   readonly phase: "begun" | "done";
 }
 

@@ -163,7 +163,7 @@ export class World implements AsyncDisposable {
     return how;
   }
 
-  /** Texts that their platforms were told of as arrived, by session. */
+  /** Texts that their platforms were told about as arrived, by session. */
   acknowledged(): ReadonlyMap<string, readonly string[]> {
     const telegram = [...this.#updates].filter(([updateId]) => updateId < this.telegram.confirmedOffset);
     const byKey = new Map<string, readonly string[]>();
@@ -243,7 +243,7 @@ export class World implements AsyncDisposable {
       providers: { openai: { apiKey: `sk-life-${life}`, apiBase: this.model.apiBase } },
       channels: { telegram: { enabled: true, token, apiRoot, allowFrom: ["*"] } },
       inbound: { senderPerMinute: 0, chatPerMinute: 0 },
-      // A preview that a kill leaves standing is no reply: what replies do is looked at here.
+      // A preview that a kill leaves standing is not a reply: what replies do is looked at here.
       reactors: { live: false },
       owners: ["relay:r1"],
     });

@@ -45,7 +45,7 @@ async function untilRefused(
   }
 }
 
-test("whoever asks a server again and again for the same is slowed down, and stopped by name after 40 calls", async () => {
+test("a model that asks a server again and again for the same is slowed down, and stopped by name after 40 calls", async () => {
   for (const isUnattended of [true, false]) {
     const { calls, refusal, minutes, asked } = await untilRefused(
       { text: "not yet" },

@@ -167,7 +167,7 @@ test("only an answer with something in it is said", () => {
   assert.equal(textForChat({}, "failed", "no"), "no");
 });
 
-test("a job with a budget of its own has that one in the place of the jobs' budget", () => {
+test("a job with a budget of its own has that one instead of the jobs' budget", () => {
   const budgets = createBudgets({
     limits: { job: { turns: 1 } },
     jobs: { heartbeat: { turns: 3 }, free: {} },

@@ -239,7 +239,7 @@ test("jobs of the Go maxclaw are read; what cannot be used is named", async (t) 
   assert.equal(found?.problems.length, 2);
 });
 
-test("of runs that fail one after the other the chat hears of the first, and of one that somebody asked for", async () => {
+test("of runs that fail one after the other the chat hears about the first, and of one that somebody asked for", async () => {
   const t = setUp();
   const { id } = await t.scheduler.add({ message: "x", every: "1h" }, owner);
   for (const status of ["failed", "failed", "completed", "failed"] as const) {

@@ -174,7 +174,7 @@ test("broken front matter leaves a working skill with a problem; Go's plain line
   assert.match(skill.problem ?? "", /front matter cannot be read/);
 });
 
-test("reading a skill never runs code that stands in it", async () => {
+test("reading a skill never runs code that is in it", async () => {
   const code = "{ name: (globalThis.skillRan = true, 'x'), description: process.exit(3) }";
   for (const language of [
     "js",
@@ -306,7 +306,7 @@ test("all means all that are on, none wins over everything", () => {
   assert.deepEqual(selected("$allies", undefined, "none").matched, []);
 });
 
-test("names that a client chose are added to those of the text; an empty list is no choice", () => {
+test("names that a client chose are added to those of the text; an empty list is not a choice", () => {
   assert.deepEqual(selected("$mail", ["PDF", "$weather", "@skill:gone"]), {
     matched: ["mail", "pdf", "weather"],
     missing: ["gone"],

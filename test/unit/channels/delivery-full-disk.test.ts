@@ -135,7 +135,7 @@ test("a receipt for which even the kept room is gone waits, and the reply is not
   await after.engine[Symbol.asyncDispose]();
 });
 
-test("an answer does not begin to grow on a full disk, and one that stands is known though the disk got full", {
+test("an answer does not begin to grow on a full disk, and one that is there is known though the disk got full", {
   skip,
 }, async (t) => {
   const disk = smallDisk(t, "512k");
@@ -170,7 +170,7 @@ test("an answer does not begin to grow on a full disk, and one that stands is kn
   await engine[Symbol.asyncDispose]();
 });
 
-/** What a start tells of a reply that waited when the process before it ended. */
+/** What a start tells about a reply that waited when the process before it ended. */
 async function afterEnd(t: TestContext, bootId: string, end: "killed" | "stopped"): Promise<readonly string[]> {
   const home = tempFolder(t);
   const first = await openIn(home, { process: { bootId: "before" } });

@@ -15,7 +15,7 @@ const cases: readonly (readonly [what: string, markdown: string, html: string])[
   ["a code block without a language", "```\nx\n```", "<pre>x</pre>"],
   ["a heading as bold, not twice bold", "## Hi **you**\ntext", "<b>Hi you</b>\ntext"],
   ["a link", "[a&b](https://x.y/?q=1&r=2)", '<a href="https://x.y/?q=1&amp;r=2">a&amp;b</a>'],
-  ["a link that is no web address as text", "[run](javascript:alert(1))", "run (javascript:alert(1))"],
+  ["a link that is not a web address as text", "[run](javascript:alert(1))", "run (javascript:alert(1))"],
   ["a relative link as text", "[doc](./a.md)", "doc (./a.md)"],
   ["a bare address as it is", "see https://x.y/a_b_c", "see https://x.y/a_b_c"],
   ["an image as a link", "![cat](https://x.y/c.png)", '<a href="https://x.y/c.png">cat</a>'],
@@ -324,7 +324,7 @@ test("a text that fits comes back as it is, a blank one gives nothing", () => {
   assert.deepEqual(splitMarkdown(" \n ", 100), []);
 });
 
-test("cuts stand between paragraphs, then lines, then sentences, then words", () => {
+test("cuts are made between paragraphs, then lines, then sentences, then words", () => {
   const a = "aaa ".repeat(15).trim();
   assert.deepEqual(splitMarkdown(`${a}\n\n${a}\n${a}`, 100), [a, a, a]);
   assert.deepEqual(splitMarkdown(`${a}\n${a}`, 100), [a, a]);

@@ -37,7 +37,7 @@ test("nothing is shown of a reply that is frozen while the chat's waiting replie
   const { body } = outbound("turn_1#1");
   const showing = previews.show(body, new AbortController().signal);
   await asked.opened;
-  assert.equal(previews.freeze(body.id), undefined, "nothing stands there");
+  assert.equal(previews.freeze(body.id), undefined, "nothing is there");
   may.open();
   await showing;
   assert.deepEqual(sent, []);

@@ -225,7 +225,7 @@ test("an abort ends it at once: while connected, while waiting, and before it be
     connected.states.map(([state]) => state),
     ["connecting", "connected", "disconnected"],
   );
-  assert.deepEqual(connected.log.lines, [], "a stop is no failure");
+  assert.deepEqual(connected.log.lines, [], "a stop is not a failure");
   t.mock.timers.reset();
   const waiting = supervise(t, [() => Promise.reject(lost())]);
   await waiting.settle();

@@ -109,7 +109,7 @@ async function restore(
 
 test("what is restored is what was backed up: names, bytes, modes, times, links and empty folders", async (t) => {
   const { folder, home, file, backUp } = await openHome(t);
-  // Only a cache: it may still tell of a conversation that was deleted a moment ago.
+  // Only a cache: it may still tell about a conversation that was deleted a moment ago.
   fs.writeFileSync(join(home, "workspace/.sessions/.index.jsonl"), "deleted words\n");
   // It goes on while a backup is made, and would be ahead of the journal in it.
   fs.writeFileSync(logsMarkPath(join(home, "workspace/.sessions")), "from later");
@@ -356,7 +356,7 @@ test("an archive that climbs out, hides an entry, or was made by a newer version
     await assert.rejects(inspectBackup(pack([entry(path, "x"), own]), never), /it has an entry/, path);
   await assert.rejects(
     inspectBackup(pack([entry("maxclaw-backup/home/x", "x"), own]), never),
-    /more than its manifest/,
+    /files that are not in its manifest/,
   );
   await assert.rejects(inspectBackup(pack([own, entry("maxclaw-backup/home/x", "x")]), never), /follows its manifest/);
   const other = (path: string, type: "file" | "folder" | "link", target?: string): readonly Buffer[] => [

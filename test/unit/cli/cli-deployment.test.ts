@@ -71,7 +71,7 @@ describe("the container image", () => {
     assert.deepEqual(start, ["maxclaw", "gateway", "--host", "0.0.0.0", "-p", "18890"]);
   });
 
-  it("leaves out of the build what may hold secrets or is built anew", async () => {
+  it("leaves out of the build what may hold secrets or is built again", async () => {
     const lines = await linesOf(".dockerignore");
     for (const line of [".git", ".maxclaw", "node_modules", "dist", "secrets.json"])
       assert.ok(lines.includes(line), line);

@@ -367,7 +367,7 @@ describe("the page's addresses and list", () => {
     }
   });
 
-  it("reads the list of chats newest first and leaves out what is no chat", () => {
+  it("reads the list of chats newest first and leaves out what is not a chat", () => {
     const sessions = [
       { key: "webui:1", lastMessage: "**Bold** `x`\n| y", lastMessageAt: "2026-01-01T00:00:00.000Z" },
       { key: "telegram:2", title: "Trip", lastMessageAt: "2026-01-02T00:00:00.000Z", summary: "First" },

@@ -102,7 +102,7 @@ function leavesOf(value: unknown, path: string): readonly string[] {
   const lists = ["providers.<…>.models", "policy.rules", "extensions"].includes(path.replaceAll(/<[^>]*>/g, "<…>"));
   if (Array.isArray(value)) return lists ? value.flatMap((entry) => leavesOf(entry, `${path}[]`)) : [path];
   if (typeof value !== "object" || value === null || Object.keys(value).length === 0) return [path];
-  // Values of free shape: what stands in them is no key of ours.
+  // Values of free shape: what is in them is not a key of ours.
   if (/\.(env|headers|budget)$|\[\]\.options$/.test(path)) return [path];
   return Object.entries(value).flatMap(([key, entry]) =>
     leavesOf(entry, path === "" ? key : `${path}.${freeNames ? `<${key}>` : key}`),

@@ -27,7 +27,7 @@ testChannelContract("discord", async () => {
     openWithWrongSecret: () => open("wrong-secret"),
     secrets: ["contract-secret", "wrong-secret"],
     chats: [ann, bob],
-    // A bot never hears of a first message that was written while it was away, and no channel can change that.
+    // A bot never hears about a first message that was written while it was away, and no channel can change that.
     write: (chatId, content) =>
       void discord.gateway.whenKnown(() =>
         discord.write({ channelId: discord.dmOf(chatId), author: person(chatId), content }),

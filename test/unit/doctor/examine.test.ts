@@ -77,7 +77,7 @@ describe("a check", () => {
     );
   });
 
-  test("says no secret, and what came of its remedy", async () => {
+  test("says no secret, and the result of its remedy", async () => {
     const secret = await worldOf({ gateway: { token: "tok-0123456789abcdef" } });
     const cured: string[] = [];
     const check = (apply: () => Promise<void>): Check => ({

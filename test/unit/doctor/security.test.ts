@@ -45,7 +45,7 @@ const named = async (config: object, more?: Partial<World>): Promise<string> =>
   (await findingsOf(config, more)).join("\n");
 
 describe("maxclaw security", () => {
-  test("has nothing to say of a gateway that is closed, and gives it all points", async () => {
+  test("has nothing to say about a gateway that is closed, and gives it all points", async () => {
     const token = "$" + "{TOKEN}";
     const channels = { telegram: { enabled: true, token: "$" + "{BOT}" } };
     const world = await worldOf({ gateway: { token }, channels }, {}, true);

@@ -31,7 +31,7 @@ const wellBuilt: Readonly<Record<string, string>> = {
   "in HTML": "Content-Type: text/html\r\n\r\n<p>Please pay the rent of <b>900</b> Euro.</p>\r\n",
 };
 for (const [name, body] of Object.entries(wellBuilt))
-  test(`a mail ${name} is read, and nothing is said of damage`, async () => {
+  test(`a mail ${name} is read, and nothing is said about damage`, async () => {
     const { content, outside } = await received(mail(body));
     assert.match(content, /Please pay the rent of 900 Euro\.$/);
     assert.equal(outside, undefined);
@@ -55,7 +55,7 @@ const damaged: Readonly<
   },
   "that ends too early": { body: parts("abc", "abc", "") },
   "that ends in the middle of its text": { body: parts("abc").slice(0, -120), text: /Please pay the rent of 900$/m },
-  "that is no base64, though it says so": {
+  "that is not base64, though it says so": {
     body: "Content-Type: text/plain\r\nContent-Transfer-Encoding: base64\r\n\r\nPlease pay the rent of 900 Euro. (It is due on Monday; do not be late, please: the landlord is angry!)\r\n",
     isGuess: true,
   },

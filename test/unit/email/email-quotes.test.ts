@@ -167,7 +167,7 @@ for (const program of interleaving)
     assert.equal(below.content, "All of it, please.");
   });
 
-test("an answer below a quote in flowed text is no part of the quote", async () => {
+test("an answer below a quote in flowed text is not part of the quote", async () => {
   const { read } = await openThread("Shall I book the train that leaves at nine in the morning, or is that too early?");
   const lines = [
     `On 22.11.26 09:15, ${bot} wrote:`,

@@ -40,7 +40,7 @@ interface Case {
   readonly change?: (mail: string) => string;
 }
 
-/** What becomes of each mail: `own` words, text of `others`, or `left` alone. */
+/** What happens to each mail: `own` words, text of `others`, or `left` alone. */
 async function fates(
   cases: Readonly<Record<string, Case | ((bot: string) => Case)>>,
   more: EmailChanges = {},
@@ -139,7 +139,7 @@ test("a mail to somebody else becomes no order by a recipient that nobody has si
   assert.deepEqual(found, { ...expected(cases, "others"), ...left });
 });
 
-test("what the signature does not hold may be changed, and is no order then", { skip }, async () => {
+test("what the signature does not hold may be changed, and is not an order then", { skip }, async () => {
   const without = (name: string): Signing => ({ headers: usual.replace(`:${name}`, "") });
   const cases = {
     "Message-ID is not signed": {

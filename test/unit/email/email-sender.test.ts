@@ -40,7 +40,7 @@ test("SPF is asked about the address from which one's own server had the mail", 
     assert.equal(await verdictOf(path, line), "unverified", line);
 });
 
-test("what a client has greeted with, or has written below, is no address that it came from", async () => {
+test("what a client has greeted with, or has written below, is not an address that it came from", async () => {
   const below = postfix("mail.bank.example (mail.bank.example [203.0.113.5])");
   for (const top of [
     [path, exim("[198.51.100.9] (helo=[203.0.113.5])")],

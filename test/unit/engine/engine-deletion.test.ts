@@ -14,7 +14,7 @@ function journalOf(home: string): string {
     .join("");
 }
 
-test("what is deleted while the journal is written anew for another deletion leaves the journal as well", async (t) => {
+test("what is deleted while the journal is written again for another deletion leaves the journal as well", async (t) => {
   const home = tempFolder(t);
   const engines: Engine[] = [];
   const deletions: Promise<void>[] = [];
@@ -35,7 +35,7 @@ test("what is deleted while the journal is written anew for another deletion lea
   await engine.deleteSession("webui:first");
   await until("the second is deleted as well", () => deletions.length === 1);
   await Promise.all(deletions);
-  await until("the journal tells of neither", () => !/text of msg_(first|second)/.test(journalOf(home)));
+  await until("the journal tells about neither", () => !/text of msg_(first|second)/.test(journalOf(home)));
   await engine[Symbol.asyncDispose]();
   assert.doesNotMatch(journalOf(home), /text of/);
 });

@@ -83,7 +83,7 @@ test("a full disk refuses what does not fit, loses nothing, and the engine goes 
   await engine[Symbol.asyncDispose]();
 });
 
-/** How much inbound work stands in the journal, which must hold whole transactions and nothing else. */
+/** How much inbound work is in the journal, which must hold whole transactions and nothing else. */
 async function countInJournal(t: TestContext, home: string): Promise<number> {
   const copy = tempFolder(t);
   fs.cpSync(join(home, "journal"), join(copy, "journal"), { recursive: true });

@@ -5,7 +5,7 @@ import type { EventDraft } from "../../../src/events/event.js";
 import { derivedId, isNewId, newId } from "../../../src/util/ids.js";
 import { logPath, openIn, sessionOf, tempFolder, titled, titlesOf } from "../../support/engine/engine-kit.js";
 
-/** An event whose id comes of what it tells, as that of a sub-agent's change does. */
+/** An event whose id comes from what it tells, as that of a sub-agent's change does. */
 function derived(title: string, id = derivedId("evt", title)): EventDraft {
   return { ...titled(title), event_id: id };
 }

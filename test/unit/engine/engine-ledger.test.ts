@@ -114,7 +114,7 @@ test("a message that arrives between reading the journal and its log is not call
   const home = tempFolder(t);
   const { engine, published } = await openIn(home, { quietMs: 60_000 });
   fs.mkdirSync(join(home, "sessions"));
-  // The first log has a damaged line: telling of it happens after the journal was read and before the second log is.
+  // The first log has a damaged line: telling about it happens after the journal was read and before the second log is.
   fs.writeFileSync(join(home, "sessions", "a.events.jsonl"), '00000000 {"type":"error_occurred"}\n');
   fs.writeFileSync(logPath(home, sessionOf), "");
   let accepting: Promise<unknown> | undefined;

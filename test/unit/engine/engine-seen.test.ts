@@ -182,7 +182,7 @@ test("a file that is gone is told by name, and stops nothing", async (t) => {
   fs.rmSync(file);
   const { engine } = await openIn(home);
   assert.equal(await knownOf(engine), 0);
-  assert.match(engine.status().problems?.[0] ?? "", /ids could not be opened: ENOENT.*may be answered once more/);
+  assert.match(engine.status().problems?.[0] ?? "", /ids could not be opened: ENOENT.*may be answered a second time/);
   await engine[Symbol.asyncDispose]();
 });
 
@@ -199,7 +199,7 @@ test("checking the stored events finds damage in a file of ids", async (t) => {
   );
 });
 
-test("a repaired journal knows the ids in the files, also when their names stood in the damaged part", async (t) => {
+test("a repaired journal knows the ids in the files, also when their names were in the damaged part", async (t) => {
   const { home } = await homeWithFile(t);
   const { engine } = await openIn(home);
   await engine.append(sessionOf, [queued("msg_later")], { durable: true });

@@ -188,7 +188,7 @@ test("docs/events.md shows the catalogue as it is, and what of it waits", () => 
   assert.deepEqual(cellsOf(partOf(page, "waiting")), cellsOf(waitingTable()), "run: node dist/scripts/events-docs.js");
 });
 
-test("what waits stands in the catalogue, in its order", () => {
+test("what waits is in the catalogue, in its order", () => {
   const waiting = Object.keys(waitingTypes);
   assert.deepEqual(
     waiting,

@@ -60,7 +60,7 @@ describe("for any inputs at all, the machines", () => {
     );
   });
 
-  test("bring forth payloads that the catalogue takes, exactly as they are", (t) => {
+  test("produce payloads that the catalogue takes, exactly as they are", (t) => {
     fc.assert(
       fc.property(inputs, (all) => {
         for (const { type, payload } of feedFresh(all)) assert.deepEqual(specOf(type).payload.parse(payload), payload);
@@ -240,7 +240,7 @@ describe("custom machines", () => {
     };
   };
 
-  test("run beside the built-in ones, and what they bring forth at its end stands before the turn's last words", () => {
+  test("run besides the built-in ones, and what they produce at its end is before the turn's last words", () => {
     const outputs = feedFresh([turnStarted, completed()], [counter]);
     assert.deepEqual(
       outputs.slice(-3).map((output) => output.type),
@@ -253,12 +253,12 @@ describe("custom machines", () => {
   const tells = (told: (input: MachineInput) => unknown): Machine<unknown> => ({
     name: "broken",
     initial: undefined,
-    // Whoever writes a machine in JavaScript can return anything.
+    // Anyone who writes a machine in JavaScript can return anything.
     step: (state, input) => [state, told(input)] as unknown as Step<unknown>,
   });
   for (const [what, told] of [
-    ["bring forth what no catalogue knows", () => [{ type: "surprise", payload: {} }]],
-    ["bring forth a payload that is not of its type", () => [{ type: "budget_exceeded", payload: { used: "all" } }]],
+    ["produce what no catalogue knows", () => [{ type: "surprise", payload: {} }]],
+    ["produce a payload that is not of its type", () => [{ type: "budget_exceeded", payload: { used: "all" } }]],
     [
       "end the turn",
       () => [{ type: "turn_execution_cancelled", payload: { message_ids: [], reason: "abort", mode: "" } }],

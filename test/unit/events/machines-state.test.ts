@@ -48,7 +48,7 @@ const traces: readonly { readonly story: string; readonly inputs: readonly Machi
       trace: "idle thinking planning_tool awaiting_tool_result thinking responding idle",
     },
     {
-      story: "one tool with thinking and text before the call, and text beside it",
+      story: "one tool with thinking and text before the call, and text besides it",
       inputs: [
         turnStarted,
         ...round(1, [thinking("hm"), text("I look"), call("a"), text(" it up"), end("tool_use")]),
@@ -72,7 +72,7 @@ const traces: readonly { readonly story: string; readonly inputs: readonly Machi
       trace: "idle thinking planning_tool awaiting_tool_result thinking responding idle",
     },
     {
-      story: "a call that never starts, as its arguments are no JSON",
+      story: "a call that never starts, as its arguments are not JSON",
       inputs: [turnStarted, ...round(1, oneCall), toolFinished("a", "no JSON", true), ...round(2, answer), completed()],
       trace: "idle thinking planning_tool thinking responding idle",
     },
@@ -249,7 +249,7 @@ const traces: readonly { readonly story: string; readonly inputs: readonly Machi
       trace: "awaiting_tool_result idle thinking planning_tool awaiting_tool_result thinking responding idle",
     },
     {
-      story: "a resumed turn whose final text stands in the log",
+      story: "a resumed turn whose final text is in the log",
       inputs: [{ kind: "restarted", lastState: "responding" }, turnStarted, storedAnswer([]), completed()],
       trace: "responding idle thinking responding idle",
     },

@@ -112,7 +112,7 @@ describe("the turn tracker", () => {
     assert.deepEqual([summary.iterations, summary.costUsd, summary.toolCalls.length], [2, 0.25, 1]);
   });
 
-  test("tells of a failure and of a cancel what their events carry", () => {
+  test("tells about a failure and a cancel what their events carry", () => {
     const failed = runMachine(turnTracker, [turnStarted, ...round(1, [end("end_turn")]), ended(failedWith("TIMEOUT"))]);
     assert.deepEqual(failed.outputs, [
       {

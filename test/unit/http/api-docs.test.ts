@@ -46,7 +46,7 @@ const known: ReadonlySet<string> = new Set(
   ),
 );
 
-test("whoever writes a part of their own finds each type that its contract names, as far as it goes", () => {
+test("anyone who writes a part of their own finds each type that its contract names, as far as it goes", () => {
   const pages = typePages("maxclaw");
   const contracts =
     "ExtensionFactory Channel PlatformContext Tool ToolContext Provider StorageDriver Machine Reactor ChannelError ProviderError StorageError";

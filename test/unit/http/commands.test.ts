@@ -103,7 +103,7 @@ const ways: Readonly<Record<CommandName, Way>> = {
   },
 };
 
-/** Puts in the place of each operation one that refuses, and keeps what it was called with. */
+/** Replaces each operation by one that refuses, and keeps what it was called with. */
 function recordCalls({ gateway }: TestServer): Call[] {
   const calls: Call[] = [];
   const operations = gateway.operations as unknown as Record<string, unknown>;
@@ -157,7 +157,7 @@ describe("a command that clients give", () => {
     client.socket.terminate();
   });
 
-  test("is checked once, the same way for all, and each hears of the field by the name that it used", async () => {
+  test("is checked once, the same way for all, and each hears about the field by the name that it used", async () => {
     await using served = await openTestServer();
     const { gateway, url } = served;
     const calls = recordCalls(served);

@@ -77,7 +77,7 @@ test("an event stream has the same headers", async () => {
   await stream.body?.cancel();
 });
 
-test("what is no request, and an upgrade that is refused, get them as well", async () => {
+test("what is not a request, and an upgrade that is refused, get them as well", async () => {
   await using served = await openTestServer();
   const { port } = served.server;
   const upgrade = ["GET /ws HTTP/1.1", "Host: evil.example", "Connection: Upgrade", "Upgrade: websocket"];

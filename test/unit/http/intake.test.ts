@@ -151,7 +151,7 @@ test("a session that cannot be read does not keep its messages from being stored
 
 test("a message that cannot be stored because something cannot be read is not taken, and its sender is told why", async (t) => {
   const { intake, home } = await openIntake(t);
-  // A folder in the place of the log: it cannot be read.
+  // A folder instead of the log: it cannot be read.
   mkdirSync(join(logPath(home, "telegram:42"), "inner"), { recursive: true });
   const outcome = await intake.receive("telegram", received("hi"));
   assert.deepEqual(outcome, {
@@ -218,7 +218,7 @@ test("commands, stop phrases and what may answer an open question are taken by a
 test("a chat whose log fails is tried for some seconds, and refused then, with a word and a name in the status", async (t) => {
   const clock = { now: Date.now() };
   const { home, engine, intake, stuck } = await openIntake(t, { now: () => clock.now });
-  // A folder in the place of the log: it can be neither read nor written.
+  // A folder instead of the log: it can be neither read nor written.
   mkdirSync(logPath(home, "telegram:42"), { recursive: true });
   const first = received("one", { dedupId: "d:1", cursor: { name: "telegram:offset", value: "2" } });
   assert.deepEqual((await intake.receive("telegram", first)).status, "busy");

@@ -105,7 +105,7 @@ describe("a question of a server", () => {
     assert.doesNotMatch(question.replace(box, ""), /gateway|click|exec/);
   });
 
-  it("can be sent as it stands where all of it has a default", async () => {
+  it("can be sent as it is where all of it has a default", async () => {
     await using opened = await open();
     const schema = form({ city: { type: "string", default: "Zürich" }, days: { type: "integer", default: 3 } });
     const who = person("Send it");

@@ -79,7 +79,7 @@ for (const kind of ["stdio", "http"] as const)
       assert.equal(await call(open, "grown"), "as new");
     });
 
-    it("that hangs is given up in time, hears of it, and goes on", async () => {
+    it("that hangs is given up in time, hears about it, and goes on", async () => {
       await rm(trace, { force: true });
       await using web = kind === "http" ? await startHttp(await freePort()) : undefined;
       const section = web === undefined ? newServer("stdio", "reject") : { url: web.url };

@@ -206,7 +206,7 @@ describe("the reference servers that only speak stdio, behind a bridge", () => {
 });
 
 describe("a server that misbehaves", () => {
-  it("is told of in status, and harms no other", async () => {
+  it("is told about in status, and harms no other", async () => {
     await using open = await openTestServers(
       [
         settingsOf("good", badServer("good")),
@@ -311,7 +311,7 @@ describe("a server that misbehaves", () => {
     assert.match(reasons, /(flooded[^\n]*\n.*){3}more than 2048 kB/);
   });
 
-  it("that does not answer is told of after its time, and left when it is not even there", async () => {
+  it("that does not answer is told about after its time, and left when it is not even there", async () => {
     await using open = await openTestServers([settingsOf("s", { ...badServer(), callMs: 300 })], home);
     await open.waitFor("s", "connected");
     const slow = await run(open, "mcp_s_slow", { text: "x" });
@@ -533,7 +533,7 @@ describe("a server elsewhere that pours without end,", () => {
       await open.waitFor("far", "connected", 2);
     });
 
-  it("or answers 400 to a session that it has forgotten is asked whether it is there, and met anew", async () => {
+  it("or answers 400 to a session that it has forgotten is asked whether it is there, and met again", async () => {
     await using far = await startPouring("application/json", undefined, 400);
     await using open = await openTestServers([settingsOf("far", { url: far.url })], home);
     await open.waitFor("far", "connected");
@@ -543,7 +543,7 @@ describe("a server elsewhere that pours without end,", () => {
     assert.equal((await run(open, "mcp_far_pour", {})).text, "call 1");
   });
 
-  it("or has forgotten the session is met anew, and the call it has not done is done once", async () => {
+  it("or has forgotten the session is met again, and the call it has not done is done once", async () => {
     await using far = await startPouring("application/json");
     await using open = await openTestServers([settingsOf("far", { url: far.url })], home);
     await open.waitFor("far", "connected");
@@ -567,7 +567,7 @@ async function startAnswering(status: number, type: string, body: string) {
   };
 }
 
-describe("an address that is no MCP server", () => {
+describe("an address that is not an MCP server", () => {
   for (const [status, type, body, reason] of [
     [400, "application/json", "missing X-Team header", /^it answered with HTTP 400: missing X-Team header$/],
     [404, "text/html", "<html>".repeat(1000), /^it answered with HTTP 404: .{200,300}$/],
@@ -575,7 +575,7 @@ describe("an address that is no MCP server", () => {
     [200, "application/json", "{}", /^what it answers is not MCP$/],
     [200, "application/json", "{oops", /^what it answers is not MCP$/],
   ] as const)
-    it(`is told of in one clause: ${status} ${body.slice(0, 30)}`, async () => {
+    it(`is told about in one clause: ${status} ${body.slice(0, 30)}`, async () => {
       await using far = await startAnswering(status, type, body);
       await using open = await openTestServers([settingsOf("far", { url: far.url })], home);
       await open.waitFor("far", "reconnecting");

@@ -45,7 +45,7 @@ const rows: readonly (readonly [string, string, string, "dm" | "group", "owner" 
     "email:me@example.org.evil.example",
   ],
   ["matrix:@me:example.org", "matrix", "@me:example.org", "dm", "owner", "matrix:@me:example.org"],
-  // Groups, whoever speaks in them, also one that bears an owner's id.
+  // Groups, no matter who speaks in them, also one that bears an owner's id.
   ["telegram:-100", "telegram", "-100", "group", "others", "telegram:-100"],
   ["telegram:-100:5", "telegram", "-100", "group", "others", "telegram:-100"],
   ["telegram:1", "telegram", "1", "group", "others", "telegram:1"],

@@ -236,7 +236,7 @@ test("what a command wrote before others had a say in it counts from its start: 
   assert.equal(await labels.outsideOf(mapped), "the file mapped.txt");
 });
 
-test("a link whose target is a text is no link of the gateway's, and what cannot be looked at is foreign", async () => {
+test("a link whose target is a text is not a link of the gateway's, and what cannot be looked at is foreign", async () => {
   using place = startPlace();
   const labels = place.open();
   mkdirSync(path.join(place.root, ".kept/own"), { recursive: true });

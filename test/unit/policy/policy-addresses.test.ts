@@ -90,7 +90,7 @@ test("of several addresses only the public ones are given out", async () => {
   assert.deepEqual(await egress.resolve("mixed.example", 443), [{ address: "1.1.1.1", family: 4 }]);
 });
 
-test("the allow-list opens what it names and nothing beside it", () => {
+test("the allow-list opens what it names and nothing else", () => {
   const cases: readonly [entry: string, host: string, port: number, address: string, isOpen: boolean][] = [
     ["127.0.0.1:8080", "127.0.0.1", 8080, "127.0.0.1", true],
     ["127.0.0.1:8080", "127.0.0.1", 8081, "127.0.0.1", false],

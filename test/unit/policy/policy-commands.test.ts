@@ -294,7 +294,7 @@ test("a rule without an argument still allows every command", () => {
   assert.equal(decide([{ tool: "exec", verdict: "allow" }], run("a; b | c")), "allow");
 });
 
-test("a broad deny does not stand in the way of what a later rule allows", () => {
+test("a broad deny is not in the way of what a later rule allows", () => {
   const call = (command: string): ToolAccess => ({ kind: "call", input: { command } });
   const rules: PolicyRule[] = [{ tool: "exec", verdict: "deny" }, allow("git *")];
   assert.equal(decide(rules, call("git --version")), "allow");
@@ -420,7 +420,7 @@ test("a pattern with many stars takes no longer than text and pattern are long",
   assert.ok(performance.now() - began < 3000);
 });
 
-test("the rules that the docs and the example config show are safe as they stand there", () => {
+test("the rules that the docs and the example config show are safe as they are there", () => {
   const shown = [
     ...readFileSync(projectFile("docs/approvals.md"), "utf8").matchAll(/\{ "[^\n]*"verdict": "\w+" \}/g),
     ...readFileSync(projectFile("config.example.json"), "utf8").matchAll(/\{ "[^\n]*"verdict": "\w+" \}/g),

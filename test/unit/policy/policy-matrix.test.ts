@@ -95,7 +95,7 @@ test("who may talk follows the table, over every channel, sender, chat type and 
   }
 });
 
-test("a list of groups keeps the assistant out of all others, and lets in whoever addresses it in those", () => {
+test("a list of groups keeps the assistant out of all others, and lets in those who address it there", () => {
   const channels = {
     any: { allowFrom: ["42"], allowGroups: [] },
     groups: { allowFrom: [], allowGroups: ["-100"] },
@@ -135,7 +135,7 @@ test("an owner of one channel is nobody special on another", () => {
   assert.equal(role("discord"), "guest");
 });
 
-test("a group that is named as an owner makes none of whoever writes in its name", () => {
+test("a group that is named as an owner makes nobody an owner who writes in its name", () => {
   const policy = createPolicy({ ...defaults, owners: ["telegram:-100"], channels: { telegram: { allowFrom: ["*"] } } });
   const speaker = {
     channel: "telegram",
@@ -410,7 +410,7 @@ test("who may use which chat command follows the table", () => {
       }
 });
 
-test("what was allowed for always is not asked again, but for what others may have brought about", () => {
+test("what was allowed for always is not asked again, except for what others may have brought about", () => {
   const grants = { covers: () => true };
   for (const { use, executionMode, expected, what } of walk()) {
     const byOthers = (use.outside?.length ?? 0) > 0 || use.speaker.chatType === "group";
@@ -593,7 +593,7 @@ test("what others wrote is known by its place: files that were sent, and results
     assert.equal(of(ours), undefined, ours);
 });
 
-/** What becomes of reading a file, as {@link letterOf} writes it. */
+/** What happens to reading a file, as {@link letterOf} writes it. */
 function readingOf(options: Partial<PolicyOptions>, file: string, more: Partial<ToolUse> = {}): string {
   const use: ToolUse = {
     tool: { name: "read_file", effect: "read", risk: "access" },
@@ -605,7 +605,7 @@ function readingOf(options: Partial<PolicyOptions>, file: string, more: Partial<
   return letterOf(createPolicy({ ...defaults, ...options }).mayUseTool(use));
 }
 
-test("a folder that is no session's own opens nothing", () => {
+test("a folder that is not a session's own opens nothing", () => {
   const target = `${workspace}/.sessions/telegram_43/x`;
   for (const wide of [
     workspace,
@@ -665,7 +665,7 @@ test("a memory folder that is a link is the owner's where it truly lies", () => 
   }
 });
 
-test("the owner's memory is for owners among themselves; a chat's own is for whoever is there", () => {
+test("the owner's memory is for owners among themselves; a chat's own is for everyone there", () => {
   /** Read and write per mode safe, ask, auto: clean, with text of others in the context. */
   const rows: readonly (readonly [ToolUse["speaker"], owner: string, chat: string])[] = [
     [speakerOf("owner"), "+++ -++ +++ -??", "+++ -++ +++ -??"],

@@ -82,7 +82,7 @@ test("each requirement of the list is met with a test, or says why it needs none
     if (state.startsWith("met")) assert.ok(testsIn(row).length > 0 || /nothing to run/.test(row), row);
   }
   const numbers = rows.map((row) => row.split("|")[1]?.trim());
-  assert.equal(new Set(numbers).size, numbers.length, "each stands there once");
+  assert.equal(new Set(numbers).size, numbers.length, "each is there once");
 });
 
 test("the table of the attack sweep has its place, and the pages lead to one another", () => {

@@ -44,7 +44,7 @@ test("the delay grows, a lock ends, and a table of addresses has an end", async 
   assert.equal(await lockedMs("203.0.113.7"), undefined);
   for (let n = 0; n < 8; n++) await lockedMs("203.0.113.7");
   assert.equal(await lockedMs("203.0.113.7"), 300_000);
-  // Whoever has one address of such a network has all of them.
+  // Anyone who has one address of such a network has all of them.
   for (let n = 0; n < 9; n++) assert.equal(await lockedMs(`2001:db8:1:2::${n}`), undefined);
   assert.equal(await lockedMs("2001:db8:1:2:3:4:5:6"), 300_000);
   assert.equal(await lockedMs("2001:db8:1:3::1"), undefined);

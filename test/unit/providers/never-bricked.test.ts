@@ -21,7 +21,7 @@ interface Wire {
   readonly name: string;
   build(request: ModelRequest, known: Adjustments): Promise<unknown>;
   problemsOf(body: string): readonly string[];
-  /** Each call of the request with what is told of its result. */
+  /** Each call of the request with what is told about its result. */
   callsIn(body: Json): readonly { readonly input: Json; readonly result: string }[];
 }
 

@@ -73,7 +73,7 @@ describe("anthropic: requests", () => {
     });
   });
 
-  test("the next turn repeats the bytes of the one before, but for the marks", async () => {
+  test("the next turn repeats the bytes of the one before, except for the marks", async () => {
     await using setup = await open(wire, { text: "ok" });
     await collect(setup.provider, { ...hello, messages: turn, tools });
     const answer: ModelMessage = { role: "assistant", content: [{ type: "text", text: "There is none." }] };
@@ -185,7 +185,7 @@ describe("anthropic: thinking", () => {
     requests: 1,
   });
 
-  test("without a wish nothing is said of it", async () => {
+  test("without a wish nothing is said about it", async () => {
     assert.deepEqual(await sent("claude-opus-5-5", undefined), without);
     assert.deepEqual(await sent("claude-haiku-4-5", undefined), without);
   });

@@ -63,7 +63,7 @@ describe("choosing a model", () => {
     assert.match(refusal(providers, "zhipu/off"), /switched off.*providers\.zhipu\.models/);
   });
 
-  test("an entry that repeats its provider's name is called without it, but for OpenRouter's own models", () => {
+  test("an entry that repeats its provider's name is called without it, except for OpenRouter's own models", () => {
     assert.equal(
       chosen({ anthropic: key("a", [{ id: "anthropic/claude-x" }]) }, "anthropic/claude-x"),
       "anthropic: claude-x",
@@ -178,7 +178,7 @@ describe("a local Ollama", () => {
     });
   }
 
-  test("no server at all is no Ollama", async () => {
+  test("no server at all means that there is no Ollama", async () => {
     assert.equal(await findLocalOllama({ address: "http://127.0.0.1:1" }, noAbort), undefined);
   });
 });

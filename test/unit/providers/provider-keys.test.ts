@@ -56,7 +56,7 @@ describe("a key", () => {
     assert.throws(() => choose("openai/gpt-5.6"), /looks like a key of anthropic/);
   });
 
-  test("without encryption is told, but for one's own machines", () => {
+  test("without encryption is told, except for one's own machines", () => {
     const isTold = (apiBase: string): boolean => openKey("x", settings("k", apiBase)) !== undefined;
     for (const far of [
       "http://api.example.org/v1",

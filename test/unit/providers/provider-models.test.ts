@@ -16,7 +16,7 @@ function modelsOf(
   });
 }
 
-describe("what status says of the models", () => {
+describe("what status says about the models", () => {
   test("without any provider the stand-in is used, and nothing is wrong with that", () => {
     const models = modelsOf({});
     assert.deepEqual([models.describe(), models.problems()], [{ provider: "offline", model: "offline" }, []]);

@@ -17,7 +17,7 @@ async function open(answer: AnswerScript, wire: AnswerShape["wire"] = "openai") 
   return { server, provider, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-/** What an answer comes to: thinking that was first taken for text is no text. */
+/** What an answer comes to: thinking that was first taken for text is not text. */
 function told(chunks: readonly ProviderChunk[]) {
   let text = "";
   let thinking = "";

@@ -114,7 +114,7 @@ describe("systemd", () => {
     assert.equal(await manager.installedHome(), plan.home);
   });
 
-  test("says of a service what is wrong: a Node that is gone, too many starts, no sign of life", async () => {
+  test("says what is wrong with a service: a Node that is gone, too many starts, no sign of life", async () => {
     const programs = makeFakePrograms();
     programs.add("loginctl", "echo Linger=yes");
     const { manager, plan } = systemdOf(programs);

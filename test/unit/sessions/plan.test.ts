@@ -19,7 +19,7 @@ import { PlanTrail } from "../../../src/sessions/history/plan-trail.js";
 import type { PlanRequest } from "../../../src/tools/tool.js";
 import { fuzzOptions } from "../../support/fuzz.js";
 
-/** A log that grows, and the plan that it tells of. */
+/** A log that grows, and the plan that it tells about. */
 class Log {
   readonly events: StoredEvent[] = [];
   readonly trail = new PlanTrail();
@@ -114,7 +114,7 @@ function changeBy(one: Exclude<Act, { kind: "answer" | "new" | "undo" }>, state:
   }
 }
 
-/** What the log up to here tells, read anew. */
+/** What the log up to here tells, read again. */
 function read(events: readonly StoredEvent[]): PlanState | undefined {
   const trail = new PlanTrail();
   for (const event of events) trail.apply(event);
@@ -179,7 +179,7 @@ test("a new step gets an id that no step has, and none that it replaces has had"
   assert.deepEqual(ids(), ["step_4", "step_5"]);
 });
 
-test("plan.json shows the plan, goes away with it, and what is no plan there is kept", async () => {
+test("plan.json shows the plan, goes away with it, and what is not a plan there is kept", async () => {
   const folder = mkdtempSync(join(tmpdir(), "maxclaw-plan-"));
   try {
     const path = join(folder, "plan.json");

@@ -74,7 +74,7 @@ test("kinds that nobody knows, and files that cannot be had, are told to who sen
     assert.equal(parsed(message).unreadable, `messages of this kind (${kind})`);
 });
 
-test("what Telegram itself tells of a chat is no message", () => {
+test("what Telegram itself tells about a chat is not a message", () => {
   for (const key of ["new_chat_members", "pinned_message", "chat_background_set", "giveaway_winners", "boost_added"])
     assert.equal(parse({ [key]: {} }), "it has no content", key);
 });
@@ -184,7 +184,7 @@ test("a rich message is read: its texts as Markdown, its addresses, its files, a
   );
 });
 
-test("in a group a rich message that names the bot is for it, and one that is answered is told of", () => {
+test("in a group a rich message that names the bot is for it, and one that is answered is told about", () => {
   const chat = { id: -5, type: "supergroup" };
   const named = {
     blocks: [{ type: "paragraph", text: ["hey ", { type: "mention", text: "@maxclaw_test_bot", username: "x" }] }],

@@ -48,7 +48,7 @@ class Process {
     return this.#writes;
   }
 
-  /** Dies before a write, or behind it without having heard of it. */
+  /** Dies before a write, or behind it without having heard about it. */
   async write<T>(work: () => T): Promise<T> {
     if (this.#writes++ >= this.#diesAt) return await new Promise<never>(() => {});
     const result = work();
@@ -127,7 +127,7 @@ test("what somebody sends who is not listened to is never parked", async () => {
   assert.doesNotMatch(JSON.stringify([...disk.records]), /private words/);
 });
 
-/** What is sent while nothing is taken for the moment: a slow file, an album with one, and what stands behind them. */
+/** What is sent while nothing is taken for the moment: a slow file, an album with one, and what is behind them. */
 function sendAll(telegram: FakeTelegram): void {
   say(telegram, 1, "slow");
   say(telegram, 2, "elsewhere");
@@ -185,7 +185,7 @@ test("a kill at any write loses nothing, takes nothing twice and keeps the order
   assert.ok(kills >= 28, `${kills} kills`);
 });
 
-test("a chat that has no room in the parking is told once, others are heard, and what it was told of is never taken", async () => {
+test("a chat that has no room in the parking is told once, others are heard, and what it was told about is never taken", async () => {
   await using telegram = await startFakeTelegram({ token });
   const disk = new Disk();
   const slow = gate();

@@ -361,7 +361,7 @@ test("an album that a lost connection has cut apart is put together when it come
 const ada = { id: 7, is_bot: false, first_name: "Ada", last_name: "L" };
 const group = { id: -5, type: "supergroup", title: "Group" };
 
-/** Files are told by what is known of them. */
+/** Files are told by what is known about them. */
 const noFile = ({ fileId: _fileId, ...about }: TelegramFile): ReceivedFile => ({ ...about, read });
 const read = async () => new Uint8Array();
 
@@ -481,7 +481,7 @@ test("anonymous admins are told apart by the chat they write as", () => {
   assert.deepEqual([senderId, senderName], ["-5", "Group"]);
 });
 
-test("what is no text is told as a note, together with its caption", () => {
+test("what is not text is told as a note, together with its caption", () => {
   const note = (message: Readonly<Record<string, unknown>>) => parsed(message).content;
   assert.equal(note({ location: { latitude: 1.5, longitude: -2 } }), "[location: 1.5, -2]");
   assert.equal(note({ contact: { first_name: "Bo", phone_number: "+1" } }), "[contact: Bo, +1]");

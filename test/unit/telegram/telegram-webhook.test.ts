@@ -118,7 +118,7 @@ test("a part of an album that comes when the others are passed on is a message o
   );
 });
 
-test("nobody but Telegram is listened to, and what is no update harms nothing", async () => {
+test("nobody but Telegram is listened to, and what is not an update harms nothing", async () => {
   await using t = await open();
   await until("it is connected", () => t.running.connections() > 0);
   const name = "x-telegram-bot-api-secret-token";

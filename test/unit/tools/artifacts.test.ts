@@ -6,7 +6,7 @@ import { tempFolder } from "../../support/engine/engine-kit.js";
 import { keepLog } from "../../support/log.js";
 import { writeFiles } from "../../support/worlds/old-homes.js";
 
-test("a file for people keeps what its name can keep, however long it is and whatever stands in it", async (t) => {
+test("a file for people keeps what its name can keep, however long it is and whatever is in it", async (t) => {
   const home = tempFolder(t);
   await writeFiles(home, { "a.txt": "hello" });
   const artifacts = createArtifacts({

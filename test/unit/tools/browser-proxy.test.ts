@@ -52,7 +52,7 @@ const strange = [
   "HTTP/1.1 000 OK\r\nContent-Length: 0\r\n\r\n",
   "HTTP/1.1 099 OK\r\nContent-Length: 0\r\n\r\n",
   "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nx",
-  "this is no answer\r\n\r\n",
+  "this is not an answer\r\n\r\n",
 ];
 
 test("whatever a server answers, its page gets an error and the gateway goes on", async () => {

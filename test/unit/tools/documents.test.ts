@@ -40,7 +40,7 @@ test("a Chinese PDF in an encoding of its own is read as Chinese", async () => {
   assert.equal(result.ok && result.text, "[page 1]\n周报");
 });
 
-test("a Word file gives headings, lists, tables and text, without what was deleted or stands there twice", async () => {
+test("a Word file gives headings, lists, tables and text, without what was deleted or is there twice", async () => {
   const result = await extract(
     makeDocx(
       [
@@ -60,7 +60,7 @@ test("a Word file gives headings, lists, tables and text, without what was delet
   });
 });
 
-test("the notes of a Word file stand at its end, under the marks that they have in the text", async () => {
+test("the notes of a Word file are at its end, under the marks that they have in the text", async () => {
   const notes = [
     `<w:footnote w:type="separator" w:id="-1">${paragraph("")}</w:footnote>`,
     `<w:footnote w:id="2">${paragraph("The source is a guess.", '<w:pPr><w:pStyle w:val="FootnoteText"/></w:pPr>')}</w:footnote>`,

@@ -182,7 +182,7 @@ describe("in the sandbox", { skip: withoutSandbox() }, () => {
     await attack("rm tool-results");
     assert.equal(await attack("cat tool-results/exec-1.txt artifacts/*"), "a long result<svg/>");
     assert.equal(await attack(`cat ${folder}/plan.json`), "{}");
-    // That commands see it is no second name of the kind that others could give it.
+    // That commands see it is not a second name of the kind that others could give it.
     assert.equal((await readNoted(path.join(folder, "artifacts/chart.svg"), 100)).toString(), "<svg/>");
     for (const name of ["plan.json", "tool-results/exec-1.txt", "artifacts/new", "received/new", "new"])
       assert.match(await attack(`echo evil > ${folder}/${name}`), /\[exit 1\]/, name);

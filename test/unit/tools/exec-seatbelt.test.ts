@@ -193,7 +193,7 @@ test("names with quotes, brackets and the like stay names", () => {
   assert.throws(() => rulesOf({ folder: broken }), /cannot name/);
 });
 
-/** A program in the place of sandbox-exec; the text is for /bin/sh. */
+/** A program instead of sandbox-exec; the text is for /bin/sh. */
 function standIn(
   text: string,
 ): { readonly file: string; readonly args: () => string; readonly rules: () => string } & Disposable {

@@ -230,7 +230,7 @@ test("what a server answers in the browser is told as it is", { skip }, async ()
   assert.equal(missing.isError, true);
   assert.match(missing.text, /status 404[\s\S]*There is no such page/);
   for (const file of ["zip", "pdf"])
-    assert.match((await setup.fetch(`${site.url}/${file}`)).text, /is a file and no page; fetch it with mode http/);
+    assert.match((await setup.fetch(`${site.url}/${file}`)).text, /is a file, not a web page; fetch it with mode http/);
 });
 
 test("a page whose script never ends holds up nobody", { skip }, async () => {

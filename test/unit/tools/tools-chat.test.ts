@@ -30,10 +30,10 @@ test("a sub-agent says and gives nothing in its parent's chat, and may write to 
   const options = { isSubAgent: true, mode: "auto", send } as const;
   for (const input of [{ text: "hi" }, { text: "hi", chat: "42" }, { text: "hi", channel: "telegram", chat: "42" }]) {
     const result = await place.run(message, input, options);
-    assert.match(result.text, /A sub-agent says nothing in its parent's chat/);
+    assert.match(result.text, /A sub-agent cannot write in its parent's chat/);
   }
   const given = await place.run(sendFileTool, { path: "a.txt" }, options);
-  assert.match(given.text, /A sub-agent gives nothing to people/);
+  assert.match(given.text, /A sub-agent cannot give files to people/);
   assert.deepEqual(sent, []);
   assert.equal((await place.run(message, { text: "hi", chat: "7" }, options)).isError, false);
   assert.deepEqual(sent, [{ content: "hi", attachments: [], to: { channel: "telegram", chatId: "7" } }]);

@@ -68,7 +68,7 @@ test("of several with one name it is the latest, letters count however a system 
   assert.match((await place.run(readFileTool, { path: "plan.md" })).text, /^sent plan\n/);
 });
 
-test("a name finds nothing that was sent in another chat, that a rule closes, or that is no name", async () => {
+test("a name finds nothing that was sent in another chat, that a rule closes, or that is not a name", async () => {
   using place = createToolPlace();
   sent(place, "a.txt", "text");
   place.file(`ws/.sessions/.kept/telegram_43/received/${receivedName("m", 0, "b.txt")}`, "of another chat");

@@ -34,7 +34,7 @@ function html(response: ServerResponse, body: string | Buffer, type = "text/html
   response.end(body);
 }
 
-test("an article becomes Markdown without what stands around it, and counts as written by others", async () => {
+test("an article becomes Markdown without what is around it, and counts as written by others", async () => {
   const body =
     '<p>See <a href="more">more</a>, <a href="javascript:alert(1)">this</a> and <img src="/p.png" alt="a cat">.</p><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table><script>evil()</script>';
   await using site = await startSite((_, response) => html(response, articlePage("Über uns", body)));
@@ -51,7 +51,7 @@ test("an article becomes Markdown without what stands around it, and counts as w
   assert.equal(request?.headers.cookie, undefined);
 });
 
-test("five redirects are followed, a sixth is not, and each step is judged anew", async () => {
+test("five redirects are followed, a sixth is not, and each step is judged again", async () => {
   await using site = await startSite((request, response) => {
     const [, kind, count] = /^\/(\w+)\/?(.*)$/.exec(request.url ?? "") ?? [];
     const to = {
@@ -97,7 +97,7 @@ test("a name that leads to a private address at the second look is still dialled
     looks += 1;
     return [{ address: looks === 1 ? "127.0.0.9" : "127.0.0.1", family: 4 }];
   };
-  // Only the first answer is open: whoever looks the name up once more, here or in the system, comes to the server.
+  // Only the first answer is open: anyone who looks the name up once more, here or in the system, comes to the server.
   const result = await fetchPage(`http://localhost:${port}/`, { lookUp, allow: ["127.0.0.9"], timeoutMs: 5000 });
   assert.equal(looks, 1);
   assert.match(result.text, /could not be reached|did not answer/);

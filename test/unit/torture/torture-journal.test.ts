@@ -27,7 +27,7 @@ function place(home: string, { name }: Specimen, bytes: Buffer): string {
 
 type Outcome = { readonly state: string } | { readonly refusal: EngineError };
 
-/** Opens the journal. Whatever comes of it, it is what it says it is: whole, or refused and left alone. */
+/** Opens the journal. Whatever comes from it, it is what it says it is: whole, or refused and left alone. */
 async function open(home: string, original: Specimen, damaged: Buffer): Promise<Outcome> {
   const path = place(home, original, damaged);
   try {
@@ -112,7 +112,7 @@ test("a journal that was damaged in any way is whole up to some transaction or r
       let intact = 0;
       while (intact < damaged.length && damaged[intact] === original.bytes[intact]) intact += 1;
       const outcome = await open(home, original, damaged);
-      // What stands before the first damaged byte is never given up without a word.
+      // What is before the first damaged byte is never given up without a word.
       assertPrefix(outcome, original, original.lineEnds.findLast((end) => end <= intact) ?? 0);
       if ("state" in outcome) return;
       const { setAside } = await repairJournal(home);
@@ -148,7 +148,7 @@ test("of two segments, each cut or damaged in any way, one is taken as a whole, 
       );
       if ("error" in outcome) {
         const { error } = outcome;
-        assert.ok(toOld.length > 0, "the old segment is whole, and all that the new one says stands in it");
+        assert.ok(toOld.length > 0, "the old segment is whole, and all that the new one says is in it");
         assert.ok(error instanceof EngineError && error.kind === "corrupt", String(error));
         assert.match(error.message, /maxclaw repair/);
         assert.deepEqual(fs.readFileSync(join(home, "journal", old.name)), first);
@@ -167,7 +167,7 @@ test("of two segments, each cut or damaged in any way, one is taken as a whole, 
   await fc.assert(property, { seed, numRuns: 60 * tortureFactor });
 });
 
-/** The segment that follows, as it stands before the one before it is dropped. */
+/** The segment that follows, as it is before the one before it is dropped. */
 async function nextSegment(t: TestContext, old: Specimen): Promise<Specimen> {
   const home = memoryFolder(t);
   place(home, old, old.bytes);

@@ -24,7 +24,7 @@ describe("the events of a session on the page", () => {
     assert.deepEqual(textsOf(events), ["Question 1", "Question 2", "Question 3", "Question 4"]);
   });
 
-  test("leave what is not sent yet when they begin anew", () => {
+  test("leave what is not sent yet when they begin again", () => {
     const events = new SessionEvents(key, []);
     const pending = { messageId: "msg_new", text: "wait", files: [], mode: undefined, at: "2026-01-01T00:00:00.000Z" };
     events.change((view) => addPending(view, pending));

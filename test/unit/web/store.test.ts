@@ -5,7 +5,7 @@ import { Store } from "../../../src/web/store.js";
 const status = { model: "m", isStandIn: false, problems: [] };
 
 describe("what the page knows", () => {
-  test("is drawn by whoever shows a part that changed, and by nobody else", () => {
+  test("is drawn by what shows a part that changed, and by nobody else", () => {
     const store = new Store();
     const drawn: string[] = [];
     store.watch(["current"], ({ current }) => drawn.push(`current ${current}`));

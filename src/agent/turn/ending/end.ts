@@ -57,7 +57,7 @@ export async function endTurn(end: LoopEnd, turn: LiveTurn, mode: StopMode): Pro
   await leaveStanding(scope, replies, log.turnId);
 }
 
-/** What people in the chat must hear beside the answer, read from the turn's own events, so that no crash loses it. */
+/** What people in the chat must hear besides the answer, read from the turn's own events, so that no crash loses it. */
 function noticesOf({ session }: TurnScope): readonly string[] {
   const notices = session.openTurn.some(({ type }) => type === "context_compressed") ? [compressed] : [];
   const plan = session.plan.current?.plan;
@@ -65,7 +65,7 @@ function noticesOf({ session }: TurnScope): readonly string[] {
   return isProposed ? [...notices, planText(plan)] : notices;
 }
 
-/** Whoever is to say go sees the plan as it is. */
+/** Anyone who is to say go sees the plan as it is. */
 function changesPlan(event: StoredEvent): boolean {
   return event.type === "plan_updated" && event.payload.change !== "entered";
 }
@@ -137,7 +137,7 @@ function describeEnd(
   }
 }
 
-/** A chat hears of each budget once in its period; that the message was not answered is told by the turn's end. */
+/** A chat hears about each budget once in its period; that the message was not answered is told by the turn's end. */
 function describeBudget(
   exceeded: Exceeded,
   { ports, session }: TurnScope,

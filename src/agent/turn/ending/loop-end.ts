@@ -14,7 +14,7 @@ import {
 import type { LiveTurn } from "../live-turn.js";
 import type { Spent } from "../own-words.js";
 
-/** How the loop came to its end; what has not been written yet stands in the turn's last commit. */
+/** How the loop came to its end; what has not been written yet is in the turn's last commit. */
 export type LoopEnd =
   | {
       readonly kind: "answered";
@@ -44,7 +44,7 @@ export type LoopEnd =
 /** An answer that the model has given. */
 export type Answered = Extract<Answer, { readonly status: "answered" }>;
 
-/** The model has no more calls to make: its answer is the turn's, or a notice in the place of an empty one. */
+/** The model has no more calls to make: its answer is the turn's, or a notice instead of an empty one. */
 export function finalEnd(answer: Answered): LoopEnd {
   const { message, model, stopReason, unwritten, usage, costUsd } = answer;
   const text = textOf(message?.content ?? []);

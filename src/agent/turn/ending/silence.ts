@@ -3,7 +3,7 @@ import type { InboundMessage } from "../../../bus/messages.js";
 /** How a turn came to its end. */
 type EndKind = "answered" | "notice" | "budget" | "interrupted" | "failed";
 
-/** What of a turn's end is said in the chat; all of it stands in the session's log. */
+/** What of a turn's end is said in the chat; all of it is in the session's log. */
 export function textForChat(
   { silence }: Pick<InboundMessage, "silence">,
   kind: EndKind,
@@ -16,7 +16,7 @@ export function textForChat(
   return kind === "answered" ? withoutWord(text, silence.word) : undefined;
 }
 
-/** Models put a word that is to stand alone into marks, and sometimes beside what they have to say. */
+/** Models put a word that is to be alone into marks, and sometimes beside what they have to say. */
 function withoutWord(text: string, word: string): string | undefined {
   const bare = text.replaceAll(/[\s*_`"'~.!。！]/g, "");
   if (bare === word.replaceAll("_", "")) return undefined;

@@ -11,7 +11,7 @@ export interface Access {
   readonly tls: { readonly ca?: string[] };
 }
 
-/** Reads the files that are named in the options, anew each time. @throws {ChannelError} */
+/** Reads the files that are named in the options, again each time. @throws {ChannelError} */
 export async function readAccess(options: AccessOptions): Promise<Access> {
   const { tokens, accessTokenFile, tlsCaFile } = options;
   const tls = tlsCaFile === undefined ? {} : { ca: [...rootCertificates, await read(tlsCaFile, "tlsCaFile")] };

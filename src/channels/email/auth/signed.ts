@@ -2,7 +2,7 @@ import { z } from "zod";
 import { addressesIn } from "../addresses.js";
 import type { Header } from "../header-lines.js";
 
-/** What a signature that has passed says beside who wrote the mail: whom its author wrote it to. */
+/** What a signature that has passed says besides who wrote the mail: whom its author wrote it to. */
 export type Recipients =
   | { readonly addresses: readonly string[] }
   /** Somebody on the way could have made it another mail. */

@@ -6,7 +6,7 @@ const mostMails = 20;
 const longestText = 20_000;
 
 /**
- * The mails inside of a mail, with what stands above each: whose it was, and from when. What lies deeper than a few levels
+ * The mails inside of a mail, with what is above each: whose it was, and from when. What lies deeper than a few levels
  * is named and not read.
  */
 export async function readNestedMails(files: readonly PartFile[]): Promise<string> {

@@ -3,7 +3,7 @@ import { decodeWindows } from "../../../util/text/windows-charset.js";
 import { unflow } from "../text/flowed.js";
 import { loadHtmlReader } from "../text/html-text.js";
 
-/** What the parser tells of a part beyond its types. Its version is pinned, and tests of this folder hold what is used. */
+/** What the parser tells about a part beyond its types. Its version is pinned, and tests of this folder hold what is used. */
 interface PartHead {
   contentType: string | false;
   disposition: string | false;
@@ -53,7 +53,7 @@ export interface MailParts {
 }
 
 /**
- * `letters`: some bytes are no letters of its charset. `type`: what it holds is named by no kind of content. `parts`: it
+ * `letters`: some bytes are not letters of its charset. `type`: what it holds is named by no kind of content. `parts`: it
  * says that it has parts, and has none. `end`: its last part is not closed. `parser`: there were more than can be read.
  */
 export type PartFault = "letters" | "type" | "parts" | "end" | "parser";

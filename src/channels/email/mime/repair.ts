@@ -32,7 +32,7 @@ export function withGuessedParts(source: Buffer): Buffer | undefined {
   return Buffer.from(`${type}${built.join("\r\n")}\r\n--${boundary}--\r\n`, "latin1");
 }
 
-/** The same mail with texts as they are, in the place of texts that are said to be base64. */
+/** The same mail with texts as they are, instead of texts that are said to be base64. */
 export function withoutEncoding(source: Buffer): Buffer {
   const lines = source.toString("latin1").split("\n");
   let isHead = true;

@@ -38,7 +38,7 @@ export async function fetchMail(connection: ImapConnection, uid: number): Promis
   const bare = { uid: true, size: true, internalDate: true, source: { start: 0, maxLength: firstBytes } };
   const fetch = (query: FetchQueryObject) =>
     connection.command((client) => client.fetchOne(String(uid), query, { uid: true }));
-  // What is said of parts that lie very deep in each other cannot be read, and takes all the rest with it.
+  // What is said about parts that lie very deep in each other cannot be read, and takes all the rest with it.
   const fetched = (await fetch({ ...bare, bodyStructure: true })) || (await fetch(bare));
   if (!fetched || fetched.source === undefined) return undefined;
   const { source, size = source.length, internalDate, bodyStructure: structure } = fetched;
@@ -92,7 +92,7 @@ function createPartReader(options: EmailOptions, validity: string, uid: number, 
     using connection = await openImap(options, signal);
     const open = connection.command((client) => client.mailboxOpen(options.imap.mailbox, { readOnly: true }));
     if (String((await open).uidValidity) !== validity)
-      throw new ChannelError(`The mailbox of ${accountOf(options.imap)} has numbered its mails anew.`);
+      throw new ChannelError(`The mailbox of ${accountOf(options.imap)} has renumbered its mails.`);
     return await connection.command(async (client) => {
       const { content } = await client.download(String(uid), part, { uid: true, maxBytes: maxBytes + 1 });
       if (content === undefined) throw new ChannelError("The mail is not in the mailbox any more.");

@@ -18,7 +18,7 @@ export interface ReceivePorts extends TryPorts {
 const room = { reading: 8, held: 200 };
 /** Of one sender so many wait in memory. */
 const mostOfSender = 20;
-/** A server that tells of new mail is asked this often all the same, so that a dead connection is noticed. */
+/** A server that tells about new mail is asked this often all the same, so that a dead connection is noticed. */
 const idleCheckMs = 110_000;
 
 /** Receives mail until `signal` aborts. @throws {ChannelError} */
@@ -31,7 +31,7 @@ export async function receive(ports: ReceivePorts, signal: AbortSignal): Promise
   const startUid = start.isFirst ? await firstUid(connection, ports.openedAt, start.uid) : start.uid;
   if (start.isFirst) await positions.keep({ validity, uid: startUid });
   if (start.since !== undefined)
-    options.log.warn("the mailbox has numbered its mails anew: those of the past days are looked through", {
+    options.log.warn("the mailbox has renumbered its mails: those of the past days are looked through", {
       validity,
     });
   const faults: { reject: (error: unknown) => void } = { reject: () => {} };
@@ -110,7 +110,7 @@ function ignoredReason({ head }: Mail, since: Date | undefined, options: EmailOp
   return automaticReason(head, new Set(own.map((address) => address.toLowerCase())));
 }
 
-/** Waits until the server tells of new mail. */
+/** Waits until the server tells about new mail. */
 class News {
   #isNew = false;
   #wake: () => void = () => {};

@@ -76,7 +76,7 @@ export class MailTries implements Tries {
 
   async pass(): Promise<Try> {
     if (this.#content === undefined) return done;
-    // Made anew: since it was read ahead of its turn, an earlier mail that it quotes may have been refused.
+    // Made again: since it was read ahead of its turn, an earlier mail that it quotes may have been refused.
     const message = this.#messageOf(this.#content);
     const { log, receiving } = this.#scope.mailbox.options;
     const { busyRetryMs = 2000 } = receiving;

@@ -11,7 +11,7 @@ import { submit } from "./smtp.js";
 const sentLooks = 3;
 /** A mail server may look at a mail for long before it takes it. */
 const sendMs = 120_000;
-/** Servers that put what they send into the folder of sent mail, beside those that say so. */
+/** Servers that put what they send into the folder of sent mail, besides those that say so. */
 const filingHosts = /(?:^|\.)(?:gmail\.com|googlemail\.com|office365\.com|outlook\.com)$/i;
 
 export type SendMail = (

@@ -8,7 +8,7 @@ const dated = /^(?:On|Am|Le|El|Il|Op|Den|在)\s?.*\d{4}/s;
 
 /**
  * How many lines before `end` say that somebody wrote what follows, like `On Monday Bob <bob@b.example> wrote:`; 0: none
- * do. No more of them than needed: what stands above is the author's.
+ * do. No more of them than needed: what is above is the author's.
  */
 export function attributionBefore(lines: readonly string[], end: number, start: number): number {
   let found = 0;

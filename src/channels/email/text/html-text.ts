@@ -42,7 +42,7 @@ function textOf(html: string, Parser: typeof import("htmlparser2").Parser): stri
   return page.text();
 }
 
-/** A tag that never ends takes along what stands in it. Where that reads like words the tag's mark is one of them. */
+/** A tag that never ends takes along what is in it. Where that reads like words the tag's mark is one of them. */
 function withWordsAtEnd(html: string): string {
   const end = html.lastIndexOf(">") + 1;
   const tail = html.slice(end);
@@ -145,7 +145,7 @@ class Page {
     const mark = ">".repeat(Math.min(this.#quotes, deepestQuote));
     if (this.#isBlankDue && this.#lines.length > 0) this.#lines.push(mark);
     this.#isBlankDue = false;
-    // A mark of a quote that stands in the text itself is none of its own.
+    // A mark of a quote that is in the text itself is none of its own.
     const words = this.#line.trimEnd();
     this.#lines.push(mark === "" ? words : `${mark} ${words}`.trimEnd());
     this.#line = "";

@@ -5,11 +5,11 @@ import { addressesOf, isDeviceLine } from "./shapes.js";
 
 /** A mail's text, taken apart. Each of its words is in one of the parts, or counted in `leftOut`. */
 export interface SplitText {
-  /** What the author wrote, with a mark where something of others stood between it. */
+  /** What the author wrote, with a mark where something of others was between it. */
   readonly own: string;
   /** What the author's program has put below: a name, a company, a phone. */
   readonly signature: string;
-  /** What stands there of others, or may be: quotes that are not known, mails that are passed on. */
+  /** What is there of others, or may be: quotes that are not known, mails that are passed on. */
   readonly others: string;
   /** A mail was passed on, and not answered. */
   readonly isForward: boolean;
@@ -19,7 +19,7 @@ export interface SplitText {
   readonly leftOut: number;
 }
 
-/** What is known of the conversation that a mail belongs to. */
+/** What is known about the conversation that a mail belongs to. */
 export interface Conversation {
   /** Whether all of a text was said in it. */
   readonly holds: (text: string) => boolean;
@@ -39,7 +39,7 @@ interface Piece {
 const none: Conversation = { holds: () => false, addresses: new Set() };
 const mostSignatureLines = 6;
 const longestSignature = 400;
-/** So many lines of a quote may stand above the headers of a mail that is passed on. */
+/** So many lines of a quote may be above the headers of a mail that is passed on. */
 const longestPreface = 12;
 /** Programs break lines that are longer, and some do so after they have marked a quote. */
 const brokenAt = 65;
@@ -82,7 +82,7 @@ export function splitText(text: string, conversation: Conversation = none): Spli
 
 function linesOf(text: string): readonly string[] {
   const lines = text.replace(/\r\n?/g, "\n");
-  // The end of an address that a program has put into the next line is no mark of a quote.
+  // The end of an address that a program has put into the next line is not a mark of a quote.
   return lines.replace(/(<[^<>\s]{3,255})\n>(?=[^>\n]{0,40}[:：][ \t]*(?:\n|$))/g, "$1>").split("\n");
 }
 

@@ -18,7 +18,7 @@ interface Entry {
   readonly arrived: Arrived;
   /** Unix ms. */
   readonly arrivedAt: number;
-  /** What it says, or the message that it is a part of; undefined until that is whole, and for what is no message. */
+  /** What it says, or the message that it is a part of; undefined until that is whole, and for what is not a message. */
   message: ReceivedMessage | undefined;
   /** Somebody whom we listen to sent it, so that it may be kept. */
   mayBeKept: boolean;
@@ -184,7 +184,7 @@ export class Intake {
     });
   }
 
-  /** Takes in an update that is no message: it is done once `work`, which never rejects, has ended. */
+  /** Takes in an update that is not a message: it is done once `work`, which never rejects, has ended. */
   takeWork(arrived: Arrived, work: () => Promise<void>): void {
     const entry = this.#add(arrived);
     entry.settled = work().then(() => this.#finish(entry));

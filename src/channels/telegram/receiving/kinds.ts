@@ -12,7 +12,7 @@ const invoice = z.looseObject({ title: z.string(), description: z.string().defau
 const tasksAdded = z.looseObject({ tasks: z.array(task) });
 const webAppData = z.looseObject({ data: z.string() });
 
-/** What people send that is no text and no file, in words. The first that reads a message counts. */
+/** What people send that is not text and no file, in words. The first that reads a message counts. */
 const readers: readonly ((message: Readonly<Record<string, unknown>>) => string | undefined)[] = [
   readerOf("venue", venue, ({ title, address }) => `[place: ${[title, address].filter(Boolean).join(", ")}]`),
   readerOf("location", location, ({ latitude, longitude }) => `[location: ${latitude}, ${longitude}]`),
@@ -50,7 +50,7 @@ function readerOf<T>(key: string, schema: z.ZodType<T>, say: (value: T) => strin
 /** Kinds that people send and that hold nothing to read. */
 const others = ["story", "paid_media", "game", "gift", "unique_gift", "giveaway", "passport_data"];
 
-/** What stands for things that are no text, so that nothing a person sent vanishes. */
+/** What stands for things that are not text, so that nothing a person sent vanishes. */
 export function noteOf(message: Readonly<Record<string, unknown>>): string | undefined {
   for (const read of readers) {
     const note = read(message);
@@ -87,7 +87,7 @@ const service = new Set(
   voice_chat_participants_invited text caption`.split(/\s+/),
 );
 
-/** The kind of a message that came after this was written, or is not as documented, as a person is told of it. */
+/** The kind of a message that came after this was written, or is not as documented, as a person is told about it. */
 export function unknownKind(message: Readonly<Record<string, unknown>>): string | undefined {
   const [kind] = Object.keys(message).filter(
     (key) => !about.has(key) && !service.has(key) && message[key] !== undefined,

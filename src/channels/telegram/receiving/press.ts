@@ -28,9 +28,9 @@ export interface TelegramPress {
   readonly press: ReceivedPress;
 }
 
-/** Reads an update that tells of a pressed button; undefined for any other. */
+/** Reads an update that tells about a pressed button; undefined for any other. */
 export function parsePress(update: unknown): TelegramPress | undefined {
-  // Nearly every update is a message: no schema has to say that it is no press.
+  // Nearly every update is a message: no schema has to say that it is not a press.
   if (typeof update !== "object" || update === null || !("callback_query" in update)) return undefined;
   const parsed = pressUpdate.safeParse(update);
   if (!parsed.success) return undefined;

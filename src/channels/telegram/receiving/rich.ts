@@ -2,7 +2,7 @@ import { z } from "zod";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Telegram nests 16 deep and takes 500 blocks; what is beyond is no message of its clients. */
+/** Telegram nests 16 deep and takes 500 blocks; what is beyond is not a message of its clients. */
 const deepest = 40;
 const mostPieces = 20_000;
 

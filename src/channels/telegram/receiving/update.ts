@@ -219,7 +219,7 @@ function senderOf(
   return { id: String(from.id), name };
 }
 
-/** In a group without topics a reply has a thread id too, which is no conversation of its own. */
+/** In a group without topics a reply has a thread id too, which is not a conversation of its own. */
 function threadOf(received: Pick<TelegramMessage, "is_topic_message" | "message_thread_id">): string | undefined {
   const thread = received.is_topic_message === true ? received.message_thread_id : undefined;
   return thread === undefined ? undefined : String(thread);

@@ -69,7 +69,7 @@ function printBackup(target: string, { files, leftOut, hasSecrets, placeholders,
   for (const { path, why } of leftOut) printNote(`maxclaw: ${path} is not in the backup: ${why}`);
 }
 
-/** The config file as it shall stand in the backup. */
+/** The config file as it should be in the backup. */
 export async function configFor(
   { loaded: { path } }: CommandContext,
   hasSecrets: boolean,

@@ -14,7 +14,7 @@ export function addConfigCommand(program: Command): void {
   const file = "-c, --config <file>";
   config
     .command("get")
-    .description("Show a setting, or all of them, with what counts by default; secrets are stars")
+    .description("Show a setting, or all of them, with the defaults; secrets are shown as stars")
     .argument("[key]", 'e.g. gateway.port, or prices["gpt-4.1"]')
     .option("--show-secrets", "show them as they are in the file")
     .option(file, "look at this file")
@@ -28,7 +28,7 @@ export function addConfigCommand(program: Command): void {
     .action(changeSetting);
   config
     .command("unset")
-    .description("Take a setting out of the file, so that its default counts")
+    .description("Remove a setting from the file, so that its default applies")
     .argument("<key>", "e.g. agents.defaults.model")
     .option(file, "change this file")
     .action((key: string, flags: Flags) => changeSetting(key, undefined, flags));
@@ -103,15 +103,15 @@ async function changeSetting(key: string, typed: string | undefined, flags: Flag
 async function tellWhatRuns(context: CommandContext, file: string, key: string): Promise<void> {
   const { connectRunning } = await import("../../gateway/connect.js");
   const client = await connectRunning(context);
-  if (client === undefined) return printNote("No gateway is running: it counts from the next start on.");
+  if (client === undefined) return printNote("No gateway is running: the change takes effect at the next start.");
   const { restart } = toObject(await client.get("/api/config/pending"));
   const { path, problem } = toObject(toObject(await client.get("/api/status")).config);
   if (path !== file) return printNote(`The running gateway uses another file: ${String(path ?? "none")}.`);
   if (typeof problem === "string") return printNote(problem);
   const isBelow = (one: string, other: string): boolean => one === other || one.startsWith(`${other}.`);
   const due = Array.isArray(restart) ? restart.map(String).filter((one) => isBelow(one, key) || isBelow(key, one)) : [];
-  if (due.length === 0) printNote("The running gateway has taken it over.");
-  else printNote(`Restart the gateway for ${due.join(", ")} to count.`);
+  if (due.length === 0) printNote("The running gateway uses it now.");
+  else printNote(`Restart the gateway for ${due.join(", ")} to take effect.`);
 }
 
 async function checkConfig(flags: Flags): Promise<void> {

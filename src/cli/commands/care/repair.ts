@@ -11,7 +11,7 @@ export function addRepairCommands(program: Command): void {
   const journal = program.command("journal").description("Repair the file that makes messages durable");
   for (const command of [program.command("repair"), journal.command("repair")])
     command
-      .description("Mend a damaged journal and damaged conversations, and say what is lost; stop the gateway first")
+      .description("Repair a damaged journal and damaged conversations, and say what is lost; stop the gateway first")
       .option("-c, --config <file>", "use this config file, to find the workspace")
       .option("--json", "as JSON")
       .action(repair);

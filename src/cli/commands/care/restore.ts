@@ -35,7 +35,7 @@ export function addRestoreCommand(program: Command): void {
     });
 }
 
-/** Where the config of the backup puts the workspace, once it stands in this home. */
+/** Where the config of the backup puts the workspace, once it is in this home. */
 async function workspaceOf(
   config: { readonly name: string; readonly content: Buffer } | undefined,
   home: string,

@@ -29,7 +29,7 @@ export function addServiceCommand(program: Command): void {
   add("status", "Show whether it runs; exit code 1 if not")
     .option("--json", "as JSON")
     .action(async (flags: ServiceFlags & { readonly json?: true }) => (await actions()).showStatus(flags));
-  add("logs", "Show what the service wrote, with what systemd says of it")
+  add("logs", "Show what the service wrote, with what systemd says about it")
     .option("-f, --follow", "go on with what is written")
     .option("-n, --lines <number>", "how many of the last lines", parseLines, 100)
     .action(async (flags: ServiceFlags & { readonly follow?: true; readonly lines: number }) =>

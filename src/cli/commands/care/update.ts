@@ -7,7 +7,7 @@ export function addUpdateCommand(program: Command, version: string): void {
     .description(
       "Install a newer version beside this one, try it, switch to it, and go back if the gateway does not come up",
     )
-    .option("--check", "only show whether there is one; exit code 1 if there is, 3 if that cannot be told")
+    .option("--check", "only show whether there is one; exit code 1 if there is, 3 if that is not known")
     .option("--to <version>", "this version; default: the newest")
     .option("--from <file>", "from a packed file (maxclaw-<version>.tgz) instead of the registry")
     .option("--restart <command>", "how to start the gateway again, where maxclaw service has not installed it")

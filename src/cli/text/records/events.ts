@@ -19,7 +19,7 @@ export function reportLines({ sessions, events, problems, problemCount }: EventR
 
 const indent = "            ";
 
-/** The life of an event: created, stored, published, what it follows from, what came of it, delivered. */
+/** The life of an event: created, stored, published, what it follows from, what it led to, delivered. */
 export function traceLines(trace: EventTrace): readonly string[] {
   const { event, lastSeq, places: positions, causes, missingCause, effects, deliveries, message } = trace;
   const agent = event.metadata.agent_id === undefined ? "" : `, ${event.metadata.agent_id}`;
@@ -88,7 +88,7 @@ function deliveryLines({ outboundId, changes, state }: EventTrace["deliveries"][
   ];
 }
 
-/** The type and what is most telling of it. */
+/** The type and what is most telling about it. */
 function summary(event: StoredEvent): string {
   const detail = detailOf(event).replaceAll(/\s+/g, " ");
   return detail === "" ? event.type : `${event.type}: ${detail.length > 60 ? `${detail.slice(0, 60)}…` : detail}`;

@@ -13,7 +13,7 @@ export const portsCheck: Check = {
   name: "ports",
   async run(world) {
     const { gateway } = world;
-    // Whoever runs has them already, or has said that it does not.
+    // Anyone who runs has them already, or has said that it does not.
     if (gateway.state === "running") return [{ level: "ok", found: `The gateway listens on ${gateway.address}` }];
     if (gateway.state === "silent") return [];
     const found = await Promise.all(portsOf(world).map(tryPort));

@@ -25,7 +25,7 @@ export const gatewayCheck: Check = {
     if (pending !== undefined && pending.length > 0)
       found.push({
         level: "warn",
-        found: `The gateway does not have yet what the config file says of ${pending.join(", ")}`,
+        found: `The gateway does not have yet what the config file says about ${pending.join(", ")}`,
         todo: "Restart the gateway",
       });
     if (found.length > 0) return found;

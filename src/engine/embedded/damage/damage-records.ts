@@ -44,7 +44,7 @@ export function recordDamage(
     written.publish().catch((error: unknown) => log.error("reporting a damaged log failed", { error }));
   } catch (error) {
     // The next reader finds the gap again.
-    log.error(`that a session log was damaged could not be stored: ${messageOf(error)}`, { session: sessionKey });
+    log.error(`the damage of a session log could not be recorded: ${messageOf(error)}`, { session: sessionKey });
   }
 }
 

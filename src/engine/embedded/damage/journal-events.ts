@@ -1,7 +1,7 @@
 import type { StoredEvent } from "../../../events/event.js";
 import { parseSegment, readIfThere } from "../journal/segment.js";
 
-/** The events of one session that stand in the journal, up to what is on the disk. */
+/** The events of one session that are in the journal, up to what is on the disk. */
 export function eventsInJournal(
   { path, bytes }: { readonly path: string; readonly bytes: number },
   sessionKey: string,

@@ -61,7 +61,7 @@ function readMark(path: string, log: Logger): number | undefined {
   }
   const parsed = content.safeParse(decodeLine(bytes));
   if (parsed.success) return parsed.data.tx;
-  log.warn("the journal's mark is damaged: it is written anew", { file: path });
+  log.warn("the journal's mark is damaged: it is written again", { file: path });
   return undefined;
 }
 
@@ -129,7 +129,7 @@ class MarkFile {
   }
 }
 
-/** Of one length, so that a smaller number in the place of a larger one leaves nothing of it. */
+/** Of one length, so that a smaller number instead of a larger one leaves nothing of it. */
 function encodeMark(tx: number): Buffer {
   return encodeLine(JSON.stringify({ tx }).padEnd(32));
 }

@@ -20,7 +20,7 @@ export function findLogEnd(path: string, sessionKey: string | undefined, pending
 }
 
 /**
- * What stands behind the good end of a log. `torn`: the beginning of what the journal has too. `garbled`: something in
+ * What is behind the good end of a log. `torn`: the beginning of what the journal has too. `garbled`: something in
  * its place that tells nothing. `foreign`: there may be more in it than the journal has.
  */
 export function readTornTail(

@@ -64,12 +64,12 @@ interface Scan {
   /** All lines are good, and each number is above the one before. */
   readonly isSound: boolean;
   readonly hasDamagedLines: boolean;
-  /** The highest number that may have stood behind the last good line. */
+  /** The highest number that may have been behind the last good line. */
   readonly guessedSeq: number;
 }
 
 /**
- * Writes a log anew from everything in it that can be read, in the order of the numbers, together with what is safe
+ * Writes a log again from everything in it that can be read, in the order of the numbers, together with what is safe
  * elsewhere. The log as it was is kept beside it. Does nothing to the file when there is nothing to mend; undefined when
  * nothing unknown is lost either.
  */

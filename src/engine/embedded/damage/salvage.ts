@@ -11,7 +11,7 @@ const mostCorrected = 4 * 1024 * 1024;
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => (crc32(Buffer.of(byte)) ^ crc32(Buffer.of(0))) >>> 0);
 
 /**
- * The events of one session that can still be told from damaged lines which stand behind each other: those with one
+ * The events of one session that can still be told from damaged lines which are behind each other: those with one
  * flipped bit, those that have been joined with others or split, and those behind rubbish. What is returned is what was
  * written: the checksum says where the bit was.
  */
@@ -50,7 +50,7 @@ function salvageLine(line: Buffer, sessionKey: string): readonly StoredEvent[] {
   });
 }
 
-/** What should be one line, with or without its end, or with another byte in the place of its end. */
+/** What should be one line, with or without its end, or with another byte instead of its end. */
 function readPiece(piece: Buffer, sessionKey: string): StoredEvent | undefined {
   const ends = piece.at(-1) === newline ? [piece.length - 1] : [piece.length, piece.length - 1];
   for (const end of ends) {

@@ -9,7 +9,7 @@ import { canBeRestored, gatherEvidence, operationsFor } from "./evidence.js";
 import { readMarks, resetMarks } from "./journal-mark.js";
 import { setAside } from "./mend-log.js";
 
-/** What became of a journal that had lost its end. */
+/** What happened to a journal that had lost its end. */
 export interface TakenOver {
   /** One sentence. */
   readonly loss: string;

@@ -74,7 +74,7 @@ export class SessionCheck {
     this.#damaged.push({ kind: "damaged", message, sessionKey: this.#key, ...position });
   }
 
-  /** The log ends here. `next` is the event that the journal goes on with: a torn end that it makes up for is no harm. */
+  /** The log ends here. `next` is the event that the journal goes on with: a torn end that it makes up for does no harm. */
   endLog(next: StoredEvent | undefined): void {
     if (next !== undefined && next.seq <= this.#last + 1) this.#damaged = [];
     else this.#reportDamaged();

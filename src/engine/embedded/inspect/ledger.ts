@@ -91,7 +91,7 @@ function settle(account: Account, ended: Ended | undefined, records: LiveRecords
   return { ...about, end: records.work.dead.has(messageId) ? "refused" : "lost" };
 }
 
-/** The live records as they stand in the journal's newest complete segment. */
+/** The live records as they are in the journal's newest complete segment. */
 export function readRecords(home: string): LiveRecords {
   const folder = journalFolder(home);
   const records = new LiveRecords();

@@ -9,7 +9,7 @@ export type TracedPosition =
   /** In the journal, until its segment is dropped. `isSynced`: a later line names it as safe on the disk. */
   | { readonly file: string; readonly transaction: number; readonly byte: number; readonly isSynced: boolean };
 
-/** A platform message that goes back to the same cause, and what became of it. */
+/** A platform message that goes back to the same cause, and what happened to it. */
 export interface TracedDelivery {
   readonly outboundId: string;
   /** `outbound_delivery_changed`, oldest first. */
@@ -30,11 +30,11 @@ export interface EventTrace {
   /** What follows from it directly, oldest first. */
   readonly effects: readonly StoredEvent[];
   readonly deliveries: readonly TracedDelivery[];
-  /** Whether the message that it tells of still waits for its answer; undefined for other events. */
+  /** Whether the message that it tells about still waits for its answer; undefined for other events. */
   readonly message?: "waiting" | "dead letter" | "done";
 }
 
-/** Where an event stands, what it comes from and what came of it. Undefined when no file holds it. Changes nothing. */
+/** Where an event is, what caused it and what it led to. Undefined when no file holds it. Changes nothing. */
 export async function traceStoredEvent(
   files: StoredFiles,
   eventId: string,
@@ -101,7 +101,7 @@ async function keyOfLogWith(file: string, eventId: string, signal: AbortSignal):
   return key;
 }
 
-/** The session's events from its log and from the journal, and where in the log the one stands that is traced. */
+/** The session's events from its log and from the journal, and where in the log the one is that is traced. */
 async function readSession(
   file: string,
   { records }: StoredJournal,

@@ -139,7 +139,7 @@ class Verification {
         file,
         (bytes) => {
           const id = /"event_id":"([^"]+)"/.exec(bytes.toString("latin1", 0, 120))?.[1] ?? "";
-          // In the session's own log it stands behind what it is said to have caused.
+          // In the session's own log it is behind what it is said to have caused.
           if (missing.has(id) && missing.get(id)?.file !== file) missing.delete(id);
         },
         this.#options.signal,
@@ -157,7 +157,7 @@ class Verification {
     };
   }
 
-  /** What stands before it was deleted with the session. */
+  /** What is before it was deleted with the session. */
   #firstSeq(key: string): number {
     return (this.#journal.records.sessions.tombstones.get(key)?.seq ?? 0) + 1;
   }
@@ -172,7 +172,7 @@ class Verification {
     return check;
   }
 
-  /** What stands in the log and in the journal is the same; the journal goes on where the log ends. */
+  /** What is in the log and in the journal is the same; the journal goes on where the log ends. */
   #finish(key: string, check: SessionCheck): void {
     const rest = (this.#inJournal.get(key) ?? []).filter(({ seq }) => seq > check.lastSeq);
     this.#inJournal.delete(key);

@@ -1,6 +1,6 @@
 import type { StoredEvent } from "../../../events/event.js";
 
-/** A text of at least this length stands once in a line; where it comes again, its number stands. */
+/** A text of at least this length occurs once in a line; where it comes again, its number is there instead. */
 const leastLength = 6;
 const mark = "~";
 const eventKind = "e";
@@ -21,7 +21,7 @@ const envelope: readonly Field[] = [
 ];
 const inMetadata: readonly Field[] = [{ name: "instance_id" }, { name: "agent_id", isOptional: true }];
 const version = "1.0";
-/** In the place of an optional field that is not there. */
+/** Instead of an optional field that is not there. */
 const nothing = 0;
 
 /** An operation; `event` where it is one that stores an event. */
@@ -40,7 +40,7 @@ class NotCompact extends Error {}
 
 /**
  * Operations as they are written: an event is a list of its values, since the names of its fields would take more room
- * than they do, and each longer text stands once. `fromCompact` gives the same operations, field by field in their order.
+ * than they do, and each longer text occurs once. `fromCompact` gives the same operations, field by field in their order.
  */
 export function toCompact(operations: readonly Written[]): readonly unknown[] {
   const texts = new Map<string, string>();

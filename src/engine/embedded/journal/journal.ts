@@ -251,7 +251,7 @@ export class Journal {
         return;
       }
       this.#syncSeconds.observe((performance.now() - begunAt) / 1000);
-      // Whoever has taken the lock meanwhile does not have to have seen what was just written.
+      // Anyone who has taken the lock meanwhile does not have to have seen what was just written.
       if (!this.#isAlone()) {
         for (const { reject } of batch) reject(this.#stopped(this.#failure ?? new Error("The journal is closed")));
         return;

@@ -66,7 +66,7 @@ const operation = z.discriminatedUnion("o", [
   z.object({ o: z.literal("remove"), kind: text, id: text }),
   /** Ids of work and of platform deliveries that were accepted before, each with its time. */
   z.object({ o: z.literal("seen"), ids: z.custom<[string, number][]>(isSeenShape) }),
-  /** Others stand in these files, and from now on in no other. */
+  /** Others are in these files, and from now on in no other. */
   z.object({ o: z.literal("sealed"), files: z.array(z.object({ name: text, count: z.number(), until: time })) }),
   z.object({ o: z.literal("tombstone"), key: text, seq: z.number(), timestamp: time }),
   /** The log of a deleted session is off the disk. */
@@ -134,7 +134,7 @@ export function encodeTransaction(tx: number, synced: number, operations: readon
   return JSON.stringify({ tx, s: synced, c: toCompact(operations) });
 }
 
-/** True for what can stand in a session log. */
+/** True for what can be in a session log. */
 export function isStoredEventShape(value: unknown): value is StoredEvent {
   return (
     isObject(value) &&

@@ -41,7 +41,7 @@ export async function repairJournal(
     ...segment,
     content: parseSegment(segment.path, fs.readFileSync(segment.path)),
   }));
-  // What stands before the newest complete checkpoint is history.
+  // What is before the newest complete checkpoint is history.
   const start = Math.max(
     0,
     all.findLastIndex(({ content }) => content.checkpointEnd !== undefined),
@@ -67,7 +67,7 @@ export async function repairJournal(
     lostBytes += content.size - content.lines.reduce((sum, line) => sum + line.bytes, 0);
     keptTransactions += lines.filter(({ line }) => line.kind === "transaction").length;
   }
-  // Which files of ids count may have stood in what is damaged; one too many does no harm.
+  // Which files of ids count may have been in what is damaged; one too many does no harm.
   records.seen.replaceFiles(findSealed(seenFolder(folder)));
   await complete(records, lossOf(folder, tx, mark));
   const time = new Date().toISOString().replaceAll(":", "-");
@@ -96,7 +96,7 @@ function lastTransaction({ lines, goodEnd }: SegmentContent): number {
   return before.reduce((last, { line }) => ("tx" in line ? Math.max(last, line.tx) : last), 0);
 }
 
-/** The head as it stands, then each transaction once, in the order of their numbers, wherever its line has got to. */
+/** The head as it is, then each transaction once, in the order of their numbers, wherever its line has got to. */
 function inOrder(lines: SegmentContent["lines"]): SegmentContent["lines"] {
   const transactions = new Map<number, SegmentContent["lines"][number]>();
   for (const line of lines) {

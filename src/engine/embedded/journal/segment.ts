@@ -18,7 +18,7 @@ export interface SegmentFile {
   readonly path: string;
 }
 
-/** What stands in a segment file. */
+/** What is in a segment file. */
 export interface SegmentContent {
   /** All good lines in file order, those behind a damaged one included. */
   readonly lines: readonly { readonly offset: number; readonly bytes: number; readonly line: JournalLine }[];

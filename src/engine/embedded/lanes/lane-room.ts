@@ -21,7 +21,7 @@ const alwaysRoomFor = 100;
 const reserve = { pieces: 100, bytes: 1024 * 1024 };
 
 /**
- * What waits stands in the journal, and is in memory too: therefore it has a limit, by number and by size.
+ * What waits is in the journal, and is in memory too: therefore it has a limit, by number and by size.
  *
  * @throws {EngineError} `lane_full`
  */

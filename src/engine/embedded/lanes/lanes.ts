@@ -252,7 +252,7 @@ export class Lanes {
     if (lane !== undefined) this.offer(lane);
   }
 
-  /** What becomes of an attempt that its handler has not ended. */
+  /** What happens to an attempt that its handler has not ended. */
   async #settle(attempt: Attempt, consumer: Consumer, error: unknown): Promise<void> {
     const { log, writer, now } = this.#options;
     const { item } = attempt;

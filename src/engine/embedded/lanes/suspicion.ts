@@ -1,4 +1,4 @@
-/** What is known of a run while it lasts, should the process end with it. */
+/** What is known about a run while it lasts, should the process end with it. */
 export interface Run {
   /** The process had lived on for a good while without any suspect in work before this run began. */
   readonly quiet?: boolean | undefined;

@@ -79,7 +79,7 @@ export class HeldLock {
     if (!this.#isPathOurs()) return false;
     const { hold, leaseMs = 0 } = this.#content;
     if (hold !== "lease" || isWithin(this.#renewed, leaseMs / 2)) return true;
-    // Somebody may have taken it meanwhile, and a network file system may not have told us: an open file is asked anew.
+    // Somebody may have taken it meanwhile, and a network file system may not have told us: an open file is asked again.
     const isOurs = this.#isOursWhenOpened();
     if (isOurs) this.#beat();
     return isOurs;

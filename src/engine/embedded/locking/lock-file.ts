@@ -21,16 +21,16 @@ const content = z.object({
   beat: z.number().optional(),
 });
 
-/** What stands in a lock file. */
+/** What is in a lock file. */
 export type LockContent = z.infer<typeof content>;
 
 export interface FoundLock {
   readonly content: LockContent | undefined;
-  /** Names this very holder, or these very bytes where they are no lock. */
+  /** Names this very holder, or these very bytes where they are not a lock. */
   readonly id: string;
 }
 
-/** All contents have this length, so that one write puts one in the place of another. */
+/** All contents have this length, so that one write puts one in place of another. */
 const contentBytes = 1024;
 
 /** Undefined when there is no such file. */

@@ -188,7 +188,7 @@ function linkAs(path: string, draft: Draft): boolean {
 }
 
 /**
- * Puts our lock in the place of a dead one. Only one process may do so: the one that has created a claim file which
+ * Puts our lock in place of a dead one. Only one process may do so: the one that has created a claim file which
  * names the dead holder, and then still finds that holder's lock. A claim whose owner died is itself claimed.
  */
 async function replace(path: string, dead: FoundLock, draft: Draft, log: Logger): Promise<boolean> {

@@ -42,7 +42,7 @@ export function isRunning({ pid, start }: { readonly pid: number; readonly start
   return processStart(pid) === start;
 }
 
-/** A `/proc` that another namespace has mounted tells of other processes by our numbers. */
+/** A `/proc` that another namespace has mounted tells about other processes by our numbers. */
 function linuxPids(): string | undefined {
   return readlinkSync("/proc/self") === String(process.pid) ? readlinkSync("/proc/self/ns/pid") : undefined;
 }

@@ -28,7 +28,7 @@ export function processStart(pid: number): string | undefined {
     const [state = "", ...started] = said.trim().split(/\s+/);
     return state.startsWith("Z") ? undefined : started.join(" ") || undefined;
   } catch {
-    // Alive, but nothing is known of it: better to take it for the holder than to run twice.
+    // Alive, but nothing is known about it: better to take it for the holder than to run twice.
     return "unknown";
   }
 }

@@ -4,7 +4,7 @@ import { isNewId } from "../../../util/ids.js";
 import { eachLineNow } from "./line-walk.js";
 import { parseEventLine } from "./log-reading.js";
 
-/** The id stands at the beginning of each line. */
+/** The id is at the beginning of each line. */
 const beginning = 160;
 
 /** What is remembered of a stored event. */
@@ -37,7 +37,7 @@ export function toLogged(event: StoredEvent): LoggedEvent {
 
 /**
  * The events in the first `size` bytes of a session log whose ids may be given again, such as those that are derived
- * from what they tell of: a restart, or time, must not make them new. Events up to `afterSeq` are of an earlier life.
+ * from what they tell about: a restart, or time, must not make them new. Events up to `afterSeq` are of an earlier life.
  */
 export function readLoggedIds(path: string, size: number, afterSeq: number): Map<string, LoggedEvent> {
   const found = new Map<string, LoggedEvent>();

@@ -187,7 +187,7 @@ export class SessionLogs {
     session.flushedSeq = Math.max(end.lastSeq, (pending ?? 0) - 1);
     session.lastSeq = Math.max(session.lastSeq, end.lastSeq);
     session.lastTime = Math.max(session.lastTime, end.lastTime);
-    // Without events in the journal nothing but the document tells of an end that is gone.
+    // Without events in the journal nothing but the document tells about an end that is gone.
     const knownEnd = pending === undefined ? this.#options.shownSeq(session.key) : pending - 1;
     const lacksSome = this.#lacks(session.key, end.lastSeq, [], knownEnd);
     if ((isTorn && tail === "foreign") || lacksSome) this.#mend(session, pending !== undefined);
@@ -221,7 +221,7 @@ export class SessionLogs {
     fs.truncateSync(path, goodEnd);
   }
 
-  /** True when events are missing after `afterSeq`, between these and up to `lastSeq`, and nobody knows of it. */
+  /** True when events are missing after `afterSeq`, between these and up to `lastSeq`, and nobody knows about it. */
   #lacks(key: string, afterSeq: number, events: readonly StoredEvent[], lastSeq: number): boolean {
     const from = Math.max(afterSeq, this.#table.tombstones.get(key)?.seq ?? 0);
     const seqs = events.map(({ seq }) => seq);

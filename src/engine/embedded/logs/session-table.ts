@@ -91,7 +91,7 @@ export class SessionTable {
     let session = this.#sessions.get(event.session_key);
     if (session === undefined) {
       session = this.add(event.session_key);
-      // What stands before the journal's first event is in the log.
+      // What is before the journal's first event is in the log.
       session.flushedSeq = event.seq - 1;
     }
     if (event.seq <= session.lastSeq) return;
@@ -117,7 +117,7 @@ export class SessionTable {
     session.loggedIds = undefined;
   }
 
-  /** Where an event id stands in its session. */
+  /** Where an event id is in its session. */
   seqOf(session: Session, eventId: string): number | undefined {
     return session.ids.get(eventId) ?? session.olderIds.get(eventId);
   }
@@ -161,7 +161,7 @@ export function pendingOf(session: Session): readonly TailEntry[] {
   return session.tail.filter(({ event }) => event.seq > session.flushedSeq);
 }
 
-/** Lets go of flushed events, but for the newest ones within the limits. */
+/** Lets go of flushed events, except for the newest ones within the limits. */
 export function trim(session: Session, keep = keptEvents): void {
   let bytes = 0;
   let cut = session.tail.length;

@@ -16,8 +16,8 @@ export interface SmallLogOptions {
 }
 
 /**
- * Keeps the log of a session that never ends, the gateway's own, from growing for ever: a full one becomes `<path>.1`, in
- * the place of the one before, and a new one goes on with the next sequence number. Looks now and then every hour.
+ * Keeps the log of a session that never ends, the gateway's own, from growing for ever: a full one becomes `<path>.1`,
+ * replaces the one before, and a new one goes on with the next sequence number. Looks now and then every hour.
  */
 export async function keepLogSmall(options: SmallLogOptions): Promise<Disposable> {
   await rotateIfFull(options);

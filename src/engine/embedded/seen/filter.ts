@@ -2,7 +2,7 @@
 const bitsPerId = 10;
 const probes = 7;
 
-/** Says of a hash that it is surely not in a set, or that it may be (a Bloom filter). */
+/** Says for a hash that it is surely not in a set, or that it may be (a Bloom filter). */
 export class Filter {
   readonly bytes: Buffer;
   readonly #bits: number;

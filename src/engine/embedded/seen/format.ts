@@ -24,7 +24,7 @@ export interface SealedInfo {
   readonly until: number;
 }
 
-/** What stands at the head of a sealed file. */
+/** What is at the head of a sealed file. */
 export interface SealedHead extends SealedInfo {
   readonly filterBytes: number;
   /** Checksum of everything behind the blocks. */

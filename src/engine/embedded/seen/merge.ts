@@ -38,7 +38,7 @@ export async function mergeFiles(
   return await writer.finish();
 }
 
-/** Adds the entry at this cursor, and moves all that stand at the same one. */
+/** Adds the entry at this cursor, and moves all that are at the same one. */
 function takeEntry(writer: SealedWriter, lowest: Cursor, cursors: Cursor[], since: number): void {
   const { bytes, offset } = lowest;
   let seconds = 0;

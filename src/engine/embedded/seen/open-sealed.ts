@@ -7,7 +7,7 @@ import { SealedFile } from "./sealed-file.js";
 import type { SeenIds } from "./seen-ids.js";
 
 /** What follows from ids that are lost; nothing else does. */
-const effect = "A message that its platform hands out once more may be answered once more.";
+const effect = "A message that its platform delivers again may be answered a second time.";
 
 /** Opens a sealed file; what is damaged in it is logged, and stays among the problems of `ids`. */
 export function openSealed(folder: string, info: SealedInfo, ids: SeenIds, log: Logger): SealedFile {

@@ -44,7 +44,7 @@ export class SealedFile {
   }
 
   /**
-   * Opens the file that the journal names. `onDamage` is told of each part that cannot be read; the others count.
+   * Opens the file that the journal names. `onDamage` is told about each part that cannot be read; the others count.
    *
    * @throws when it is not there
    */

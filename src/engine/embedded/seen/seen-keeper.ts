@@ -85,7 +85,7 @@ export class SeenKeeper {
         this.removeOthers();
       } catch (error) {
         if (!this.#stopping.signal.aborted)
-          log.warn("files of accepted ids could not be made one; they stay as they are", { error: messageOf(error) });
+          log.warn("files of accepted ids could not be merged; they stay as they are", { error: messageOf(error) });
         return;
       }
     }
@@ -123,7 +123,7 @@ export class SeenKeeper {
 
 /**
  * The newest run of neighbours that is long enough and in which the largest is at most a quarter of them all: so an
- * id is written anew only as often as its file has grown to the fourfold. Damaged files stay for themselves.
+ * id is written again only as often as its file has grown to the fourfold. Damaged files stay for themselves.
  */
 function chooseFiles(ids: SeenIds): readonly SealedFile[] {
   let run: SealedFile[] = [];

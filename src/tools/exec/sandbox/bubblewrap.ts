@@ -42,7 +42,7 @@ export function createBubblewrap(file: string): Confinement {
         ...(filter === undefined ? [] : ["--seccomp", String(filterFd)]),
         ...["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"],
         ...(network ? [] : ["--unshare-net"]),
-        // Root would keep its capabilities otherwise, and could mount everything anew.
+        // Root would keep its capabilities otherwise, and could mount everything again.
         ...["--cap-drop", "ALL", "--die-with-parent", "--hostname", "sandbox"],
         ...systemMounts(),
         ...procMounts(),

@@ -5,7 +5,7 @@ import { createBubblewrap, findBubblewrap } from "./bubblewrap.js";
 import type { Confinement, SandboxState } from "./sandbox.js";
 import { tryConfinement } from "./trial.js";
 
-/** The sandbox of this machine, tried once, by whoever asks first. */
+/** The sandbox of this machine, tried once, by the first who asks. */
 export interface Sandbox {
   /** What is known now. */
   readonly state: SandboxState;
@@ -18,7 +18,7 @@ export interface Sandbox {
 export interface SandboxOptions {
   readonly isOn: boolean;
   readonly limits: () => Limits;
-  /** Called once, with what came of the trial. */
+  /** Called once, with the result of the trial. */
   readonly onTried: (state: SandboxState) => void;
   /** Default: what belongs to this system. */
   readonly search?: (() => Confinement | string | Promise<Confinement | string>) | undefined;

@@ -38,7 +38,7 @@ export interface Confinement {
    * only it counts for limits of the user.
    */
   readonly hasOwnProcesses: boolean;
-  /** It can put a tree of ours in the place of the workspace; else it names each file that can be read. */
+  /** It can put a tree of ours in place of the workspace; else it names each file that can be read. */
   readonly hasMounts: boolean;
   /**
    * `command` sees the view, has the folders of `temp` for its temporary files, and has a network only when it is given
@@ -52,7 +52,7 @@ export interface Confinement {
   ): Launch;
 }
 
-/** What came of trying the sandbox. */
+/** The result of trying the sandbox. */
 export type SandboxState =
   /** Nobody has asked for it yet, or the trial runs. */
   | { readonly state: "checking" }

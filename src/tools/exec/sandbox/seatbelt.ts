@@ -7,7 +7,7 @@ import type { Confinement, Launch } from "./sandbox.js";
 /** Part of macOS; never looked up in PATH, which others may steer. */
 export const sandboxExec = "/usr/bin/sandbox-exec";
 
-/** What programs need of the system. Of /System only parts: below it the whole disk stands a second time. */
+/** What programs need of the system. Of /System only parts: below it the whole disk is there a second time. */
 const systemFolders = [
   ..."/usr /bin /sbin /opt /System/Library /System/Cryptexes /System/iOSSupport".split(" "),
   ..."/System/Volumes/Preboot /Library/Apple /Library/Developer /Library/Fonts /Library/Frameworks".split(" "),

@@ -91,7 +91,7 @@ export function seccompFilter(machine: string = process.arch): Buffer | undefine
   program.push([jumpIfEqual, 0, families.length + 2, socket], [load, 0, 0, offset.firstArgument]);
   for (const [index, family] of families.entries()) program.push([jumpIfEqual, families.length - index, 0, family]);
   program.push([ret, 0, 0, fail | EAFNOSUPPORT]);
-  // Whoever came here with a family that is allowed holds no number any more.
+  // Anyone who came here with a family that is allowed holds no number any more.
   program.push([load, 0, 0, offset.number], [jumpIfEqual, 0, fileControls.length + 1, fcntl]);
   program.push([load, 0, 0, offset.secondArgument]);
   for (const [index, command] of fileControls.entries())

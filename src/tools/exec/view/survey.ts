@@ -41,7 +41,7 @@ const maxRemembered = 200_000;
 const atOnce = 64;
 
 /**
- * Looks through folders and asks about each entry. A folder is read anew only when it has changed; about what is in it
+ * Looks through folders and asks about each entry. A folder is read again only when it has changed; about what is in it
  * is asked each time.
  */
 export class Surveyor {

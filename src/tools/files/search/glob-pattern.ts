@@ -6,8 +6,8 @@ export type GlobMatcher = (path: string) => boolean;
 const maxAlternatives = 100;
 
 /**
- * `*` and `?` stand within a name, `**` for any number of folders, `[a-z]` for one character, `{a,b}` for either. A
- * pattern without `/` is looked for in every folder. Takes no more time than path and pattern are long, whatever stands
+ * `*` and `?` match within a name, `**` matches any number of folders, `[a-z]` for one character, `{a,b}` for either. A
+ * pattern without `/` is looked for in every folder. Takes no more time than path and pattern are long, whatever is
  * in them. Undefined for a pattern that is none.
  */
 export function createGlob(pattern: string): GlobMatcher | undefined {

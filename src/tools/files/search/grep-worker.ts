@@ -49,7 +49,7 @@ function around(line: string, at: number): string {
 
 type Skipped = { readonly skipped: "large" | "binary" | "linked" };
 
-/** Undefined for what is no file, gone, or moved since it was judged. */
+/** Undefined for what is not a file, gone, or moved since it was judged. */
 async function textOf(path: string, alone: boolean): Promise<string | Skipped | undefined> {
   try {
     await using handle = await openReal(path, { alone });

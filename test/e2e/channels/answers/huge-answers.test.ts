@@ -179,7 +179,7 @@ test("who asked reads the beginning of an endless answer and that it was cut, an
   assert.ok(gateway.gateway.api.usage(1).total.guessedTokens > 400_000);
 });
 
-test("who asked is told of a model that thinks without end", async () => {
+test("who asked is told about a model that thinks without end", async () => {
   const thinks = saysOpenAI(block).replace('"content"', '"reasoning_content"');
   await using server = await flood("text/event-stream", 200, () => again(thinks));
   await using gateway = await startGateway({ config: openAIConfig(server.apiBase) });

@@ -62,7 +62,7 @@ test("a model that dies in mid-answer leaves its words standing, with what has h
   assert.match(await heardBy(w), /Half of it and more/);
 });
 
-test("words of a try that failed stand when the next one has not a word, and the model knows them", async () => {
+test("words of a try that failed stay when the next one has not a word, and the model knows them", async () => {
   const dying: ScriptedAnswer = { text: ["Half of ", "it", ""], chunkDelayMs: 700, cutAfter: 3 };
   const refusing: ScriptedAnswer = { status: 400, body: { error: { message: "no" } } };
   await using w = await startWorld(inTurn([dying, refusing]));
@@ -110,7 +110,7 @@ test("on Discord the words stay as well", async () => {
   assert.deepEqual(w.said(dm), ["Half of it\n\nStopped."]);
 });
 
-test("after a kill in mid-answer what stands there stays, and one notice comes below it", async () => {
+test("after a kill in mid-answer what is there stays, and one notice comes below it", async () => {
   let answer: ScriptedAnswer = half;
   await using model = await startFakeOpenAI({ answer: () => answer });
   await using telegram = await startFakeTelegram({ token: "4242:kills" });

@@ -69,7 +69,7 @@ test("a stop waits for the first words that are on their way, so that the same m
   await shows(w.telegram, ["All of it."]);
 });
 
-test("first words of which nobody knows whether they stand there are not shown again before the answer is whole", async () => {
+test("first words of which nobody knows whether they are there are not shown again before the answer is whole", async () => {
   const words = Array.from({ length: 8 }, (_, n) => `word${n} `);
   await using w = await startWorld({ text: words, chunkDelayMs: 400 });
   w.telegram.cutNext({ method: "sendMessage", when: "after" });
@@ -111,7 +111,7 @@ test("a platform that asks for slower edits gets them, and the whole text in the
   await shows(w.telegram, ["One, two, three, four."]);
 });
 
-test("a message that somebody has removed meanwhile is sent anew, whole", async () => {
+test("a message that somebody has removed meanwhile is sent again, whole", async () => {
   await using w = await startWorld(growing);
   w.telegram.failNext({
     method: "editMessageText",
@@ -138,7 +138,7 @@ const show = defineTool({
   }),
 });
 
-test("what a turn shows in between stands below what was said before it, and the answer below that", async () => {
+test("what a turn shows in between is below what was said before it, and the answer below that", async () => {
   const answer = (request: RecordedRequest): ScriptedAnswer =>
     request.index === 0
       ? { text: ["Let me ", "look."], chunkDelayMs: 450, toolCalls: [{ id: "c1", name: "show", input: {} }] }

@@ -103,7 +103,7 @@ describe("maxclaw/client, as it is installed", { timeout: 90_000 }, () => {
     await Promise.all([check("--module", "nodenext"), check("--module", "esnext", "--moduleResolution", "bundler")]);
   });
 
-  it("is a few kilobytes in a browser and needs nothing beside it", async () => {
+  it("is a few kilobytes in a browser and needs nothing else", async () => {
     // The documented example as a page, bundled as anybody's.
     const entry = join(folder, "page.js");
     await writeFile(entry, codeUnder("In a browser"));

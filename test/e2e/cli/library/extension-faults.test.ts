@@ -9,7 +9,7 @@ import { openAIConfig, tempHome } from "../../../support/worlds/gateway.js";
 
 const status = z.object({ problems: z.array(z.string()) });
 
-/** A gateway process with these extensions; what `status` says of each, and what it answers to a message. */
+/** A gateway process with these extensions; what `status` says about each, and what it answers to a message. */
 async function startWith(modules: Readonly<Record<string, string>>) {
   await using model = await startFakeOpenAI({ answer: { text: "Still here." } });
   const home = await tempHome();

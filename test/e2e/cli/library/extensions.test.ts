@@ -215,7 +215,7 @@ test("a storage that fails is told, and costs no message", async () => {
   await until("it is told", async () => (await t.problems()).some((problem) => problem.includes("no disk")));
 });
 
-test("what a tool gives that is no result fails that call and nothing after it", async () => {
+test("what a tool gives that is not a result fails that call and nothing after it", async () => {
   const content = `export default ({ z }) => ({ tools: [{ name: "roll_dice", description: "x", input: z.object({ count: z.int() }),
     risk: "none", run: async () => ({ text: 42 }) }] })`;
   await using t = await start([{ module: "odd.mjs" }], rolls, { "odd.mjs": content });

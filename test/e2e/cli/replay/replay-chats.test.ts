@@ -33,7 +33,7 @@ test("a turn whose answer was a beginning and a file comes out the same when it 
   await replayed(w);
 });
 
-test("a turn whose notice came below words that stood there comes out the same when it is run again", async () => {
+test("a turn whose notice came below words that were there comes out the same when it is run again", async () => {
   const noop = hangingTool("read", () => {});
   const quick = { ...noop, run: async () => ({ text: "ok", isError: false, summary: "ok" }) };
   const call = { text: ["I look ", "it up."], chunkDelayMs: 700, toolCalls: [{ id: "c", name: "slow", input: {} }] };

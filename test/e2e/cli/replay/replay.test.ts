@@ -272,7 +272,7 @@ test("a turn before which older messages were summarised comes out the same", as
   assert.equal(await replayAll(t.gateway), 10);
 });
 
-test("turns that send messages, start sub-agents and hear of them come out the same, on the page and in a chat", async () => {
+test("turns that send messages, start sub-agents and hear about them come out the same, on the page and in a chat", async () => {
   const telegram = await startFakeTelegram({ token: "4242:send" });
   const channels = { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } };
   await using t = await startWithModel(

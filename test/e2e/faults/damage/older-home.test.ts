@@ -52,7 +52,7 @@ test("a home that was put back from an older copy, beside a newer workspace, is 
     const texts = ["two", "three", "four", "five", "six"];
     const asked = texts.map((text) => ask(daemon, text).catch(() => 0));
     const accepted = (): number => readFileSync(log, "utf8").split("user_message_queued").length - 1;
-    await until("the conversation tells of the messages", () => accepted() === 6, 15_000);
+    await until("the conversation tells about the messages", () => accepted() === 6, 15_000);
     await daemon.end("SIGKILL");
     await Promise.all(asked);
   }
@@ -73,13 +73,13 @@ test("a home that was put back from an older copy, beside a newer workspace, is 
   await daemon.end("SIGTERM");
   assert.equal((await runMaxclaw(["doctor"], home)).code, 0);
 
-  // A workspace that was emptied is no reason to stay away.
+  // A workspace that was emptied is not a reason to stay away.
   for (const name of readdirSync(workspace)) rmSync(join(workspace, name), { recursive: true });
   await using fresh = await startDaemon({ home });
   assert.equal(await ask(fresh, "eight"), 200);
 });
 
-test("a journal that was cut where a line ends, and whose mark was deleted, is refused for what stood in it alone", async () => {
+test("a journal that was cut where a line ends, and whose mark was deleted, is refused for what was in it alone", async () => {
   await using model = await startFakeOpenAI({ answer: { text: "ok" } });
   const { home } = await apart(model.apiBase);
   {

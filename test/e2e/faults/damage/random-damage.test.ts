@@ -77,7 +77,7 @@ test(`${rounds} random damages to the files of a home: it starts or is refused b
       if (events.some(({ type }) => type === "session_log_mended")) mended.add(key);
       for (const [text] of JSON.stringify(events).matchAll(texts)) found.add(text);
     }
-    for (const text of said) assert.ok(found.has(text), `${about}: “${text}” stands in undamaged bytes`);
+    for (const text of said) assert.ok(found.has(text), `${about}: “${text}” is in undamaged bytes`);
     const problems = JSON.stringify((await running.gateway.api.status()).problems);
     for (const key of mended) assert.ok(problems.includes(key), `${about}: status names ${key}`);
   }

@@ -55,7 +55,7 @@ test("a home of a newer version is refused by name, by the gateway and by what w
   assert.equal(await readFile(join(home, "format.json"), "utf8"), newer);
 });
 
-test("a format that a crash has cut is written anew, and a backup from before is restored over a newer home", async () => {
+test("a format that a crash has cut is written again, and a backup from before is restored over a newer home", async () => {
   const home = await tempHome();
   const file = join(home, "..", `before-${process.pid}-${Date.now()}.tar.gz`);
   assert.equal((await runMaxclaw(["sessions", "list"], home)).code, 0);

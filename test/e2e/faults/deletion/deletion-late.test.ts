@@ -33,7 +33,7 @@ const word = "ORANGUTAN";
 const bounded = 8000;
 
 async function assertGone(home: string): Promise<void> {
-  // The journal and the list are written anew in the second after.
+  // The journal and the list are written again in the second after.
   await until("nothing is left", () => tracesOf(word, home).length === 0).catch(() => undefined);
   assert.deepEqual(tracesOf(word, home), []);
 }
@@ -92,7 +92,7 @@ function family() {
             ? startOne(`Look for the ${word}`)
             : { text: word },
       child: () => ({ text: `There is the ${word}` }),
-      told: () => ({ text: `I was told of the ${word}` }),
+      told: () => ({ text: `I was told about the ${word}` }),
     }),
   });
 }

@@ -62,7 +62,7 @@ async function talk(url: string, key: string): Promise<void> {
 }
 
 async function assertGone(home: string): Promise<void> {
-  // The journal and the list are written anew in the second after.
+  // The journal and the list are written again in the second after.
   await until("nothing is left", () => traces(home).length === 0).catch(() => undefined);
   assert.deepEqual(traces(home), []);
 }
@@ -111,7 +111,7 @@ test("one that is deleted while no gateway is running leaves none, nor does a ba
   assert.ok(!gunzipSync(readFileSync(file)).includes(word));
 });
 
-test("what was always allowed in a conversation goes with it: nothing tells of it, and the next life asks again", async () => {
+test("what was always allowed in a conversation goes with it: nothing tells about it, and the next life asks again", async () => {
   const home = await tempHome();
   const outside = join(home, "workspace", `${word}.txt`);
   await using script = await startFakeOpenAI({

@@ -74,7 +74,7 @@ const spoiled: readonly (readonly [what: string, spoil: (evidence: Evidence) => 
   ["a tool never ran", (evidence) => ({ ...evidence, runs: [] }), /has a result without a run/],
   ["a read was not run again", inLog("t1", (events) => events.map(interrupted)), /was not run again/],
   ["a call has no result", without("t1", ({ type }) => type === "tool_execution_complete"), /has 0 results/],
-  ["the model was not told", asking((one) => ({ ...one, results: new Map() })), /was never told of/],
+  ["the model was not told", asking((one) => ({ ...one, results: new Map() })), /was never told about/],
   [
     "the model was told something else",
     asking(({ results, ...one }) => ({ ...one, results: lied(results) })),
@@ -106,10 +106,10 @@ const spoiledFinds: readonly (readonly [
   ["the sequence goes on without events", () => ({ lastSequence: 99 }), /not at 99/],
   ["an end came without its acknowledgement", ({ events }) => ({ inbound: acceptedIds(events) }), /still waits/],
   ["an acknowledgement came without its end", ({ events }) => ({ events: endless(events) }), /neither waits nor has/],
-  ["work came without its event", () => ({ inbound: ["msg_x"] }), /never told of/],
+  ["work came without its event", () => ({ inbound: ["msg_x"] }), /never told about/],
   ["a reply was sent and still waits", ({ events }) => ({ outbound: replyIds(events) }), /is settled and still waits/],
   ["a reply is gone", ({ events }) => ({ events: events.map(unsent) }), /neither waits nor is settled/],
-  ["a reply came without its event", () => ({ outbound: ["turn_x#1"] }), /never told of/],
+  ["a reply came without its event", () => ({ outbound: ["turn_x#1"] }), /never told about/],
   ["an end came without its reply", ({ events }) => ({ events: mute(events) }), /has an end and no reply/],
 ];
 

@@ -58,7 +58,10 @@ test("the third call of a tool with the same input within ten asks; denied it is
   const events = await w.gateway.events();
   assertSound(events);
   assert.deepEqual(loopsIn(events), ["list_dir 3"]);
-  assert.equal(askedIn(events)[0]?.question, "list_dir was called 3 times with the same input. Shall I go on with it?");
+  assert.equal(
+    askedIn(events)[0]?.question,
+    "list_dir was called 3 times with the same input. Should I go on with it?",
+  );
   assert.deepEqual(askedIn(events)[0]?.input, same);
   assert.deepEqual(
     events.flatMap((event) => (event.type === "tool_execution_complete" ? [event.payload.is_error] : [])),
@@ -81,7 +84,7 @@ test("allowed it goes on, and asks again after three more", async () => {
   assert.ok(events.every((event) => event.type !== "tool_execution_complete" || !event.payload.is_error));
 });
 
-test("calls further apart than ten, with other inputs, or of another turn are no loop; twenty calls are told as the limit", async () => {
+test("calls further apart than ten, with other inputs, or of another turn are not a loop; twenty calls are told as the limit", async () => {
   const apart = [
     same,
     ...Array.from({ length: 5 }, (_, n) => other(n)),

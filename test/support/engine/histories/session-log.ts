@@ -94,7 +94,7 @@ export class SessionLog {
     });
   }
 
-  /** A result as it stands in the log, whether or not anybody asked for it. */
+  /** A result as it is in the log, whether or not anybody asked for it. */
   result(callId: string, output: string, isError = false, executionId = `exe_${this.next()}`): void {
     const ids = { tool_execution_id: executionId, tool_call_id: callId, tool_name: "read_file" };
     this.add("tool_execution_complete", { ...ids, output, is_error: isError, duration_ms: 1, summary: "" });

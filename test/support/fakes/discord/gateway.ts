@@ -86,7 +86,7 @@ export class FakeDiscordGateway {
     });
   }
 
-  /** Does it once there is a session that hears of it: what came before one is told to nobody. */
+  /** Does it once there is a session that hears about it: what came before one is told to nobody. */
   whenKnown<T>(work: () => T): Promise<T> {
     return new Promise((resolve) => {
       if (this.#sessions.length > 0) resolve(work());

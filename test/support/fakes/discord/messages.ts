@@ -9,7 +9,7 @@ export interface FakeDiscordUser {
   readonly bot?: boolean;
 }
 
-/** A message as it stands in a channel now. */
+/** A message as it is in a channel now. */
 export interface FakeDiscordMessage {
   readonly id: string;
   readonly channelId: string;
@@ -40,7 +40,7 @@ export interface FakeDiscordWrite {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** Everything that is written, by whomever; the gateway tells of it. */
+/** Everything that is written, by whomever; the gateway tells about it. */
 export class Messages {
   readonly #ids: Snowflakes;
   readonly #chats: Chats;

@@ -2,7 +2,7 @@ import { createSocket } from "node:dgram";
 import { promises as dns } from "node:dns";
 import { once } from "node:events";
 
-/** A name server for this process that knows these TXT records and nothing else. Asked in the place of the system's. */
+/** A name server for this process that knows these TXT records and nothing else. Asked instead of the system's. */
 export async function startFakeDns(
   lookUp: (name: string, type: string) => Promise<string[][]>,
 ): Promise<AsyncDisposable> {

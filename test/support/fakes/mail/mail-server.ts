@@ -46,7 +46,7 @@ interface Ports {
   readonly smtp: number;
 }
 
-/** Dovecot and Exim on loopback, with mailboxes in a temp folder: whoever logs in or is written to has one. */
+/** Dovecot and Exim on loopback, with mailboxes in a temp folder: anyone who logs in or is written to has one. */
 export class MailServer implements AsyncDisposable {
   readonly domain = mailDomain;
   readonly password = password;
@@ -98,7 +98,7 @@ export class MailServer implements AsyncDisposable {
     return this.#home.path("mail", localPart, "Maildir");
   }
 
-  /** Makes the server number the mails of a mailbox anew. */
+  /** Makes the server renumber the mails of a mailbox. */
   renumber(localPart: string): void {
     const inbox = this.maildir(localPart);
     const list = join(inbox, "dovecot-uidlist");

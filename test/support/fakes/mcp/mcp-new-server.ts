@@ -23,7 +23,7 @@ const said = (text: string): CallToolResult => ({ content: [{ type: "text", text
 const state = { isGrown: false };
 const grown = new Set<() => void>();
 
-/** Asks, and says what came of it. Round by round: what was answered before stands in `earlier`. */
+/** Asks, and says the result. Round by round: what was answered before is in `earlier`. */
 function asked(
   context: ServerContext,
   request: ReturnType<typeof inputRequired.elicit>,

@@ -28,7 +28,7 @@ interface Fault {
 export class Faults {
   readonly #planned: Fault[] = [];
 
-  /** What happens to this call in the place of its answer. */
+  /** What happens to this call instead of its answer. */
   take(method: string, chatId: string): Act | undefined {
     const index = this.#planned.findIndex(
       (fault) => fault.method === method && (fault.chatId === undefined || fault.chatId === chatId),

@@ -7,10 +7,10 @@ export interface TypingSign {
   readonly at: number;
 }
 
-/** What people see of the bot beside its messages. */
+/** What people see of the bot besides its messages. */
 export class Signs {
   readonly typing: TypingSign[] = [];
-  /** What was told of presses, in order. */
+  /** What was told about presses, in order. */
   readonly toasts: { readonly callbackId: string; readonly text: string; readonly isAlert: boolean }[] = [];
   /** The menu. */
   readonly commands: object[] = [];

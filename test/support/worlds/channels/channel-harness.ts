@@ -1,5 +1,5 @@
 /**
- * How to put a channel under the shared tests. A channel joins with two things beside its code:
+ * How to put a channel under the shared tests. A channel joins with two things besides its code:
  *
  * 1. a fake of its platform at the wire (a loopback HTTP, WebSocket, IMAP or SMTP server), and
  * 2. a `ChannelHarness` over that fake: what people do there, what they see there, and how it fails.
@@ -69,10 +69,10 @@ export interface ChannelHarness extends AsyncDisposable {
   write(message: HarnessMessage): Promise<string>;
   /** The person changes that message of theirs; absent where the platform has no edits. */
   edit?(messageId: string, message: HarnessMessage): Promise<void>;
-  /** The person takes it back; absent where the assistant cannot hear of it. */
+  /** The person takes it back; absent where the assistant cannot hear about it. */
   remove?(messageId: string, message: HarnessMessage): Promise<void>;
 
-  /** What stands in the chat of the assistant's, oldest first. */
+  /** What is in the chat of the assistant's, oldest first. */
   shown(chatId: string, thread?: string): readonly ShownMessage[];
   /**
    * Every showing so far, repeats included: each text or file that the platform has put in front of people as a message of

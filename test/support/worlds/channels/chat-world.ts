@@ -23,7 +23,7 @@ export interface ChatWorld extends AsyncDisposable {
   /** Resolves with the sent message that holds the text. */
   shown(text: string | RegExp): Promise<SentMessage>;
   press(message: SentMessage, label: string, userId: number, name?: string): void;
-  /** Resolves with what was told of the presses once there are so many. */
+  /** Resolves with what was told about the presses once there are so many. */
   toasts(count: number): Promise<FakeTelegram["toasts"]>;
 }
 
@@ -77,7 +77,7 @@ export function lastResult(request: RecordedRequest | undefined): string {
   return String(messages.findLast((message) => message.role === "tool")?.content ?? "");
 }
 
-/** How many results of tools stand behind the newest message of a person. */
+/** How many results of tools are behind the newest message of a person. */
 export function resultsIn(request: RecordedRequest): number {
   const roles = (request.body.messages as readonly { readonly role: string }[]).map(({ role }) => role);
   return roles.slice(roles.lastIndexOf("user")).filter((role) => role === "tool").length;

@@ -26,7 +26,7 @@ export async function openDiscordHarness(): Promise<ChannelHarness> {
     ],
     hasVoice: true,
     knowsRepeats: true,
-    // A bot hears of nothing that was written before its first connection.
+    // A bot hears about nothing that was written before its first connection.
     write: async (message) => (await discord.gateway.whenKnown(() => discord.write(toWrite(message)))).id,
     edit: async (messageId, { text = "" }) => discord.editAs(messageId, text),
     remove: async (messageId) => discord.deleteAs(messageId),
@@ -50,7 +50,7 @@ export async function openDiscordHarness(): Promise<ChannelHarness> {
   };
 }
 
-/** Without the backslashes before characters that are no marks. */
+/** Without the backslashes before characters that are not marks. */
 export function asRead(content: string): string {
   return content.replace(/\\([^\w\s])/g, "$1");
 }

@@ -29,7 +29,7 @@ export interface HarnessWorldOptions {
   readonly sendTimeoutMs?: number;
 }
 
-/** The last line of what a person wrote: in front of it stands what the gateway adds. */
+/** The last line of what a person wrote: in front of it is what the gateway adds. */
 export function wordsOf(request: RecordedRequest): string {
   return request.userText.split("\n\n").at(-1) ?? "";
 }

@@ -27,9 +27,9 @@ export interface TestMail {
   readonly messageId?: string;
   readonly references?: readonly string[];
   readonly date?: Date;
-  /** Beside, or in the place of, those that a mail has. */
+  /** Beside, or instead of, those that a mail has. */
   readonly headers?: readonly string[];
-  /** With its own headers, in the place of the plain text. */
+  /** With its own headers, instead of the plain text. */
   readonly body?: string | Buffer;
 }
 

@@ -38,7 +38,7 @@ interface PageOptions {
   readonly limitMs?: number | undefined;
   /** Typed in where the page asks for it. */
   readonly token?: string | undefined;
-  /** What the browser itself says of a refused request that the scenario is about. */
+  /** What the browser itself says about a refused request that the scenario is about. */
   readonly expected?: RegExp | undefined;
   /** Called before the page is opened. */
   readonly onPage?: ((page: Page) => unknown) | undefined;

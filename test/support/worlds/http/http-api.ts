@@ -18,7 +18,7 @@ import { runSteps, type Step, scriptTurn } from "./memory/turn.js";
 export class MemoryGateway {
   /** As HTTP and programs get it. */
   readonly api: GatewayApi;
-  /** What does the work; a test may put something else in the place of one of them. */
+  /** What does the work; a test may put something else in place of one of them. */
   readonly operations: Omit<GatewayApi, "request">;
   readonly sent: SendRequest[] = [];
   /** Approved by `api.approvePairing`; codes that are waiting. */

@@ -141,7 +141,7 @@ export function refusedUpgrade(
 
 /**
  * What a client has in the end: the stored events in order, and the text of each message as its deltas make it.
- * A repeated message_stream_start begins its text anew. Stored answers are left out: they would hide a hole.
+ * A repeated message_stream_start begins its text again. Stored answers are left out: they would hide a hole.
  */
 export function digest(events: readonly GatewayEvent[]): {
   readonly stored: readonly string[];

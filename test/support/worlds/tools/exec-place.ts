@@ -30,7 +30,7 @@ export interface RunOptions extends ContextOptions {
   /** Another chat. Default `telegram:42`. */
   readonly session?: string;
   readonly freshEnvironment?: boolean;
-  /** In the place of policy. */
+  /** Instead of policy. */
   readonly permit?: ToolContext["permit"];
 }
 

@@ -7,9 +7,9 @@ import type { RecordedRequest, ScriptedAnswer } from "../model-script.js";
 
 type Answer = ScriptedAnswer | Promise<ScriptedAnswer>;
 
-/** A model that plays everybody: who is meant shows in the newest message that is no tool's. */
+/** A model that plays everybody: who is meant shows in the newest message that is not a tool's. */
 export function cast(roles: {
-  /** A person's message. `done`: how many results of tools stand behind it. */
+  /** A person's message. `done`: how many results of tools are behind it. */
   parent(request: RecordedRequest, done: number): Answer;
   child(request: RecordedRequest, done: number): Answer;
   /** A result that has come back to the parent. */

@@ -26,7 +26,7 @@ import { withoutProc } from "../../../support/worlds/needs.js";
 
 const segment = join("journal", "00000001.log");
 
-/** A journal as it stands after some durable accepts, one transaction each, without a clean end. */
+/** A journal as it is after some durable accepts, one transaction each, without a clean end. */
 async function journalOf(
   t: TestContext,
   accepts: number,
@@ -60,7 +60,7 @@ test("a journal that was cut at any byte of its last transactions holds exactly 
     writeJournal(home, bytes.subarray(0, cut));
     const log = recordingLog();
     const { records, size } = await loadJournal(home, log);
-    // Before the accepts stand the head, its end, and the note that a process began.
+    // Before the accepts are the head, its end, and the note that a process began.
     const whole = lineStarts.filter((start) => start <= cut).length - 4;
     assert.equal(records.work.count("inbound"), whole, `cut at ${cut}`);
     assert.equal(records.sessions.find(sessionOf)?.lastSeq, whole === 0 ? undefined : whole);
@@ -203,7 +203,7 @@ test("a failed fdatasync ends everything: who waits is refused, nothing is publi
   assert.equal(fatal.length, 1);
 });
 
-/** Puts something that cannot be synced in the place of an open file. */
+/** Puts something that cannot be synced in place of an open file. */
 function replaceFd(path: string): void {
   const fd = fs.readdirSync("/proc/self/fd").find((name) => {
     try {

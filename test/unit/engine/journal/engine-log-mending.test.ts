@@ -217,7 +217,7 @@ for (const { name, make, lost } of damages) {
   });
 }
 
-test("an end that is lost never lets a number be given again, as far as anything tells of it", async (t) => {
+test("an end that is lost never lets a number be given again, as far as anything tells about it", async (t) => {
   const made = await atRest(t);
   const { bytes, borders } = made;
   const last = borders.at(-2) ?? 0;
@@ -261,7 +261,7 @@ for (const [name, spoil, from] of [
     await again.engine[Symbol.asyncDispose]();
     const after = await openIn(home, { logs: { shownSeq } });
     assert.deepEqual(await allEvents(after.engine, sessionOf), []);
-    assert.equal(await damageOf(after), undefined, "an older life of the session is no loss");
+    assert.equal(await damageOf(after), undefined, "an older life of the session is not a loss");
     await after.engine[Symbol.asyncDispose]();
   });
 

@@ -76,7 +76,7 @@ test("what no journal has written is not taken for operations", () => {
     assert.equal(fromCompact(values), undefined, JSON.stringify(values));
 });
 
-test("a text stands once in a transaction, and an event's names do not stand in it", () => {
+test("a text occurs once in a transaction, and an event's names are not in it", () => {
   const content = "Something that somebody has said at length. ".repeat(20);
   const operations: Operation[] = [
     eventOf(1, { content }),

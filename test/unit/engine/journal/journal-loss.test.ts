@@ -299,7 +299,7 @@ test("after an orderly stop a journal that is gone, or the one before, is refuse
 });
 
 for (const gone of ["the mark in the home", "the mark beside the logs"])
-  test(`what stood in the journal alone is missed after a cut where a line ends, without ${gone}`, async (t) => {
+  test(`what was in the journal alone is missed after a cut where a line ends, without ${gone}`, async (t) => {
     const home = tempFolder(t);
     const { engine } = await openWithLogs(home);
     await engine.accept(inbound("msg_1"), { events: [queuedEvent(inbound("msg_1").body, 0)] });
@@ -314,7 +314,7 @@ for (const gone of ["the mark in the home", "the mark beside the logs"])
     assert.match((await refusal(killed)).message, /older than it was: it ends with transaction/);
   });
 
-test("a power cut may leave either mark behind, and a disk may refuse one: the journal is whole, and both are written anew", async (t) => {
+test("a power cut may leave either mark behind, and a disk may refuse one: the journal is whole, and both are written again", async (t) => {
   const { home, olderMark } = await lived(t);
   const spoils: Readonly<Record<string, (copy: string) => void>> = {
     "the mark in the home lags": (copy) => fs.copyFileSync(olderMark, join(copy, markName)),

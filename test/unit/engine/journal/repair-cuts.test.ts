@@ -73,7 +73,7 @@ interface Outcome {
   readonly problems: readonly string[];
 }
 
-/** Puts these bytes in the place of the journal, repairs, starts, and works on what waits. */
+/** Puts these bytes in place of the journal, repairs, starts, and works on what waits. */
 async function repairAndStart(t: TestContext, killed: string, name: string, bytes: Buffer): Promise<Outcome> {
   const home = join(memoryFolder(t), "home");
   fs.cpSync(killed, home, { recursive: true });
@@ -131,7 +131,7 @@ test("a journal with any one of its lines damaged answers and sends nothing a se
   }
 });
 
-test("what may be gone is said also when no conversation tells of anything", async (t) => {
+test("what may be gone is said also when no conversation tells about anything", async (t) => {
   const home = memoryFolder(t);
   const { engine } = await open(home);
   await engine.accept(inbound("msg_1"), { events: [] });
@@ -145,7 +145,7 @@ test("what may be gone is said also when no conversation tells of anything", asy
   assert.match(text, maybeGone);
 });
 
-test("an end that only the journal tells of, behind a log that is not up to date, counts", async (t) => {
+test("an end that only the journal tells about, behind a log that is not up to date, counts", async (t) => {
   const home = memoryFolder(t);
   const opened = await open(home);
   const { engine } = opened;

@@ -104,7 +104,7 @@ test("a link is not followed, nor a memory folder that leads elsewhere, and nobo
   assert.match(problems.join("\n"), /MEMORY\.md cannot be read: its folder is a link to another place/);
 });
 
-test("CLAUDE.md stands in where AGENTS.md is missing or still the template", async () => {
+test("CLAUDE.md is used where AGENTS.md is missing or still the template", async () => {
   using place = setUp();
   place.write("CLAUDE.md", "claude");
   assert.equal((await place.files.load()).agents, "claude");

@@ -38,7 +38,7 @@ Really.
 
 const markForeign = async (): Promise<void> => assert.fail("nothing is foreign here");
 
-test("older text stands in memory/HISTORY.md once, however often it is put there", async (t) => {
+test("older text is in memory/HISTORY.md once, however often it is put there", async (t) => {
   const workspace = tempFolder(t);
   const path = join(workspace, "memory", "HISTORY.md");
   await appendOlderText(fileIn(workspace), { ...first, messages: [] }, { markForeign });
@@ -79,7 +79,7 @@ test("a history with a bound drops its oldest entries, and takes the end of what
   assert.doesNotMatch(text(), /said 1 /);
   const before = text();
   await appendOlderText(file, entryOf(30, "said 30 again"), { maxBytes: 4000, markForeign });
-  assert.equal(text(), before, "what stands there already is not added again");
+  assert.equal(text(), before, "what is there already is not added again");
   await appendOlderText(file, entryOf(31, "世".repeat(100_000)), { maxBytes: 4000, markForeign });
   assert.ok(statSync(join(root, file.name)).size <= 4000);
   assert.match(text(), /user: 世/);

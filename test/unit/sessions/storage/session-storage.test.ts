@@ -144,7 +144,7 @@ test("a deleted session whose records come back is taken out again, and never li
   assert.equal(fake.items.size, 0);
 });
 
-test("while the storage is away sessions go on and are told of, and all is written once it is back", async (t) => {
+test("while the storage is away sessions go on and are told about, and all is written once it is back", async (t) => {
   const home = tempFolder(t);
   const fake = createFakeStorage();
   fake.behave("refuses");
@@ -155,7 +155,7 @@ test("while the storage is away sessions go on and are told of, and all is writt
   assert.equal(Object.keys(await listed(s)).length, 4);
   assert.equal((await s.store.document(key)).messages.length, 1);
   const problem = s.store.storageProblem() ?? "";
-  assert.match(problem, /session storage \(fake\) fails since .*ECONNREFUSED.*Nothing is lost/);
+  assert.match(problem, /session storage \(fake\) has failed since .*ECONNREFUSED.*Nothing is lost/);
   assert.match(problem, /webui:\w+, webui:\w+, webui:\w+ and 1 more/);
   assert.ok(s.log.lines.some(({ level }) => level === "error"));
   for (const session of [key, "webui:four"]) assert.ok(s.log.lines.some(({ message }) => message.includes(session)));
@@ -328,7 +328,7 @@ test("a Go document is taken over and moves to the storage", async (t) => {
   assert.equal(await s.store.exists(key), false);
 });
 
-test("records that nobody can read are no sessions, and are written over from the log", async (t) => {
+test("records that nobody can read are not sessions, and are written over from the log", async (t) => {
   const home = tempFolder(t);
   const fake = createFakeStorage();
   {

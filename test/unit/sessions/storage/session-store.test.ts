@@ -184,14 +184,14 @@ test("a session exists once it has an event or a document, not because somebody 
   }
 });
 
-test("a document of ours without its log is no session: a deletion was cut off", async (t) => {
+test("a document of ours without its log is not a session: a deletion was cut off", async (t) => {
   const home = tempFolder(t);
   goDocument(home, "webui_one.json", { ...momo, metadata: { lastSequence: 7 } });
   await using s = await openStore(home);
   assert.equal(await s.store.exists(key), false);
 });
 
-test("nothing of a deleted session is in its next life, whoever looked at it meanwhile", async (t) => {
+test("nothing of a deleted session is in its next life, no matter who looked at it meanwhile", async (t) => {
   await using s = await opened(t);
   await s.store.open(key);
   await s.engine.append(key, [queued("msg_1"), said("secret")], { durable: false });

@@ -129,7 +129,7 @@ test("different records have different ids, however alike their keys are", () =>
   assert.equal(new Set(keys.map(toStoreId)).size, keys.length);
 });
 
-test("what is no key of a session's record, or no id of ours, is not taken for one", () => {
+test("what is not a key of a session's record, or no id of ours, is not taken for one", () => {
   for (const wrong of [
     "",
     "sessions",

@@ -6,7 +6,7 @@ import type { Payload } from "../../../../../src/events/catalogue.js";
 import { newId } from "../../../../../src/util/ids.js";
 import type { MemoryLogs } from "./logs.js";
 
-/** What tests say of sends. */
+/** What tests say about sends. */
 export interface Sends {
   readonly sent: SendRequest[];
   readonly onSend: (key: string, messageId: string) => void;
