@@ -192,7 +192,7 @@ test("a port that is taken is named, with what to do", async () => {
   await assert.rejects(openTestServer({ host: "203.0.113.7", token: "t" }), ConfigError);
 });
 
-test("what is no request, too large a head or too slow a body gets JSON with the right status", async () => {
+test("what is not a request, too large a head or too slow a body gets JSON with the right status", async () => {
   await using served = await openTestServer({ timings: { headersTimeoutMs: 300, requestTimeoutMs: 400 } });
   const { port } = served.server;
   const head = `POST /api/message HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n`;
