@@ -17,7 +17,7 @@ import { encodeLine } from "../journal/line.js";
 import { asKnown, type KnownEvent, type LoggedEvent, readLoggedIds, toLogged } from "./known-ids.js";
 import { run } from "./line-walk.js";
 import { type LogEnd, type LogRange, readRange } from "./log-reading.js";
-import { pendingOf, type Session, type SessionTable, trim } from "./session-table.js";
+import { pendingOf, type Session, type SessionTable, trim, trimToGap } from "./session-table.js";
 
 const restingSessions = 64;
 
@@ -187,10 +187,20 @@ export class SessionLogs {
     session.flushedSeq = Math.max(end.lastSeq, (pending ?? 0) - 1);
     session.lastSeq = Math.max(session.lastSeq, end.lastSeq);
     session.lastTime = Math.max(session.lastTime, end.lastTime);
+    trimToGap(session);
+    this.#reportGaps(session, path);
     // Without events in the journal nothing but the document tells about an end that is gone.
     const knownEnd = pending === undefined ? this.#options.shownSeq(session.key) : pending - 1;
     const lacksSome = this.#lacks(session.key, end.lastSeq, [], knownEnd);
     if ((isTorn && tail === "foreign") || lacksSome) this.#mend(session, pending !== undefined);
+  }
+
+  /** Events that a repair of the journal could not read, and that the log does not have. */
+  #reportGaps(session: Session, path: string): void {
+    const seqs = pendingOf(session).map(({ event }) => event.seq);
+    const lost = outside(gapsIn(session.flushedSeq, seqs, seqs.at(-1) ?? 0), this.#options.knownLoss(session.key));
+    if (lost.length > 0)
+      this.#options.onDamage({ sessionKey: session.key, file: path, keptIn: undefined, lost, restored: 0 });
   }
 
   #readLogged(session: Session): Map<string, LoggedEvent> {

@@ -161,6 +161,15 @@ export function pendingOf(session: Session): readonly TailEntry[] {
   return session.tail.filter(({ event }) => event.seq > session.flushedSeq);
 }
 
+/** Lets go of the events up to one that is missing here, and that the log has: up to there the log is read. */
+export function trimToGap(session: Session): void {
+  const from = session.tail.findLastIndex(({ event: { seq } }, index) => {
+    const before = session.tail[index - 1]?.event.seq ?? seq - 1;
+    return before < seq - 1 && before < session.flushedSeq;
+  });
+  if (from > 0) session.tail.splice(0, from);
+}
+
 /** Lets go of flushed events, except for the newest ones within the limits. */
 export function trim(session: Session, keep = keptEvents): void {
   let bytes = 0;

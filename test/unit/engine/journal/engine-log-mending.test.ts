@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { salvageEvents } from "../../../../src/engine/embedded/damage/salvage.js";
 import { encodeLine } from "../../../../src/engine/embedded/journal/line.js";
+import { repairJournal } from "../../../../src/engine/embedded/journal/repair.js";
 import { damageKind, lostEvents, parseLogDamage } from "../../../../src/engine/log-damage.js";
 import type { StoredEvent } from "../../../../src/events/event.js";
 import {
@@ -292,4 +293,34 @@ test("events that the journal still holds are put back into a damaged or missing
     assert.deepEqual(own(await allEvents(opened.engine, sessionOf)), events);
     await opened.engine[Symbol.asyncDispose]();
   }
+});
+
+test("an event that a repair of the journal could not read is read from the log, and is named as lost if no log has it", async (t) => {
+  const home = tempFolder(t);
+  const { engine } = await openIn(home, { quietMs: 60_000 });
+  for (const title of ["1", "2", "3", "4"]) await engine.append(sessionOf, [titled(title)], { durable: true });
+  await engine.flush();
+  for (const title of ["5", "6", "7"]) await engine.append(sessionOf, [titled(title)], { durable: true });
+  const segment = join("journal", "00000001.log");
+  const journal = fs.readFileSync(join(home, segment));
+  for (const [unread, read, lost] of [
+    ["2", "1234567", undefined],
+    ["6", "123457", [{ from_seq: 6, to_seq: 6 }]],
+  ] as const) {
+    const copy = tempFolder(t);
+    fs.cpSync(home, copy, { recursive: true });
+    const damaged = Buffer.from(journal);
+    const at = damaged.indexOf(`{"title":"${unread}"`) + 1;
+    damaged[at] = (damaged[at] ?? 0) ^ 0x04;
+    fs.writeFileSync(join(copy, segment), damaged);
+    assert.equal((await repairJournal(copy)).setAside.length, 1);
+    for (const life of [1, 2]) {
+      const opened = await openIn(copy, { quietMs: 60_000 });
+      assert.equal(titlesOf(own(await allEvents(opened.engine, sessionOf))).join(""), read, `life ${life}`);
+      if (life === 1) await opened.engine.append(sessionOf, [titled("")], { durable: true });
+      assert.deepEqual((await damageOf(opened))?.lost, lost, `life ${life}`);
+      await opened.engine[Symbol.asyncDispose]();
+    }
+  }
+  await engine[Symbol.asyncDispose]();
 });
