@@ -11,12 +11,12 @@ import type { Terminals } from "./terminals.js";
 export interface ExecSettings {
   readonly terminals: Terminals;
   readonly sandbox: Sandbox;
-  /** When a call names no other. */
-  readonly timeoutSeconds: number;
+  /** When a call names no other, as it is at that call. */
+  readonly timeoutSeconds: () => number;
   /** `required`: without a sandbox nothing runs. */
   readonly sandboxMode: "auto" | "off" | "required";
-  /** `off`: no command gets a network in the sandbox. */
-  readonly network: "ask" | "off";
+  /** `off`: no command gets a network in the sandbox. As it is when the command starts. */
+  readonly network: () => "ask" | "off";
 }
 
 // Of a long output its beginning and its end are shown: what went wrong usually stands last.
@@ -27,7 +27,7 @@ const tailCharacters = 9000;
 const maxCommandBytes = 120_000;
 
 export function execTool(settings: ExecSettings): Tool {
-  const { terminals, timeoutSeconds } = settings;
+  const { terminals, timeoutSeconds, network: networkMode } = settings;
   return defineTool({
     name: "exec",
     description: "Run a shell command. Only this chat's folder can be written. cd and export stay.",
@@ -41,7 +41,7 @@ export function execTool(settings: ExecSettings): Tool {
     risk: "access",
     origin: "builtin",
 
-    async run({ command, timeout = timeoutSeconds, network = false, background = false }, context) {
+    async run({ command, timeout = timeoutSeconds(), network = false, background = false }, context) {
       if (command.trim() === "") return failed("Say what to run in `command`.");
       if (Buffer.byteLength(command) > maxCommandBytes)
         return failed("The command is too long. Write it into a file and run that.");
@@ -49,8 +49,8 @@ export function execTool(settings: ExecSettings): Tool {
       const confinement = await settings.sandbox.find();
       if (confinement === undefined && settings.sandboxMode === "required") return failed(withoutSandbox(settings));
       const isSandboxed = confinement !== undefined;
-      if (isSandboxed && network && settings.network === "off")
-        return failed("Commands have no network here (setting tools.exec.network).");
+      const mayNot = (): boolean => isSandboxed && network && networkMode() === "off";
+      if (mayNot()) return failed(withoutNetwork);
       const terminal = await terminals.of(context.sessionKey, context.folder, context.cwd);
       // A person may take longer to say yes than an unused terminal stays open.
       using _use = terminal.use();
@@ -63,6 +63,8 @@ export function execTool(settings: ExecSettings): Tool {
       } as const;
       const refusal = await context.permit(access);
       if (refusal !== undefined) return failed(refusal);
+      // It may have been switched off while a person was asked.
+      if (mayNot()) return failed(withoutNetwork);
       const isHidden = await context.hiddenFiles();
       const mayRead = (target: string): boolean => !isHidden(target) && context.allows({ kind: "read", path: target });
       const freshEnvironment = context.allowedByRule(access);
@@ -102,6 +104,8 @@ export function execTool(settings: ExecSettings): Tool {
 function wantsReceived(command: string, { receivedHere }: ToolContext): "all" | "none" {
   return command.includes(receivedFiles) || receivedHere() ? "all" : "none";
 }
+
+const withoutNetwork = "Commands have no network here (setting tools.exec.network).";
 
 function withoutSandbox({ sandbox: { state } }: ExecSettings): string {
   const why = state.state === "unavailable" ? ` ${state.reason}` : "";
