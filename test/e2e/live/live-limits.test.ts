@@ -39,9 +39,12 @@ test("how long the next of several quick texts is waited for follows the file", 
 
 test("a conversation is summarised from where the file says", async () => {
   const long = "all that was said before, ".repeat(900);
-  await using w = await startWithModel({ ...hello, usage: { input: 20_000 } }, {
-    agents: { defaults: { model: "openai/test-model", contextWindow: 30_000, maxTokens: 1000, compactAt: 0.95 } },
-  });
+  await using w = await startWithModel(
+    { ...hello, usage: { input: 20_000 } },
+    {
+      agents: { defaults: { model: "openai/test-model", contextWindow: 40_000, maxTokens: 1000, compactAt: 0.95 } },
+    },
+  );
   for (const n of [1, 2, 3]) await w.gateway.ask(`${n} ${long}`);
   const isNeeded = async () => (await w.gateway.events()).some(({ type }) => type === "context_compressed");
   assert.equal(await isNeeded(), false);
